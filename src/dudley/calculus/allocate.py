@@ -1,0 +1,218 @@
+"""Allocate: split a resolution between blocks so that the covers are smallest together.
+
+If replacing block i at error ε_i moves the output by at most β_i ε_i, then covers at errors ε_i
+with Σ β_i ε_i ≤ ε make a cover of the whole at ε, of log size Σ log N_i(ε_i). Every feasible
+split is a valid upper bound; an optimiser can only fail to be tightest.
+
+Closed forms (trauger2024, Lemma E.1; li2026, eq. 20): :func:`power_law`, :func:`logarithmic`.
+General entropies: :class:`Allocated`, by one multiplier.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from dudley.core.entropy import Entropy
+from dudley.core.magnitude import Magnitude
+
+
+def power_law(C, β, ε: float) -> tuple[float, np.ndarray]:
+    """min Σ C_i/ε_i² subject to Σ β_i ε_i = ε, and the minimiser.
+
+    The value is g³/ε² with g = Σ C_i^{1/3} β_i^{2/3}, at ε_i = (ε/g)(C_i/β_i)^{1/3}.
+    Blocks with C_i = 0 or β_i = 0 cost nothing.
+
+    >>> value, parts = power_law([1.0, 8.0], [1.0, 1.0], 1.0)
+    >>> round(value, 9), parts.round(3)
+    (27.0, array([0.333, 0.667]))
+    """
+    C, β = np.asarray(C, dtype=float), np.asarray(β, dtype=float)
+    g = (np.cbrt(C) * np.cbrt(β) ** 2).sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.where(β > 0, (ε / g if g > 0 else math.inf) * np.cbrt(C / β), math.inf)
+    return float(g**3 / ε**2), parts
+
+
+def logarithmic(p, β, ε: float) -> tuple[float, np.ndarray]:
+    """min Σ p_i log(1/ε_i) subject to Σ β_i ε_i = ε, and the minimiser ε_i = ε p_i/(β_i Σp).
+
+    >>> value, parts = logarithmic([1.0, 3.0], [1.0, 1.0], 0.4)
+    >>> parts
+    array([0.1, 0.3])
+    """
+    p, β = np.asarray(p, dtype=float), np.asarray(β, dtype=float)
+    parts = ε * p / (β * p.sum())
+    return float(-(p * np.log(parts)).sum()), parts
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A block of weights (or many alike) in a network.
+
+    ``entropy`` covers the block's map on unit inputs. ``weight`` is the change of the network's
+    output per unit error of that map (sensitivity times input radius), one entry for each block
+    of this kind; ``copies`` says how many blocks share each entry.
+    """
+
+    name: str
+    entropy: Entropy
+    weight: Magnitude
+    copies: int = 1
+
+    @cached_property
+    def log_reach(self) -> np.ndarray:
+        """log of how far the block can move the output: weight times the radius of its map."""
+        return np.atleast_1d(np.asarray(self.weight.log, dtype=float)) + self.entropy.log_radius
+
+
+# Relative resolutions x = e^{−y} at which block entropies are tabulated.
+_NODES = np.concatenate(
+    [np.arange(0, 12, 0.005), 12 * 1.01 ** np.arange(920)]  # down to e^{−112,000}
+)
+_FEASIBLE = math.log1p(-1e-9)  # the budget is kept with room for rounding
+_RESOLVED = 1e-3  # how finely log λ is settled
+
+
+@lru_cache(maxsize=256)
+def _hull(entropy: Entropy, log_n: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Vertices (y, log H) of the lower convex hull of H(x), x = e^{−y}, and log slopes between.
+
+    A node above the chord of its neighbours can never be chosen by a multiplier; dropping such
+    nodes until none is left leaves the hull.
+    """
+    y = _NODES
+    log_H = np.maximum.accumulate(entropy.log_log(entropy.log_radius - y, log_n))
+    log_H[0] = -math.inf
+    keep = np.isfinite(log_H) | (np.arange(len(y)) == 0)
+    y, log_H = y[keep], log_H[keep]
+    while True:
+        slopes = _log_slopes(y, log_H)
+        bad = np.flatnonzero(slopes[:-1] >= slopes[1:]) + 1
+        if not bad.size:
+            return y, log_H, slopes
+        y, log_H = np.delete(y, bad), np.delete(log_H, bad)
+
+
+def _log_slopes(y, log_H):
+    """log of (H_{k+1} − H_k)/(x_k − x_{k+1})."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rise = log_H[1:] + np.log1p(-np.exp(np.minimum(log_H[:-1] - log_H[1:], 0.0)))
+        run = -y[:-1] + np.log1p(-np.exp(y[:-1] - y[1:]))
+    return rise - run
+
+
+@dataclass(frozen=True, eq=False)
+class Allocated(Entropy):
+    """The entropy of a whole network: block entropies under the best split of ε.
+
+    Block i at relative resolution x_i ∈ (0, 1] of its radius costs H_i(x_i) and uses w_i x_i of
+    the budget. For a multiplier λ each block takes the vertex of its convex hull that minimises
+    H_i + λ w_i x_i; λ is the smallest (by bisection) that keeps the budget. Blocks that share an
+    entropy share one table, so ninety-six equal layers cost little more than one.
+
+    A cover on points is asked for the number of examples rounded up to a power of two: a cover of
+    more points covers fewer, log(2N+1) grows by at most log 2, and a sweep over n shares tables.
+    """
+
+    blocks: tuple[Block, ...]
+
+    @property
+    def log_radius(self) -> float:
+        return float(self._total([np.zeros_like(b.log_reach) for b in self.blocks], weighted=True))
+
+    @property
+    def uses_points(self) -> bool:
+        return any(b.entropy.uses_points for b in self.blocks)
+
+    def proper(self) -> Allocated | None:
+        parts = [(b, b.entropy.proper()) for b in self.blocks]
+        if any(entropy is None for _, entropy in parts):
+            return None
+        return Allocated(
+            tuple(Block(b.name, e, b.weight, b.copies) for b, e in parts if e is not None)
+        )
+
+    def log_log(self, log_ε, log_n=None):
+        log_ε = np.asarray(log_ε, dtype=float)
+        _, log_H = self._solve(np.atleast_1d(log_ε), self.rounded(log_n))
+        return log_H.reshape(log_ε.shape)
+
+    def rounded(self, log_n: float | None) -> float | None:
+        """log of the number of examples, rounded up to a power of two where covers need it."""
+        if log_n is None or not self.uses_points:
+            return None
+        return math.ceil(log_n / math.log(2) - 1e-9) * math.log(2)
+
+    def split(
+        self, log_ε: float, log_n: float | None = None
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For each block the log of its relative resolution x and its log log N, at one ε."""
+        log_n = self.rounded(log_n)
+        vertices, _ = self._solve(np.array([log_ε]), log_n)
+        found = []
+        for block, vertex in zip(self.blocks, vertices, strict=True):
+            y, log_H, _ = _hull(block.entropy, log_n)
+            found.append((-y[vertex[:, 0]], log_H[vertex[:, 0]]))
+        return found
+
+    def _solve(self, log_ε, log_n):
+        """The chosen hull vertices, one array (blocks × resolutions) each, and log Σ H."""
+        hulls = [_hull(block.entropy, log_n) for block in self.blocks]
+        target = log_ε + _FEASIBLE
+        low, high = self._bracket(hulls, target)
+        while np.max(high - low, initial=0.0) > _RESOLVED:
+            middle = (low + high) / 2
+            fits = self._spent(hulls, self._vertices(hulls, middle)) <= target
+            low, high = np.where(fits, low, middle), np.where(fits, middle, high)
+        vertices = self._vertices(hulls, high)
+        log_H = self._total_entropy(hulls, vertices)
+        return vertices, np.where(self._spent(hulls, vertices) <= target, log_H, math.inf)
+
+    def _bracket(self, hulls, target):
+        """Multipliers at which nothing is bought, and at which every block fits an equal share."""
+        shares = math.log(sum(b.log_reach.size * b.copies for b in self.blocks))
+        low, high = np.full(len(target), math.inf), np.full(len(target), -math.inf)
+        for block, (y, _, slopes) in zip(self.blocks, hulls, strict=True):
+            reach = block.log_reach[np.isfinite(block.log_reach)][:, None]
+            if not (reach.size and slopes.size):
+                continue
+            bought = np.clip(np.searchsorted(y, reach + shares - target), 1, len(slopes)) - 1
+            low = np.minimum(low, slopes[0] - reach.max() - 1)
+            high = np.maximum(high, (slopes[bought] - reach).max(axis=0) + 1e-6)
+        return np.minimum(low, high), np.where(np.isfinite(high), high, low)
+
+    def _vertices(self, hulls, log_λ):
+        return [
+            np.searchsorted(slopes, log_λ[None, :] + block.log_reach[:, None])
+            for block, (_, _, slopes) in zip(self.blocks, hulls, strict=True)
+        ]
+
+    def _spent(self, hulls, vertices):
+        return self._total(
+            [-y[k] for (y, _, _), k in zip(hulls, vertices, strict=True)], weighted=True
+        )
+
+    def _total_entropy(self, hulls, vertices):
+        return self._total(
+            [log_H[k] for (_, log_H, _), k in zip(hulls, vertices, strict=True)], weighted=False
+        )
+
+    def _total(self, logs, weighted: bool):
+        """log Σ_i copies_i e^{logs_i}, each term weighted by its block's reach if asked."""
+        parts = []
+        for block, log in zip(self.blocks, logs, strict=True):
+            reach = block.log_reach.reshape((-1,) + (1,) * (log.ndim - 1)) if weighted else 0.0
+            parts.append(log + math.log(block.copies) + reach)
+        return log_sum(np.concatenate(parts, axis=0))
+
+
+def log_sum(logs: np.ndarray) -> np.ndarray:
+    """log Σ e^{logs} along the first axis; −∞ for an empty or vanishing sum."""
+    peak = np.max(logs, axis=0)
+    safe = np.where(np.isfinite(peak), peak, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.where(np.isfinite(peak), safe + np.log(np.exp(logs - safe).sum(axis=0)), peak)

@@ -1,0 +1,107 @@
+"""Chain: from an entropy to the empirical Rademacher complexity R̂ = E sup (1/n) Σ τ_i f(x_i).
+
+All forms take a class with |f| ≤ A on the sample (after subtracting any fixed function) and an
+entropy for its L2(P_n) or sup metric. Write H = log N and scales A = d_0 > d_1 > … > d_J.
+
+* :func:`dudley`: 4a + 12 ∫_a^{A/2} √(H/n), with upper Riemann sums.
+* :func:`tree`: dyadic scales. The parent of a centre at level j is chosen at level j−1, so there
+  are N(d_j) increments, each of length ≤ d_{j−1} (proper covers) or ≤ d_j + d_{j−1} (others):
+  d_J + Σ_j ℓ_j √(2H(d_j)/n), hence 2a + (4√2 or 6√2) ∫_a^{A/2} √(H/n).
+* :func:`optimised`: the same sum over the best subset of a finer grid, by dynamic programming.
+
+Massart's lemma bounds E max over N increments of length ℓ by ℓ√(2 log N/n). Each form is at most
+A, the trivial bound; optimised ≤ tree ≤ dudley. Any scales chosen without the data are valid.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dudley.core.entropy import Entropy
+
+STEPS = 4  # grid scales per halving
+
+
+def scales(log_n) -> np.ndarray:
+    """log(d/A) of the grid: four steps per octave, past the scale A/√n at which chains end."""
+    octaves = math.ceil(np.max(log_n) / (2 * math.log(2))) + 8
+    return -math.log(2) / STEPS * np.arange(STEPS * min(max(octaves, 12), 48) + 1)
+
+
+def complexity(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
+    """The best bound on R̂/A known here, for each n: proper and other covers, optimised scales."""
+    grid = scales(log_n)
+    best = optimised(entropies(entropy, log_A, log_n, grid), log_n, grid, proper=False)
+    members = entropy.proper()
+    if members is not None:
+        log_H = entropies(members, log_A, log_n, grid)
+        best = np.minimum(best, optimised(log_H, log_n, grid, proper=True))
+    return best
+
+
+def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """log H on the grid, one row for each n (computed once if the entropy ignores n)."""
+    if not entropy.uses_points:
+        return np.broadcast_to(entropy.log_log(log_A + grid), (len(log_n), len(grid)))
+    octaves = np.ceil(log_n / math.log(2) - 1e-9)
+    found = {o: entropy.log_log(log_A + grid, o * math.log(2)) for o in np.unique(octaves)}
+    return np.stack([found[o] for o in octaves])
+
+
+def _roots(log_H, log_n):
+    """√(H/n) on the grid."""
+    with np.errstate(over="ignore"):
+        return np.exp(0.5 * (log_H - log_n[:, None]))
+
+
+def dudley(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """min(1, inf_a 4a + 12∫_a^{1/2} √(H/n)) in units of A."""
+    d, root = np.exp(grid), _roots(log_H, log_n)
+    half = STEPS  # d[half] = 1/2
+    pieces = (d[half:-1] - d[half + 1 :]) * root[:, half + 1 :]  # H at the lower end: from above
+    integral = np.concatenate([np.zeros((len(root), 1)), np.cumsum(pieces, axis=1)], axis=1)
+    return np.minimum(1.0, (4 * d[half:] + 12 * integral).min(axis=1))
+
+
+def tree(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool) -> np.ndarray:
+    """min(1, min_J d_J + Σ_{j≤J} ℓ_j √(2H(d_j)/n)) over dyadic scales, in units of A."""
+    d, root = np.exp(grid[::STEPS]), _roots(log_H[:, ::STEPS], log_n)
+    lengths = d[:-1] + (0 if proper else d[1:])
+    sums = np.cumsum(lengths * math.sqrt(2) * root[:, 1:], axis=1)
+    return np.minimum(1.0, (d[1:] + sums).min(axis=1))
+
+
+def optimised(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool) -> np.ndarray:
+    """min(1, min over chains of d_J + Σ_j ℓ_j √(2H(d_j)/n)), in units of A."""
+    best = _program(log_H, log_n, grid, proper)
+    return np.minimum(1.0, (best + np.exp(grid)).min(axis=1))
+
+
+def _program(log_H, log_n, grid, proper):
+    """The cost of the best chain that ends at each scale: V_k = min_{i<k} V_i + ℓ_{ik} √(2H_k/n)."""
+    d, root = np.exp(grid), math.sqrt(2) * _roots(log_H, log_n)
+    best = np.full(root.shape, math.inf)
+    best[:, 0] = 0.0
+    for k in range(1, len(d)):
+        best[:, k] = (best[:, :k] + _lengths(d, k, proper) * root[:, k : k + 1]).min(axis=1)
+    return best
+
+
+def _lengths(d, k, proper):
+    """How long increments from every coarser scale to scale k are."""
+    return d[:k] + (0 if proper else d[k])
+
+
+def best_chain(log_H: np.ndarray, log_n: float, grid: np.ndarray, proper: bool) -> list[tuple]:
+    """The optimal chain for one n: (log scale, cost of the link that reaches it), top down."""
+    best = _program(log_H[None, :], np.array([log_n]), grid, proper)[0]
+    d, root = np.exp(grid), math.sqrt(2) * np.exp(0.5 * (np.minimum(log_H, 1e3) - log_n))
+    k = int((best + d).argmin())
+    links = []
+    while k > 0:
+        parent = int((best[:k] + _lengths(d, k, proper) * root[k]).argmin())
+        links.append((float(grid[k]), float(best[k] - best[parent])))
+        k = parent
+    return links[::-1]

@@ -1,0 +1,368 @@
+"""Compose: sensitivities of a whole network from the local facts of its nodes.
+
+Errors and radii are measured in the largest ℓ2 norm of a row. A node, for inputs of radius R,
+declares its output radius, its Lipschitz constant on that ball, and for each block of weights
+the *weight*: output change per unit error of the block's map on unit inputs.
+
+The rule. Let f̂ replace every block by its centre. Telescoping from the input,
+
+    f − f̂ = Σ_i (f_L ∘ … ∘ f_{i+1}) ∘ (f_i − f̂_i) ∘ (f̂_{i−1} ∘ … ∘ f̂_1):
+
+block i sees inputs from *covered* predecessors, clipped to the declared radius (a non-expansive
+map that leaves true outputs alone), and successors carry *true* weights. So the weight of block i
+is multiplied by the Lipschitz constants of the nodes after it, and nothing else. Where every
+centre is itself a member of the class no clipping is needed and the cover of the network is
+proper. (edelman2021 Lemma A.15 and trauger2024 Lemma E.2 are instances; a cover that leaves the
+norm ball breaks the version without clipping.)
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dudley.calculus.allocate import Allocated, Block, log_sum
+from dudley.classes.linear import LinearMap
+from dudley.core.constraint import Constraint, size_of
+from dudley.core.entropy import Entropy, Scope
+from dudley.core.errors import InputError
+from dudley.core.lemma import Lemma
+from dudley.core.magnitude import ONE, Magnitude
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """What flows between nodes: token rows of bounded norm.
+
+    ``l1`` bounds the ratio of a row's ℓ1 to its ℓ2 bound where that is known to be below √width.
+    """
+
+    radius: Magnitude
+    rows: float
+    width: int
+    l1: float | None = None
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A block of weights: its shape and the set it lives in."""
+
+    shape: tuple[int, int]
+    constraint: Constraint
+
+    @property
+    def map(self) -> LinearMap:
+        return LinearMap(self.shape, self.constraint)
+
+    def norm(self, name: str = "op") -> Magnitude:
+        """The best implied bound on a norm of the weights."""
+        return Magnitude.of(self.constraint.bounds(self.shape)[name])
+
+
+@dataclass(frozen=True, eq=False)
+class Use:
+    """One use of a block: how it enters, how much it matters, at how many points per example."""
+
+    name: str
+    parameter: Parameter | Entropy
+    weight: Magnitude
+    form: str = "linear"
+    rows: float = 1
+    pairs: float = 1
+    l1: float | None = None
+    copies: int = 1
+
+    @property
+    def tie(self) -> str | None:
+        """The name of the shared parameter, if it is one."""
+        return self.parameter.constraint.tie if isinstance(self.parameter, Parameter) else None
+
+    @property
+    def entropy(self) -> Entropy:
+        if isinstance(self.parameter, Entropy):
+            return self.parameter
+        return self.parameter.map.entropy(self.form, self.rows, self.pairs, self.l1)
+
+    @property
+    def count(self) -> int:
+        """How many blocks this stands for."""
+        return self.copies * np.size(self.weight.log)
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """A node's local facts for inputs of a given radius."""
+
+    out: Signal
+    lipschitz: Magnitude
+    uses: tuple[Use, ...] = ()
+
+
+class Node(ABC):
+    """Abstract: a part of a network. ``a >> b`` feeds a's output to b."""
+
+    lemma: ClassVar[Lemma]
+
+    @abstractmethod
+    def facts(self, signal: Signal) -> Facts:
+        """Output signal, Lipschitz constant and uses of weights, on inputs like ``signal``."""
+
+    @abstractmethod
+    def parameters(self, width: int) -> tuple[Any, int]:
+        """The blocks of weights for input rows of this width, and the width of the output rows.
+
+        A dictionary of :class:`Parameter`, or a list of such, nested as ``apply`` expects arrays.
+        """
+
+    @abstractmethod
+    def apply(self, params, X):
+        """The map itself on arrays X of shape (…, T, d), numpy or torch alike."""
+
+    def children(self) -> Iterator[Node]:
+        """The nodes inside this one."""
+        return iter(())
+
+    def __rshift__(self, other: Node) -> Chain:
+        mine = self.nodes if isinstance(self, Chain) else (self,)
+        theirs = other.nodes if isinstance(other, Chain) else (other,)
+        return Chain(mine + theirs)
+
+
+@dataclass(frozen=True)
+class Chain(Node):
+    """x ↦ f_L(… f_2(f_1(x)))."""
+
+    nodes: tuple[Node, ...]
+    lemma = Lemma(
+        "Composition",
+        "Block errors pass through the true successors; covered predecessors are clipped.",
+        r"\|f-\hat f\|\le\sum_i\Bigl(\prod_{j>i}L_j\Bigr)\,\|f_i-\hat f_i\|",
+        "edelman2021, Lemma A.15; trauger2024, Lemma E.2",
+    )
+
+    def facts(self, signal):
+        parts = []
+        for node in self.nodes:
+            parts.append(node.facts(signal))
+            signal = parts[-1].out
+        uses: list[Use] = []
+        after = ONE
+        for i in range(len(parts) - 1, -1, -1):
+            uses = [*scaled(parts[i].uses, after, str(i)), *uses]
+            after = after * parts[i].lipschitz
+        return Facts(signal, after, tuple(uses))
+
+    def parameters(self, width):
+        params = []
+        for node in self.nodes:
+            own, width = node.parameters(width)
+            params.append(own)
+        return params, width
+
+    def apply(self, params, X):
+        for node, own in zip(self.nodes, params, strict=True):
+            X = node.apply(own, X)
+        return X
+
+    def children(self):
+        return iter(self.nodes)
+
+
+@dataclass(frozen=True)
+class Residual(Node):
+    """x ↦ x + f(x), for f with as many outputs as inputs."""
+
+    inner: Node
+    lemma = Lemma(
+        "Residual connection",
+        "Radii and Lipschitz constants add to the identity's.",
+        r"R\mapsto R+R_f,\qquad L=1+L_f",
+        "triangle inequality",
+    )
+
+    def facts(self, signal):
+        inner = self.inner.facts(signal)
+        if inner.out.width != signal.width or inner.out.rows != signal.rows:
+            raise InputError(
+                "residual connection",
+                f"{signal.rows:g} rows of width {signal.width}",
+                f"{inner.out.rows:g} rows of width {inner.out.width}",
+            )
+        out = replace(inner.out, radius=signal.radius + inner.out.radius, l1=None)
+        return Facts(out, inner.lipschitz + 1, inner.uses)
+
+    def parameters(self, width):
+        return self.inner.parameters(width)
+
+    def apply(self, params, X):
+        return X + self.inner.apply(params, X)
+
+    def children(self):
+        yield self.inner
+
+
+@dataclass(frozen=True)
+class Parallel(Node):
+    """x ↦ Σ_h f_h(x): heads with weights of their own, outputs added."""
+
+    nodes: tuple[Node, ...]
+    lemma = Lemma(
+        "Sum of heads",
+        "Radii, Lipschitz constants and errors of the summands add.",
+        r"R=\sum_hR_h,\qquad L=\sum_hL_h",
+        "edelman2021, Lemma A.12",
+    )
+
+    def facts(self, signal):
+        parts = [node.facts(signal) for node in self.nodes]
+        radius, lipschitz = parts[0].out.radius, parts[0].lipschitz
+        for part in parts[1:]:
+            radius, lipschitz = radius + part.out.radius, lipschitz + part.lipschitz
+        uses = [use for h, part in enumerate(parts) for use in scaled(part.uses, ONE, str(h))]
+        return Facts(replace(parts[0].out, radius=radius), lipschitz, tuple(uses))
+
+    def parameters(self, width):
+        found = [node.parameters(width) for node in self.nodes]
+        return [own for own, _ in found], found[0][1]
+
+    def apply(self, params, X):
+        return sum(n.apply(own, X) for n, own in zip(self.nodes, params, strict=True))
+
+    def children(self):
+        return iter(self.nodes)
+
+
+@dataclass(frozen=True)
+class Heads(Node):
+    """x ↦ Σ_{h ≤ H} f_h(x), H heads of equal shape and norm bounds, each with its own weights."""
+
+    inner: Node
+    H: int
+    lemma = Parallel.lemma
+
+    def __post_init__(self):
+        size_of("H", self.H)
+
+    def facts(self, signal):
+        one = self.inner.facts(signal)
+        uses = tuple(replace(use, copies=use.copies * self.H) for use in one.uses)
+        out = replace(one.out, radius=one.out.radius * self.H)
+        return Facts(out, one.lipschitz * self.H, uses)
+
+    def parameters(self, width):
+        own, width = self.inner.parameters(width)
+        return [own] * self.H, width
+
+    def apply(self, params, X):
+        return sum(self.inner.apply(own, X) for own in params)
+
+    def children(self):
+        yield self.inner
+
+
+@dataclass(frozen=True)
+class Repeat(Node):
+    """L layers of equal shape and norm bounds, each with weights of its own.
+
+    Facts are evaluated once, on the vector of the layers' input radii.
+    """
+
+    inner: Node
+    L: int
+    lemma = Chain.lemma
+
+    def __post_init__(self):
+        size_of("L", self.L)
+
+    def facts(self, signal):
+        if signal.l1 is not None and self.L > 1:  # only the first layer sees the inputs' ℓ1 norm
+            return Chain((self.inner, Repeat(self.inner, self.L - 1))).facts(signal)
+        radii, out = [], signal
+        for _ in range(self.L):
+            radii.append(float(np.ravel(out.radius.log)[0]))
+            out = self.inner.facts(out).out
+            if out.radius.log == radii[-1]:  # layers past a fixed point are alike
+                radii += [radii[-1]] * (self.L - len(radii))
+                break
+        all_layers = self.inner.facts(replace(signal, radius=Magnitude(np.array(radii))))
+        logs = np.broadcast_to(all_layers.lipschitz.log, (self.L,))
+        after = np.concatenate([np.cumsum(logs[::-1])[-2::-1], [0.0]])  # layers behind each
+        uses = tuple(
+            replace(use, weight=Magnitude(np.broadcast_to(use.weight.log, (self.L,))))
+            for use in all_layers.uses
+        )
+        return Facts(
+            replace(out, l1=None), Magnitude(float(logs.sum())), scaled(uses, Magnitude(after), "*")
+        )
+
+    def parameters(self, width):
+        own, width = self.inner.parameters(width)
+        return [own] * self.L, width
+
+    def apply(self, params, X):
+        for own in params:
+            X = self.inner.apply(own, X)
+        return X
+
+    def children(self):
+        yield self.inner
+
+
+def scaled(uses, factor: Magnitude, prefix: str) -> tuple[Use, ...]:
+    """The uses behind further nodes: weights multiplied, names prefixed."""
+    return tuple(
+        replace(use, weight=use.weight * factor, name=f"{prefix}.{use.name}") for use in uses
+    )
+
+
+def tie_together(uses) -> list[Use]:
+    """Merge the uses of each shared parameter: weights add, and so do points.
+
+    Uses of one shape and form share a cover of all their points. Uses that differ (an embedding
+    and its transpose) share a cover in spectral norm, which both orientations have in common.
+    """
+    shared: dict[str, list[Use]] = {}
+    alone = []
+    for use in uses:
+        (shared.setdefault(use.tie, []) if use.tie is not None else alone).append(use)
+    return alone + [_merged(name, group) for name, group in shared.items()]
+
+
+def _merged(name: str, group: list[Use]) -> Use:
+    log_total = log_sum(
+        np.concatenate([np.ravel(use.weight.log) + math.log(use.copies) for use in group])
+    )
+    first = group[0]
+    merged = replace(
+        first,
+        name=name,
+        weight=Magnitude(float(log_total)),
+        copies=1,
+        rows=sum(use.rows * use.count for use in group),
+        pairs=sum(use.pairs * use.count for use in group),
+    )
+    if all((u.parameter, u.form, u.l1) == (first.parameter, first.form, first.l1) for u in group):
+        return merged
+    assert isinstance(first.parameter, Parameter)
+    shapes = {use.parameter.shape for use in group if isinstance(use.parameter, Parameter)}
+    if not shapes <= {first.parameter.shape, first.parameter.shape[::-1]}:
+        raise InputError(f"tied parameter {name}", "one shape or its transpose", sorted(shapes))
+    spectral = first.parameter.map.entropy()
+    uniform = tuple(c for c in spectral.covers if c.scope is Scope.UNIFORM)
+    return replace(merged, parameter=replace(spectral, covers=uniform))
+
+
+def compose(network: Node, signal: Signal) -> tuple[Allocated, Facts]:
+    """The entropy of the network on inputs like ``signal``, and its facts."""
+    facts = network.facts(signal)
+    blocks = tuple(
+        Block(use.name, use.entropy, use.weight, use.copies) for use in tie_together(facts.uses)
+    )
+    if not blocks:
+        raise InputError("network", "at least one block of trained weights", "none")
+    return Allocated(blocks), facts

@@ -1,0 +1,109 @@
+"""Union: the price of numbers chosen after seeing the data.
+
+A norm, a margin or a clipping level that was read off the trained model must come from a list
+fixed beforehand, and every entry of the list must hold at once. The list is the grid
+r^j, j ∈ Z, with weights w_j = (2/3)/((|j|+1)(|j|+2)), which sum to one; entry j is claimed at
+confidence δ·w_j, so it costs ln(1/w_j) nats. Norms are rounded *up* to the grid and margins
+*down*. Several numbers are chosen independently: their nats add.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+from dudley.core.constraint import Observed
+from dudley.core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The prefix grid r^j.
+
+    >>> Grid().round_up(20.0)
+    (22.627416997969522, 6.02...)
+    """
+
+    ratio: float = math.sqrt(2)
+
+    def __post_init__(self):
+        if not 1 < self.ratio < math.inf:
+            raise InputError("grid ratio", "a number > 1", self.ratio)
+
+    def nats(self, j: int) -> float:
+        """ln(1/w_j)."""
+        return math.log(1.5 * (abs(j) + 1) * (abs(j) + 2))
+
+    def round_up(self, value: float) -> tuple[float, float]:
+        """The least grid point ≥ value, and its price in nats (zero needs no grid point)."""
+        if value == 0:
+            return self.round_up(self.ratio**-200)
+        j = math.ceil(math.log(value) / math.log(self.ratio) - 1e-9)
+        while self.ratio**j < value:
+            j += 1
+        return self.ratio**j, self.nats(j)
+
+    def round_down(self, value: float) -> tuple[float, float]:
+        """The largest grid point ≤ value, and its price in nats."""
+        if value <= 0:
+            raise InputError("margin", "a number > 0", value)
+        j = math.floor(math.log(value) / math.log(self.ratio) + 1e-9)
+        while self.ratio**j > value:
+            j -= 1
+        return self.ratio**j, self.nats(j)
+
+
+@dataclass(frozen=True)
+class Payment:
+    """What was read off, what it was rounded to, and its price."""
+
+    where: str
+    observed: float
+    used: float
+    nats: float
+
+
+def observed_numbers(thing, where: str = "") -> list[tuple[str, Observed]]:
+    """Every :class:`Observed` number inside a tree of dataclasses and tuples, with its place."""
+    if isinstance(thing, Observed):
+        return [(where, thing)]
+    return [
+        found for name, part in _parts(thing) for found in observed_numbers(part, _at(where, name))
+    ]
+
+
+def pay(thing, grid: Grid, where: str = "", down: bool = False):
+    """The same tree with every observed number moved to the grid, and the payments made.
+
+    A dataclass field with metadata ``{"round": "down"}`` (a margin) is rounded down.
+    """
+    if isinstance(thing, Observed):
+        used, nats = grid.round_down(thing) if down else grid.round_up(thing)
+        return used, [Payment(where, float(thing), used, nats)]
+    if isinstance(thing, tuple):
+        pairs = [pay(part, grid, _at(where, name), down) for name, part in _parts(thing)]
+        return tuple(new for new, _ in pairs), [p for _, made in pairs for p in made]
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        changes, payments = {}, []
+        for field in dataclasses.fields(thing):
+            rounding_down = field.metadata.get("round") == "down"
+            old = getattr(thing, field.name)
+            new, made = pay(old, grid, _at(where, field.name), rounding_down)
+            payments += made
+            if made:
+                changes[field.name] = new
+        return (dataclasses.replace(thing, **changes) if changes else thing), payments
+    return thing, []
+
+
+def _parts(thing):
+    if isinstance(thing, tuple):
+        return [(str(i), part) for i, part in enumerate(thing)]
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        return [(f.name, getattr(thing, f.name)) for f in dataclasses.fields(thing)]
+    return []
+
+
+def _at(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name

@@ -1,0 +1,100 @@
+"""The pointwise best of several covers: the entropy of one block of weights."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dudley.classes.covers.base import Cover
+from dudley.classes.ratio import ExactRatio, LogRatio
+from dudley.core.entropy import Entropy, Scope
+from dudley.core.errors import InputError
+
+_TOO_MANY = 600.0  # past e^600 examples a cover on points is not evaluated
+
+
+@dataclass(frozen=True)
+class BestOf(Entropy):
+    """min over covers at each ε; zero once ε reaches the radius of the class.
+
+    ``radius`` is for unit inputs and multiplied by ``scale``, the radius of the inputs.
+    """
+
+    covers: tuple[Cover, ...]
+    radius: float
+    scale: float = 1.0
+
+    @property
+    def log_radius(self) -> float:
+        reach = self.radius * self.scale
+        return math.log(reach) if reach > 0 else -math.inf
+
+    @property
+    def uses_points(self) -> bool:
+        return any(cover.scope is Scope.POINTS for cover in self.covers)
+
+    @property
+    def is_proper(self) -> bool:
+        return all(cover.proper for cover in self.covers)
+
+    def available(self, log_n: float | None) -> list[Cover]:
+        """The covers that may be used: those on points only for a number of examples."""
+        with_points = log_n is not None and log_n < _TOO_MANY
+        return [c for c in self.covers if with_points or c.scope is Scope.UNIFORM]
+
+    def each(self, log_ε, log_n: float | None = None) -> dict[str, np.ndarray]:
+        """log log N of every available cover, by name."""
+        log_ε = np.asarray(log_ε, dtype=float)
+        values = {}
+        for cover in self.available(log_n):
+            if cover.bound == 0:
+                values[cover.name] = np.full(log_ε.shape, -math.inf)
+            elif cover.bound < math.inf:
+                u = math.log(cover.bound) + math.log(self.scale) - log_ε
+                values[cover.name] = cover.log_entropy(LogRatio(u), log_n)
+        if not values:
+            raise InputError("cover", "at least one norm bound that implies one", "none")
+        return values
+
+    def log_log(self, log_ε, log_n=None):
+        log_ε = np.asarray(log_ε, dtype=float)
+        best = np.minimum.reduce(list(self.each(log_ε, log_n).values()))
+        return np.where(log_ε >= self.log_radius, -math.inf, best)
+
+    def winner(self, log_ε: float, log_n: float | None = None) -> str:
+        """The name of the cover that is smallest at this resolution."""
+        if log_ε >= self.log_radius:
+            return "one point"
+        values = self.each(log_ε, log_n)
+        return min(values, key=lambda name: float(values[name]))
+
+    def __call__(self, ε, n=None):
+        """log N(ε), with exact integer parts up to 2^53."""
+        ε = np.asarray(ε, dtype=float)
+        if not (np.isfinite(ε).all() and (ε > 0).all()):
+            raise InputError("epsilon", "a finite number > 0", ε)
+        log_n = None if n is None else math.log(n)
+        values = np.array([self._exactly(float(e), log_n) for e in ε.ravel()])
+        return values.reshape(ε.shape) if ε.ndim else float(values[0])
+
+    def _exactly(self, ε: float, log_n: float | None) -> float:
+        if self.radius * self.scale <= ε:
+            return 0.0
+        covers = [c for c in self.available(log_n) if c.bound < math.inf]
+        if any(c.bound == 0 for c in covers):
+            return 0.0
+        ratios = [ExactRatio((c.bound, self.scale), ε) for c in covers]
+        return float(
+            np.exp(min(c.log_entropy(r, log_n) for c, r in zip(covers, ratios, strict=True)))
+        )
+
+    def proper(self) -> BestOf | None:
+        """Only covers by members of the class; nothing if there are none."""
+        covers = tuple(c for c in self.covers if c.proper)
+        return replace(self, covers=covers) if covers else None
+
+    def scaled(self, factor: float) -> BestOf:
+        """The same maps on inputs of another radius."""
+        return replace(self, scale=self.scale * factor)

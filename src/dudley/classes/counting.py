@@ -1,0 +1,81 @@
+"""How many integer vectors a Maurey or perceptron cover uses: Delannoy numbers.
+
+D(p, K) = Σ_j 2^j C(p, j) C(K, j) counts the integer vectors of R^p with ℓ1 norm ≤ K. It is
+symmetric in p and K and at most (2p+1)^K.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dudley.core.rounding import up
+
+_FEW = 64  # up to this many terms are summed one by one
+
+
+def log_delannoy(p, K, log_K=None) -> np.ndarray:
+    """log D(p, K), never below the truth; ``log_K`` stands for K where K is infinite.
+
+    Where min(p, K) is small the sum itself is taken. Elsewhere the generating function
+    Σ_K D(p, K) t^K = (1+t)^p / (1−t)^{p+1} gives D(p, K) ≤ (1+t)^p (1−t)^{−p−1} t^{−K} for every
+    t ∈ (0, 1); at t = tanh(θ/2) with sinh θ = K/p this is
+
+        log D ≤ p·asinh(K/p) + K·asinh(p/K) + log((1+e^θ)/2),
+
+    which exceeds the truth by half a logarithm of min(p, K) and a constant. By symmetry the last
+    term may use the smaller of asinh(K/p) and asinh(p/K).
+
+    >>> np.exp(log_delannoy(3, 3))          # the octahedral numbers' neighbour: 63 lattice points
+    63.0...
+    """
+    p, K = np.broadcast_arrays(np.asarray(p, dtype=float), np.asarray(K, dtype=float))
+    with np.errstate(divide="ignore"):
+        log_K = np.log(K) if log_K is None else np.where(np.isfinite(K), np.log(K), log_K)
+    value = np.atleast_1d(_saddle(p, K, log_K))
+    p, K = np.atleast_1d(p, K)
+    fewest, most = np.minimum(p, K), np.maximum(p, K)
+    few = (fewest <= _FEW) & (most < 2.0**53) & ((K <= 4096) | (fewest <= 8))
+    if few.any():
+        value[few] = _summed(fewest[few], most[few])
+    return up(value.reshape(np.shape(log_K)), 16)
+
+
+def _saddle(p, K, log_K):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        log_ratio = log_K - np.log(p)
+        θ, θ_swapped = _asinh_exp(log_ratio), _asinh_exp(-log_ratio)
+        first = np.where(log_ratio < -18, K, p * θ)  # asinh x ≤ x
+        second = np.where(log_ratio > 18, p, K * θ_swapped)
+        value = first + second + np.logaddexp(0, np.minimum(θ, θ_swapped)) - np.log(2)
+    return np.where((K == 0) | (p == 0), 0.0, value)
+
+
+def _asinh_exp(log_x):
+    """asinh(e^{log x}), from above where e^{log x} is huge: asinh x ≤ log(2x) + 1/(4x²)."""
+    return np.where(
+        log_x > 18, np.log(2) + log_x + 1e-15, np.arcsinh(np.exp(np.minimum(log_x, 18)))
+    )
+
+
+def _summed(fewest, most):
+    j = np.arange(int(fewest.max()))
+    with np.errstate(divide="ignore"):
+        steps = np.log(
+            2
+            * np.maximum(fewest[:, None] - j, 0)
+            * np.maximum(most[:, None] - j, 0)
+            / (j + 1.0) ** 2
+        )
+    logs = np.cumsum(steps, axis=1)
+    return np.logaddexp(0, np.logaddexp.reduce(logs, axis=1)) if j.size else np.zeros(len(fewest))
+
+
+def log_binomial(a: float, b: float) -> float:
+    """log C(a+b, b), from above: C(a+b, b) ≤ (a+b)^{a+b} / (a^a b^b).
+
+    >>> log_binomial(3, 0), log_binomial(2, 2) >= np.log(6)
+    (0.0, True)
+    """
+    if a == 0 or b == 0:
+        return 0.0
+    return float(up(a * np.log1p(b / a) + b * np.log1p(a / b), 16))

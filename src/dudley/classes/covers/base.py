@@ -1,0 +1,71 @@
+"""What a cover is, and what is to be covered.
+
+A :class:`Problem` is a family of maps {x ↦ xW : W − W₀ ∈ ball} on inputs of ℓ2 norm ≤ 1, in one
+of three forms: *linear* (error: ℓ2 norm of the output row), *bilinear* (scores xWzᵀ, error:
+absolute value), *logits* (error: largest output coordinate). Adding a cover means adding one
+file here: a frozen dataclass, registered, whose ``of`` yields the covers it knows for a problem.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from dudley.classes.ratio import Ratio
+from dudley.core.constraint import Constraint
+from dudley.core.entropy import Scope
+from dudley.core.registry import Registry
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A family of linear maps that is to be covered on unit inputs."""
+
+    shape: tuple[int, int]
+    constraint: Constraint
+    form: str  # "linear", "bilinear" or "logits"
+    radius: float  # sup of the map's norm over the deviations W − W₀
+    deviation: dict[str, float]  # bounds on every norm of W − W₀
+    centered: bool  # is W₀ ≠ 0?
+    l1: float  # inputs have ℓ1 norm ≤ l1 (√a when nothing else is known)
+    rows: float  # evaluation points per example
+    pairs: float  # evaluation pairs per example (bilinear)
+
+
+@dataclass(frozen=True)
+class Cover(ABC):
+    """Abstract: one way to cover, with its declared facts.
+
+    ``bound`` is the numerator of the ratio bound/ε; ``proper`` says that the centres are members
+    of the class (so they obey its norm bounds); ``scope`` whether one cover serves all inputs.
+    """
+
+    bound: float
+    proper: bool
+
+    name: ClassVar[str]
+    scope: ClassVar[Scope]
+    latex: ClassVar[str]
+    citation: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def of(cls, problem: Problem) -> Iterator[Cover]:
+        """The covers of this kind that apply to the problem (often one, sometimes none)."""
+
+    @abstractmethod
+    def log_entropy(self, ratio: Ratio, log_n: float | None) -> np.ndarray:
+        """log log N at the given bound/ε; ``log_n`` is the log of the number of examples."""
+
+
+COVERS: Registry[type[Cover]] = Registry("cover")
+
+
+def log_of(x) -> np.ndarray:
+    """log x, −∞ at zero."""
+    with np.errstate(divide="ignore"):
+        return np.log(x)

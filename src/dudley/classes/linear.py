@@ -1,0 +1,80 @@
+"""Linear maps x ↦ xW of a constrained matrix, with every cover known for them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from dudley.classes.best import BestOf
+from dudley.classes.covers import COVERS, Problem
+from dudley.core.constraint import Constraint
+from dudley.core.entropy import Metric
+from dudley.core.errors import InputError
+from dudley.core.rounding import up
+
+FORMS = {"linear": Metric.ROWS, "bilinear": Metric.SCALAR, "logits": Metric.LOGITS}
+
+
+@dataclass(frozen=True)
+class LinearMap:
+    """{x ↦ xW : W ∈ R^{a×b} in the constraint set}.
+
+    >>> from dudley.core.constraint import L11
+    >>> head = LinearMap((64, 64), L11(1.0)).entropy()
+    >>> head(0.5), head(1.0)                      # log D(4096, 3); zero at the radius
+    (25.2..., 0.0)
+    """
+
+    shape: tuple[int, int]
+    constraint: Constraint
+
+    def __post_init__(self):
+        if not any(v < math.inf for v in self.constraint.bounds(self.shape).values()):
+            raise InputError(
+                "constraint", "at least one norm bound", str(self.constraint) or "none"
+            )
+
+    def norm(self, name: str) -> float:
+        """The best bound on a norm of W that the constraints imply."""
+        return self.constraint.bounds(self.shape)[name]
+
+    def entropy(
+        self, form: str = "linear", rows: float = 1, pairs: float = 1, l1: float | None = None
+    ) -> BestOf:
+        """The entropy on inputs of ℓ2 norm ≤ 1 (and ℓ1 norm ≤ ``l1``).
+
+        ``rows`` and ``pairs`` count the evaluation points of one example, for the covers that
+        depend on them.
+        """
+        return _entropy(self, form, float(rows), float(pairs), l1)
+
+
+@lru_cache(maxsize=4096)
+def _entropy(linear: LinearMap, form: str, rows: float, pairs: float, l1: float | None) -> BestOf:
+    if form not in FORMS:
+        raise InputError("form", " or ".join(FORMS), form)
+    reach = math.sqrt(linear.shape[0])
+    l1 = reach if l1 is None else min(l1, reach)
+    covers, radius = [], math.inf
+    deviations = linear.constraint.deviations(linear.shape)
+    for center, deviation in deviations:
+        size = min(deviation["op"], float(up(deviation["row2inf"] * l1)))
+        if form == "logits":
+            size = min(size, deviation["col2inf"])
+        problem = Problem(
+            linear.shape,
+            linear.constraint,
+            form,
+            size,
+            deviation,
+            center is not None,
+            l1,
+            rows,
+            pairs,
+        )
+        covers += [c for kind in COVERS for c in COVERS[kind].of(problem) if c.bound < math.inf]
+        radius = min(radius, size)
+    if len(deviations) > 1:  # one ball's centre need not lie in another ball
+        covers = [replace(cover, proper=False) for cover in covers]
+    return BestOf(tuple(covers), radius)

@@ -1,0 +1,58 @@
+"""The ratio bound/ε at which a cover is asked for, from a log or from exact floats."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from dudley.core.rounding import ceil_power_ratio, exp_up, up
+
+
+class Ratio(ABC):
+    """bound/ε, as its logarithm and through the integer parts that covers need."""
+
+    log: np.ndarray
+
+    @abstractmethod
+    def ceil(self, times: float = 1.0) -> np.ndarray:
+        """⌈times · bound/ε⌉ or more (infinite where it leaves the floats)."""
+
+    @abstractmethod
+    def ceil_square(self, times: float = 1.0) -> np.ndarray:
+        """⌈times · (bound/ε)²⌉ or more (infinite where it leaves the floats)."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogRatio(Ratio):
+    """From log(bound/ε): integer parts are certified from above."""
+
+    log: np.ndarray
+
+    def ceil(self, times=1.0):
+        with np.errstate(over="ignore"):
+            return np.ceil(up(times * exp_up(self.log)))
+
+    def ceil_square(self, times=1.0):
+        with np.errstate(over="ignore"):
+            return np.ceil(up(times * exp_up(2 * self.log)))
+
+
+@dataclass(frozen=True, eq=False)
+class ExactRatio(Ratio):
+    """From the floats themselves: integer parts are exact up to 2^53."""
+
+    factors: tuple[float, ...]
+    ε: float
+
+    @property
+    def log(self):
+        return np.asarray(sum(math.log(f) for f in self.factors) - math.log(self.ε))
+
+    def ceil(self, times=1.0):
+        return np.asarray(ceil_power_ratio(self.factors, self.ε, 1, times))
+
+    def ceil_square(self, times=1.0):
+        return np.asarray(ceil_power_ratio(self.factors, self.ε, 2, times))

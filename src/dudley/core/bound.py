@@ -1,0 +1,96 @@
+"""Bound: the result of an evaluation, with what it bounds, in which sense, and why."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum
+
+from dudley.core.assumption import Assumption
+
+
+class Sense(Enum):
+    """In which sense the number is an upper bound."""
+
+    EXPECTATION = "in expectation"
+    CONFIDENCE = "with probability at least 1 − delta over the sample"
+    SURELY = "for every sample"
+    CONSTANT = "up to an unnamed constant"
+
+
+@dataclass(frozen=True)
+class Term:
+    """One summand of a bound."""
+
+    name: str
+    value: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An upper bound: its value (or only its log, when it leaves the floats) and its breakdown.
+
+    ``trivial`` is what holds without any theory; a bound at or above it says nothing.
+
+    >>> b = Bound.of(0.25, quantity="risk − training loss", sense=Sense.CONFIDENCE, trivial=1.0)
+    >>> b.vacuous, round(b.log_value, 4)
+    (False, -1.3863)
+    """
+
+    log_value: float
+    quantity: str
+    sense: Sense
+    terms: tuple[Term, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    trivial: float = math.inf
+    details: dict = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def of(cls, value: float, **facts) -> Bound:
+        return cls(math.log(value) if value > 0 else -math.inf, **facts)
+
+    @property
+    def value(self) -> float:
+        return math.exp(self.log_value) if self.log_value < 709.7 else math.inf
+
+    @property
+    def vacuous(self) -> bool:
+        return self.value >= self.trivial
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        verdict = "vacuous" if self.vacuous else f"trivial bound {self.trivial:g}"
+        lines = [f"{self.quantity} ≤ {self.value:.6g}   ({self.sense.value}; {verdict})"]
+        lines += [
+            f"  {term.name:<12} {term.value:>12.6g}" + (f"   {term.note}" if term.note else "")
+            for term in self.terms
+        ]
+        lines += [f"  · {assumption}" for assumption in self.assumptions]
+        return "\n".join(lines)
+
+    def to_json(self) -> dict:
+        """The plain-data form: ``value`` is null when it is not a finite float."""
+        return {
+            "value": self.value if math.isfinite(self.value) else None,
+            "log_value": self.log_value if math.isfinite(self.log_value) else None,
+            "quantity": self.quantity,
+            "sense": self.sense.value,
+            "terms": [
+                {
+                    "name": t.name,
+                    "value": t.value if math.isfinite(t.value) else None,
+                    "note": t.note,
+                }
+                for t in self.terms
+            ],
+            "assumptions": [
+                {"name": a.name, "statement": a.statement, "status": a.status.value}
+                for a in self.assumptions
+            ],
+            "vacuous": self.vacuous,
+            "trivial": self.trivial if math.isfinite(self.trivial) else None,
+            **self.details,
+        }

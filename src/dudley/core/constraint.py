@@ -1,0 +1,188 @@
+"""Where a weight matrix lives: an intersection of norm balls with centres, and a rank.
+
+``L11(20) & Spectral(3)`` is an intersection; ``Ball("fro", 1.0, center=W0)`` is the set of
+matrices near an initialisation. A radius that was read off after seeing the data is an
+:class:`Observed` number: it prints like any float, but no guarantee accepts it until a union
+bound has paid for it (``calculus.union``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from dudley.core.errors import InputError
+from dudley.core.norms import NORMS, implied, norm_named
+from dudley.core.rounding import up
+
+
+class Observed(float):
+    """A number read off after seeing the data: a diagnostic until a union bound pays for it.
+
+    >>> Observed(2.0) + 1, Observed(2.0)
+    (3.0, Observed(2.0))
+    """
+
+    def __repr__(self) -> str:
+        return f"Observed({float(self)})"
+
+
+def radius_of(what: str, value) -> float:
+    """A finite number ≥ 0, with its *observed* status kept; anything else is refused."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+        raise InputError(what, "a finite number ≥ 0", repr(value))
+    if not 0 <= value < math.inf:
+        raise InputError(what, "a finite number ≥ 0", value)
+    return value if isinstance(value, Observed) else float(value)
+
+
+def size_of(what: str, value) -> int:
+    """An integer ≥ 1 below 2^53 (1e6 and 1000000.0 are accepted); anything else is refused."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise InputError(what, "an integer ≥ 1", repr(value))
+    if not (1 <= value < 2.0**53) or value != int(value):
+        raise InputError(what, "an integer ≥ 1", value)
+    return int(value)
+
+
+@dataclass(frozen=True)
+class Center:
+    """The centre of a ball, known by upper bounds on its norms."""
+
+    norms: tuple[tuple[str, float], ...]
+
+    @classmethod
+    def of(cls, value) -> Center:
+        """From an array (its norms, rounded up) or from a mapping of norm names to bounds.
+
+        The spectral norm of an array is bounded by the Schur test and the Frobenius norm, which
+        needs no iteration; pass ``{"op": …}`` with a certified value where that is too large.
+        """
+        if isinstance(value, Center):
+            return value
+        if isinstance(value, dict):
+            return cls(
+                tuple((norm_named(k).name, radius_of(f"center.{k}", v)) for k, v in value.items())
+            )
+        W = np.asarray(value, dtype=float)
+        if W.ndim not in (1, 2) or not np.isfinite(W).all():
+            raise InputError("center", "a finite matrix or vector", f"array of shape {W.shape}")
+        safe = [name for name in NORMS if name not in ("op", "nuc")]
+        slack = 4 + W.size  # a sum of that many rounded terms
+        return cls(tuple((name, float(up(norm_named(name)(W), slack))) for name in safe))
+
+
+@dataclass(frozen=True)
+class Ball:
+    """{W : norm(W − center) ≤ radius}."""
+
+    norm: str
+    radius: float
+    center: Center | None = None
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """An intersection of balls, and possibly a bound on the rank.
+
+    >>> (L11(20) & Spectral(3)).bounds((64, 64))["op"]
+    3.0
+    """
+
+    balls: tuple[Ball, ...]
+    rank: int | None = None
+    tie: str | None = None  # uses of one tie name are uses of one parameter
+
+    def tied(self, name: str) -> Constraint:
+        """The same set, for a parameter that is shared under this name."""
+        return replace(self, tie=name)
+
+    def __and__(self, other: Constraint) -> Constraint:
+        ranks = [r for r in (self.rank, other.rank) if r is not None]
+        return Constraint(self.balls + other.balls, min(ranks, default=None), self.tie or other.tie)
+
+    def bounds(self, shape: tuple[int, int]) -> dict[str, float]:
+        """Upper bounds on every norm of W itself."""
+        return _bounds(self, shape)
+
+    def deviations(self, shape: tuple[int, int]) -> list[tuple[Center | None, dict[str, float]]]:
+        """For each centre, upper bounds on every norm of W − center: what a cover must cover."""
+        return _deviations(self, shape)
+
+    def only(self, norm: str) -> bool:
+        """Is this exactly one ball of that norm, so that its members are all there is?"""
+        return self.rank is None and len(self.balls) == 1 and self.balls[0].norm == norm
+
+    def __str__(self) -> str:
+        parts = [
+            f"{b.norm} ≤ {float(b.radius):g}" + (" around a centre" if b.center else "")
+            for b in self.balls
+        ]
+        return " & ".join(parts + ([f"rank ≤ {self.rank}"] if self.rank is not None else []))
+
+
+@lru_cache(maxsize=4096)
+def _deviations(constraint: Constraint, shape):
+    groups: dict[Center | None, list[tuple[str, float]]] = {}
+    for ball in constraint.balls:
+        groups.setdefault(ball.center, []).append((ball.norm, float(ball.radius)))
+    return [
+        (center, implied(tuple(given), shape, constraint.rank if center is None else None))
+        for center, given in groups.items()
+    ]
+
+
+@lru_cache(maxsize=4096)
+def _bounds(constraint: Constraint, shape):
+    best = dict.fromkeys(NORMS, math.inf)
+    for center, deviation in _deviations(constraint, shape):
+        if center is None:
+            offset = dict.fromkeys(NORMS, 0.0)
+        else:
+            offset = implied(center.norms, shape, None)
+        for name in NORMS:
+            total = deviation[name] + offset[name]
+            best[name] = min(best[name], float(up(total)) if center else total)
+    return implied(tuple(best.items()), shape, constraint.rank)
+
+
+def ball(norm: str, radius, center=None) -> Constraint:
+    """{W : norm(W − center) ≤ radius}, the norm by its name.
+
+    >>> print(ball("row21", 2.0))
+    row21 ≤ 2
+    """
+    name = norm_named(norm).name
+    where = None if center is None else Center.of(center)
+    return Constraint((Ball(name, radius_of(f"radius of the {norm} ball", radius), where),))
+
+
+def Rank(r) -> Constraint:
+    """Matrices of rank at most r; combine it with a norm: ``Rank(4) & Spectral(1)``."""
+    return Constraint((), size_of("rank", r))
+
+
+def _named(norm: str, doc: str):
+    def make(radius, center=None) -> Constraint:
+        return ball(norm, radius, center)
+
+    make.__doc__ = doc
+    return make
+
+
+L11 = _named("l11", "Sum of absolute entries at most ``radius``.")
+L1 = _named("l11", "ℓ1 norm of a vector at most ``radius``.")
+L2 = _named("fro", "ℓ2 norm of a vector at most ``radius``.")
+LInf = _named("linf", "Largest absolute entry at most ``radius``.")
+Frobenius = _named("fro", "Frobenius norm at most ``radius``.")
+Spectral = _named("op", "Spectral norm at most ``radius``.")
+Nuclear = _named("nuc", "Nuclear norm at most ``radius``.")
+Col21 = _named("col21", "Sum of the ℓ2 norms of the columns at most ``radius``.")
+Row21 = _named("row21", "Sum of the ℓ2 norms of the rows at most ``radius``.")
+Col2Inf = _named("col2inf", "Every column's ℓ2 norm at most ``radius``.")
+Row2Inf = _named("row2inf", "Every row's ℓ2 norm at most ``radius``.")
+Col1Inf = _named("col1inf", "Every column's ℓ1 norm at most ``radius``.")
+Row1Inf = _named("row1inf", "Every row's ℓ1 norm at most ``radius``.")

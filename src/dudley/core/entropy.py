@@ -1,0 +1,104 @@
+"""Entropy: an upper bound on a log covering number, as a function of the resolution.
+
+ε ↦ log N(ε) is non-increasing, ≥ 0, and 0 once ε reaches the radius. It is evaluated in log
+space, log ε ↦ log log N (−∞ where log N = 0), because deep networks leave the floats on both
+sides. Covers that depend on the sample take the number of examples n as well; a bound for
+"uniform" scope never uses them.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from dudley.core.constraint import radius_of
+from dudley.core.errors import InputError
+
+
+class Scope(Enum):
+    """For which inputs one cover serves."""
+
+    UNIFORM = "all inputs of the stated radius"
+    POINTS = "the given points, supremum over point sets"
+
+
+class Metric(Enum):
+    """How a covered map's error is measured."""
+
+    ROWS = "ℓ2 norm of each output row, largest over rows"
+    SCALAR = "absolute value"
+    LOGITS = "largest absolute logit"
+    ENTRIES = "largest absolute entry of a gain"
+
+
+class Entropy(ABC):
+    """Abstract: log N as a function of ε, in log space."""
+
+    @property
+    @abstractmethod
+    def log_radius(self) -> float:
+        """log of the resolution at which one element covers everything."""
+
+    @property
+    @abstractmethod
+    def uses_points(self) -> bool:
+        """Does the value depend on the number of examples?"""
+
+    @abstractmethod
+    def log_log(self, log_ε, log_n: float | None = None) -> np.ndarray:
+        """log log N at log ε, for n examples (``None``: only covers of uniform scope)."""
+
+    @abstractmethod
+    def proper(self) -> Entropy | None:
+        """The same class, covered only by its own members; ``None`` if no such cover is known."""
+
+    def __call__(self, ε, n=None):
+        """log N(ε); infinite where the value leaves the floats.
+
+        >>> float(PowerLaw(4.0)(0.5))
+        16.0...
+        """
+        ε = np.asarray(ε, dtype=float)
+        if not (np.isfinite(ε).all() and (ε > 0).all()):
+            raise InputError("epsilon", "a finite number > 0", ε)
+        with np.errstate(over="ignore"):
+            value = np.exp(self.log_log(np.log(ε), None if n is None else math.log(n)))
+        return value if value.ndim else float(value)
+
+
+@dataclass(frozen=True)
+class PowerLaw(Entropy):
+    """log N(ε) = C/ε²: the shape in which the papers state their covers.
+
+    It is zero from ``radius`` on, and already where C/ε² < log 2: a cover of fewer than two
+    elements has one.
+    """
+
+    C: float
+    radius: float = math.inf
+    is_proper: bool = True
+
+    def __post_init__(self):
+        radius_of("C", self.C)
+
+    @property
+    def log_radius(self) -> float:
+        reach = min(self.radius, math.sqrt(self.C / math.log(2)))
+        return math.log(reach) if reach > 0 else -math.inf
+
+    @property
+    def uses_points(self) -> bool:
+        return False
+
+    def log_log(self, log_ε, log_n=None):
+        log_ε = np.asarray(log_ε, dtype=float)
+        log_C = math.log(self.C) if self.C > 0 else -math.inf
+        return np.where(log_ε >= self.log_radius, -math.inf, log_C - 2 * log_ε)
+
+    def proper(self) -> Entropy:
+        """N_proper(ε) ≤ N_any(ε/2): four times the constant, if the cover is not proper."""
+        return self if self.is_proper else PowerLaw(4 * self.C, self.radius)

@@ -1,0 +1,43 @@
+"""Every refusal says what was expected, what came, and what to do.
+
+All of them are :class:`DudleyError`; the command line turns them into one line and exit code 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class DudleyError(Exception):
+    """A refusal: bad input never produces a number."""
+
+
+class InputError(DudleyError, ValueError):
+    """An input that is missing, ill-typed or out of range.
+
+    >>> raise InputError("radius of W_v", "a finite number ≥ 0", -1.0)
+    Traceback (most recent call last):
+    dudley.core.errors.InputError: radius of W_v: expected a finite number ≥ 0, got -1.0
+    """
+
+    def __init__(self, what: str, expected: str, got: object, fix: str = ""):
+        super().__init__(f"{what}: expected {expected}, got {got}" + (f"; {fix}" if fix else ""))
+
+
+class UnknownName(DudleyError, KeyError):
+    """A name that no registry or vocabulary holds; the nearest ones are named."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]):
+        known = sorted(known)
+        near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
+        self.message = f"unknown {kind} {name!r}; {hint}"
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class NotYetPaid(DudleyError):
+    """A number read off after seeing the data was used as if it had been fixed before."""

@@ -1,0 +1,73 @@
+"""Outward rounding: integer parts exact up to 2^53, certified from above beyond.
+
+A float64 result of a handful of correctly rounded operations is within a few units in the last
+place of the truth. Whatever must not undershoot is pushed up by more than that; whatever must be
+an exact integer part is settled with rational arithmetic where the float cannot tell.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+EXACT = 2.0**53
+_ULP = 2.0**-52
+
+
+def up(x, ulps: int = 4):
+    """A float at or above the true value of ``x``, if ``x`` is within ``ulps`` units of it.
+
+    >>> up(1.0) > 1.0, up(0.0)
+    (True, 0.0)
+    """
+    return x + np.abs(x) * (ulps * _ULP)
+
+
+def down(x, ulps: int = 4):
+    """A float at or below the true value of ``x``, if ``x`` is within ``ulps`` units of it."""
+    return x - np.abs(x) * (ulps * _ULP)
+
+
+def exp_up(u):
+    """A float at or above e^u (infinity where that is not a finite float)."""
+    with np.errstate(over="ignore"):
+        return np.exp(u) * (1 + (4 + np.abs(u)) * _ULP)
+
+
+def ceil_power_ratio(factors: tuple[float, ...], ε: float, power: int, times: float = 1.0) -> float:
+    """⌈times · (∏ factors / ε)^power⌉, exact for results up to 2^53, an upper bound beyond.
+
+    The inputs are taken as the rational numbers that the floats are.
+
+    >>> ceil_power_ratio((1.0,), 0.5, 2), ceil_power_ratio((1.0,), 0.1, 2)
+    (4.0, 100.0)
+    >>> ceil_power_ratio((0.3,), 0.1, 1)      # the float 0.3 is less than three floats 0.1
+    3.0
+    """
+    guess = times * (math.prod(factors) / ε) ** power
+    if not guess < EXACT:
+        return float(up(guess, 16))
+    low, high = math.ceil(down(guess, 16)), math.ceil(up(guess, 16))
+    if low == high:
+        return float(low)
+    exact = 1 / Fraction(ε)
+    for factor in factors:
+        exact *= Fraction(factor)
+    return float(math.ceil(Fraction(times) * exact**power))
+
+
+def certified_upper(ball) -> float:
+    """The least float that is surely at or above an Arb ball (``flint.arb``).
+
+    ``float(ball.upper())`` rounds to nearest and may fall below; one step up settles it.
+    """
+    value = float(ball.upper())
+    return value if _at_least(value, ball) else math.nextafter(value, math.inf)
+
+
+def _at_least(value: float, ball) -> bool:
+    from flint import arb
+
+    return bool(arb(value) >= ball)

@@ -1,0 +1,1 @@
+"""Architectures as compositions: local facts, and the maps themselves."""

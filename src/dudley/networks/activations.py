@@ -1,0 +1,64 @@
+"""Activation functions with their facts: Lipschitz constant and value at zero.
+
+|σ(x) − σ(y)| ≤ L_σ|x − y| entrywise, so ‖σ(x)‖₂ ≤ L_σ‖x‖₂ + |σ(0)|√width. Constants that are
+maxima of smooth derivatives are rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dudley.core.arrays import erf, namespace
+from dudley.core.errors import InputError
+from dudley.core.registry import Registry
+
+
+@dataclass(frozen=True)
+class Activation:
+    """σ with its Lipschitz constant and |σ(0)|."""
+
+    name: str
+    apply: Callable
+    lipschitz: float
+    at0: float = 0.0
+
+
+ACTIVATIONS: Registry[Activation] = Registry("activation")
+
+
+def _declare(name: str, apply: Callable, lipschitz: float, at0: float = 0.0) -> None:
+    ACTIVATIONS.register(name)(Activation(name, apply, lipschitz, at0))
+
+
+def _sigmoid(x):
+    return 0.5 * (1 + namespace(x).tanh(x / 2))
+
+
+_declare("identity", lambda x: x, 1.0)
+_declare("relu", lambda x: x * (x > 0), 1.0)
+_declare("leaky-relu", lambda x: x * (x > 0) + 0.01 * x * (x <= 0), 1.0)
+_declare("tanh", lambda x: namespace(x).tanh(x), 1.0)
+_declare("sigmoid", _sigmoid, 0.25, 0.5)
+_declare("gelu", lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2))), 1.12905)
+_declare("swish", lambda x: x * _sigmoid(x), 1.09985)
+_declare(
+    "softplus",
+    lambda x: x * (x > 0) + namespace(x).log1p(namespace(x).exp(-abs(x))),
+    1.0,
+    math.log(2),
+)
+
+
+def activation(σ) -> Activation:
+    """An activation by name, or one of the user's own.
+
+    >>> activation("gelu").lipschitz
+    1.12905
+    """
+    if isinstance(σ, Activation):
+        return σ
+    if not isinstance(σ, str):
+        raise InputError("sigma", "a name or an Activation", repr(σ))
+    return ACTIVATIONS[σ]

@@ -1,0 +1,247 @@
+"""Capacity: what the calculus says about a network on inputs of a stated radius."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from dudley.calculus import chain
+from dudley.calculus.allocate import Allocated
+from dudley.calculus.compose import Chain, Facts, Heads, Node, Parallel, Repeat, Residual, compose
+from dudley.calculus.deviate import deviation
+from dudley.calculus.union import Grid, observed_numbers, pay
+from dudley.core.assumption import Assumption, Status
+from dudley.core.bound import Bound, Sense, Term
+from dudley.core.errors import InputError, NotYetPaid
+from dudley.networks import elasticity, explain, proof
+from dudley.networks.embeddings import Tokens
+from dudley.networks.losses import CrossEntropy, Loss, Margin
+
+
+def input_width(network: Node) -> int | None:
+    """The width of the rows a network expects, if it says so."""
+    if isinstance(network, Chain | Parallel):
+        return next((w for w in map(input_width, network.nodes) if w is not None), None)
+    if isinstance(network, Residual | Repeat | Heads):
+        return input_width(network.inner)
+    return getattr(network, "d", None)
+
+
+def log_sizes(n) -> np.ndarray:
+    """log n for one or many sample sizes, which must be finite and at least 1."""
+    n = np.atleast_1d(np.asarray(n, dtype=float))
+    if not (np.isfinite(n).all() and (n >= 1).all()):
+        raise InputError("n", "finite numbers ≥ 1", n.tolist() if n.size < 5 else "an array")
+    return np.log(n)
+
+
+@dataclass(frozen=True, eq=False)
+class Capacity:
+    """Entropy, Rademacher complexity and generalisation gap of a network class.
+
+    Made by :func:`capacity`. Methods that take ``n`` default to the one given there; an array of
+    sample sizes gives an array of values.
+    """
+
+    network: Node
+    inputs: Tokens
+    n: float | None = None
+    loss: Loss | Margin | CrossEntropy = field(default_factory=Loss)
+
+    @cached_property
+    def _composed(self) -> tuple[Allocated, Facts]:
+        d = input_width(self.network) or self.inputs.d
+        if d is None:
+            raise InputError("network", "a node that knows its input width, or Tokens(d=…)", "none")
+        return compose(self.network, self.inputs.signal(d))
+
+    @property
+    def allocated(self) -> Allocated:
+        """The entropy of the network, as a function."""
+        return self._composed[0]
+
+    @property
+    def facts(self) -> Facts:
+        """Output radius, Lipschitz constant, and the weights of the blocks."""
+        return self._composed[1]
+
+    def entropy(self, ε, n=None):
+        """log N(ε) of the network in sup norm over n examples, explicit constants."""
+        return self.allocated(ε, self.n if n is None else n)
+
+    def rademacher(self, n=None, form: str = "best"):
+        """An upper bound on the empirical Rademacher complexity of the network, for any sample.
+
+        ``form``: ``"best"``, or one rule by name: ``"dudley"``, ``"tree"``, ``"optimised"``.
+        """
+        if self.facts.out.width != 1:
+            raise InputError("rademacher", "a network with one output", self.facts.out.width)
+        log_A = float(self.facts.out.radius.log)
+        values = self._chained(self.allocated, log_A, self._sizes(n), form)
+        with np.errstate(over="ignore"):
+            values = np.exp(log_A) * values
+        return float(values[0]) if np.ndim(self.n if n is None else n) == 0 else values
+
+    def gap(self, delta: float, n=None, union: Grid | None = None) -> Bound:
+        """risk − training loss, for every network in the class at once, with confidence 1 − δ."""
+        self._refuse_observed(union)
+        if union is not None:
+            parts, payments = pay((self.network, self.loss, self.inputs), union)
+            network, loss, inputs = parts
+            paid = Capacity(network, inputs, self.n, loss)
+            return paid._gap(delta, n, payments)
+        return self._gap(delta, n, [])
+
+    def gaps(self, n, delta: float) -> np.ndarray:
+        """The values of :meth:`gap` for many sample sizes at once."""
+        self._refuse_observed(None)
+        return self._gap_values(log_sizes(n), delta, 0.0)[2]
+
+    def needed_n(self, target: float, delta: float = 0.05) -> float:
+        """The number of examples at which the gap falls to ``target`` (infinite past 1e308)."""
+        log10 = self.log10_needed_n(target, delta)
+        return math.ceil(10**log10) if log10 < 300 else math.inf
+
+    def log10_needed_n(self, target: float, delta: float = 0.05) -> float:
+        """log₁₀ of :meth:`needed_n`: deep networks need it."""
+        if not 0 < target < math.inf:
+            raise InputError("target", "a number > 0", target)
+        self._refuse_observed(None)
+        low, high = 0.0, 64.0
+        while self._gap_values(np.array([high]), delta, 0.0)[2][0] > target:
+            low, high = high, 2 * high
+            if high > 1e6:
+                return math.inf
+        while high - low > 1e-4:
+            sizes = np.linspace(low, high, 17)
+            below = np.flatnonzero(self._gap_values(sizes, delta, 0.0)[2] <= target)
+            first = below[0] if below.size else len(sizes) - 1
+            low, high = sizes[max(first - 1, 0)], sizes[first]
+            if first == 0:
+                break
+        return float(high / math.log(10))
+
+    def elasticities(self, delta: float = 0.05) -> elasticity.Elasticities:
+        """d log(gap)/d log x for n, every size and every norm."""
+        return elasticity.of(self, delta)
+
+    def explain(self, delta: float = 0.05) -> str:
+        """The network as a tree: radii, sensitivities, shares of the entropy, winning covers."""
+        return explain.tree(self, delta)
+
+    def proof(self, delta: float = 0.05) -> str:
+        """The bound lemma by lemma, with LaTeX and citations."""
+        return proof.write(self, delta)
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _sizes(self, n) -> np.ndarray:
+        n = self.n if n is None else n
+        if n is None:
+            raise InputError("n", "the number of examples", "none", "pass n=…")
+        return log_sizes(n)
+
+    def _chained(self, entropy, log_A: float, log_n: np.ndarray, form: str) -> np.ndarray:
+        if form == "best":
+            return chain.complexity(entropy, log_A, log_n)
+        grid = chain.scales(log_n)
+        log_H = chain.entropies(entropy, log_A, log_n, grid)
+        if form == "dudley":
+            return chain.dudley(log_H, log_n, grid)
+        if form in ("tree", "optimised"):
+            return getattr(chain, form)(log_H, log_n, grid, proper=False)
+        raise InputError("form", "best, dudley, tree or optimised", form)
+
+    @cached_property
+    def loss_class(self) -> tuple[Allocated, float]:
+        """The entropy of the centred loss class, and the log of its radius min(b/2, L·A)."""
+        log_L = math.log(self.loss.lipschitz)
+        blocks = tuple(
+            replace(b, weight=b.weight * self.loss.lipschitz) for b in self.allocated.blocks
+        )
+        log_A = min(math.log(self.loss.range / 2), log_L + float(self.facts.out.radius.log))
+        return Allocated(blocks), log_A
+
+    def _gap_values(self, log_n, delta, nats):
+        """2R, the deviation, and their sum cut at the trivial bound, for each n."""
+        entropy, log_A = self.loss_class
+        R = math.exp(log_A) * chain.complexity(entropy, log_A, log_n)
+        with np.errstate(over="ignore"):
+            n = np.exp(log_n)
+        drift = deviation(n, delta, self.loss.range, "a-priori", nats)
+        return 2 * R, drift, np.minimum(2 * R + drift, self.loss.range)
+
+    def _gap(self, delta, n, payments) -> Bound:
+        log_n = self._sizes(n)
+        if log_n.size != 1:
+            raise InputError("n", "one number (gaps takes many)", f"{log_n.size} numbers")
+        nats = sum(p.nats for p in payments)
+        complexity, drift, total = (float(x[0]) for x in self._gap_values(log_n, delta, nats))
+        union_note = f"of which {nats:.3g} nats pay for {len(payments)} numbers" if payments else ""
+        return Bound.of(
+            total,
+            quantity="risk − training loss",
+            sense=Sense.CONFIDENCE,
+            terms=(
+                Term("complexity", complexity, "2 × Rademacher complexity of the loss class"),
+                Term("deviation", drift, union_note),
+            ),
+            assumptions=self._assumptions(payments),
+            trivial=self.loss.range,
+            details={"n": float(np.exp(log_n[0])), "delta": delta, "union_nats": nats},
+        )
+
+    def _assumptions(self, payments) -> tuple[Assumption, ...]:
+        radius = f"every token has ℓ2 norm at most {float(self.inputs.row2inf):g}"
+        clipped = Assumption("inputs", radius + " after clipping", Status.CHECKED)
+        found = [
+            Assumption("sample", "the examples are independent draws", Status.UNCHECKABLE),
+            clipped if self.inputs.clipped else Assumption("inputs", radius, Status.DECLARED),
+            Assumption("loss", self.loss.name, Status.DECLARED),
+        ]
+        if payments:
+            names = ", ".join(f"{p.where} {p.observed:.4g} → {p.used:.4g}" for p in payments)
+            found.append(Assumption("weights", f"read off and paid for: {names}", Status.PAID))
+        else:
+            found.append(
+                Assumption("weights", "norm bounds fixed before seeing the data", Status.DECLARED)
+            )
+        return tuple(found)
+
+    def _refuse_observed(self, union: Grid | None) -> None:
+        seen = observed_numbers(self.inputs, "inputs")
+        if seen and not self.inputs.clipped:
+            raise NotYetPaid(
+                f"{seen[0][0]} = {float(seen[0][1]):g} was measured on data, so unseen inputs may "
+                "exceed it; declare a radius, or clip inputs to it with Tokens(clipped=True)"
+            )
+        seen += observed_numbers(self.network, "network") + observed_numbers(self.loss, "loss")
+        if seen and union is None:
+            raise NotYetPaid(
+                f"{len(seen)} numbers were read off after training ({seen[0][0]} = "
+                f"{float(seen[0][1]):g}, …); pass union=Grid() to pay for them"
+            )
+        if self.facts.out.rows != 1 and self.facts.out.width == 1:
+            raise InputError("network output", "one number per example", "one per token")
+
+
+def capacity(network: Node, inputs: Tokens, n=None, loss=None) -> Capacity:
+    """What the calculus says about a network.
+
+    >>> import dudley as du
+    >>> head = du.Head(d=64, W_QK=du.L11(20.0), W_v=du.L11(1.0), W_c=du.L11(1.0))
+    >>> net = head >> du.Readout(w=du.L1(1.0))
+    >>> cap = du.capacity(net, du.Tokens(row2inf=1.0, T=128), n=100_000)
+    >>> cap.gap(delta=0.05).vacuous
+    False
+    """
+    if not isinstance(network, Node):
+        raise InputError("network", "a node or a chain of nodes", type(network).__name__)
+    if not isinstance(inputs, Tokens):
+        raise InputError("inputs", "Tokens(…) or OneHot(…)", type(inputs).__name__)
+    if n is not None:
+        log_sizes(n)
+    return Capacity(network, inputs, n, Loss() if loss is None else loss)

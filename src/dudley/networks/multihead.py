@@ -1,0 +1,191 @@
+"""Multi-head attention as it is used in practice: concatenated heads and an output matrix."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dudley.calculus.compose import Facts, Node, Parameter, Signal, Use
+from dudley.core.arrays import arange_like, namespace, transpose
+from dudley.core.constraint import Constraint, radius_of, size_of
+from dudley.core.errors import InputError
+from dudley.core.lemma import Lemma
+from dudley.core.magnitude import ONE, ZERO, Magnitude, smallest, sqrt
+from dudley.networks.head import causal_mask
+from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser
+from dudley.networks.pointwise import bias_norm, bias_use, expect_width
+
+
+@dataclass(frozen=True)
+class MultiHeadAttention(Node):
+    """X ↦ [A_1 V_1 | … | A_H V_H] W_c + b_c with Q = XW_Q + b_Q, K = XW_K + b_K, V = XW_v + b_v.
+
+    Head h takes its slice of width k = d/H of Q, K, V and A_h = A(Q_h K_hᵀ · scale), scale 1/√k.
+    With ``groups`` < H, keys and values have that many slices, shared by H/groups heads each
+    (grouped-query; 1: multi-query). ``rope`` rotates queries and keys by position, which keeps
+    norms but forbids folding W_Q W_Kᵀ. ``qk_norm`` brings each query and key slice to RMS norm 1
+    (with ε = ``qk_eps`` and a gain bounded by ``qk_gain``) before the scores.
+
+    On rows of norm ≤ R let r_q bound √Σ_h‖q_h‖², r_k and r_v each slice of a key and value, and
+    ℓ_q, ℓ_k the Lipschitz constants of what happens to queries and keys after their matrices.
+    Scores of head h move by (‖Δq_h‖ r_k + ‖q_h‖ max‖Δk_h‖)·scale; squares summed over heads,
+
+        ‖ΔY‖ ≤ B_c [ √H·m‖ΔV‖ + r_v L_A scale (r_k ℓ_q‖ΔQ‖ + r_q ℓ_k‖ΔK‖) ] + ‖[A V]ΔW_c‖,
+
+    where ‖ΔQ‖, ‖ΔK‖, ‖ΔV‖ are the largest row errors of the full-width maps.
+    """
+
+    d: int
+    H: int
+    W_Q: Constraint
+    W_K: Constraint
+    W_v: Constraint
+    W_c: Constraint
+    b_Q: Constraint | None = None
+    b_K: Constraint | None = None
+    b_v: Constraint | None = None
+    b_c: Constraint | None = None
+    groups: int | None = None
+    attention: str | Normaliser = "softmax"
+    scale: float | None = None
+    causal: bool = False
+    rope: bool = False
+    qk_norm: bool = False
+    qk_eps: float = 1e-6
+    qk_gain: Constraint | None = None
+    lemma = Lemma(
+        "Multi-head attention",
+        "Scores of all heads together move by one row error of Q or K; values by √H.",
+        r"\|\Delta Y\|\le B_c\bigl[\sqrt H\,m\|\Delta V\|+r_vL_A\,s\,(r_k\ell_q\|\Delta Q\|"
+        r"+r_q\ell_k\|\Delta K\|)\bigr]+\|[AV]\,\Delta W_c\|",
+        "edelman2021, Lemma A.13, for concatenated heads",
+    )
+
+    def __post_init__(self):
+        for name in ("d", "H"):
+            size_of(name, getattr(self, name))
+        if self.d % self.H:
+            raise InputError("H", f"a divisor of d = {self.d}", self.H)
+        if self.H % size_of("groups", self.kv):
+            raise InputError("groups", f"a divisor of H = {self.H}", self.groups)
+        if self.rope and self.k % 2:
+            raise InputError("rope", "an even head width d/H", self.k)
+        if radius_of("qk_eps", self.qk_eps) == 0:
+            raise InputError("qk_eps", "a number > 0", self.qk_eps)
+        normaliser(self.attention)
+
+    @property
+    def k(self) -> int:
+        return self.d // self.H
+
+    @property
+    def kv(self) -> int:
+        return self.groups or self.H
+
+    @property
+    def s(self) -> float:
+        return 1 / math.sqrt(self.k) if self.scale is None else self.scale
+
+    def facts(self, signal):
+        expect_width("attention", self.d, signal)
+        p, R, T, A = (
+            self.parameters(self.d)[0],
+            signal.radius,
+            signal.rows,
+            normaliser(self.attention),
+        )
+        narrow = self.kv * self.k
+        Q = p["W_Q"].norm() * R + bias_norm(self.b_Q, self.d)
+        K = p["W_K"].norm() * R + bias_norm(self.b_K, narrow)
+        r_v = p["W_v"].norm() * R + bias_norm(self.b_v, narrow)
+        r_q, r_qh, ℓ_q, gain_q = self._after("q", p, Q)
+        _, r_k, ℓ_k, gain_k = self._after("k", p, K)
+
+        floor = ZERO
+        if isinstance(A, NormalisedLinear):  # features φ: norms grow by √k per head, slope 1
+            floor = NormalisedLinear.feature_floor(r_qh, r_k, self.k) * self.s
+            r_q, r_qh, r_k = r_q + sqrt(self.d), r_qh + sqrt(self.k), r_k + sqrt(self.k)
+        ρ = r_qh * r_k * self.s
+        m, L_A = A.mass(ρ, T), A.lipschitz(ρ, T, floor)
+
+        B_c, H = p["W_c"].norm(), sqrt(self.H)
+        scores = B_c * r_v * L_A * self.s
+        to_Q, to_K, to_V = scores * r_k * ℓ_q, scores * r_q * ℓ_k, B_c * H * m
+        mixed = H * m * r_v  # norm of the concatenated heads
+
+        l1 = signal.l1
+        uses = [
+            Use("W_Q", p["W_Q"], to_Q * R, rows=T, l1=l1),
+            Use("W_K", p["W_K"], to_K * R, rows=T, l1=l1),
+            Use("W_v", p["W_v"], to_V * R, rows=T, l1=l1),
+            Use("W_c", p["W_c"], mixed, rows=T),
+            *bias_use("b_Q", self.b_Q, self.d, to_Q),
+            *bias_use("b_K", self.b_K, narrow, to_K),
+            *bias_use("b_v", self.b_v, narrow, to_V),
+            *bias_use("b_c", self.b_c, self.d, ONE),
+        ]
+        if self.qk_norm and self.qk_gain is not None:
+            gains = (("g_q", scores * r_k * gain_q * H), ("g_k", scores * r_q * gain_k))
+            uses += [Use(n, p[n], weight, rows=self.k, l1=1.0) for n, weight in gains]
+        lipschitz = to_V * p["W_v"].norm() + to_Q * p["W_Q"].norm() + to_K * p["W_K"].norm()
+        radius = B_c * mixed + bias_norm(self.b_c, self.d)
+        return Facts(Signal(radius, T, self.d), lipschitz, tuple(uses))
+
+    def _after(self, which: str, p, norm: Magnitude):
+        """Norm of all slices together and of one, slope, and norm of what a gain multiplies."""
+        if not self.qk_norm:
+            return norm, norm, ONE, ZERO
+        g = p[f"g_{which}"].norm("linf") if f"g_{which}" in p else ONE
+        rms = sqrt(self.k) * norm / sqrt(norm**2 + self.k * self.qk_eps)
+        slope = g / sqrt(self.qk_eps)
+        return smallest(sqrt(self.H) * g * rms, slope * norm), g * rms, slope, rms
+
+    def parameters(self, width):
+        d, narrow = self.d, self.kv * self.k
+        shapes = {
+            "W_Q": ((d, d), self.W_Q), "W_K": ((d, narrow), self.W_K),
+            "W_v": ((d, narrow), self.W_v), "W_c": ((d, d), self.W_c),
+            "b_Q": ((1, d), self.b_Q), "b_K": ((1, narrow), self.b_K),
+            "b_v": ((1, narrow), self.b_v), "b_c": ((1, d), self.b_c),
+        }  # fmt: skip
+        if self.qk_norm:
+            shapes |= {"g_q": ((self.k, 1), self.qk_gain), "g_k": ((self.k, 1), self.qk_gain)}
+        return {n: Parameter(shape, c) for n, (shape, c) in shapes.items() if c is not None}, d
+
+    def apply(self, params, X):
+        xp, A = namespace(X), normaliser(self.attention)
+        q = self._split(X @ params["W_Q"] + params.get("b_Q", 0), self.H)
+        k = self._split(X @ params["W_K"] + params.get("b_K", 0), self.kv)
+        v = self._split(X @ params["W_v"] + params.get("b_v", 0), self.kv)
+        if self.qk_norm:
+            q, k = self._rms(q, params.get("g_q")), self._rms(k, params.get("g_k"))
+        if self.rope:
+            q, k = rotate(q), rotate(k)
+        share = [h * self.kv // self.H for h in range(self.H)]
+        k, v = k[..., share, :, :], v[..., share, :, :]  # (…, H, T, k)
+        if isinstance(A, NormalisedLinear):
+            q, k = A.features(q), A.features(k)
+        scores = (q @ transpose(k)) * self.s
+        mixed = A.apply(scores, causal_mask(scores) if self.causal else None) @ v
+        joined = xp.concatenate([mixed[..., h, :, :] for h in range(self.H)], axis=-1)
+        return joined @ params["W_c"] + params.get("b_c", 0)
+
+    def _split(self, Y, heads: int):
+        """(…, T, heads·k) → (…, heads, T, k)."""
+        parts = Y.reshape(*Y.shape[:-1], heads, self.k)
+        return parts.swapaxes(-2, -3)
+
+    def _rms(self, Y, gain):
+        xp = namespace(Y)
+        rows = Y / xp.sqrt(xp.mean(Y * Y, axis=-1, keepdims=True) + self.qk_eps)
+        return rows if gain is None else rows * gain[:, 0]
+
+
+def rotate(Y):
+    """Rotary positions: pair j of a row at position t is turned by t·10000^{−2j/k}."""
+    xp, half = namespace(Y), Y.shape[-1] // 2
+    positions = arange_like(0, Y.shape[-2], Y)[:, None]
+    angles = positions * 10000.0 ** (-arange_like(0, half, Y) / half)
+    cos, sin = xp.cos(angles), xp.sin(angles)
+    a, b = Y[..., :half], Y[..., half:]
+    return xp.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)

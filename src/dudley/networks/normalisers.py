@@ -1,0 +1,175 @@
+"""How scores become attention weights.
+
+A normaliser declares, for scores s ∈ [−ρ, ρ] over at most T tokens: the *mass*, sup ‖a(s)‖₁, and
+its Lipschitz constant from ℓ∞ (scores) to ℓ1 (weights) on that range. ``floor`` is a positive
+lower bound on the scores where the normaliser needs one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from dudley.core.arrays import arange_like, namespace, sorted_descending
+from dudley.core.errors import InputError
+from dudley.core.magnitude import ONE, Magnitude, smallest
+from dudley.core.registry import Registry
+
+
+class Normaliser(ABC):
+    """Abstract: scores → weights on tokens."""
+
+    @abstractmethod
+    def mass(self, ρ: Magnitude, T: float) -> Magnitude:
+        """sup of the sum of the absolute weights."""
+
+    @abstractmethod
+    def lipschitz(self, ρ: Magnitude, T: float, floor: Magnitude) -> Magnitude:
+        """sup of ‖a(s) − a(s′)‖₁ / ‖s − s′‖_∞."""
+
+    @abstractmethod
+    def apply(self, scores, allowed=None):
+        """Weights along the last axis; ``allowed`` is a boolean mask."""
+
+    needs_floor: bool = False
+
+
+NORMALISERS: Registry[type[Normaliser]] = Registry("normaliser")
+
+
+@NORMALISERS.register("softmax")
+@dataclass(frozen=True)
+class Softmax(Normaliser):
+    """Mass 1; ‖softmax(s) − softmax(s′)‖₁ ≤ 2 tanh(‖s − s′‖_∞/2) ≤ ‖s − s′‖_∞.
+
+    The Jacobian's norm from ℓ∞ to ℓ1 is max 4q(1−q) = 1, so the constant 1 is sharp; the papers'
+    constant 2 (edelman2021 Corollary A.7, trauger2024 Lemma C.1) is available by name.
+    """
+
+    constant: float = 1.0
+
+    def __post_init__(self):
+        if self.constant not in (1, 2):
+            raise InputError("softmax constant", "1 (sharp) or 2 (the papers')", self.constant)
+
+    def mass(self, ρ, T):
+        return ONE
+
+    def lipschitz(self, ρ, T, floor):
+        return Magnitude.of(self.constant)
+
+    def apply(self, scores, allowed=None):
+        xp = namespace(scores)
+        if allowed is not None:
+            scores = xp.where(allowed, scores, -xp.inf)
+        e = xp.exp(scores - xp.amax(scores, axis=-1, keepdims=True))
+        return e / xp.sum(e, axis=-1, keepdims=True)
+
+
+@NORMALISERS.register("softmax-papers")
+def softmax_papers() -> Softmax:
+    """Softmax with the papers' constant 2."""
+    return Softmax(2.0)
+
+
+@NORMALISERS.register("sparsemax")
+@dataclass(frozen=True)
+class Sparsemax(Normaliser):
+    """Euclidean projection of the scores onto the simplex (Martins & Astudillo 2016).
+
+    On a support of s tokens the Jacobian is I − 11ᵀ/s, whose norm from ℓ∞ to ℓ1 is at most s:
+    mass 1, Lipschitz T. No bound free of the sequence length exists for it in these norms.
+    """
+
+    def mass(self, ρ, T):
+        return ONE
+
+    def lipschitz(self, ρ, T, floor):
+        return Magnitude.of(max(T, 1.0))
+
+    def apply(self, scores, allowed=None):
+        xp = namespace(scores)
+        if allowed is not None:
+            lowest = xp.amin(scores, axis=-1, keepdims=True)
+            scores = xp.where(allowed, scores, lowest - 2)  # never in the support
+        ordered = sorted_descending(scores)
+        ranks = arange_like(1, scores.shape[-1] + 1, scores)
+        sums = xp.cumsum(ordered, axis=-1)
+        inside = 1 + ranks * ordered > sums
+        size = xp.sum(inside, axis=-1, keepdims=True)
+        total = xp.sum(xp.where(inside, ordered, 0 * ordered), axis=-1, keepdims=True)
+        excess = scores - (total - 1) / size
+        return excess * (excess > 0)
+
+
+@NORMALISERS.register("sigmoid")
+@dataclass(frozen=True)
+class Sigmoid(Normaliser):
+    """a_t = 1/(1 + T e^{−s_t}): the logistic function with bias −log T, unnormalised.
+
+    Each weight is at most e^ρ/(e^ρ + T), so mass ≤ T e^ρ/(e^ρ + T); the Jacobian is diagonal with
+    entries a(1−a) ≤ min(1/4, a): Lipschitz ≤ min(T/4, mass).
+    """
+
+    def mass(self, ρ, T):
+        return T / (1 + T * _exp(ρ, -1))
+
+    def lipschitz(self, ρ, T, floor):
+        return smallest(T / 4, self.mass(ρ, T))
+
+    def apply(self, scores, allowed=None):
+        xp = namespace(scores)
+        weights = 1 / (1 + scores.shape[-1] * xp.exp(-scores))
+        return weights if allowed is None else weights * allowed
+
+
+def _exp(x: Magnitude, sign: int) -> Magnitude:
+    """e^{±x}."""
+    with np.errstate(over="ignore"):
+        return Magnitude(sign * np.exp(x.log))
+
+
+@NORMALISERS.register("linear")
+@dataclass(frozen=True)
+class NormalisedLinear(Normaliser):
+    """a_t = s_t / Σ s, for scores s_t = φ(q)·φ(k_t) > 0 with φ = 1 + elu (Katharopoulos et al. 2020).
+
+    With scores ≥ floor, da = (ds − a Σds)/Σs gives Lipschitz ≤ 2T/Σs ≤ 2/floor; mass 1. The
+    entries of φ(q) are at least e^{−‖q‖}, so the floor is k·e^{−‖q‖−‖k‖}.
+    """
+
+    needs_floor = True
+
+    def mass(self, ρ, T):
+        return ONE
+
+    def lipschitz(self, ρ, T, floor):
+        return 2 / floor
+
+    def apply(self, scores, allowed=None):
+        xp = namespace(scores)
+        if allowed is not None:
+            scores = scores * allowed
+        return scores / xp.sum(scores, axis=-1, keepdims=True)
+
+    @staticmethod
+    def features(x):
+        """φ(x) = 1 + elu(x) = x + 1 for x > 0, e^x else; 1-Lipschitz, φ(0) = 1."""
+        xp = namespace(x)
+        return xp.where(x > 0, x + 1, xp.exp(x * (x <= 0)))
+
+    @staticmethod
+    def feature_floor(q: Magnitude, k: Magnitude, width: int) -> Magnitude:
+        """A lower bound on φ(q)·φ(k) for rows of these norms."""
+        return width * _exp(q + k, -1)
+
+
+def normaliser(name) -> Normaliser:
+    """A normaliser by name, or one of the user's own."""
+    if isinstance(name, Normaliser):
+        return name
+    if not isinstance(name, str):
+        raise InputError("attention", "a name or a Normaliser", repr(name))
+    return NORMALISERS[name]()

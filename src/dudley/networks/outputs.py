@@ -1,0 +1,71 @@
+"""What reads the last layer: a scalar from one row, or logits over a vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dudley.calculus.compose import Facts, Node, Parameter, Use
+from dudley.core.constraint import Constraint
+from dudley.core.lemma import Lemma
+from dudley.networks.pointwise import Pool
+
+
+@dataclass(frozen=True)
+class Readout(Node):
+    """X ↦ x·w for the [CLS] row x (or the mean row), one number per example."""
+
+    w: Constraint
+    pool: str = "cls"
+    lemma = Lemma(
+        "Readout",
+        "A linear functional of one row.",
+        r"|w\cdot y-\hat w\cdot\hat y|\le\|w\|_2\|y-\hat y\|+|(w-\hat w)\cdot\hat y|",
+        "edelman2021, Lemma A.16; trauger2024, Lemma E.3",
+    )
+
+    def __post_init__(self):
+        Pool(self.pool)
+
+    def facts(self, signal):
+        w = Parameter((signal.width, 1), self.w)
+        out = replace(signal, radius=w.norm() * signal.radius, rows=1.0, width=1, l1=None)
+        return Facts(out, w.norm(), (Use("w", w, signal.radius, rows=1.0, l1=signal.l1),))
+
+    def parameters(self, width):
+        return {"w": Parameter((width, 1), self.w)}, 1
+
+    def apply(self, params, X):
+        return Pool(self.pool).apply({}, X) @ params["w"]
+
+
+@dataclass(frozen=True)
+class Logits(Node):
+    """Each row x ↦ xW ∈ R^V, measured by its largest coordinate: classes or masked tokens.
+
+    ``rows`` restricts the loss to that many rows per example (masked positions); 0 means the
+    [CLS] row alone.
+    """
+
+    V: int
+    W: Constraint
+    rows: int = 0
+    lemma = Lemma(
+        "Logits",
+        "Coordinates are linear functionals of a row; the error is the largest of them.",
+        r"\|xW-\hat x\hat W\|_\infty\le\max_j\|W_{:,j}\|_2\|x-\hat x\|+\|\hat x\Delta W\|_\infty",
+        "trauger2024, Theorem 5.1",
+    )
+
+    def facts(self, signal):
+        W = Parameter((signal.width, self.V), self.W)
+        rows = float(self.rows or 1)
+        use = Use("W", W, signal.radius, form="logits", rows=rows, l1=signal.l1)
+        out = replace(signal, radius=W.norm("col2inf") * signal.radius, rows=rows, width=self.V)
+        return Facts(replace(out, l1=None), W.norm("col2inf"), (use,))
+
+    def parameters(self, width):
+        return {"W": Parameter((width, self.V), self.W)}, self.V
+
+    def apply(self, params, X):
+        rows = X[..., -1:, :] if self.rows == 0 else X[..., : self.rows, :]
+        return rows @ params["W"]

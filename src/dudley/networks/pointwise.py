@@ -1,0 +1,251 @@
+"""Nodes that act on each token by itself: dense layers, activations, norm layers, pooling."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from dudley.calculus.compose import Chain, Facts, Node, Parameter, Use
+from dudley.core.arrays import namespace
+from dudley.core.constraint import Constraint, radius_of, size_of
+from dudley.core.errors import InputError
+from dudley.core.lemma import Lemma
+from dudley.core.magnitude import ONE, ZERO, Magnitude, smallest, sqrt
+from dudley.networks.activations import Activation, activation
+
+
+def expect_width(node: str, d: int, signal) -> None:
+    """Refuse a signal whose rows have another width."""
+    if signal.width != d:
+        raise InputError(f"input of {node}", f"rows of width {d}", f"width {signal.width}")
+
+
+def bias_use(name: str, b: Constraint | None, width: int, weight: Magnitude) -> list[Use]:
+    """A bias is a linear map of the constant input 1."""
+    return [] if b is None else [Use(name, Parameter((1, width), b), weight, l1=1.0)]
+
+
+def bias_norm(b: Constraint | None, width: int) -> Magnitude:
+    """The ℓ2 norm of a bias, zero if there is none."""
+    return ZERO if b is None else Parameter((1, width), b).norm("fro")
+
+
+@dataclass(frozen=True)
+class Dense(Node):
+    """x ↦ σ(xW + b), W ∈ R^{d×k}."""
+
+    d: int
+    W: Constraint
+    k: int | None = None
+    b: Constraint | None = None
+    sigma: str | Activation = "identity"
+    names: tuple[str, str] = ("W", "b")  # what the weights are called in reports and in ``params``
+    lemma = Lemma(
+        "Dense layer",
+        "One Lipschitz map after one linear map.",
+        r"\|\sigma(xW+b)-\sigma(x\hat W+\hat b)\|\le L_\sigma(\|x\Delta W\|+\|\Delta b\|)",
+        "definition",
+    )
+
+    def __post_init__(self):
+        size_of("d", self.d)
+        size_of("k", self.out)
+        activation(self.sigma)
+
+    @property
+    def out(self) -> int:
+        return self.k or self.d
+
+    def facts(self, signal):
+        expect_width("dense layer", self.d, signal)
+        σ, W, R = activation(self.sigma), Parameter((self.d, self.out), self.W), signal.radius
+        L_σ, largest_row = Magnitude.of(σ.lipschitz), W.norm() * R
+        if signal.l1 is not None:  # ‖xW‖ ≤ ‖x‖₁ · largest row of W
+            largest_row = smallest(largest_row, W.norm("row2inf") * signal.l1 * R)
+        radius = L_σ * (largest_row + bias_norm(self.b, self.out)) + σ.at0 * math.sqrt(self.out)
+        uses = [Use(self.names[0], W, L_σ * R, rows=signal.rows, l1=signal.l1)]
+        uses += bias_use(self.names[1], self.b, self.out, L_σ)
+        out = replace(signal, radius=radius, width=self.out, l1=None)
+        return Facts(out, L_σ * W.norm(), tuple(uses))
+
+    def parameters(self, width):
+        own = {self.names[0]: Parameter((self.d, self.out), self.W)}
+        own |= {} if self.b is None else {self.names[1]: Parameter((1, self.out), self.b)}
+        return own, self.out
+
+    def apply(self, params, X):
+        weight, bias = self.names
+        return activation(self.sigma).apply(X @ params[weight] + params.get(bias, 0))
+
+
+def MLP(
+    d: int, k: int, W_1: Constraint, W_2: Constraint, sigma="relu", b_1=None, b_2=None
+) -> Chain:
+    """Position-wise x ↦ σ(xW_1 + b_1)W_2 + b_2, W_1 ∈ R^{d×k}, W_2 ∈ R^{k×d}."""
+    up = Dense(d, W_1, k, b_1, sigma, ("W_1", "b_1"))
+    return Chain((up, Dense(k, W_2, d, b_2, names=("W_2", "b_2"))))
+
+
+@dataclass(frozen=True)
+class SwiGLU(Node):
+    """x ↦ (swish(xW_1) ⊙ xW_3) W_2 (Shazeer 2020), W_1, W_3 ∈ R^{d×k}, W_2 ∈ R^{k×d}."""
+
+    d: int
+    k: int
+    W_1: Constraint
+    W_3: Constraint
+    W_2: Constraint
+    lemma = Lemma(
+        "Gated linear unit",
+        "A product of two maps of radius r₁, r₃: each error is multiplied by the other's radius.",
+        r"\|u\odot v-\hat u\odot\hat v\|\le r_3\|\Delta u\|+r_1\|\Delta v\|",
+        "‖a⊙b‖₂ ≤ ‖a‖₂‖b‖_∞, |swish(x)| ≤ |x|",
+    )
+
+    def facts(self, signal):
+        expect_width("swiglu", self.d, signal)
+        p, R, L_σ = self.parameters(self.d)[0], signal.radius, activation("swish").lipschitz
+        r1, r3, B_2 = p["W_1"].norm() * R, p["W_3"].norm() * R, p["W_2"].norm()
+        uses = (
+            Use("W_1", p["W_1"], B_2 * r3 * L_σ * R, rows=signal.rows, l1=signal.l1),
+            Use("W_3", p["W_3"], B_2 * r1 * R, rows=signal.rows, l1=signal.l1),
+            Use("W_2", p["W_2"], r1 * r3, rows=signal.rows),
+        )
+        lipschitz = B_2 * p["W_1"].norm() * p["W_3"].norm() * R * (1 + L_σ)
+        return Facts(replace(signal, radius=r1 * r3 * B_2, l1=None), lipschitz, uses)
+
+    def parameters(self, width):
+        return {
+            "W_1": Parameter((self.d, self.k), self.W_1),
+            "W_3": Parameter((self.d, self.k), self.W_3),
+            "W_2": Parameter((self.k, self.d), self.W_2),
+        }, self.d
+
+    def apply(self, params, X):
+        gate = activation("swish").apply(X @ params["W_1"])
+        return (gate * (X @ params["W_3"])) @ params["W_2"]
+
+
+@dataclass(frozen=True)
+class Activate(Node):
+    """x ↦ σ(x)."""
+
+    sigma: str | Activation
+    lemma = Lemma(
+        "Activation", "σ is Lipschitz.", r"\|\sigma(x)-\sigma(y)\|\le L_\sigma\|x-y\|", ""
+    )
+
+    def __post_init__(self):
+        activation(self.sigma)
+
+    def facts(self, signal):
+        σ = activation(self.sigma)
+        radius = signal.radius * σ.lipschitz + σ.at0 * math.sqrt(signal.width)
+        return Facts(replace(signal, radius=radius, l1=None), Magnitude.of(σ.lipschitz))
+
+    def parameters(self, width):
+        return {}, width
+
+    def apply(self, params, X):
+        return activation(self.sigma).apply(X)
+
+
+@dataclass(frozen=True)
+class ProjectRows(Node):
+    """Π_norm: each row x ↦ x/max(1, ‖x‖₂), a contraction onto the unit ball."""
+
+    lemma = Lemma(
+        "Row projection",
+        "Projection onto the unit ball does not expand distances.",
+        r"\|\Pi(x)-\Pi(y)\|\le\|x-y\|",
+        "edelman2021, Lemma A.9",
+    )
+
+    def facts(self, signal):
+        return Facts(replace(signal, radius=smallest(signal.radius, 1.0), l1=None), ONE)
+
+    def parameters(self, width):
+        return {}, width
+
+    def apply(self, params, X):
+        xp = namespace(X)
+        norms = xp.sqrt(xp.sum(X * X, axis=-1, keepdims=True))
+        return X / xp.where(norms > 1, norms, xp.ones_like(norms))
+
+
+@dataclass(frozen=True)
+class LayerNorm(Node):
+    """x ↦ g ⊙ c/√(‖c‖²/d + ε) + b, c = x − mean(x); with ``centered=False`` RMSNorm, c = x.
+
+    With r = ‖c‖ ≤ R the normalised row has norm √d·r/√(r² + dε) ≤ √d, and its Jacobian has norm
+    at most 1/√ε. So the radius is √d·‖g‖_∞ + ‖b‖₂ or less, and the Lipschitz constant ‖g‖_∞/√ε.
+    """
+
+    d: int
+    eps: float = 1e-5
+    gain: Constraint | None = None
+    bias: Constraint | None = None
+    centered: bool = True
+    lemma = Lemma(
+        "Layer normalisation",
+        "Rows are brought to norm at most √d; the slope at the centre is 1/√ε.",
+        r"R\mapsto\|g\|_\infty\sqrt d\,\tfrac{R}{\sqrt{R^2+d\epsilon}}+\|b\|_2,"
+        r"\qquad L=\|g\|_\infty/\sqrt\epsilon",
+        "derivative of c/√(‖c‖²/d+ε)",
+    )
+
+    def __post_init__(self):
+        size_of("d", self.d)
+        if radius_of("ln.eps", self.eps) == 0:
+            raise InputError("ln.eps", "a number > 0 (at 0 the map is not Lipschitz)", self.eps)
+
+    def facts(self, signal):
+        expect_width("layer norm", self.d, signal)
+        R, d, ε = signal.radius, self.d, self.eps
+        rows = sqrt(d) * R / sqrt(R**2 + d * ε)
+        g = ONE if self.gain is None else Parameter((d, 1), self.gain).norm("linf")
+        uses = bias_use("bias", self.bias, d, ONE)
+        if self.gain is not None:
+            uses.append(Use("gain", Parameter((d, 1), self.gain), rows, rows=d, l1=1.0))
+        radius = g * rows + bias_norm(self.bias, d)
+        return Facts(replace(signal, radius=radius, l1=None), g / sqrt(ε), tuple(uses))
+
+    def parameters(self, width):
+        own = {} if self.gain is None else {"gain": Parameter((self.d, 1), self.gain)}
+        own |= {} if self.bias is None else {"bias": Parameter((1, self.d), self.bias)}
+        return own, width
+
+    def apply(self, params, X):
+        xp = namespace(X)
+        c = X - xp.mean(X, axis=-1, keepdims=True) if self.centered else X
+        rows = c / xp.sqrt(xp.mean(c * c, axis=-1, keepdims=True) + self.eps)
+        gain = params["gain"][:, 0] if "gain" in params else 1
+        return rows * gain + params.get("bias", 0)
+
+
+def RMSNorm(d: int, eps: float = 1e-5, gain: Constraint | None = None) -> LayerNorm:
+    """x ↦ g ⊙ x/√(mean(x²) + ε)."""
+    return LayerNorm(d, eps, gain, None, centered=False)
+
+
+@dataclass(frozen=True)
+class Pool(Node):
+    """One row from all: the last ([CLS]) row, or the mean."""
+
+    how: str = "cls"
+    lemma = Lemma("Pooling", "A row, or a mean of rows, is within the rows' radius.", r"L=1", "")
+
+    def __post_init__(self):
+        if self.how not in ("cls", "mean"):
+            raise InputError("pool", "'cls' or 'mean'", self.how)
+
+    def facts(self, signal):
+        return Facts(replace(signal, rows=1.0, l1=signal.l1), ONE)
+
+    def parameters(self, width):
+        return {}, width
+
+    def apply(self, params, X):
+        if self.how == "cls":
+            return X[..., -1:, :]
+        return namespace(X).mean(X, axis=-2, keepdims=True)

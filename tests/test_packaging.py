@@ -1,0 +1,140 @@
+"""The repository as a package: the lock, the licence, the version, the CI script, the layers."""
+
+import os
+import re
+import sys
+import tomllib
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import dudley
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+
+PIN = re.compile(
+    r"(?P<name>[a-z0-9-]+)==(?P<version>[0-9][0-9a-z.]*)(?P<marker> ; [^\\]+?)?"
+    r"(?P<hashes>( --hash=sha256:[0-9a-f]{64})+)"
+)
+
+
+def pins(lock: str) -> dict[str, str]:
+    """Name ↦ version of a lock file; a line that is not pinned and hashed raises."""
+    lines = [line for line in lock.splitlines() if not line.lstrip().startswith("#")]
+    logical = re.sub(r" *\\\n *", " ", "\n".join(lines)).splitlines()
+    found = {}
+    for line in filter(None, map(str.strip, logical)):
+        match = PIN.fullmatch(line)
+        if match is None:
+            raise ValueError(f"not a pinned and hashed requirement: {line[:80]!r}")
+        if match["name"] in found:
+            raise ValueError(f"pinned twice: {match['name']}")
+        found[match["name"]] = match["version"]
+    return found
+
+
+def kept_out(names: set[str]) -> set[str]:
+    """Those that must not be in the lock: torch, and the packages of its GPU builds."""
+    return {n for n in names if n in {"torch", "triton"} or n.startswith(("nvidia-", "cuda-"))}
+
+
+def test_every_requirement_in_the_lock_is_pinned_and_hashed():
+    assert len(pins(LOCK)) > 20
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "numpy==2.4.6",
+        f"numpy>=2 --hash=sha256:{'0' * 64}",
+        "--index-url=somewhere",
+        f"./numpy.whl --hash=sha256:{'0' * 64}",
+        f"numpy @ file:///numpy.whl --hash=sha256:{'0' * 64}",
+    ],
+)
+def test_a_loose_line_is_refused(line: str):
+    with pytest.raises(ValueError, match="not a pinned and hashed"):
+        pins(LOCK + line + "\n")
+
+
+def test_torch_and_its_gpu_packages_stay_out_of_the_lock():
+    assert kept_out(set(pins(LOCK))) == set()
+    assert not re.search(r"nvidia-|torch==|triton", LOCK)
+    assert kept_out({"nvidia-cublas", "triton", "numpy"}) == {"nvidia-cublas", "triton"}
+
+
+def test_the_lock_names_no_host_and_no_path():
+    assert not re.search(r"://|--(extra-)?index-url|--find-links|-[fi] |@ |file:", LOCK)
+    # A path starts after a blank; no comment and no pin has one.
+    assert not re.search(r"(^|\s)[.~]?/", LOCK)
+
+
+def test_the_lock_covers_the_core_and_dev_requirements():
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    locked = pins(LOCK)
+    for text in [*PYPROJECT["project"]["dependencies"], *extras["dev"]]:
+        wanted = Requirement(text)
+        version = locked.get(canonicalize_name(wanted.name))
+        assert version is not None, f"{text} is not in requirements.lock: run make lock"
+        assert wanted.specifier.contains(version), f"{text}, but {version} is locked"
+
+
+def test_licence_is_apache():
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert "Apache License" in text and "Version 2.0, January 2004" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+    assert PYPROJECT["project"]["license"] == "Apache-2.0"
+
+
+def test_one_version_everywhere():
+    version = PYPROJECT["project"]["version"]
+    assert dudley.__version__ == version
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(rf"^version: {re.escape(version)}$", citation, re.MULTILINE)
+
+
+def test_the_command_is_installed():
+    (script,) = entry_points(group="console_scripts", name="dudley")
+    assert script.value == "dudley.cli:main"
+    assert callable(script.load())
+
+
+def test_ci_calls_the_three_targets_in_order():
+    run = ROOT / ".ci" / "run"
+    assert os.access(run, os.X_OK)
+    lines = run.read_text(encoding="utf-8").splitlines()
+    assert "set -euo pipefail" in lines
+    assert [x for x in lines if x.startswith("make ")] == [
+        "make test",
+        "make check",
+        "make test-slow",
+    ]
+
+
+def test_the_declared_python_is_the_one_make_asks_for():
+    assert PYPROJECT["project"]["requires-python"] == ">=3.11"
+    assert "sys.version_info < (3, 11)" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert sys.version_info >= (3, 11)
+
+
+def test_package_data_are_found_beside_the_modules():
+    package = Path(dudley.__file__).parent
+    assert (package / "py.typed").is_file()
+    assert list(package.rglob("*.toml")), "no example network ships with the package"
+
+
+def test_require_goes_on_skips_or_fails(require, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("DUDLEY_REQUIRE", "chromium, postgres")
+    require("postgres", True, "unused")
+    with pytest.raises(pytest.skip.Exception, match="ray: not installed"):
+        require("ray", False, "not installed")
+    with pytest.raises(pytest.fail.Exception, match="'postgres', which is absent: no server"):
+        require("postgres", False, "no server")
+    monkeypatch.delenv("DUDLEY_REQUIRE")
+    with pytest.raises(pytest.skip.Exception):
+        require("postgres", False, "no server")
