@@ -11,7 +11,7 @@ General entropies: :class:`Allocated`, by one multiplier.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -77,6 +77,11 @@ _FEASIBLE = math.log1p(-1e-9)  # the budget is kept with room for rounding
 _RESOLVED = 1e-3  # how finely log λ is settled
 
 
+@lru_cache(maxsize=1024)
+def _table(entropy: Entropy, log_n: float | None) -> np.ndarray:
+    return entropy.log_log(entropy.log_radius - _NODES, log_n)
+
+
 @lru_cache(maxsize=256)
 def _hull(entropy: Entropy, log_n: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Vertices (y, log H) of the lower convex hull of H(x), x = e^{−y}, and log slopes between.
@@ -84,17 +89,18 @@ def _hull(entropy: Entropy, log_n: float | None) -> tuple[np.ndarray, np.ndarray
     A node above the chord of its neighbours can never be chosen by a multiplier; dropping such
     nodes until none is left leaves the hull.
     """
-    y = _NODES
-    log_H = np.maximum.accumulate(entropy.log_log(entropy.log_radius - y, log_n))
-    log_H[0] = -math.inf
-    keep = np.isfinite(log_H) | (np.arange(len(y)) == 0)
-    y, log_H = y[keep], log_H[keep]
+    tables = [_table(part, log_n if part.uses_points else None) for part in entropy.parts()]
+    y, log_H = _NODES, np.minimum.reduce(tables)
+    log_H = np.maximum.accumulate(np.where(y == 0, -math.inf, log_H))
+    rises = np.concatenate([[True], (log_H[1:] > log_H[:-1]) & (log_H[1:] < math.inf)])
+    y, log_H = y[rises], log_H[rises]
     while True:
         slopes = _log_slopes(y, log_H)
-        bad = np.flatnonzero(slopes[:-1] >= slopes[1:]) + 1
-        if not bad.size:
+        keep = np.ones(len(y), dtype=bool)
+        keep[1:-1] = slopes[:-1] < slopes[1:]
+        if keep.all():
             return y, log_H, slopes
-        y, log_H = np.delete(y, bad), np.delete(log_H, bad)
+        y, log_H = y[keep], log_H[keep]
 
 
 def _log_slopes(y, log_H):
@@ -119,6 +125,7 @@ class Allocated(Entropy):
     """
 
     blocks: tuple[Block, ...]
+    _solved: dict = field(default_factory=dict, repr=False)
 
     @property
     def log_radius(self) -> float:
@@ -138,8 +145,10 @@ class Allocated(Entropy):
 
     def log_log(self, log_ε, log_n=None):
         log_ε = np.asarray(log_ε, dtype=float)
-        _, log_H = self._solve(np.atleast_1d(log_ε), self.rounded(log_n))
-        return log_H.reshape(log_ε.shape)
+        key = (log_ε.tobytes(), self.rounded(log_n))
+        if key not in self._solved:
+            self._solved[key] = self._solve(np.atleast_1d(log_ε), key[1])[1]
+        return self._solved[key].reshape(log_ε.shape)
 
     def rounded(self, log_n: float | None) -> float | None:
         """log of the number of examples, rounded up to a power of two where covers need it."""

@@ -22,12 +22,16 @@ import numpy as np
 from dudley.core.entropy import Entropy
 
 STEPS = 4  # grid scales per halving
+_REACH = 8 * STEPS  # a link spans at most this many grid scales, or starts at the top
 
 
 def scales(log_n) -> np.ndarray:
-    """log(d/A) of the grid: four steps per octave, past the scale A/√n at which chains end."""
-    octaves = math.ceil(np.max(log_n) / (2 * math.log(2))) + 8
-    return -math.log(2) / STEPS * np.arange(STEPS * min(max(octaves, 12), 48) + 1)
+    """log(d/A) of the grid: four steps per octave, past the scale A/√n at which chains end.
+
+    Its length grows with n in steps of eight octaves, so that neighbouring n share one table.
+    """
+    octaves = 8 * math.ceil(np.max(log_n) / (16 * math.log(2))) + 8
+    return -math.log(2) / STEPS * np.arange(STEPS * min(octaves, 48) + 1)
 
 
 def complexity(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
@@ -42,66 +46,68 @@ def complexity(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
 
 
 def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """log H on the grid, one row for each n (computed once if the entropy ignores n)."""
+    """log H, one row for each scale and one column for each n (or one, if n does not matter)."""
     if not entropy.uses_points:
-        return np.broadcast_to(entropy.log_log(log_A + grid), (len(log_n), len(grid)))
+        return entropy.log_log(log_A + grid)[:, None]
     octaves = np.ceil(log_n / math.log(2) - 1e-9)
     found = {o: entropy.log_log(log_A + grid, o * math.log(2)) for o in np.unique(octaves)}
-    return np.stack([found[o] for o in octaves])
+    return np.stack([found[o] for o in octaves], axis=1)
 
 
 def _roots(log_H, log_n):
-    """√(H/n) on the grid."""
+    """√(H/n), scales × sample sizes."""
     with np.errstate(over="ignore"):
-        return np.exp(0.5 * (log_H - log_n[:, None]))
+        return np.exp(0.5 * (log_H - log_n))
 
 
 def dudley(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray) -> np.ndarray:
     """min(1, inf_a 4a + 12∫_a^{1/2} √(H/n)) in units of A."""
-    d, root = np.exp(grid), _roots(log_H, log_n)
+    d, root = np.exp(grid)[:, None], _roots(log_H, log_n)
     half = STEPS  # d[half] = 1/2
-    pieces = (d[half:-1] - d[half + 1 :]) * root[:, half + 1 :]  # H at the lower end: from above
-    integral = np.concatenate([np.zeros((len(root), 1)), np.cumsum(pieces, axis=1)], axis=1)
-    return np.minimum(1.0, (4 * d[half:] + 12 * integral).min(axis=1))
+    pieces = (d[half:-1] - d[half + 1 :]) * root[half + 1 :]  # H at the lower end: from above
+    integral = np.concatenate([np.zeros_like(root[:1]), np.cumsum(pieces, axis=0)])
+    return np.minimum(1.0, (4 * d[half:] + 12 * integral).min(axis=0))
 
 
 def tree(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool) -> np.ndarray:
     """min(1, min_J d_J + Σ_{j≤J} ℓ_j √(2H(d_j)/n)) over dyadic scales, in units of A."""
-    d, root = np.exp(grid[::STEPS]), _roots(log_H[:, ::STEPS], log_n)
+    d, root = np.exp(grid[::STEPS])[:, None], _roots(log_H[::STEPS], log_n)
     lengths = d[:-1] + (0 if proper else d[1:])
-    sums = np.cumsum(lengths * math.sqrt(2) * root[:, 1:], axis=1)
-    return np.minimum(1.0, (d[1:] + sums).min(axis=1))
+    sums = np.cumsum(lengths * math.sqrt(2) * root[1:], axis=0)
+    return np.minimum(1.0, (d[1:] + sums).min(axis=0))
 
 
 def optimised(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool) -> np.ndarray:
     """min(1, min over chains of d_J + Σ_j ℓ_j √(2H(d_j)/n)), in units of A."""
     best = _program(log_H, log_n, grid, proper)
-    return np.minimum(1.0, (best + np.exp(grid)).min(axis=1))
+    return np.minimum(1.0, (best + np.exp(grid)[:, None]).min(axis=0))
 
 
 def _program(log_H, log_n, grid, proper):
-    """The cost of the best chain that ends at each scale: V_k = min_{i<k} V_i + ℓ_{ik} √(2H_k/n)."""
-    d, root = np.exp(grid), math.sqrt(2) * _roots(log_H, log_n)
-    best = np.full(root.shape, math.inf)
-    best[:, 0] = 0.0
+    """Cost of the best chain that ends at each scale: V_k = min_i V_i + ℓ_{ik} √(2H_k/n), i < k."""
+    d, root = np.exp(grid)[:, None], math.sqrt(2) * _roots(log_H, log_n)
+    best = np.zeros_like(root)
     for k in range(1, len(d)):
-        best[:, k] = (best[:, :k] + _lengths(d, k, proper) * root[:, k : k + 1]).min(axis=1)
+        starts = _starts(k)
+        best[k] = (best[starts] + (d[starts] + (0 if proper else d[k])) * root[k]).min(axis=0)
     return best
 
 
-def _lengths(d, k, proper):
-    """How long increments from every coarser scale to scale k are."""
-    return d[:k] + (0 if proper else d[k])
+def _starts(k: int):
+    """The coarser scales from which a link may reach scale k."""
+    return slice(0, k) if k <= _REACH else [0, *range(k - _REACH, k)]
 
 
 def best_chain(log_H: np.ndarray, log_n: float, grid: np.ndarray, proper: bool) -> list[tuple]:
     """The optimal chain for one n: (log scale, cost of the link that reaches it), top down."""
-    best = _program(log_H[None, :], np.array([log_n]), grid, proper)[0]
-    d, root = np.exp(grid), math.sqrt(2) * np.exp(0.5 * (np.minimum(log_H, 1e3) - log_n))
+    best = _program(log_H, np.array([log_n]), grid, proper)[:, 0]
+    d, root = np.exp(grid), math.sqrt(2) * _roots(log_H, log_n)[:, 0]
     k = int((best + d).argmin())
     links = []
     while k > 0:
-        parent = int((best[:k] + _lengths(d, k, proper) * root[k]).argmin())
+        starts = np.arange(len(d))[_starts(k)]
+        costs = best[starts] + (d[starts] + (0 if proper else d[k])) * root[k]
+        parent = int(starts[costs.argmin()])
         links.append((float(grid[k]), float(best[k] - best[parent])))
         k = parent
     return links[::-1]

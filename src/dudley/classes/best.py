@@ -35,9 +35,10 @@ class BestOf(Entropy):
     def uses_points(self) -> bool:
         return any(cover.scope is Scope.POINTS for cover in self.covers)
 
-    @property
-    def is_proper(self) -> bool:
-        return all(cover.proper for cover in self.covers)
+    def parts(self) -> tuple[BestOf, ...]:
+        """The same minimum as that of covers of uniform scope and of covers on points."""
+        groups = ([c for c in self.covers if c.scope is scope] for scope in Scope)
+        return tuple(replace(self, covers=tuple(group)) for group in groups if group)
 
     def available(self, log_n: float | None) -> list[Cover]:
         """The covers that may be used: those on points only for a number of examples."""
@@ -46,21 +47,21 @@ class BestOf(Entropy):
 
     def each(self, log_ε, log_n: float | None = None) -> dict[str, np.ndarray]:
         """log log N of every available cover, by name."""
-        log_ε = np.asarray(log_ε, dtype=float)
-        values = {}
-        for cover in self.available(log_n):
-            if cover.bound == 0:
-                values[cover.name] = np.full(log_ε.shape, -math.inf)
-            elif cover.bound < math.inf:
-                u = math.log(cover.bound) + math.log(self.scale) - log_ε
-                values[cover.name] = cover.log_entropy(LogRatio(u), log_n)
-        if not values:
-            raise InputError("cover", "at least one norm bound that implies one", "none")
-        return values
+        return {
+            c.name: self._at(c, np.asarray(log_ε, dtype=float), log_n)
+            for c in self.available(log_n)
+        }
+
+    def _at(self, cover: Cover, log_ε: np.ndarray, log_n: float | None) -> np.ndarray:
+        if cover.bound == 0:
+            return np.full(log_ε.shape, -math.inf)
+        u = math.log(cover.bound) + math.log(self.scale) - log_ε
+        return cover.log_entropy(LogRatio(u), math.nan if log_n is None else log_n)
 
     def log_log(self, log_ε, log_n=None):
         log_ε = np.asarray(log_ε, dtype=float)
-        best = np.minimum.reduce(list(self.each(log_ε, log_n).values()))
+        values = [self._at(c, log_ε, log_n) for c in self.available(log_n) if not c.dominated]
+        best = np.minimum.reduce(values, initial=math.inf)
         return np.where(log_ε >= self.log_radius, -math.inf, best)
 
     def winner(self, log_ε: float, log_n: float | None = None) -> str:
@@ -82,13 +83,12 @@ class BestOf(Entropy):
     def _exactly(self, ε: float, log_n: float | None) -> float:
         if self.radius * self.scale <= ε:
             return 0.0
-        covers = [c for c in self.available(log_n) if c.bound < math.inf]
+        covers = [c for c in self.available(log_n) if not c.dominated]
         if any(c.bound == 0 for c in covers):
             return 0.0
-        ratios = [ExactRatio((c.bound, self.scale), ε) for c in covers]
-        return float(
-            np.exp(min(c.log_entropy(r, log_n) for c, r in zip(covers, ratios, strict=True)))
-        )
+        size = math.nan if log_n is None else log_n
+        best = min(c.log_entropy(ExactRatio((c.bound, self.scale), ε), size) for c in covers)
+        return float(np.exp(best))
 
     def proper(self) -> BestOf | None:
         """Only covers by members of the class; nothing if there are none."""

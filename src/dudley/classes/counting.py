@@ -58,16 +58,17 @@ def _asinh_exp(log_x):
 
 
 def _summed(fewest, most):
+    pairs, back = np.unique(np.stack([fewest, most]), axis=1, return_inverse=True)
+    fewest, most = pairs[:, :, None]
     j = np.arange(int(fewest.max()))
+    if not j.size:
+        return np.zeros(back.size)
     with np.errstate(divide="ignore"):
-        steps = np.log(
-            2
-            * np.maximum(fewest[:, None] - j, 0)
-            * np.maximum(most[:, None] - j, 0)
-            / (j + 1.0) ** 2
-        )
-    logs = np.cumsum(steps, axis=1)
-    return np.logaddexp(0, np.logaddexp.reduce(logs, axis=1)) if j.size else np.zeros(len(fewest))
+        steps = np.log(2 * np.maximum(fewest - j, 0) * np.maximum(most - j, 0) / (j + 1.0) ** 2)
+    logs = np.cumsum(steps, axis=1)  # of the terms j = 1, 2, …; term 0 is 1
+    peak = np.maximum(logs.max(axis=1), 0.0)
+    total = np.exp(-peak) + np.exp(logs - peak[:, None]).sum(axis=1)
+    return (peak + np.log(total))[back.ravel()]
 
 
 def log_binomial(a: float, b: float) -> float:

@@ -139,10 +139,8 @@ def _deviations(constraint: Constraint, shape):
 def _bounds(constraint: Constraint, shape):
     best = dict.fromkeys(NORMS, math.inf)
     for center, deviation in _deviations(constraint, shape):
-        if center is None:
-            offset = dict.fromkeys(NORMS, 0.0)
-        else:
-            offset = implied(center.norms, shape, None)
+        zero = dict.fromkeys(NORMS, 0.0)
+        offset = zero if center is None else implied(center.norms, shape, None)
         for name in NORMS:
             total = deviation[name] + offset[name]
             best[name] = min(best[name], float(up(total)) if center else total)

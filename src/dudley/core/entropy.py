@@ -56,6 +56,10 @@ class Entropy(ABC):
     def proper(self) -> Entropy | None:
         """The same class, covered only by its own members; ``None`` if no such cover is known."""
 
+    def parts(self) -> tuple[Entropy, ...]:
+        """Entropies whose minimum this one is, so that what ignores n is tabulated once."""
+        return (self,)
+
     def __call__(self, ε, n=None):
         """log N(ε); infinite where the value leaves the floats.
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dudley.core.arrays import erf, namespace
+from dudley.core.constraint import radius_of
 from dudley.core.errors import InputError
 from dudley.core.registry import Registry
 
@@ -49,6 +50,16 @@ _declare(
     1.0,
     math.log(2),
 )
+
+
+def declared(lipschitz: float, at0: float = 0.0) -> Activation:
+    """An activation known only by its facts; it can be bounded, not run."""
+
+    def refuse(x):
+        raise InputError("sigma", "an activation that can be run", "declared constants only")
+
+    radius_of("sigma.lipschitz", lipschitz)
+    return Activation("declared", refuse, lipschitz, radius_of("sigma.at0", at0))
 
 
 def activation(σ) -> Activation:

@@ -49,7 +49,7 @@ def dominant_scale(capacity: Capacity) -> tuple[float, float]:
         return capacity.loss_class[1] - math.log(2), 0.0
     entropy, log_A = capacity.loss_class
     grid = chain.scales(log_n)
-    log_H = chain.entropies(entropy, log_A, np.array([log_n]), grid)[0]
+    log_H = chain.entropies(entropy, log_A, np.array([log_n]), grid)
     links = chain.best_chain(log_H, log_n, grid, proper=False)
     if not links:
         return log_A - math.log(2), log_n

@@ -58,7 +58,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class CrossEntropy:
-    """min(cross-entropy, clip): 2-Lipschitz in the largest logit coordinate (trauger2024, app. G)."""
+    """min(cross-entropy, clip): 2-Lipschitz in the largest logit (trauger2024, appendix G)."""
 
     clip: float
     lipschitz = 2.0

@@ -20,7 +20,8 @@ from dudley.networks.pointwise import bias_norm, bias_use, expect_width
 class MultiHeadAttention(Node):
     """X ↦ [A_1 V_1 | … | A_H V_H] W_c + b_c with Q = XW_Q + b_Q, K = XW_K + b_K, V = XW_v + b_v.
 
-    Head h takes its slice of width k = d/H of Q, K, V and A_h = A(Q_h K_hᵀ · scale), scale 1/√k.
+    Head h takes its slice of width k (d/H unless given) of Q, K, V and A_h = A(Q_h K_hᵀ · scale),
+    scale 1/√k; so W_Q ∈ R^{d×Hk} and W_c ∈ R^{Hk×d}.
     With ``groups`` < H, keys and values have that many slices, shared by H/groups heads each
     (grouped-query; 1: multi-query). ``rope`` rotates queries and keys by position, which keeps
     norms but forbids folding W_Q W_Kᵀ. ``qk_norm`` brings each query and key slice to RMS norm 1
@@ -45,6 +46,7 @@ class MultiHeadAttention(Node):
     b_K: Constraint | None = None
     b_v: Constraint | None = None
     b_c: Constraint | None = None
+    k: int | None = None
     groups: int | None = None
     attention: str | Normaliser = "softmax"
     scale: float | None = None
@@ -64,19 +66,21 @@ class MultiHeadAttention(Node):
     def __post_init__(self):
         for name in ("d", "H"):
             size_of(name, getattr(self, name))
-        if self.d % self.H:
-            raise InputError("H", f"a divisor of d = {self.d}", self.H)
+        if self.k is None and self.d % self.H:
+            raise InputError("H", f"a divisor of d = {self.d} (or a head width k)", self.H)
+        size_of("k", self.slice)
         if self.H % size_of("groups", self.kv):
             raise InputError("groups", f"a divisor of H = {self.H}", self.groups)
-        if self.rope and self.k % 2:
-            raise InputError("rope", "an even head width d/H", self.k)
+        if self.rope and self.slice % 2:
+            raise InputError("rope", "an even head width", self.slice)
         if radius_of("qk_eps", self.qk_eps) == 0:
             raise InputError("qk_eps", "a number > 0", self.qk_eps)
         normaliser(self.attention)
 
     @property
-    def k(self) -> int:
-        return self.d // self.H
+    def slice(self) -> int:
+        """The width of one head."""
+        return self.k or self.d // self.H
 
     @property
     def kv(self) -> int:
@@ -84,7 +88,7 @@ class MultiHeadAttention(Node):
 
     @property
     def s(self) -> float:
-        return 1 / math.sqrt(self.k) if self.scale is None else self.scale
+        return 1 / math.sqrt(self.slice) if self.scale is None else self.scale
 
     def facts(self, signal):
         expect_width("attention", self.d, signal)
@@ -94,8 +98,8 @@ class MultiHeadAttention(Node):
             signal.rows,
             normaliser(self.attention),
         )
-        narrow = self.kv * self.k
-        Q = p["W_Q"].norm() * R + bias_norm(self.b_Q, self.d)
+        wide, narrow = self.H * self.slice, self.kv * self.slice
+        Q = p["W_Q"].norm() * R + bias_norm(self.b_Q, wide)
         K = p["W_K"].norm() * R + bias_norm(self.b_K, narrow)
         r_v = p["W_v"].norm() * R + bias_norm(self.b_v, narrow)
         r_q, r_qh, ℓ_q, gain_q = self._after("q", p, Q)
@@ -103,8 +107,9 @@ class MultiHeadAttention(Node):
 
         floor = ZERO
         if isinstance(A, NormalisedLinear):  # features φ: norms grow by √k per head, slope 1
-            floor = NormalisedLinear.feature_floor(r_qh, r_k, self.k) * self.s
-            r_q, r_qh, r_k = r_q + sqrt(self.d), r_qh + sqrt(self.k), r_k + sqrt(self.k)
+            floor = NormalisedLinear.feature_floor(r_qh, r_k, self.slice) * self.s
+            k = sqrt(self.slice)
+            r_q, r_qh, r_k = r_q + sqrt(wide), r_qh + k, r_k + k
         ρ = r_qh * r_k * self.s
         m, L_A = A.mass(ρ, T), A.lipschitz(ρ, T, floor)
 
@@ -119,14 +124,14 @@ class MultiHeadAttention(Node):
             Use("W_K", p["W_K"], to_K * R, rows=T, l1=l1),
             Use("W_v", p["W_v"], to_V * R, rows=T, l1=l1),
             Use("W_c", p["W_c"], mixed, rows=T),
-            *bias_use("b_Q", self.b_Q, self.d, to_Q),
+            *bias_use("b_Q", self.b_Q, wide, to_Q),
             *bias_use("b_K", self.b_K, narrow, to_K),
             *bias_use("b_v", self.b_v, narrow, to_V),
             *bias_use("b_c", self.b_c, self.d, ONE),
         ]
         if self.qk_norm and self.qk_gain is not None:
             gains = (("g_q", scores * r_k * gain_q * H), ("g_k", scores * r_q * gain_k))
-            uses += [Use(n, p[n], weight, rows=self.k, l1=1.0) for n, weight in gains]
+            uses += [Use(n, p[n], weight, rows=self.slice, l1=1.0) for n, weight in gains]
         lipschitz = to_V * p["W_v"].norm() + to_Q * p["W_Q"].norm() + to_K * p["W_K"].norm()
         radius = B_c * mixed + bias_norm(self.b_c, self.d)
         return Facts(Signal(radius, T, self.d), lipschitz, tuple(uses))
@@ -136,20 +141,20 @@ class MultiHeadAttention(Node):
         if not self.qk_norm:
             return norm, norm, ONE, ZERO
         g = p[f"g_{which}"].norm("linf") if f"g_{which}" in p else ONE
-        rms = sqrt(self.k) * norm / sqrt(norm**2 + self.k * self.qk_eps)
+        rms = sqrt(self.slice) * norm / sqrt(norm**2 + self.slice * self.qk_eps)
         slope = g / sqrt(self.qk_eps)
         return smallest(sqrt(self.H) * g * rms, slope * norm), g * rms, slope, rms
 
     def parameters(self, width):
-        d, narrow = self.d, self.kv * self.k
+        d, wide, narrow = self.d, self.H * self.slice, self.kv * self.slice
         shapes = {
-            "W_Q": ((d, d), self.W_Q), "W_K": ((d, narrow), self.W_K),
-            "W_v": ((d, narrow), self.W_v), "W_c": ((d, d), self.W_c),
-            "b_Q": ((1, d), self.b_Q), "b_K": ((1, narrow), self.b_K),
+            "W_Q": ((d, wide), self.W_Q), "W_K": ((d, narrow), self.W_K),
+            "W_v": ((d, narrow), self.W_v), "W_c": ((wide, d), self.W_c),
+            "b_Q": ((1, wide), self.b_Q), "b_K": ((1, narrow), self.b_K),
             "b_v": ((1, narrow), self.b_v), "b_c": ((1, d), self.b_c),
         }  # fmt: skip
         if self.qk_norm:
-            shapes |= {"g_q": ((self.k, 1), self.qk_gain), "g_k": ((self.k, 1), self.qk_gain)}
+            shapes |= {"g_q": ((self.slice, 1), self.qk_gain), "g_k": ((self.slice, 1), self.qk_gain)}
         return {n: Parameter(shape, c) for n, (shape, c) in shapes.items() if c is not None}, d
 
     def apply(self, params, X):
@@ -172,7 +177,7 @@ class MultiHeadAttention(Node):
 
     def _split(self, Y, heads: int):
         """(…, T, heads·k) → (…, heads, T, k)."""
-        parts = Y.reshape(*Y.shape[:-1], heads, self.k)
+        parts = Y.reshape(*Y.shape[:-1], heads, self.slice)
         return parts.swapaxes(-2, -3)
 
     def _rms(self, Y, gain):

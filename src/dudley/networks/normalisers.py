@@ -8,11 +8,13 @@ lower bound on the scores where the normaliser needs one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from dudley.core.arrays import arange_like, namespace, sorted_descending
+from dudley.core.constraint import radius_of
 from dudley.core.errors import InputError
 from dudley.core.magnitude import ONE, Magnitude, smallest
 from dudley.core.registry import Registry
@@ -36,7 +38,7 @@ class Normaliser(ABC):
     needs_floor: bool = False
 
 
-NORMALISERS: Registry[type[Normaliser]] = Registry("normaliser")
+NORMALISERS: Registry[Callable[[], Normaliser]] = Registry("normaliser")
 
 
 @NORMALISERS.register("softmax")
@@ -68,10 +70,7 @@ class Softmax(Normaliser):
         return e / xp.sum(e, axis=-1, keepdims=True)
 
 
-@NORMALISERS.register("softmax-papers")
-def softmax_papers() -> Softmax:
-    """Softmax with the papers' constant 2."""
-    return Softmax(2.0)
+NORMALISERS.register("softmax-papers")(lambda: Softmax(2.0))
 
 
 @NORMALISERS.register("sparsemax")
@@ -134,7 +133,7 @@ def _exp(x: Magnitude, sign: int) -> Magnitude:
 @NORMALISERS.register("linear")
 @dataclass(frozen=True)
 class NormalisedLinear(Normaliser):
-    """a_t = s_t / Σ s, for scores s_t = φ(q)·φ(k_t) > 0 with φ = 1 + elu (Katharopoulos et al. 2020).
+    """a_t = s_t / Σ s for scores s_t = φ(q)·φ(k_t) > 0, φ = 1 + elu (Katharopoulos et al. 2020).
 
     With scores ≥ floor, da = (ds − a Σds)/Σs gives Lipschitz ≤ 2T/Σs ≤ 2/floor; mass 1. The
     entries of φ(q) are at least e^{−‖q‖}, so the floor is k·e^{−‖q‖−‖k‖}.
@@ -164,6 +163,27 @@ class NormalisedLinear(Normaliser):
     def feature_floor(q: Magnitude, k: Magnitude, width: int) -> Magnitude:
         """A lower bound on φ(q)·φ(k) for rows of these norms."""
         return width * _exp(q + k, -1)
+
+
+@dataclass(frozen=True)
+class Declared(Normaliser):
+    """A normaliser known only by its declared constants; it can be bounded, not run."""
+
+    constant: float
+    total: float = 1.0
+
+    def __post_init__(self):
+        radius_of("attention.lipschitz", self.constant)
+        radius_of("attention.mass", self.total)
+
+    def mass(self, ρ, T):
+        return Magnitude.of(self.total)
+
+    def lipschitz(self, ρ, T, floor):
+        return Magnitude.of(self.constant)
+
+    def apply(self, scores, allowed=None):
+        raise InputError("attention", "a normaliser that can be run", "declared constants only")
 
 
 def normaliser(name) -> Normaliser:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 ALLOCATION = Lemma(
     "Allocation",
     "Covers of the blocks at errors ε_i make a cover of the network; the split is the best one.",
-    r"\log N(\varepsilon)\le\sum_i\log N_i(\varepsilon_i),\qquad\sum_i\beta_i\varepsilon_i\le\varepsilon",
+    r"\log N(\varepsilon)\le\sum_i\log N_i(\varepsilon_i),"
+    r"\qquad\sum_i\beta_i\varepsilon_i\le\varepsilon",
     "trauger2024, Lemma E.1 (for C/ε²); any feasible split is valid",
 )
 CHAINING = Lemma(

@@ -51,6 +51,7 @@ class Cover(ABC):
     scope: ClassVar[Scope]
     latex: ClassVar[str]
     citation: ClassVar[str]
+    dominated: ClassVar[bool] = False  # another cover is never larger: listed, not minimised over
 
     @classmethod
     @abstractmethod
@@ -58,8 +59,8 @@ class Cover(ABC):
         """The covers of this kind that apply to the problem (often one, sometimes none)."""
 
     @abstractmethod
-    def log_entropy(self, ratio: Ratio, log_n: float | None) -> np.ndarray:
-        """log log N at the given bound/ε; ``log_n`` is the log of the number of examples."""
+    def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
+        """log log N at the given bound/ε; ``log_n``, of the number of examples, if on points."""
 
 
 COVERS: Registry[type[Cover]] = Registry("cover")

@@ -33,6 +33,7 @@ class Zhang(Cover):
         r"\log(2\lceil 4\sqrt b B/\varepsilon+2\rceil N+1)"
     )
     citation = "edelman2021, Lemma A.10 (Zhang 2002, Theorem 4)"
+    dominated = True  # D(N, K) ≤ (2N+1)^K: by perceptron-columns
 
     @classmethod
     def of(cls, problem):

@@ -1,0 +1,324 @@
+"""Network files: TOML in, a network, its inputs and its loss out.
+
+Keys are the vocabulary; norms stand under their matrix (``W_QK.l11 = 20``), a list gives one
+value per repeat, and an unknown key is refused with the nearest one named.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+import tomllib
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dudley.calculus.compose import Chain, Node, Repeat
+from dudley.core.constraint import Constraint, Rank, ball, radius_of, size_of
+from dudley.core.errors import InputError, UnknownName
+from dudley.core.norms import ALIASES, NORMS
+from dudley.networks import activations, normalisers
+from dudley.networks.embeddings import OneHot, Positions, Tokens
+from dudley.networks.head import Head
+from dudley.networks.losses import CrossEntropy, Loss, Margin
+from dudley.networks.multihead import MultiHeadAttention
+from dudley.networks.registry import NODES
+
+SCHEMA = "dudley.net/1"
+EXAMPLES = Path(__file__).parent.parent / "examples"
+_SECTIONS = ("schema", "title", "input", "layer", "output", "loss")
+_NESTED = {"mlp": "mlp", "ln": "layer-norm"}  # keys that hold a node, and its default kind
+
+
+@dataclass(frozen=True)
+class Description:
+    """A network as a file describes it."""
+
+    title: str
+    network: Node
+    inputs: Tokens
+    loss: Loss | Margin | CrossEntropy
+
+
+def load(path: str | Path, overrides: dict[str, float] | None = None) -> Description:
+    """Read a network file, or a shipped example by its name.
+
+    >>> load("trauger2024-head").inputs.T
+    200
+    """
+    return build(read(path), overrides or {})
+
+
+def read(path: str | Path) -> dict:
+    """The tables of a network file."""
+    file = Path(path)
+    if not file.exists() and (EXAMPLES / f"{path}.toml").exists():
+        file = EXAMPLES / f"{path}.toml"
+    if not file.is_file():
+        examples = ", ".join(sorted(p.stem for p in EXAMPLES.glob("*.toml")))
+        raise InputError(
+            "network", "a TOML file or an example's name", path, f"examples: {examples}"
+        )
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"network file {file.name}", "valid TOML", str(error)) from None
+
+
+def build(tables: dict, overrides: dict[str, float]) -> Description:
+    """A network from its tables, after overriding single values by name."""
+    tables = copy.deepcopy(tables)
+    _refuse_unknown("section", tables, _SECTIONS)
+    if tables.get("schema") != SCHEMA:
+        raise InputError("schema", repr(SCHEMA), repr(tables.get("schema")))
+    for name, value in overrides.items():
+        _override(tables, name, value)
+    for section in ("input", "layer"):
+        if section not in tables:
+            raise InputError("network file", f"a section [{section}]", "none")
+    inputs, nodes, width = _inputs(_table(tables["input"], "[input]"))
+    layers = tables["layer"]
+    if not isinstance(layers, list):
+        raise InputError("layer", "[[layer]] tables", type(layers).__name__)
+    for i, layer in enumerate(layers, 1):
+        node, width = _layer(_table(layer, f"layer {i}"), width, f"layer {i}")
+        nodes.append(node)
+    if "output" in tables:
+        output = _table(tables["output"], "[output]")
+        node, width = _layer({"node": "readout"} | output, width, "[output]")
+        nodes.append(node)
+    network = nodes[0] if len(nodes) == 1 else Chain(tuple(nodes))
+    return Description(str(tables.get("title", "")), network, inputs, _loss(tables.get("loss", {})))
+
+
+# -- sections ---------------------------------------------------------------------------------
+
+
+def _inputs(table: dict) -> tuple[Tokens, list[Node], int]:
+    _refuse_unknown("key of [input]", table, ("T", "d", "V", "X", "P", "clipped"))
+    X = _table(table.get("X", {}), "X")
+    _refuse_unknown("key of X", X, ("row2inf", "row1inf"))
+    T = size_of("T", table.get("T"))
+    if "V" in table:
+        if X or "P" in table:
+            raise InputError("[input]", "either V (one-hot tokens) or X and P norms", "both")
+        V = size_of("V", table["V"])
+        return OneHot(V, T), [], V
+    d = size_of("d", table.get("d"))
+    if "row2inf" not in X:
+        raise InputError("[input]", "X.row2inf, the largest ℓ2 norm of a token", "none")
+    tokens = Tokens(X["row2inf"], T, d, X.get("row1inf"), bool(table.get("clipped", False)))
+    positions: list[Node] = []
+    if "P" in table:
+        positions = [Positions(d, T, _constraint("P", table["P"]))]
+    return tokens, positions, d
+
+
+def _loss(table: dict) -> Loss | Margin | CrossEntropy:
+    table = _table(table, "[loss]")
+    kinds = {"lipschitz", "range", "margin", "multiclass", "clip"}
+    _refuse_unknown("key of [loss]", table, kinds)
+    if "margin" in table:
+        return Margin(table["margin"], bool(table.get("multiclass", False)))
+    if "clip" in table:
+        return CrossEntropy(table["clip"])
+    values = {k: table.get(k, 1.0) for k in ("lipschitz", "range")}
+    name = f"a {values['lipschitz']:g}-Lipschitz loss in [0, {values['range']:g}]"
+    return Loss(**values, name=name)
+
+
+def _layer(table: dict, width: int, where: str) -> tuple[Node, int]:
+    """A node of a file, repeated as asked, and the width of its output."""
+    table = dict(table)
+    repeat = size_of(f"repeat of {where}", table.pop("repeat", 1))
+    if _has_lists(table):
+        copies = [_build(_pick(table, i, repeat, where), width, where) for i in range(repeat)]
+        node: Node = copies[0] if repeat == 1 else Chain(tuple(copies))
+    else:
+        one = _build(table, width, where)
+        node = one if repeat == 1 else Repeat(one, repeat)
+    return node, node.parameters(width)[1]
+
+
+# -- nodes from tables ------------------------------------------------------------------------
+
+
+def fields_of(unit: Callable) -> dict[str, inspect.Parameter]:
+    """The keys a node takes in a file: its parameters, those of its attention included."""
+    own = dict(inspect.signature(unit).parameters)
+    extra = next((p for p in own.values() if p.kind is p.VAR_KEYWORD), None)
+    if extra is not None:
+        own.pop(extra.name)
+        inner = Head if extra.name == "head_fields" else MultiHeadAttention
+        own |= inspect.signature(inner).parameters
+    return {name: p for name, p in own.items() if name not in ("names", "query_norm", "scale")}
+
+
+def _build(table: dict, width: int, where: str) -> Node:
+    table = dict(table)
+    kind = table.pop("node", None)
+    if not isinstance(kind, str):
+        raise InputError(where, 'a key node = "…"', repr(kind))
+    unit = NODES[kind]
+    fields = fields_of(unit)
+    _refuse_unknown(f"key of {kind} in {where}", table, [*fields, "query", "score"])
+    entrance = "V" if kind == "embedding" else "d"  # the field that must fit what comes in
+    values: dict = {entrance: width} if entrance in fields and entrance not in table else {}
+    for name, value in table.items():
+        values |= _field(unit, name, value, width, where)
+    missing = [n for n, p in fields.items() if p.default is p.empty and n not in values]
+    if missing:
+        raise InputError(f"{kind} in {where}", f"keys {', '.join(missing)}", "none of them")
+    return unit(**values)
+
+
+def _field(unit: Callable, name: str, value, width: int, where: str) -> dict:
+    """One key of a table as keyword arguments."""
+    if name in _NESTED:
+        inner = {"node": _NESTED[name]} | _table(value, f"{name} in {where}")
+        return {name: _build(inner, width, f"{name} in {where}")}
+    if name == "query" and isinstance(value, dict):
+        _refuse_unknown("key of query", value, ("norm2",))
+        return {"query": "fixed", "query_norm": radius_of("query.norm2", value.get("norm2"))}
+    if name == "score":
+        _refuse_unknown("key of score", _table(value, "score"), ("scale",))
+        return {"scale": radius_of("score.scale", value.get("scale"))}
+    if name == "sigma" and isinstance(value, dict):
+        _refuse_unknown("key of sigma", value, ("lipschitz", "at0"))
+        if "lipschitz" not in value:
+            raise InputError("sigma", "sigma.lipschitz", "none")
+        return {name: activations.declared(**value)}
+    if name == "attention" and isinstance(value, dict):
+        _refuse_unknown("key of attention", value, ("lipschitz", "mass"))
+        if "lipschitz" not in value:
+            raise InputError("attention", "attention.lipschitz", "none")
+        return {name: normalisers.Declared(value["lipschitz"], value.get("mass", 1.0))}
+    hint = _hints(unit).get(name)
+    if Constraint in typing.get_args(hint) or hint is Constraint:
+        return {name: _constraint(name, value)}
+    if hint is int or int in typing.get_args(hint):
+        return {name: size_of(name, value)}
+    if (hint is bool) != isinstance(value, bool):
+        raise InputError(f"{name} in {where}", "true or false" if hint is bool else "a value", value)
+    return {name: value}
+
+
+def _hints(unit: Callable) -> dict:
+    hints = typing.get_type_hints(MultiHeadAttention) | typing.get_type_hints(Head)
+    return hints | typing.get_type_hints(unit)
+
+
+def _constraint(name: str, value) -> Constraint:
+    table = _table(value, name)
+    _refuse_unknown(f"norm of {name}", table, [*NORMS, *ALIASES, "rank", "center", "tie"])
+    norms = {k: v for k, v in table.items() if k not in ("rank", "center", "tie")}
+    if not norms:
+        raise InputError(name, "at least one norm, such as op or l11", "none")
+    center = table.get("center")
+    parts = [ball(norm, radius_of(f"{name}.{norm}", v), center) for norm, v in norms.items()]
+    if "rank" in table:
+        parts.append(Rank(table["rank"]))
+    total = parts[0]
+    for part in parts[1:]:
+        total = total & part
+    return total.tied(str(table["tie"])) if "tie" in table else total
+
+
+# -- lists, overrides, refusals ---------------------------------------------------------------
+
+
+def _has_lists(table: dict) -> bool:
+    return any(
+        isinstance(v, list) or (isinstance(v, dict) and _has_lists(v)) for v in table.values()
+    )
+
+
+def _pick(table: dict, i: int, repeat: int, where: str) -> dict:
+    """The table of repeat i: each list replaced by its i-th entry."""
+    picked = {}
+    for name, value in table.items():
+        if isinstance(value, dict):
+            picked[name] = _pick(value, i, repeat, where)
+        elif isinstance(value, list):
+            if len(value) != repeat:
+                raise InputError(f"{name} in {where}", f"{repeat} values", f"{len(value)}")
+            picked[name] = value[i]
+        else:
+            picked[name] = value
+    return picked
+
+
+def _override(tables: dict, name: str, value: float) -> None:
+    """Set a value by its vocabulary name wherever the file has its matrix or key."""
+    path = name.split(".")
+    number = int(value) if value == int(value) and abs(value) < 2**53 else value
+    if name == "margin" or path[0] == "loss":
+        tables.setdefault("loss", {})[path[-1]] = value
+    elif path[0] in ("T", "d", "X", "P", "V"):
+        _set(tables.setdefault("input", {}), path, number)
+    elif name == "L":
+        for layer in tables.get("layer", []):
+            if "repeat" in layer:
+                layer["repeat"] = number
+    elif not _set_everywhere(tables, path, value if len(path) > 1 else number):
+        raise UnknownName("name in this network", name, sorted(_names(tables)))
+
+
+def _set(table: dict, path: list[str], value) -> None:
+    for key in path[:-1]:
+        table = table.setdefault(key, {})
+    table[path[-1]] = value
+
+
+def _set_everywhere(table, path: list[str], value) -> bool:
+    if isinstance(table, list):
+        return any([_set_everywhere(part, path, value) for part in table])
+    if not isinstance(table, dict):
+        return False
+    found = any([_set_everywhere(part, path, value) for part in table.values()])
+    if path[0] in table and (len(path) == 1 or isinstance(table[path[0]], dict)):
+        _set(table, path, value)
+        return True
+    return found
+
+
+def _names(table, prefix: str = "") -> set[str]:
+    if isinstance(table, list):
+        return set().union(*(_names(part, prefix) for part in table))
+    if isinstance(table, dict):
+        return set().union(
+            *(_names(part, key if not prefix else f"{prefix}.{key}") for key, part in table.items())
+        )
+    return {".".join(prefix.split(".")[-2:])} if prefix else set()
+
+
+def _table(value, where: str) -> dict:
+    if not isinstance(value, dict):
+        raise InputError(where, "a table", repr(value))
+    return value
+
+
+def _refuse_unknown(kind: str, table: dict, allowed) -> None:
+    for name in table:
+        if name not in allowed:
+            raise UnknownName(kind, name, allowed)
+
+
+def count_parameters(network: Node, width: int) -> int:
+    """How many trained numbers the network has (a tied block counts once)."""
+    seen: dict[str, int] = {}
+
+    def count(part) -> int:
+        if isinstance(part, dict):
+            return sum(count(p) for p in part.values())
+        if isinstance(part, list):
+            return sum(count(p) for p in part)
+        size = math.prod(part.shape)
+        if part.constraint.tie is not None:
+            seen[part.constraint.tie] = size
+            return 0
+        return size
+
+    return count(network.parameters(width)[0]) + sum(seen.values())

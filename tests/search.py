@@ -1,0 +1,390 @@
+"""Search for the worst weights and inputs of a node: the oracle against which its facts stand.
+
+For every restart at once (``torch.func.vmap`` over ``apply``) gradient ascent raises
+
+    ‖f(W, X) − f(Ŵ, X′)‖ / ( Σ_i weight_i·‖W_i − Ŵ_i‖ + L·‖X − X′‖ )        (max-row-ℓ2 norms)
+
+over weights W, Ŵ and inputs X, X′ inside their balls, or ‖f(W, X)‖ over the declared radius. Which
+blocks may differ is a *mode*: one block alone, all of them, the inputs alone, or everything. The
+starts are random and extreme: rank one, orthogonal, sparse, aligned, tiny and opposite. Gradients
+are taken with a spectral norm by power iteration; what is *reported* is measured afterwards with
+singular values, on weights that lie in their balls up to rounding.
+
+A check is a function ``check_…`` that raises ``AssertionError``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual, Signal
+from dudley.core.magnitude import Magnitude
+
+torch.set_num_threads(1)
+RADII = (0.1, 1.0, 3.0)
+TOLERANCE = 1e-6
+
+
+def signal_of(R, T: int, d: int, l1: float | None = None) -> Signal:
+    """Rows like those a network gets from ``Tokens``."""
+    return Signal(Magnitude.of(R), float(T), d, l1)
+
+
+# -- leaves: arrays in the nest of parameters, and the use that bounds each ----------------------
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One array of the nest: where it is, what it is, and its declared weight (None: not trained)."""
+
+    path: tuple
+    parameter: object
+    name: str
+    layer: int | None
+
+    def use(self, facts):
+        return next((u for u in facts.uses if u.name == self.name), None)
+
+    def weight(self, facts) -> float:
+        use = self.use(facts)
+        if use is None:
+            return math.nan
+        log = np.ravel(use.weight.log)
+        return float(np.exp(log[self.layer if log.size > 1 else 0]))
+
+
+def leaves(node, nest, prefix="", path=(), layer=None) -> list[Leaf]:
+    """The leaves of a nest of parameters, named as the uses of the node's facts are."""
+    if isinstance(node, Chain | Parallel):
+        parts = zip(node.nodes, nest, strict=True)
+        return [
+            leaf
+            for i, (child, own) in enumerate(parts)
+            for leaf in leaves(child, own, f"{prefix}{i}.", (*path, i), layer)
+        ]
+    if isinstance(node, Heads):
+        return [
+            leaf
+            for i, own in enumerate(nest)
+            for leaf in leaves(node.inner, own, prefix, (*path, i), layer)
+        ]
+    if isinstance(node, Repeat):
+        return [
+            leaf
+            for i, own in enumerate(nest)
+            for leaf in leaves(node.inner, own, f"{prefix}*.", (*path, i), i)
+        ]
+    if isinstance(node, Residual):
+        return leaves(node.inner, nest, prefix, path, layer)
+    return [Leaf((*path, n), p, prefix + n, layer) for n, p in nest.items()]
+
+
+def nest_like(nest, found: dict, path=()):
+    """The nest of arrays with the structure of a nest of parameters."""
+    if isinstance(nest, dict):
+        return {n: found[(*path, n)] if (*path, n) in found else None for n in nest}
+    return [nest_like(own, found, (*path, i)) for i, own in enumerate(nest)]
+
+
+# -- norms, differentiable and batched -------------------------------------------------------------
+
+
+def spectral(W):
+    """Spectral norms by power iteration (from below), with the right gradient."""
+    with torch.no_grad():
+        G = W.transpose(-1, -2) @ W if W.shape[-1] <= W.shape[-2] else W @ W.transpose(-1, -2)
+        for _ in range(6):
+            G = G / (G.diagonal(dim1=-1, dim2=-2).sum(-1)[..., None, None] + 1e-300)
+            G = G @ G
+        column = G.norm(dim=-2).argmax(-1)[..., None, None]
+        x = torch.take_along_dim(G, column.expand(*G.shape[:-1], 1), -1)
+        x = x / (x.norm(dim=-2, keepdim=True) + 1e-300)
+    y = W @ x if W.shape[-1] <= W.shape[-2] else W.transpose(-1, -2) @ x
+    return y.norm(dim=(-2, -1))
+
+
+def singular(W):
+    return torch.linalg.svdvals(W)[..., 0]
+
+
+def norm(name: str, W, exact=False):
+    """A batch of matrix norms by the names of ``dudley.core.norms``."""
+    if name == "op":
+        thin = 1 in W.shape[-2:]
+        return W.norm(dim=(-2, -1)) if thin else (singular if exact else spectral)(W)
+    if name == "fro":
+        return W.norm(dim=(-2, -1))
+    if name == "l11":
+        return W.abs().sum((-2, -1))
+    if name == "linf":
+        return W.abs().amax((-2, -1))
+    p, q = {"1": 1, "2": 2}[name[3]], name[4:]
+    sizes = W.norm(p=p, dim=-2 if name.startswith("col") else -1)
+    return sizes.amax(-1) if q == "inf" else sizes.sum(-1)
+
+
+def into_ball(W, constraint, exact=False):
+    """Rescale into every (centreless) ball of the constraint."""
+    factor = torch.ones(W.shape[0], dtype=W.dtype)
+    for ball in constraint.balls:
+        assert ball.center is None
+        factor = torch.minimum(factor, ball.radius / (norm(ball.norm, W, exact) + 1e-300))
+    return W * factor[:, None, None]
+
+
+def rows(X):
+    """The largest ℓ2 norm of a row (over all axes but the first)."""
+    return X.norm(dim=-1).flatten(1).amax(-1)
+
+
+def clip_rows(X, R):
+    sizes = X.norm(dim=-1, keepdim=True)
+    return X * (R[:, None, None] / torch.maximum(sizes, R[:, None, None]))
+
+
+def error_norm(use) -> str:
+    """The norm in which a use's error is measured on unit inputs."""
+    if use.form == "logits":
+        return "col2inf"
+    return "row2inf" if use.l1 == 1.0 else "op"
+
+
+# -- starts -----------------------------------------------------------------------------------------
+
+
+def start_weight(kind: int, shape, rng):
+    a, b = shape
+    if kind == 0:
+        W = rng.normal(size=shape)
+    elif kind == 1:
+        W = np.outer(rng.normal(size=a), rng.normal(size=b))
+    elif kind == 2:
+        W = np.eye(a, b)
+    elif kind == 3:
+        W = -np.eye(a, b)
+    elif kind == 4:
+        W = np.zeros(shape)
+        W[0, 0] = 1
+    elif kind == 5:
+        W = np.eye(a, b) * rng.choice([-1.0, 1.0], size=(a, 1))
+    elif kind == 6:
+        W = np.eye(a, b)[rng.permutation(a)]
+    else:
+        W = 0.03 * rng.normal(size=shape)
+    size = np.linalg.norm(W, 2)
+    return (W + 0.01 * rng.normal(size=shape)) / (size if kind != 7 and size > 0 else 1)
+
+
+def start_rows(kind: int, T: int, d: int, rng):
+    if kind == 0:
+        X = rng.normal(size=(T, d))
+    elif kind == 1:
+        X = np.zeros((T, d))
+        X[:, 0] = np.where(np.arange(T) % 2, 1, -1)
+    elif kind == 2:
+        X = np.eye(T, d)[rng.permutation(T)]
+    elif kind == 3:
+        X = np.tile(rng.normal(size=d), (T, 1))
+    elif kind == 4:  # a query apart from values ± e_1
+        X = np.zeros((T, d))
+        X[:, 0] = np.where(np.arange(T) % 2, 1, -1)
+        X[-1] = np.eye(d)[1]
+    elif kind == 5:
+        X = np.eye(d)[rng.integers(0, d, T)] * rng.choice([-1.0, 1.0], size=(T, 1))
+    else:
+        X = 0.01 * rng.normal(size=(T, d))
+    size = np.linalg.norm(X, axis=1, keepdims=True)
+    X = X / np.where((size > 0) & (kind != 6), size, 1)
+    return X + 0.02 * rng.normal(size=(T, d))
+
+
+# -- the search -------------------------------------------------------------------------------------
+
+
+@dataclass
+class Found:
+    """The largest ratio found to declared, for each radius R and mode, and where."""
+
+    ratios: dict = field(default_factory=dict)  # (R, mode) -> ratio
+    where: dict = field(default_factory=dict)
+
+    def worst(self) -> dict:
+        """The largest ratio over radii, by mode."""
+        best: dict = {}
+        for (_, mode), ratio in self.ratios.items():
+            best[mode] = max(best.get(mode, 0.0), ratio)
+        return best
+
+    def check(self) -> Found:
+        bad = {k: v for k, v in self.ratios.items() if not v <= 1 + TOLERANCE}
+        assert not bad, f"found above declared: {bad}"
+        return self
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A node on T rows of width d, at several radii, and starts of one's own (params, X)."""
+
+    node: object
+    T: int = 4
+    d: int = 4
+    radii: tuple = RADII
+    logits: bool = False
+    one_hot: bool = False
+    witnesses: tuple = ()  # functions R -> (dict path -> array, dict path -> array, X)
+    l1: float | None = None
+
+
+def search(problem: Problem, modes=None, restarts=10, steps=50, seed=0, lr=0.08) -> Found:
+    """Gradient ascent from many starts, for all radii and modes in one batch."""
+    p, rng = problem, np.random.default_rng(seed)
+    node, T, d = p.node, p.T, p.d
+    nest, _ = node.parameters(d)
+    all_leaves = leaves(node, nest)
+    facts = {R: node.facts(signal_of(R, T, d, p.l1)) for R in p.radii}
+    trained = [leaf for leaf in all_leaves if leaf.use(facts[p.radii[0]]) is not None]
+    if modes is None:
+        modes = ["radius", *([] if p.one_hot else ["lipschitz", "everything"])]
+        modes += [leaf.path for leaf in trained] + (["weights"] if len(trained) > 1 else [])
+    plan = [(R, m, r) for R in p.radii for m in modes for r in range(restarts)]
+    B = len(plan)
+
+    def tensor(values):
+        return torch.tensor(np.array(values), dtype=torch.float64)
+
+    radius_mode = tensor([m == "radius" for _, m, _ in plan])
+    on = tensor(
+        [[m in ("weights", "everything") or m == leaf.path for leaf in trained] for _, m, _ in plan]
+    ).reshape(B, len(trained))
+    on_X = tensor([m in ("lipschitz", "everything") for _, m, _ in plan])
+    weight = tensor([[leaf.weight(facts[R]) for leaf in trained] for R, _, _ in plan])
+    L = tensor([float(facts[R].lipschitz) for R, _, _ in plan])
+    out_radius = tensor([float(facts[R].out.radius) for R, _, _ in plan])
+    R = tensor([r for r, _, _ in plan])
+    scale = tensor([(1e-3, 0.1, 1.0, 2.0)[r % 4] for _, _, r in plan])[:, None, None]
+    size = {  # of the starts of each leaf
+        leaf.path: float(leaf.parameter.constraint.bounds(leaf.parameter.shape)["op"])
+        for leaf in all_leaves
+    }
+
+    aligned = rng.integers(0, 8, B)  # one kind for all the weights of half of the restarts
+
+    def draw(shape):
+        alone = rng.integers(0, 8, B)
+        kinds = np.where(np.arange(B) % 2, aligned, alone)
+        return tensor([start_weight(k, shape, rng) for k in kinds])
+
+    W = {leaf.path: draw(leaf.parameter.shape) * size[leaf.path] for leaf in all_leaves}
+    D = {leaf.path: draw(leaf.parameter.shape) for leaf in trained}
+    if p.one_hot:
+        hot = rng.integers(0, d, (B, T))
+        X = tensor(np.eye(d)[hot])
+        E = torch.zeros_like(X)
+    else:
+        X = tensor([start_rows(k, T, d, rng) for k in rng.integers(0, 7, B)])
+        E = tensor([start_rows(k, T, d, rng) for k in rng.integers(0, 7, B)])
+    for b, (r, _, restart) in enumerate(plan):
+        if restart < len(p.witnesses):
+            given, moved, x = p.witnesses[restart](r)
+            for path, value in given.items():
+                W[path][b] = tensor(value)
+            for path, value in moved.items():
+                if path in D:
+                    D[path][b] = tensor(value)
+            X[b] = tensor(x) / r
+
+    variables = [*W.values(), *D.values()] + ([] if p.one_hot else [X, E])
+    for v in variables:
+        v.requires_grad_()
+    apply = torch.func.vmap(lambda params, x: node.apply(params, x))
+    constraint = {leaf.path: leaf.parameter.constraint for leaf in all_leaves}
+
+    def out_norm(Y):
+        return Y.abs().flatten(1).amax(-1) if p.logits else rows(Y)
+
+    def ratios(exact=False):
+        true = {path: into_ball(w, constraint[path], exact) for path, w in W.items()}
+        if exact:  # rescaling is not idempotent in floating point: twice
+            true = {path: into_ball(w, constraint[path], exact) for path, w in true.items()}
+        hats, errors = dict(true), []
+        for i, leaf in enumerate(trained):
+            w = true[leaf.path]
+            step = scale * size[leaf.path] * on[:, i, None, None]
+            hat = into_ball(w + step * D[leaf.path], constraint[leaf.path], exact)
+            hat = torch.where(on[:, i, None, None] > 0, hat, w)
+            hats[leaf.path] = hat
+            errors.append(norm(error_norm(leaf.use(facts[p.radii[0]])), hat - w, exact))
+        if p.one_hot:
+            x = hat_x = X
+            moved = torch.zeros(B, dtype=X.dtype)
+        else:
+            x = clip_rows(X * R[:, None, None], R)
+            hat_x = clip_rows(x + E * (scale * R[:, None, None] * on_X[:, None, None]), R)
+            hat_x = torch.where(on_X[:, None, None] > 0, hat_x, x)
+            moved = rows(hat_x - x + 1e-300)
+        y, hat_y = apply(nest_like(nest, true), x), apply(nest_like(nest, hats), hat_x)
+        declared = torch.where(on_X > 0, L * moved, torch.zeros_like(L))
+        if trained:
+            declared = declared + (weight * torch.stack(errors, 1)).sum(1)
+        changed = out_norm(hat_y - y) / (declared + 1e-13 * out_radius + 1e-300)
+        size_y = out_norm(y) / (out_radius + 1e-300)
+        return torch.where(radius_mode > 0, size_y, changed), (true, hats, x, hat_x)
+
+    # Adam, written out: torch.optim imports for seconds.
+    first = [torch.zeros_like(v) for v in variables]
+    second = [torch.zeros_like(v) for v in variables]
+    best = torch.full((B,), -1.0, dtype=torch.float64)
+    kept = [v.detach().clone() for v in variables]
+    for t in range(1, steps + 1):
+        value, _ = ratios()
+        gradients = torch.autograd.grad(
+            torch.log(value + 1e-30).sum(), variables, allow_unused=True
+        )
+        with torch.no_grad():
+            better = value > best
+            best = torch.where(better, value, best)
+            for v, k in zip(variables, kept, strict=True):
+                k[better] = v[better]
+            for v, g, m, s in zip(variables, gradients, first, second, strict=True):
+                if g is None:
+                    continue
+                g = torch.nan_to_num(g, 0.0, 0.0, 0.0)
+                m.mul_(0.9).add_(0.1 * g)
+                s.mul_(0.98).add_(0.02 * g * g)
+                rate = lr * (1 - 0.8 * t / steps)
+                v -= -rate * (m / (1 - 0.9**t)) / (torch.sqrt(s / (1 - 0.98**t)) + 1e-12)
+    with torch.no_grad():
+        for v, k in zip(variables, kept, strict=True):
+            v.copy_(k)
+        value, witness = ratios(exact=True)
+    found = Found()
+    for b, (r, mode, _) in enumerate(plan):
+        v = float(value[b])
+        name = mode if isinstance(mode, str) else ".".join(map(str, mode))
+        if not v <= found.ratios.get((r, name), -1.0):
+            found.ratios[(r, name)] = v
+            true, hats, x, hat_x = witness
+            found.where[(r, name)] = (
+                nest_like(nest, {k: w[b].numpy() for k, w in true.items()}),
+                nest_like(nest, {k: w[b].numpy() for k, w in hats.items()}),
+                x[b].detach().numpy(),
+                hat_x[b].detach().numpy(),
+            )
+    return found
+
+
+def check_facts(problem: Problem, **options) -> Found:
+    """Raise if the search finds anything above what the node declares."""
+    return search(problem, **options).check()
+
+
+def check_sharp(problem: Problem, mode: str, at_least: float, **options) -> Found:
+    """Raise if the search finds more than declared, or if it stays far below."""
+    found = check_facts(problem, **options)
+    ratio = found.worst()[mode]
+    assert ratio >= at_least, f"{mode}: only {ratio:.3f} of the declared value was found"
+    return found
