@@ -16,12 +16,22 @@ A check is a function ``check_…`` that raises ``AssertionError``.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual, Signal
+from dudley.calculus.compose import (
+    Chain,
+    Heads,
+    Parallel,
+    Repeat,
+    Residual,
+    Signal,
+    tie_together,
+)
 from dudley.core.magnitude import Magnitude
 
 torch.set_num_threads(1)
@@ -146,13 +156,6 @@ def clip_rows(X, R):
     return X * (R[:, None, None] / torch.maximum(sizes, R[:, None, None]))
 
 
-def error_norm(use) -> str:
-    """The norm in which a use's error is measured on unit inputs."""
-    if use.form == "logits":
-        return "col2inf"
-    return "row2inf" if use.l1 == 1.0 else "op"
-
-
 # -- starts -----------------------------------------------------------------------------------------
 
 
@@ -235,146 +238,195 @@ class Problem:
     radii: tuple = RADII
     logits: bool = False
     one_hot: bool = False
-    witnesses: tuple = ()  # functions R -> (dict path -> array, dict path -> array, X)
     l1: float | None = None
+    witness: Callable | None = None  # R -> Start, given to the first two restarts
+    ties: dict = field(default_factory=dict)  # path -> (path of the master, transposed?)
+    hat_apply: Callable | None = None  # (params, x, R) for the covered network, if it differs
+    free_hats: bool = False  # may the covered weights leave their balls?
 
 
-def search(problem: Problem, modes=None, restarts=10, steps=50, seed=0, lr=0.08) -> Found:
-    """Gradient ascent from many starts, for all radii and modes in one batch."""
+class Start(NamedTuple):
+    """Weights, directions in which they move, rows of norm ≤ R, directions of those."""
+
+    W: dict
+    D: dict
+    X: np.ndarray
+    E: np.ndarray
+
+
+def search(
+    problem: Problem, modes=None, restarts=10, steps=50, seed=0, lr=0.08, scores=False
+) -> Found:
+    """Gradient ascent from many starts, for all radii and modes in one batch.
+
+    With ``scores`` the error of a score matrix is what it is on the inputs, max |x ΔW zᵀ|/R²,
+    instead of its spectral norm: the sharper statement, which covers of scores use.
+    """
     p, rng = problem, np.random.default_rng(seed)
     node, T, d = p.node, p.T, p.d
     nest, _ = node.parameters(d)
-    all_leaves = leaves(node, nest)
+    everything = leaves(node, nest)
     facts = {R: node.facts(signal_of(R, T, d, p.l1)) for R in p.radii}
-    trained = [leaf for leaf in all_leaves if leaf.use(facts[p.radii[0]]) is not None]
+    merged = {R: {u.name: u for u in tie_together(facts[R].uses)} for R in p.radii}
+    uses = {leaf.path: leaf.use(facts[p.radii[0]]) for leaf in everything}
+    masters = [leaf for leaf in everything if leaf.path not in p.ties]
+    trained = [leaf for leaf in masters if uses[leaf.path] is not None]
+
+    def declared_weight(leaf, R) -> float:
+        tie = uses[leaf.path].tie
+        return leaf.weight(facts[R]) if tie is None else float(merged[R][tie].weight)
+
+    def error(leaf, ΔW, x, exact):
+        use = uses[leaf.path]
+        if leaf.path in {master for master, _ in p.ties.values()}:
+            return norm("op", ΔW, exact)
+        if scores and use.form == "bilinear":
+            return (x @ ΔW @ x.transpose(-1, -2)).abs().amax((-2, -1)) / R**2
+        if use.form == "logits":
+            return norm("col2inf", ΔW)
+        if use.l1 is None:
+            return norm("op", ΔW, exact)
+        return torch.minimum(norm("op", ΔW, exact), use.l1 * norm("row2inf", ΔW))
+
     if modes is None:
         modes = ["radius", *([] if p.one_hot else ["lipschitz", "everything"])]
         modes += [leaf.path for leaf in trained] + (["weights"] if len(trained) > 1 else [])
     plan = [(R, m, r) for R in p.radii for m in modes for r in range(restarts)]
     B = len(plan)
-
-    def tensor(values):
-        return torch.tensor(np.array(values), dtype=torch.float64)
-
     radius_mode = tensor([m == "radius" for _, m, _ in plan])
     on = tensor(
         [[m in ("weights", "everything") or m == leaf.path for leaf in trained] for _, m, _ in plan]
     ).reshape(B, len(trained))
     on_X = tensor([m in ("lipschitz", "everything") for _, m, _ in plan])
-    weight = tensor([[leaf.weight(facts[R]) for leaf in trained] for R, _, _ in plan])
+    weight = tensor([[declared_weight(leaf, R) for leaf in trained] for R, _, _ in plan])
     L = tensor([float(facts[R].lipschitz) for R, _, _ in plan])
     out_radius = tensor([float(facts[R].out.radius) for R, _, _ in plan])
     R = tensor([r for r, _, _ in plan])
-    scale = tensor([(1e-3, 0.1, 1.0, 2.0)[r % 4] for _, _, r in plan])[:, None, None]
-    size = {  # of the starts of each leaf
+    steps_of = (1e-3, 0.1, 1.0, 30.0 if p.free_hats else 2.0)
+    scale = tensor([steps_of[r % 4] for _, _, r in plan])[:, None, None]
+    size = {
         leaf.path: float(leaf.parameter.constraint.bounds(leaf.parameter.shape)["op"])
-        for leaf in all_leaves
+        for leaf in masters
     }
+    constraint = {leaf.path: leaf.parameter.constraint for leaf in masters}
 
     aligned = rng.integers(0, 8, B)  # one kind for all the weights of half of the restarts
 
     def draw(shape):
-        alone = rng.integers(0, 8, B)
-        kinds = np.where(np.arange(B) % 2, aligned, alone)
+        kinds = np.where(np.arange(B) % 2, aligned, rng.integers(0, 8, B))
         return tensor([start_weight(k, shape, rng) for k in kinds])
 
-    W = {leaf.path: draw(leaf.parameter.shape) * size[leaf.path] for leaf in all_leaves}
+    W = {leaf.path: draw(leaf.parameter.shape) * size[leaf.path] for leaf in masters}
     D = {leaf.path: draw(leaf.parameter.shape) for leaf in trained}
     if p.one_hot:
-        hot = rng.integers(0, d, (B, T))
-        X = tensor(np.eye(d)[hot])
+        X = tensor(np.eye(d)[rng.integers(0, d, (B, T))])
         E = torch.zeros_like(X)
     else:
         X = tensor([start_rows(k, T, d, rng) for k in rng.integers(0, 7, B)])
         E = tensor([start_rows(k, T, d, rng) for k in rng.integers(0, 7, B)])
-    for b, (r, _, restart) in enumerate(plan):
-        if restart < len(p.witnesses):
-            given, moved, x = p.witnesses[restart](r)
-            for path, value in given.items():
-                W[path][b] = tensor(value)
-            for path, value in moved.items():
-                if path in D:
-                    D[path][b] = tensor(value)
-            X[b] = tensor(x) / r
+    if p.witness is not None:
+        for b, (r, _, restart) in enumerate(plan):
+            if restart < 2:
+                start = p.witness(r)
+                for path in start.W:
+                    W[path][b] = tensor(start.W[path])
+                for path in start.D:
+                    D[path][b] = tensor(start.D[path])
+                X[b], E[b] = tensor(start.X) / r, tensor(start.E)
 
     variables = [*W.values(), *D.values()] + ([] if p.one_hot else [X, E])
     for v in variables:
         v.requires_grad_()
-    apply = torch.func.vmap(lambda params, x: node.apply(params, x))
-    constraint = {leaf.path: leaf.parameter.constraint for leaf in all_leaves}
+    apply = torch.func.vmap(node.apply)
+    hat_apply = apply if p.hat_apply is None else torch.func.vmap(p.hat_apply)
+    extra = () if p.hat_apply is None else (R,)
+
+    def inside(X):
+        X = clip_rows(X, R)
+        if p.l1 is None:
+            return X
+        sizes, most = X.abs().sum(-1, keepdim=True), p.l1 * R[:, None, None]
+        return X * (most / torch.maximum(sizes, most))
+
+    def with_ties(found):
+        for path, (master, transposed) in p.ties.items():
+            found[path] = found[master].transpose(-1, -2) if transposed else found[master]
+        return nest_like(nest, found)
 
     def out_norm(Y):
         return Y.abs().flatten(1).amax(-1) if p.logits else rows(Y)
 
     def ratios(exact=False):
         true = {path: into_ball(w, constraint[path], exact) for path, w in W.items()}
-        if exact:  # rescaling is not idempotent in floating point: twice
-            true = {path: into_ball(w, constraint[path], exact) for path, w in true.items()}
-        hats, errors = dict(true), []
-        for i, leaf in enumerate(trained):
-            w = true[leaf.path]
-            step = scale * size[leaf.path] * on[:, i, None, None]
-            hat = into_ball(w + step * D[leaf.path], constraint[leaf.path], exact)
-            hat = torch.where(on[:, i, None, None] > 0, hat, w)
-            hats[leaf.path] = hat
-            errors.append(norm(error_norm(leaf.use(facts[p.radii[0]])), hat - w, exact))
-        if p.one_hot:
-            x = hat_x = X
-            moved = torch.zeros(B, dtype=X.dtype)
-        else:
-            x = clip_rows(X * R[:, None, None], R)
-            hat_x = clip_rows(x + E * (scale * R[:, None, None] * on_X[:, None, None]), R)
+        x = hat_x = X
+        moved = torch.zeros_like(R)
+        if not p.one_hot:
+            x = inside(X * R[:, None, None])
+            hat_x = inside(x + E * (scale * R[:, None, None]))
             hat_x = torch.where(on_X[:, None, None] > 0, hat_x, x)
             moved = rows(hat_x - x + 1e-300)
-        y, hat_y = apply(nest_like(nest, true), x), apply(nest_like(nest, hats), hat_x)
+        hats, errors = dict(true), []
+        for i, leaf in enumerate(trained):
+            w, here = true[leaf.path], on[:, i, None, None] > 0
+            hat = w + scale * size[leaf.path] * D[leaf.path]
+            if not p.free_hats:
+                hat = into_ball(hat, constraint[leaf.path], exact)
+            hats[leaf.path] = torch.where(here, hat, w)
+            errors.append(error(leaf, hats[leaf.path] - w, hat_x, exact))
+        y, hat_y = apply(with_ties(true), x), hat_apply(with_ties(hats), hat_x, *extra)
         declared = torch.where(on_X > 0, L * moved, torch.zeros_like(L))
         if trained:
             declared = declared + (weight * torch.stack(errors, 1)).sum(1)
-        changed = out_norm(hat_y - y) / (declared + 1e-13 * out_radius + 1e-300)
+        changed = out_norm(hat_y - y) / (declared + 1e-12 * out_radius + 1e-300)
         size_y = out_norm(y) / (out_radius + 1e-300)
         return torch.where(radius_mode > 0, size_y, changed), (true, hats, x, hat_x)
 
-    # Adam, written out: torch.optim imports for seconds.
-    first = [torch.zeros_like(v) for v in variables]
-    second = [torch.zeros_like(v) for v in variables]
-    best = torch.full((B,), -1.0, dtype=torch.float64)
-    kept = [v.detach().clone() for v in variables]
-    for t in range(1, steps + 1):
-        value, _ = ratios()
-        gradients = torch.autograd.grad(
-            torch.log(value + 1e-30).sum(), variables, allow_unused=True
-        )
-        with torch.no_grad():
-            better = value > best
-            best = torch.where(better, value, best)
-            for v, k in zip(variables, kept, strict=True):
-                k[better] = v[better]
-            for v, g, m, s in zip(variables, gradients, first, second, strict=True):
-                if g is None:
-                    continue
-                g = torch.nan_to_num(g, 0.0, 0.0, 0.0)
-                m.mul_(0.9).add_(0.1 * g)
-                s.mul_(0.98).add_(0.02 * g * g)
-                rate = lr * (1 - 0.8 * t / steps)
-                v -= -rate * (m / (1 - 0.9**t)) / (torch.sqrt(s / (1 - 0.98**t)) + 1e-12)
+    ascend(lambda: ratios()[0], variables, steps, lr)
     with torch.no_grad():
-        for v, k in zip(variables, kept, strict=True):
-            v.copy_(k)
-        value, witness = ratios(exact=True)
+        value, (true, hats, x, hat_x) = ratios(exact=True)
     found = Found()
     for b, (r, mode, _) in enumerate(plan):
-        v = float(value[b])
         name = mode if isinstance(mode, str) else ".".join(map(str, mode))
-        if not v <= found.ratios.get((r, name), -1.0):
-            found.ratios[(r, name)] = v
-            true, hats, x, hat_x = witness
+        if not float(value[b]) <= found.ratios.get((r, name), -1.0):
+            found.ratios[(r, name)] = float(value[b])
             found.where[(r, name)] = (
-                nest_like(nest, {k: w[b].numpy() for k, w in true.items()}),
-                nest_like(nest, {k: w[b].numpy() for k, w in hats.items()}),
+                with_ties({path: w[b].numpy() for path, w in true.items()}),
+                with_ties({path: w[b].numpy() for path, w in hats.items()}),
                 x[b].detach().numpy(),
                 hat_x[b].detach().numpy(),
             )
     return found
+
+
+def tensor(values):
+    return torch.tensor(np.array(values), dtype=torch.float64)
+
+
+def ascend(values: Callable, variables: list, steps: int, lr: float) -> None:
+    """Adam on Σ log values(); each restart's variables are left where its value was largest."""
+    first = [torch.zeros_like(v) for v in variables]
+    second = [torch.zeros_like(v) for v in variables]
+    kept = [v.detach().clone() for v in variables]
+    best = None
+    for t in range(1, steps + 1):
+        value = values()
+        total = torch.log(value + 1e-30).sum()
+        gradients = torch.autograd.grad(total, variables, allow_unused=True)
+        with torch.no_grad():
+            better = value > (-1.0 if best is None else best)
+            best = value.clone() if best is None else torch.maximum(best, value)
+            for v, k in zip(variables, kept, strict=True):
+                k[better] = v[better]
+            rate = lr * (1 - 0.8 * t / steps)
+            for v, g, m, s in zip(variables, gradients, first, second, strict=True):
+                if g is not None:
+                    g = torch.nan_to_num(g, 0.0, 0.0, 0.0)
+                    m.mul_(0.9).add_(g, alpha=0.1)
+                    s.mul_(0.98).addcmul_(g, g, value=0.02)
+                    v += rate * (m / (1 - 0.9**t)) / (torch.sqrt(s / (1 - 0.98**t)) + 1e-12)
+    with torch.no_grad():
+        for v, k in zip(variables, kept, strict=True):
+            v.copy_(k)
 
 
 def check_facts(problem: Problem, **options) -> Found:
@@ -383,7 +435,7 @@ def check_facts(problem: Problem, **options) -> Found:
 
 
 def check_sharp(problem: Problem, mode: str, at_least: float, **options) -> Found:
-    """Raise if the search finds more than declared, or if it stays far below."""
+    """Raise if the search finds more than declared, or if it stays far below it."""
     found = check_facts(problem, **options)
     ratio = found.worst()[mode]
     assert ratio >= at_least, f"{mode}: only {ratio:.3f} of the declared value was found"

@@ -1,113 +1,42 @@
-"""dudley: the generalization theory of Transformers, executable."""
+"""dudley: the generalization theory of Transformers, executable.
 
-from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
-from dudley.calculus.union import Grid
-from dudley.classes import LinearMap
-from dudley.core.bound import Bound
-from dudley.core.constraint import (
-    L1,
-    L2,
-    L11,
-    Col1Inf,
-    Col2Inf,
-    Col21,
-    Constraint,
-    Frobenius,
-    LInf,
-    Nuclear,
-    Observed,
-    Rank,
-    Row1Inf,
-    Row2Inf,
-    Row21,
-    Spectral,
-    ball,
-)
-from dudley.core.entropy import PowerLaw
-from dudley.core.errors import DudleyError, InputError, NotYetPaid, UnknownName
-from dudley.networks.blocks import (
-    li_block,
-    post_ln_block,
-    pre_ln_block,
-    shallow_encoder,
-    trauger_block,
-)
-from dudley.networks.capacity import Capacity, capacity
-from dudley.networks.embeddings import Embedding, OneHot, Positions, Tokens
-from dudley.networks.general import GeneralHead
-from dudley.networks.head import Head
-from dudley.networks.losses import CrossEntropy, Loss, Margin
-from dudley.networks.multihead import MultiHeadAttention
-from dudley.networks.outputs import Logits, Readout
-from dudley.networks.pointwise import (
-    MLP,
-    Activate,
-    Dense,
-    LayerNorm,
-    Pool,
-    ProjectRows,
-    RMSNorm,
-    SwiGLU,
-)
+Public names are loaded on first use, so that ``import dudley`` costs next to nothing.
+"""
+
+from importlib import import_module
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "L1",
-    "L2",
-    "L11",
-    "MLP",
-    "Activate",
-    "Bound",
-    "Capacity",
-    "Chain",
-    "Col1Inf",
-    "Col2Inf",
-    "Col21",
-    "Constraint",
-    "CrossEntropy",
-    "Dense",
-    "DudleyError",
-    "Embedding",
-    "Frobenius",
-    "GeneralHead",
-    "Grid",
-    "Head",
-    "Heads",
-    "InputError",
-    "LInf",
-    "LayerNorm",
-    "LinearMap",
-    "Logits",
-    "Loss",
-    "Margin",
-    "MultiHeadAttention",
-    "NotYetPaid",
-    "Nuclear",
-    "Observed",
-    "OneHot",
-    "Parallel",
-    "Pool",
-    "Positions",
-    "PowerLaw",
-    "ProjectRows",
-    "RMSNorm",
-    "Rank",
-    "Readout",
-    "Repeat",
-    "Residual",
-    "Row1Inf",
-    "Row2Inf",
-    "Row21",
-    "Spectral",
-    "SwiGLU",
-    "Tokens",
-    "UnknownName",
-    "ball",
-    "capacity",
-    "li_block",
-    "post_ln_block",
-    "pre_ln_block",
-    "shallow_encoder",
-    "trauger_block",
-]
+_NAMES = {
+    "calculus.compose": "Chain Heads Parallel Repeat Residual",
+    "calculus.union": "Grid",
+    "classes": "LinearMap",
+    "core.bound": "Bound",
+    "core.constraint": "Col1Inf Col21 Col2Inf Constraint Frobenius L1 L11 L2 LInf Nuclear Observed "
+    "Rank Row1Inf Row21 Row2Inf Spectral ball",
+    "core.entropy": "PowerLaw",
+    "core.errors": "DudleyError InputError NotYetPaid UnknownName",
+    "networks.blocks": "li_block post_ln_block pre_ln_block shallow_encoder trauger_block",
+    "networks.capacity": "Capacity capacity",
+    "networks.embeddings": "Embedding OneHot Positions Tokens",
+    "networks.general": "GeneralHead",
+    "networks.head": "Head",
+    "networks.losses": "CrossEntropy Loss Margin",
+    "networks.multihead": "MultiHeadAttention",
+    "networks.outputs": "Logits Readout",
+    "networks.pointwise": "Activate Dense LayerNorm MLP Pool ProjectRows RMSNorm SwiGLU",
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
+__all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str):
+    if name not in _HOME:
+        raise AttributeError(f"module 'dudley' has no attribute {name!r}")
+    value = getattr(import_module(f"dudley.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

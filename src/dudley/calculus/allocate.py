@@ -11,7 +11,7 @@ General entropies: :class:`Allocated`, by one multiplier.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -135,13 +135,8 @@ class Allocated(Entropy):
     def uses_points(self) -> bool:
         return any(b.entropy.uses_points for b in self.blocks)
 
-    def proper(self) -> Allocated | None:
-        parts = [(b, b.entropy.proper()) for b in self.blocks]
-        if any(entropy is None for _, entropy in parts):
-            return None
-        return Allocated(
-            tuple(Block(b.name, e, b.weight, b.copies) for b, e in parts if e is not None)
-        )
+    def proper(self) -> Allocated:
+        return Allocated(tuple(replace(b, entropy=b.entropy.proper()) for b in self.blocks))
 
     def log_log(self, log_ε, log_n=None):
         log_ε = np.asarray(log_ε, dtype=float)

@@ -37,12 +37,12 @@ def scales(log_n) -> np.ndarray:
 def complexity(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
     """The best bound on R̂/A known here, for each n: proper and other covers, optimised scales."""
     grid = scales(log_n)
-    best = optimised(entropies(entropy, log_A, log_n, grid), log_n, grid, proper=False)
-    members = entropy.proper()
-    if members is not None:
-        log_H = entropies(members, log_A, log_n, grid)
-        best = np.minimum(best, optimised(log_H, log_n, grid, proper=True))
-    return best
+    by_any = entropies(entropy, log_A, log_n, grid)
+    by_members = entropies(entropy.proper(), log_A, log_n, grid)
+    return np.minimum(
+        optimised(by_any, log_n, grid, proper=False),
+        optimised(by_members, log_n, grid, proper=True),
+    )
 
 
 def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarray) -> np.ndarray:

@@ -120,7 +120,7 @@ class Node(ABC):
         """
 
     @abstractmethod
-    def apply(self, params, X):
+    def apply(self, params, X) -> Any:
         """The map itself on arrays X of shape (…, T, d), numpy or torch alike."""
 
     def children(self) -> Iterator[Node]:

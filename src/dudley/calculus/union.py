@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from dudley.core.constraint import Observed
 from dudley.core.errors import InputError
@@ -21,8 +22,9 @@ from dudley.core.errors import InputError
 class Grid:
     """The prefix grid r^j.
 
-    >>> Grid().round_up(20.0)
-    (22.627416997969522, 6.02...)
+    >>> used, nats = Grid().round_up(20.0)
+    >>> round(used, 3), round(nats, 3)
+    (22.627, 5.106)
     """
 
     ratio: float = math.sqrt(2)
@@ -73,7 +75,7 @@ def observed_numbers(thing, where: str = "") -> list[tuple[str, Observed]]:
     ]
 
 
-def pay(thing, grid: Grid, where: str = "", down: bool = False):
+def pay(thing: Any, grid: Grid, where: str = "", down: bool = False) -> tuple[Any, list[Payment]]:
     """The same tree with every observed number moved to the grid, and the payments made.
 
     A dataclass field with metadata ``{"round": "down"}`` (a margin) is rounded down.

@@ -9,7 +9,7 @@ import numpy as np
 
 from dudley.classes.covers.base import Cover
 from dudley.classes.ratio import ExactRatio, LogRatio
-from dudley.core.entropy import Entropy, Scope
+from dudley.core.entropy import Entropy, Metric, Scope
 from dudley.core.errors import InputError
 
 _TOO_MANY = 600.0  # past e^600 examples a cover on points is not evaluated
@@ -20,10 +20,13 @@ class BestOf(Entropy):
     """min over covers at each ε; zero once ε reaches the radius of the class.
 
     ``radius`` is for unit inputs and multiplied by ``scale``, the radius of the inputs.
+    ``has_center``: the centre, from which every member is within the radius, is a member.
     """
 
     covers: tuple[Cover, ...]
     radius: float
+    metric: Metric = Metric.ROWS
+    has_center: bool = True
     scale: float = 1.0
 
     @property
@@ -90,10 +93,18 @@ class BestOf(Entropy):
         best = min(c.log_entropy(ExactRatio((c.bound, self.scale), ε), size) for c in covers)
         return float(np.exp(best))
 
-    def proper(self) -> BestOf | None:
-        """Only covers by members of the class; nothing if there are none."""
-        covers = tuple(c for c in self.covers if c.proper)
-        return replace(self, covers=covers) if covers else None
+    @property
+    def is_proper(self) -> bool:
+        """Are all centres members of the class?"""
+        return self.has_center and all(cover.proper for cover in self.covers)
+
+    def proper(self) -> BestOf:
+        """Centres that are members: a cover by others serves at half its resolution."""
+        covers = tuple(
+            c if c.proper else replace(c, bound=2 * c.bound, proper=True) for c in self.covers
+        )
+        radius = self.radius if self.has_center else 2 * self.radius
+        return replace(self, covers=covers, radius=radius, has_center=True)
 
     def scaled(self, factor: float) -> BestOf:
         """The same maps on inputs of another radius."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from dudley.classes.best import BestOf
@@ -75,6 +75,5 @@ def _entropy(linear: LinearMap, form: str, rows: float, pairs: float, l1: float 
         )
         covers += [c for kind in COVERS for c in COVERS[kind].of(problem) if c.bound < math.inf]
         radius = min(radius, size)
-    if len(deviations) > 1:  # one ball's centre need not lie in another ball
-        covers = [replace(cover, proper=False) for cover in covers]
-    return BestOf(tuple(covers), radius)
+    # Of several centres none need lie in the other balls; volumetric covers are still proper.
+    return BestOf(tuple(covers), radius, FORMS[form], has_center=len(deviations) == 1)

@@ -1,1 +1,36 @@
-"""The command line: thin commands over the library."""
+"""The command line: thin commands over the library.
+
+Exit codes: 0 fine · 1 the answer is no · 2 bad usage or bad input · 3 undecided within the budget
+· 70 internal error · 130 interrupted. With ``--json`` the answer stands alone on stdout.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from dudley.cli.app import app
+from dudley.core.errors import DudleyError
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run a command and exit; refusals are one line on stderr, never a traceback."""
+    try:
+        app(args=args, standalone_mode=True)
+    except DudleyError as error:
+        _leave(f"dudley: {error}", 2)
+    except KeyboardInterrupt:
+        _leave("dudley: interrupted", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has left
+        raise SystemExit(0) from None
+    except Exception as error:
+        if os.environ.get("DUDLEY_DEBUG"):
+            raise
+        name = type(error).__name__
+        _leave(f"dudley: internal error ({name}: {error}); set DUDLEY_DEBUG=1 for a traceback", 70)
+
+
+def _leave(message: str, code: int):
+    print(message, file=sys.stderr)
+    raise SystemExit(code) from None

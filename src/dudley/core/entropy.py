@@ -17,6 +17,7 @@ import numpy as np
 
 from dudley.core.constraint import radius_of
 from dudley.core.errors import InputError
+from dudley.core.rounding import exp_up
 
 
 class Scope(Enum):
@@ -32,7 +33,6 @@ class Metric(Enum):
     ROWS = "ℓ2 norm of each output row, largest over rows"
     SCALAR = "absolute value"
     LOGITS = "largest absolute logit"
-    ENTRIES = "largest absolute entry of a gain"
 
 
 class Entropy(ABC):
@@ -53,8 +53,8 @@ class Entropy(ABC):
         """log log N at log ε, for n examples (``None``: only covers of uniform scope)."""
 
     @abstractmethod
-    def proper(self) -> Entropy | None:
-        """The same class, covered only by its own members; ``None`` if no such cover is known."""
+    def proper(self) -> Entropy:
+        """The same class, covered only by its own members: N_proper(ε) ≤ N_any(ε/2) at worst."""
 
     def parts(self) -> tuple[Entropy, ...]:
         """Entropies whose minimum this one is, so that what ignores n is tabulated once."""
@@ -63,14 +63,14 @@ class Entropy(ABC):
     def __call__(self, ε, n=None):
         """log N(ε); infinite where the value leaves the floats.
 
-        >>> float(PowerLaw(4.0)(0.5))
+        >>> PowerLaw(4.0)(0.5)
         16.0...
         """
         ε = np.asarray(ε, dtype=float)
         if not (np.isfinite(ε).all() and (ε > 0).all()):
             raise InputError("epsilon", "a finite number > 0", ε)
         with np.errstate(over="ignore"):
-            value = np.exp(self.log_log(np.log(ε), None if n is None else math.log(n)))
+            value = exp_up(self.log_log(np.log(ε), None if n is None else math.log(n)))
         return value if value.ndim else float(value)
 
 

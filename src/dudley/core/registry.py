@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from dudley.core.errors import UnknownName
 
 Unit = TypeVar("Unit")
+Own = TypeVar("Own")
 
 
 class Registry(Generic[Unit]):
@@ -25,11 +26,11 @@ class Registry(Generic[Unit]):
         self.kind = kind
         self._units: dict[str, Unit] = {}
 
-    def register(self, name: str) -> Callable[[Unit], Unit]:
-        def add(unit: Unit) -> Unit:
+    def register(self, name: str) -> Callable[[Own], Own]:
+        def add(unit: Own) -> Own:
             if name in self._units:
                 raise ValueError(f"{self.kind} {name!r} is registered twice")
-            self._units[name] = unit
+            self._units[name] = cast(Unit, unit)
             return unit
 
         return add

@@ -22,18 +22,18 @@ def up(x, ulps: int = 4):
     >>> up(1.0) > 1.0, up(0.0)
     (True, 0.0)
     """
-    return x + np.abs(x) * (ulps * _ULP)
+    return x + abs(x) * (ulps * _ULP)
 
 
 def down(x, ulps: int = 4):
     """A float at or below the true value of ``x``, if ``x`` is within ``ulps`` units of it."""
-    return x - np.abs(x) * (ulps * _ULP)
+    return x - abs(x) * (ulps * _ULP)
 
 
 def exp_up(u):
-    """A float at or above e^u (infinity where that is not a finite float)."""
-    with np.errstate(over="ignore"):
-        return np.exp(u) * (1 + (4 + np.abs(u)) * _ULP)
+    """A float at or above e^u (infinity where that is not a finite float; u within one ulp)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(u == -np.inf, 0.0, np.exp(u) * (1 + (4 + np.abs(u)) * _ULP))
 
 
 def ceil_power_ratio(factors: tuple[float, ...], ε: float, power: int, times: float = 1.0) -> float:

@@ -10,7 +10,17 @@ import numpy as np
 
 from dudley.calculus import chain
 from dudley.calculus.allocate import Allocated
-from dudley.calculus.compose import Chain, Facts, Heads, Node, Parallel, Repeat, Residual, compose
+from dudley.calculus.compose import (
+    Chain,
+    Facts,
+    Heads,
+    Node,
+    Parallel,
+    Repeat,
+    Residual,
+    Signal,
+    compose,
+)
 from dudley.calculus.deviate import deviation
 from dudley.calculus.union import Grid, observed_numbers, pay
 from dudley.core.assumption import Assumption, Status
@@ -51,12 +61,17 @@ class Capacity:
     n: float | None = None
     loss: Loss | Margin | CrossEntropy = field(default_factory=Loss)
 
-    @cached_property
-    def _composed(self) -> tuple[Allocated, Facts]:
+    @property
+    def signal(self) -> Signal:
+        """What the inputs feed to the network."""
         d = input_width(self.network) or self.inputs.d
         if d is None:
             raise InputError("network", "a node that knows its input width, or Tokens(d=…)", "none")
-        return compose(self.network, self.inputs.signal(d))
+        return self.inputs.signal(d)
+
+    @cached_property
+    def _composed(self) -> tuple[Allocated, Facts]:
+        return compose(self.network, self.signal)
 
     @property
     def allocated(self) -> Allocated:
@@ -83,17 +98,16 @@ class Capacity:
         values = self._chained(self.allocated, log_A, self._sizes(n), form)
         with np.errstate(over="ignore"):
             values = np.exp(log_A) * values
-        return float(values[0]) if np.ndim(self.n if n is None else n) == 0 else values
+        many = np.ndim(self.n if n is None else n) > 0  # pyright: ignore[reportArgumentType]
+        return values if many else float(values[0])
 
     def gap(self, delta: float, n=None, union: Grid | None = None) -> Bound:
         """risk − training loss, for every network in the class at once, with confidence 1 − δ."""
         self._refuse_observed(union)
-        if union is not None:
-            parts, payments = pay((self.network, self.loss, self.inputs), union)
-            network, loss, inputs = parts
-            paid = Capacity(network, inputs, self.n, loss)
-            return paid._gap(delta, n, payments)
-        return self._gap(delta, n, [])
+        if union is None:
+            return self._gap(delta, n, [])
+        paid, payments = pay(self, union)
+        return paid._gap(delta, n, payments)
 
     def gaps(self, n, delta: float) -> np.ndarray:
         """The values of :meth:`gap` for many sample sizes at once."""
@@ -128,13 +142,17 @@ class Capacity:
         """d log(gap)/d log x for n, every size and every norm."""
         return elasticity.of(self, delta)
 
-    def explain(self, delta: float = 0.05) -> str:
+    def explain(self) -> str:
         """The network as a tree: radii, sensitivities, shares of the entropy, winning covers."""
-        return explain.tree(self, delta)
+        return explain.tree(self)
 
     def proof(self, delta: float = 0.05) -> str:
         """The bound lemma by lemma, with LaTeX and citations."""
         return proof.write(self, delta)
+
+    def is_trivial(self, log_n: float, delta: float = 0.05) -> bool:
+        """Does the gap at this log n say nothing?"""
+        return bool(self._gap_values(np.array([log_n]), delta, 0.0)[2][0] >= self.loss.range)
 
     # -- inside ------------------------------------------------------------------------------
 
@@ -178,6 +196,7 @@ class Capacity:
         log_n = self._sizes(n)
         if log_n.size != 1:
             raise InputError("n", "one number (gaps takes many)", f"{log_n.size} numbers")
+        size = float(np.ravel(self.n if n is None else n)[0])  # pyright: ignore
         nats = sum(p.nats for p in payments)
         complexity, drift, total = (float(x[0]) for x in self._gap_values(log_n, delta, nats))
         union_note = f"of which {nats:.3g} nats pay for {len(payments)} numbers" if payments else ""
@@ -191,7 +210,7 @@ class Capacity:
             ),
             assumptions=self._assumptions(payments),
             trivial=self.loss.range,
-            details={"n": float(np.exp(log_n[0])), "delta": delta, "union_nats": nats},
+            details={"n": size, "delta": delta, "union_nats": nats},
         )
 
     def _assumptions(self, payments) -> tuple[Assumption, ...]:

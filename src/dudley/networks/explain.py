@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dudley.calculus import chain
+from dudley.calculus.allocate import Block
 from dudley.calculus.compose import (
     Chain,
+    Facts,
     Heads,
     Node,
     Parallel,
     Parameter,
     Repeat,
     Residual,
+    Signal,
+    Use,
     tie_together,
 )
 from dudley.classes.best import BestOf
@@ -23,159 +29,148 @@ from dudley.classes.best import BestOf
 if TYPE_CHECKING:
     from dudley.networks.capacity import Capacity
 
+_LOG10 = math.log(10)
 
-def power(log_x: float) -> str:
-    """A magnitude for people: 0.25, 1.3e+04, or 10^1203 past the floats."""
-    log10 = log_x / math.log(10)
+
+def power(log_x) -> str:
+    """A magnitude for people, the largest of several: 0.25, 1.3e+04, or 10^1203."""
+    log10 = float(np.max(log_x)) / _LOG10
     if log10 == -math.inf:
         return "0"
     return f"{10**log10:.3g}" if abs(log10) < 30 else f"10^{log10:.0f}"
 
 
+@dataclass(frozen=True)
+class Row:
+    """What one block (or many alike) costs at the dominant scale."""
+
+    block: str
+    shape: tuple[int, int] | None
+    constraint: str
+    count: int
+    log10_weight: tuple[float, float]  # smallest and largest over the layers
+    share: float
+    cover: str
+    layer: int | None  # the costliest one, where there are several
+
+    @property
+    def name(self) -> str:
+        """The block's name without its path, with the costliest layer."""
+        leaf = self.block.rpartition(".")[2]
+        return leaf if self.layer is None else f"{leaf} (layer {self.layer} most)"
+
+    def __str__(self) -> str:
+        size = f"{self.shape[0]}×{self.shape[1]}" if self.shape else ""
+        low, high = self.log10_weight
+        weight = power(high * _LOG10)
+        if high - low > 0.01:
+            weight = f"{power(low * _LOG10)} … {weight}"
+        times = f" ×{self.count}" if self.count > 1 else ""
+        leaf = self.block.rpartition(".")[2]
+        return (
+            f"{leaf:<5} {size}{times}  {self.constraint}   weight {weight}   "
+            f"share {self.share:.1%}   {self.cover}"
+        )
+
+
 def dominant_scale(capacity: Capacity) -> tuple[float, float]:
-    """log ε of the costliest link of the best chain, and log n at which it was found.
+    """log ε of the costliest link of the best chain, and the log n at which it was found.
 
-    Where the bound is trivial at the given n, the number of examples needed for half of it.
+    Where the bound is trivial at the given n (or none is given), n is the number of examples
+    needed for half the trivial bound.
     """
-    n = capacity.n
-    if (
-        n is None
-        or float(capacity._gap_values(np.log([n]), 0.05, 0.0)[2][0]) >= capacity.loss.range
-    ):
-        log_n = capacity.log10_needed_n(capacity.loss.range / 2) * math.log(10)
-    else:
-        log_n = math.log(n)
-    if not math.isfinite(log_n):
-        return capacity.loss_class[1] - math.log(2), 0.0
+    log_n = math.log(capacity.n) if capacity.n is not None else None
+    if log_n is None or capacity.is_trivial(log_n):
+        log_n = capacity.log10_needed_n(capacity.loss.range / 2) * _LOG10
     entropy, log_A = capacity.loss_class
-    grid = chain.scales(log_n)
-    log_H = chain.entropies(entropy, log_A, np.array([log_n]), grid)
-    links = chain.best_chain(log_H, log_n, grid, proper=False)
-    if not links:
-        return log_A - math.log(2), log_n
-    return log_A + max(links, key=lambda link: link[1])[0], log_n
+    if math.isfinite(log_n):
+        grid = chain.scales(log_n)
+        log_H = chain.entropies(entropy, log_A, np.array([log_n]), grid)
+        links = chain.best_chain(log_H, log_n, grid, proper=False)
+        if links:
+            return log_A + max(links, key=lambda link: link[1])[0], log_n
+    return log_A - math.log(2), min(log_n, 0.0)
 
 
-def shares(capacity: Capacity) -> tuple[list[dict], float, float]:
-    """For each block: weight, share of the entropy and winning cover, at the dominant scale."""
+def shares(capacity: Capacity) -> tuple[list[Row], float, float]:
+    """For each block its weight, share of the entropy and winning cover; log ε and log n."""
     log_ε, log_n = dominant_scale(capacity)
     entropy, _ = capacity.loss_class
-    split = entropy.split(log_ε, log_n)
-    total = float(np.ravel(entropy.log_log(log_ε, log_n))[0])
-    rounded = entropy.rounded(log_n)
-    rows = []
-    for use, block, (log_x, log_H) in zip(
-        tie_together(capacity.facts.uses), entropy.blocks, split, strict=True
-    ):
-        worst = int(np.argmax(log_H))
-        cost = np.exp(np.minimum(log_H - total, 700.0)) * block.copies
-        cover = "one point"
-        if isinstance(block.entropy, BestOf) and np.isfinite(log_H[worst]):
-            cover = block.entropy.winner(block.entropy.log_radius + log_x[worst], rounded)
-        elif np.isfinite(log_H[worst]):
-            cover = "given"
-        weights = np.ravel(use.weight.log)
-        shape = use.parameter.shape if isinstance(use.parameter, Parameter) else None
-        rows.append(
-            {
-                "block": use.name,
-                "shape": shape,
-                "constraint": str(use.parameter.constraint)
-                if isinstance(use.parameter, Parameter)
-                else "",
-                "count": use.count,
-                "log10_weight": (
-                    float(weights.min() / math.log(10)),
-                    float(weights.max() / math.log(10)),
-                ),
-                "share": float(cost.sum()),
-                "cover": cover,
-                "worst_layer": worst + 1 if log_H.size > 1 else None,
-            }
+    total = float(entropy.log_log(np.array([log_ε]), log_n)[0])
+    rows = [
+        _row(use, block, log_x, log_H, total, entropy.rounded(log_n))
+        for use, block, (log_x, log_H) in zip(
+            tie_together(capacity.facts.uses),
+            entropy.blocks,
+            entropy.split(log_ε, log_n),
+            strict=True,
         )
+    ]
     return rows, log_ε, log_n
 
 
-def culprit(capacity: Capacity) -> str:
-    """What makes the bound large: the kind of node that contributes most to the Lipschitz product."""
+def _row(use: Use, block: Block, log_x, log_H, total: float, log_n: float | None) -> Row:
+    worst = int(np.argmax(log_H))
+    cover = "one point"
+    if np.isfinite(log_H[worst]):
+        log_ε = float(block.entropy.log_radius + log_x[worst])
+        cover = "given"
+        if isinstance(block.entropy, BestOf):
+            cover = block.entropy.winner(log_ε, log_n)
+    parameter = use.parameter if isinstance(use.parameter, Parameter) else None
+    weights = np.ravel(use.weight.log) / _LOG10
+    cost = (
+        np.exp(np.minimum(log_H - total, 0.0)) * block.copies if math.isfinite(total) else 0 * log_H
+    )
+    return Row(
+        use.name,
+        parameter.shape if parameter else None,
+        str(parameter.constraint) if parameter else "",
+        use.count,
+        (float(weights.min()), float(weights.max())),
+        float(cost.sum()),
+        cover,
+        worst + 1 if log_H.size > 1 else None,
+    )
+
+
+def lipschitz_budget(capacity: Capacity) -> dict[str, float]:
+    """log₁₀ of the product of the Lipschitz constants above 1, by kind of node."""
     logs: dict[str, float] = {}
-    for node, facts, times in _leaves(capacity.network, capacity.inputs, capacity):
-        logs[type(node).__name__] = logs.get(type(node).__name__, 0.0) + times * max(
-            float(np.max(facts.lipschitz.log)), 0.0
-        )
-    rows, _, _ = shares(capacity)
-    top = max(rows, key=lambda row: row["share"])
-    text = f"{top['block']} holds {top['share']:.0%} of the entropy"
-    name = max(logs, key=lambda kind: logs[kind], default=None)
-    if name and logs[name] > math.log(10):
+    for node, facts, times in _leaves(capacity.network, capacity.signal):
+        kind = type(node).__name__
+        part = times * max(float(np.max(facts.lipschitz.log)), 0.0) / _LOG10
+        logs[kind] = logs.get(kind, 0.0) + part
+    return logs
+
+
+def culprit(capacity: Capacity) -> str:
+    """Who makes the bound large: the costliest block, and the steepest kind of node."""
+    top = max(shares(capacity)[0], key=lambda row: row.share)
+    text = f"{top.name} holds {top.share:.0%} of the entropy"
+    logs = lipschitz_budget(capacity)
+    if sum(logs.values()) > 3:
+        kind = max(logs, key=lambda name: logs[name])
         text += (
-            f"; the Lipschitz constants multiply to 10^{sum(logs.values()) / math.log(10):.0f}, "
-            f"10^{logs[name] / math.log(10):.0f} of it from {name}"
+            f"; Lipschitz constants multiply to 10^{sum(logs.values()):.0f}, "
+            f"10^{logs[kind]:.0f} of it in {kind}"
         )
     return text
 
 
-def _leaves(network: Node, inputs, capacity):
-    """(leaf node, facts at its input, how often it is repeated) through the network."""
-    from dudley.networks.capacity import input_width
-
-    def walk(node, signal, times):
+def _leaves(node: Node, signal: Signal, times: int = 1) -> Iterator[tuple[Node, Facts, int]]:
+    """(leaf node, its facts where it stands, how often it is repeated) through the network."""
+    parts = _parts(node)
+    if not parts:
+        yield node, node.facts(signal), times
+    for _, child, _ in parts:
+        yield from _leaves(child, signal, times * (node.L if isinstance(node, Repeat) else 1))
         if isinstance(node, Chain):
-            for child in node.nodes:
-                yield from walk(child, signal, times)
-                signal = child.facts(signal).out
-        elif isinstance(node, Residual | Heads | Repeat):
-            more = node.L if isinstance(node, Repeat) else 1
-            yield from walk(node.inner, signal, times * more)
-        elif isinstance(node, Parallel):
-            for child in node.nodes:
-                yield from walk(child, signal, times)
-        else:
-            yield node, node.facts(signal), times
-
-    d = input_width(network) or inputs.d
-    yield from walk(network, inputs.signal(d), 1)
-
-
-def tree(capacity: Capacity, delta: float) -> str:
-    """The tree as text."""
-    rows, log_ε, log_n = shares(capacity)
-    by_name = {row["block"]: row for row in rows}
-    lines = [
-        f"shares of the entropy at ε = {power(log_ε)}, n = {power(log_n)} (the costliest link of the chain)"
-    ]
-
-    def show(node: Node, signal, prefix: str, indent: str, label: str, last: bool):
-        facts = node.facts(signal)
-        branch = "└─ " if last else "├─ "
-        lines.append(
-            f"{indent}{branch}{label}{type(node).__name__}   radius {power(float(np.max(signal.radius.log)))}"
-            f" → {power(float(np.max(facts.out.radius.log)))},  Lipschitz {power(float(np.max(facts.lipschitz.log)))}"
-        )
-        below = indent + ("   " if last else "│  ")
-        parts = _parts(node)
-        if parts:
-            for i, (name, child, text) in enumerate(parts):
-                show(child, signal, f"{prefix}{name}", below, text, i == len(parts) - 1)
-                if isinstance(node, Chain):
-                    signal = child.facts(signal).out
-            return
-        own = [by_name[prefix + u.name] for u in facts.uses if prefix + u.name in by_name]
-        for i, row in enumerate(own):
-            lines.append(below + ("└─ " if i == len(own) - 1 else "├─ ") + describe(row))
-
-    from dudley.networks.capacity import input_width
-
-    d = input_width(capacity.network) or capacity.inputs.d
-    assert d is not None
-    show(capacity.network, capacity.inputs.signal(d), "", "", "", True)
-    tied = [row for row in rows if "." not in row["block"] and row["block"] not in ("W", "w")]
-    lines += [f"shared  {describe(row)}" for row in tied]
-    lines.append(f"culprit: {culprit(capacity)}")
-    return "\n".join(lines)
+            signal = child.facts(signal).out
 
 
 def _parts(node: Node) -> list[tuple[str, Node, str]]:
+    """(prefix of the names inside, child, how to introduce it)."""
     if isinstance(node, Chain | Parallel):
         return [(f"{i}.", child, "") for i, child in enumerate(node.nodes)]
     if isinstance(node, Repeat):
@@ -187,16 +182,33 @@ def _parts(node: Node) -> list[tuple[str, Node, str]]:
     return []
 
 
-def describe(row: dict) -> str:
-    """One block in one line."""
-    name = row["block"].rpartition(".")[2]
-    size = f"{row['shape'][0]}×{row['shape'][1]}" if row["shape"] else ""
-    low, high = row["log10_weight"]
-    weight = power(high * math.log(10))
-    if high - low > 0.01:
-        weight = f"{power(low * math.log(10))} … {weight}"
-    times = f" ×{row['count']}" if row["count"] > 1 else ""
-    return (
-        f"{name:<5} {size}{times}  {row['constraint']}   weight {weight}   "
-        f"share {row['share']:.1%}   {row['cover']}"
+def tree(capacity: Capacity) -> str:
+    """The tree as text."""
+    rows, log_ε, log_n = shares(capacity)
+    by_name = {row.block: row for row in rows}
+    head = f"shares of the entropy at ε = {power(log_ε)}, n = {power(log_n)}"
+    lines = [f"{head} (the costliest link of the chain)"]
+    lines += _branches(capacity.network, capacity.signal, by_name, "", "", "", True)
+    shown = {use.tie for use in capacity.facts.uses} - {None}
+    lines += [f"shared: {row}" for row in rows if row.block in shown]
+    return "\n".join([*lines, f"culprit: {culprit(capacity)}"])
+
+
+def _branches(node, signal, by_name, prefix, indent, label, last) -> Iterator[str]:
+    facts = node.facts(signal)
+    yield (
+        f"{indent}{'└─ ' if last else '├─ '}{label}{type(node).__name__}   radius "
+        f"{power(signal.radius.log)} → {power(facts.out.radius.log)},  "
+        f"Lipschitz {power(facts.lipschitz.log)}"
     )
+    below = indent + ("   " if last else "│  ")
+    parts = _parts(node)
+    for i, (name, child, text) in enumerate(parts, 1):
+        at_end = i == len(parts)
+        yield from _branches(child, signal, by_name, prefix + name, below, text, at_end)
+        if isinstance(node, Chain):
+            signal = child.facts(signal).out
+    if not parts:
+        own = [by_name[prefix + u.name] for u in facts.uses if prefix + u.name in by_name]
+        for i, row in enumerate(own, 1):
+            yield f"{below}{'└─ ' if i == len(own) else '├─ '}{row}"

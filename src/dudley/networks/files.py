@@ -201,7 +201,9 @@ def _field(unit: Callable, name: str, value, width: int, where: str) -> dict:
     if hint is int or int in typing.get_args(hint):
         return {name: size_of(name, value)}
     if (hint is bool) != isinstance(value, bool):
-        raise InputError(f"{name} in {where}", "true or false" if hint is bool else "a value", value)
+        raise InputError(
+            f"{name} in {where}", "true or false" if hint is bool else "a value", value
+        )
     return {name: value}
 
 

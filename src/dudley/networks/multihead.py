@@ -154,7 +154,10 @@ class MultiHeadAttention(Node):
             "b_v": ((1, narrow), self.b_v), "b_c": ((1, d), self.b_c),
         }  # fmt: skip
         if self.qk_norm:
-            shapes |= {"g_q": ((self.slice, 1), self.qk_gain), "g_k": ((self.slice, 1), self.qk_gain)}
+            shapes |= {
+                "g_q": ((self.slice, 1), self.qk_gain),
+                "g_k": ((self.slice, 1), self.qk_gain),
+            }
         return {n: Parameter(shape, c) for n, (shape, c) in shapes.items() if c is not None}, d
 
     def apply(self, params, X):

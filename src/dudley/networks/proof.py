@@ -49,8 +49,8 @@ def steps(capacity: Capacity) -> list[Lemma]:
             collect(child)
 
     collect(capacity.network)
-    rows, _, _ = explain.shares(capacity)
-    names = dict.fromkeys(row["cover"] for row in rows if row["cover"] in COVERS)
+    rows = explain.shares(capacity)[0]
+    names = dict.fromkeys(row.cover for row in rows if row.cover in COVERS)
     covers = [
         Lemma(
             f"Cover: {name}", _first_line(COVERS[name]), COVERS[name].latex, COVERS[name].citation

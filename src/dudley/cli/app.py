@@ -1,0 +1,37 @@
+"""The commands, gathered."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dudley.cli import derive, tour
+
+app = typer.Typer(
+    name="dudley",
+    help="The generalization theory of Transformers, executable.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("derive")(derive.derive)
+app.command("tour")(tour.tour)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib import metadata
+
+        print(f"dudley {metadata.version('dudley')}")
+        raise typer.Exit()
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """The generalization theory of Transformers, executable."""

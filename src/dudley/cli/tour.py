@@ -1,0 +1,86 @@
+"""``dudley tour``: the main job for a newcomer, start to end."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import dudley as du
+from dudley.cli.derive import examples, needed
+from dudley.networks import explain, files
+
+
+def tour() -> None:
+    """What there is to see, in under two minutes: a bound, its anatomy, a slip, four networks.
+
+    Example: dudley tour
+    """
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    _one_head(console)
+    _orientation(console)
+    _networks(console)
+    console.print("\nNext: [bold]dudley derive single-head n=1e6 --explain --proof[/bold]")
+
+
+def _one_head(console) -> None:
+    console.rule("1 · One attention head, from norms to a guarantee", align="left")
+    net = du.Head(d=64, W_QK=du.L11(20.0), W_v=du.L11(1.0), W_c=du.L11(1.0))
+    net = net >> du.Readout(w=du.L1(1.0))
+    cap = du.capacity(net, du.Tokens(row2inf=1.0, T=128), n=1_000_000)
+    console.print(str(cap.gap(delta=0.05)), markup=False)
+    console.print("\nWhat costs what:", style="bold")
+    console.print(cap.explain(), markup=False)
+    console.print("\nThe same integral by four rules:", style="bold")
+    for form in ("dudley", "tree", "optimised", "best"):
+        console.print(f"  {form:<10} Rademacher complexity ≤ {cap.rademacher(form=form):.4f}")
+    sizes = np.array([1e4, 1e5, 1e6, 1e8, 1e10])
+    console.print("\nThe gap as n grows:", style="bold")
+    for n, gap in zip(sizes, cap.gaps(sizes, 0.05), strict=True):
+        console.print(f"  n = {n:<8.0e} gap ≤ {gap:.4f}")
+    longer = du.capacity(net, du.Tokens(row2inf=1.0, T=1_000_000), n=1_000_000)
+    same = float(longer.gap(0.05)) == float(cap.gap(0.05))
+    console.print(f"  T = 128 → 1,000,000: the gap {'does not move' if same else 'moves'}\n")
+
+
+def _orientation(console) -> None:
+    console.rule("2 · Why the orientation of a norm is part of its name", align="left")
+    k, ε = 10_000, 0.5
+    vectors = du.LinearMap((1, k), du.Row21(1.0)).entropy()  # one row: x ↦ xw, w ∈ R^k
+    truth, printed = k * math.log(1 / ε), math.log(k) / ε**2
+    console.print(
+        f"x ↦ xw, w in the unit ℓ2 ball of R^{k:,}: by volume, log N({ε}) ≥ {truth:,.0f}.\n"
+        f"trauger2024, Lemma 3.5 sums norms on the wrong side: (B/ε)² log k = {printed:,.0f}.\n"
+        f"The class of that norm gives {vectors(ε):,.0f} here, above the truth."
+    )
+
+
+def _networks(console) -> None:
+    from rich.table import Table
+
+    console.rule("3 · Whole architectures: how many examples, and who is to blame", align="left")
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    for column in ("network", "weights", "n needed", "costliest", "slopes", "steepest"):
+        table.add_column(column, no_wrap=True)
+    for name in ("trauger2024-head", "bert-base", "vit-b", "gpt2-small"):
+        described = files.load(name)
+        cap = du.capacity(described.network, described.inputs, loss=described.loss)
+        count = files.count_parameters(described.network, cap.signal.width)
+        top = max(explain.shares(cap)[0], key=lambda row: row.share)
+        slopes = explain.lipschitz_budget(cap)
+        steepest = max(slopes, key=lambda kind: slopes[kind])
+        table.add_row(
+            name,
+            f"{count:,}",
+            examples(needed(cap, 0.05)),
+            f"{top.block.rpartition('.')[2]}, {top.share:.0%}",
+            f"10^{sum(slopes.values()):.0f}",
+            f"{steepest}, 10^{slopes[steepest]:.0f}",
+        )
+    console.print(table)
+    console.print(
+        "n needed: until the gap is half its trivial bound, at 95 % confidence. slopes: the\n"
+        "product of all Lipschitz constants; steepest: the kind of node that contributes most."
+    )

@@ -1,0 +1,190 @@
+"""Independent oracles: exact counts, explicit covers, packings and complexities.
+
+Nothing here imports the formulas under test. Counts are big integers, integer parts are taken in
+rational arithmetic, covers are built by running the algorithm that proves them, and lower bounds
+are sets that were found. What a test compares with is never the code that it tests.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+
+# -- exact integers ------------------------------------------------------------------------------
+
+
+def delannoy(p: int, K: int) -> int:
+    """How many integer vectors of R^p have ℓ1 norm ≤ K, exactly."""
+    return sum(2**j * math.comb(p, j) * math.comb(K, j) for j in range(min(p, K) + 1))
+
+
+def log_int(count: int) -> float:
+    """log of an integer of any size."""
+    shift = max(count.bit_length() - 900, 0)
+    return math.log(count >> shift) + shift * math.log(2)
+
+
+def lattice(p: int, K: int):
+    """Every integer vector of R^p with ℓ1 norm ≤ K."""
+    return [v for v in itertools.product(range(-K, K + 1), repeat=p) if sum(map(abs, v)) <= K]
+
+
+def ceil_ratio(*factors, over, power=1, times=1) -> int:
+    """⌈times · (∏ factors / over)^power⌉ of the rationals that the floats are."""
+    ratio = Fraction(1)
+    for factor in factors:
+        ratio *= Fraction(factor)
+    return math.ceil(Fraction(times) * (ratio / Fraction(over)) ** power)
+
+
+def ceil_root(square: Fraction) -> int:
+    """⌈√square⌉ exactly."""
+    root = math.isqrt(square.numerator // square.denominator)
+    return root if Fraction(root) ** 2 >= square else root + 1
+
+
+# -- the algorithms that prove the covers --------------------------------------------------------
+
+
+def maurey(f: np.ndarray, B: float, K: int) -> np.ndarray:
+    """The integer vector of ℓ1 norm ≤ K whose B/K multiple approximates f (ℓ1 norm ≤ B).
+
+    Draws are made one by one, each the one that minimises the conditional expectation, so the
+    error is at most the expected one. The zero vector is used where it is closer.
+    """
+    vertices = np.concatenate([np.zeros((1, f.size)), np.eye(f.size), -np.eye(f.size)])
+    total = np.zeros(f.size)
+    for t in range(1, K + 1):
+        candidates = total + vertices
+        errors = ((t * f - B * candidates) ** 2).sum(axis=1)
+        total = candidates[errors.argmin()]
+    zero_is_closer = K == 0 or (f**2).sum() <= ((f - B / K * total) ** 2).sum()
+    return np.zeros(f.size) if zero_is_closer else total
+
+
+def perceptron(v: np.ndarray, points: np.ndarray, ε: float) -> np.ndarray:
+    """Integer coefficients c with |v·x − ε Σ c_i x_i·x| ≤ ε at every point (rows of norm ≤ 1)."""
+    c = np.zeros(len(points))
+    while True:
+        errors = points @ (v - ε * (c @ points))
+        worst = np.abs(errors).argmax()
+        if abs(errors[worst]) <= ε:
+            return c
+        c[worst] += np.sign(errors[worst])
+
+
+def greedy_net(distances: np.ndarray, ε: float) -> list[int]:
+    """Members more than ε apart, such that every member is within ε of one of them."""
+    chosen: list[int] = []
+    for i in range(len(distances)):
+        if not chosen or distances[i, chosen].min() > ε:
+            chosen.append(i)
+    return chosen
+
+
+def largest_packing(distances: np.ndarray, separation: float) -> int:
+    """The size of the largest subset more than ``separation`` apart: integer programming."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    close = np.argwhere(np.triu(distances <= separation, 1))
+    if not len(close):
+        return len(distances)
+    pairs = np.zeros((len(close), len(distances)))
+    pairs[np.arange(len(close)), close[:, 0]] = pairs[np.arange(len(close)), close[:, 1]] = 1
+    found = milp(
+        -np.ones(len(distances)),
+        constraints=LinearConstraint(pairs, ub=np.ones(len(close))),
+        integrality=np.ones(len(distances)),
+        bounds=Bounds(0, 1),
+        options={"time_limit": 20},
+    )
+    chosen = np.flatnonzero(found.x > 0.5)  # whatever the solver says, the set itself is checked
+    inside = distances[np.ix_(chosen, chosen)][np.triu_indices(len(chosen), 1)]
+    assert (inside > separation).all()
+    return len(chosen)
+
+
+# -- maps, metrics, members ----------------------------------------------------------------------
+
+
+def inputs(rng, count: int, a: int, l1: float | None = None) -> np.ndarray:
+    """Input rows with ℓ2 norm ≤ 1 and ℓ1 norm ≤ l1, many of them extreme."""
+    X = rng.standard_normal((count, a))
+    X[::3] = np.eye(a)[rng.integers(a, size=len(X[::3]))]
+    X[1::3] = np.sign(X[1::3])
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    if l1 is not None:
+        X /= np.maximum(np.abs(X).sum(axis=1, keepdims=True) / l1, 1)
+    return X
+
+
+def error(form: str, D: np.ndarray, X: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
+    """The distance of two maps whose weights differ by D (…, a, b), over the given inputs."""
+    if form == "linear":
+        return np.linalg.norm(X @ D, axis=-1).max(axis=-1)
+    if form == "logits":
+        return np.abs(X @ D).max(axis=(-1, -2))
+    assert Z is not None
+    return np.abs(((X @ D) * Z).sum(axis=-1)).max(axis=-1)
+
+
+def uniform_error(form: str, D: np.ndarray) -> np.ndarray:
+    """The same over all inputs of ℓ2 norm ≤ 1."""
+    if form == "logits":
+        return np.linalg.norm(D, axis=-2).max(axis=-1)
+    return np.linalg.norm(D, ord=2, axis=(-2, -1))
+
+
+def distances(form: str, members: np.ndarray, X=None, Z=None) -> np.ndarray:
+    """All pairwise distances of weight matrices, on points or uniformly."""
+    D = members[:, None] - members[None, :]
+    return uniform_error(form, D) if X is None else error(form, D, X, Z)
+
+
+def members(rng, constraint, shape, count: int, norms, center=None) -> np.ndarray:
+    """Weights in a constraint set, most of them on its boundary: sparse, signed, dense, low rank."""
+    a, b = shape
+    W = rng.standard_normal((count, a, b))
+    W[::4] = 0
+    for k in range(0, count, 4):
+        W[k, rng.integers(a), rng.integers(b)] = rng.choice([-1.0, 1.0])
+    W[1::4] = np.sign(W[1::4])
+    W[2::4] *= rng.random((len(W[2::4]), a, b)) < 0.4
+    if constraint.rank is not None:
+        r = constraint.rank
+        left = rng.standard_normal((count, a, min(r, a, b)))
+        W = left @ rng.standard_normal((count, min(r, a, b), b))
+    middle = np.zeros(shape) if center is None else np.reshape(center, shape)
+    out = []
+    for D in W:
+        reach = max((norms[ball.norm](D) / ball.radius for ball in constraint.balls), default=1)
+        shrink = 1.0 if rng.random() < 0.8 else rng.random()
+        out.append(middle + (shrink * (1 - 1e-12) / reach) * D if reach > 0 else middle)
+    return np.array(out)
+
+
+# -- complexities --------------------------------------------------------------------------------
+
+
+def signs(n: int) -> np.ndarray:
+    """All 2^n sign vectors."""
+    return np.array(list(itertools.product([-1.0, 1.0], repeat=n)))
+
+
+def rademacher(sup, n: int) -> float:
+    """E sup/n over all sign vectors, exactly; ``sup`` takes a matrix of sign rows."""
+    return float(np.mean(sup(signs(n)))) / n
+
+
+def rademacher_below(sup, n: int, A: float, rng, draws: int = 400, δ: float = 1e-9) -> float:
+    """A lower bound on E sup/n from draws, wrong with probability ≤ δ (McDiarmid over nM signs)."""
+    mean = float(np.mean(sup(rng.choice([-1.0, 1.0], size=(draws, n))))) / n
+    return mean - A * math.sqrt(2 * math.log(1 / δ) / (n * draws))
+
+
+def binomial_below_half(n: int, p: float) -> float:
+    """P(Bin(n, p) < n/2) for odd n."""
+    from scipy.stats import binom
+
+    return float(binom.cdf((n - 1) // 2, n, p))
