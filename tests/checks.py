@@ -12,8 +12,6 @@ import numpy as np
 import oracles
 
 import dudley as du
-from dudley.classes import COVERS
-from dudley.classes.covers.base import Problem
 from dudley.classes.ratio import ExactRatio
 from dudley.core.entropy import Scope
 from dudley.core.norms import NORMS
@@ -695,22 +693,3 @@ def check_grid(grid):
         assert value / grid.ratio * (1 - 1e-9) < used <= value
         assert grid.round_up(used) == (used, nats)
 
-
-def problem(case: Case) -> Problem:
-    """What the covers of a case are asked to cover."""
-    deviation = _bounds(case)
-    size = float(case.entropy().radius)
-    return Problem(
-        case.shape,
-        case.constraint,
-        case.form,
-        size,
-        deviation,
-        case.center is not None,
-        _l1(case),
-        1,
-        1,
-    )
-
-
-assert set(CODES) == set(COVERS), "every registered cover needs an explicit construction here"

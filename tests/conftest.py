@@ -33,3 +33,11 @@ def require() -> Require:
         pytest.skip(f"{name}: {why}")
 
     return ask
+
+
+# tests/oracles.py and tests/checks.py are shared; --import-mode=importlib adds no path by itself.
+import sys  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))

@@ -10,7 +10,6 @@ from search import Problem, Start
 import dudley as du
 from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
 from dudley.networks.activations import ACTIVATIONS, Activation
-from dudley.networks.normalisers import Softmax
 
 S, b = du.Spectral, du.L2
 TRIPLE = Activation("triple", lambda x: 3 * x * (x > 0) + 0.5, 3.0, 0.5)
@@ -36,7 +35,7 @@ def head_start(prefix=(), T=5, d=4, k=3, after=None, B=2.0):
         E = np.zeros((T, d))
         E[:-1, 1], E[-1, 0] = np.resize([1, -1], T - 1), 1
         weights = {(*prefix, "W_QK"): B * W, (*prefix, "W_v"): 9 * np.eye(d, k)}
-        if after[-1] in ("W_c",):
+        if after[-1] == "W_c":
             weights[after] = 9 * np.eye(k, d)
         return Start(weights, {(*prefix, "W_QK"): D}, X, E)
 
@@ -156,5 +155,3 @@ CASES: dict[str, Problem] = {
     "mha sigmoid": Problem(mha(attention="sigmoid")),
     "mha sparsemax": Problem(mha(attention="sparsemax")),
 }  # fmt: skip
-
-PAPERS = Softmax(2.0)

@@ -1,0 +1,109 @@
+"""Every registered cover really covers: members are encoded, code words are counted."""
+
+import math
+
+import checks
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dudley as du
+from dudley.classes import COVERS
+
+
+def test_every_cover_has_an_explicit_construction():
+    assert set(checks.CODES) == set(COVERS)
+
+
+@pytest.mark.parametrize("kind", list(COVERS))
+def test_every_cover_serves_some_class_and_says_what_it_is(kind):
+    assert any(cover.name == kind for case in checks.CASES for cover in case.entropy().covers)
+    cover = COVERS[kind]
+    assert cover.name == kind
+    assert cover.latex
+    assert cover.citation
+
+
+@pytest.mark.parametrize("case", checks.CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("kind", list(COVERS))
+def test_members_are_within_reach_of_a_counted_code_word(kind, case):
+    present = any(cover.name == kind for cover in case.entropy().covers)
+    assert checks.check_cover(kind, case, count=16) == 4 * present
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+@pytest.mark.parametrize("ε", [0.9, 0.7, 0.5, 0.36])
+def test_maurey_covers_the_whole_ball(p, ε):
+    """All D(p, K) centres written out, against a fine lattice of members."""
+    K = oracles.ceil_ratio(1.0, over=ε, power=2) - 1
+    words = np.array(oracles.lattice(p, K), dtype=float)
+    assert len(words) == oracles.delannoy(p, K)
+    fine = np.array(oracles.lattice(p, 24), dtype=float) / 24
+    off = np.linalg.norm(fine[:, None] - words[None] / K, axis=2).min(axis=1)
+    assert off.max() <= ε
+    claimed = du.LinearMap((p, 1), du.L1(1.0)).entropy()
+    maurey = next(cover for cover in claimed.covers if cover.name == "maurey")
+    H = math.exp(float(maurey.log_entropy(checks.ExactRatio((1.0,), ε), None)))
+    assert math.isclose(H, math.log(len(words)), rel_tol=1e-9)
+
+
+@given(
+    st.integers(1, 6),
+    st.floats(0.05, 1.5),
+    st.integers(0, 2**32 - 1),
+)
+def test_maurey_and_perceptron_never_need_more(p, ε, seed):
+    """Random members and points: K = ⌈1/ε²⌉ − 1 draws or steps, never one more."""
+    rng = np.random.default_rng(seed)
+    K = oracles.ceil_ratio(1.0, over=ε, power=2) - 1
+    f = rng.standard_normal(p) * (rng.random(p) < 0.7)
+    f /= max(np.abs(f).sum(), 1e-9) * (1 + 1e-12)
+    word = oracles.maurey(f, 1.0, K)
+    assert np.abs(word).sum() <= K
+    assert np.linalg.norm(f - word / max(K, 1)) <= ε * (1 + 1e-12)
+    v = rng.standard_normal(p)
+    v /= np.linalg.norm(v) * (1 + 1e-12)
+    assert np.abs(oracles.perceptron(v, oracles.inputs(rng, 7, p), ε)).sum() <= K
+
+
+def test_the_perceptron_count_is_sharp_on_basis_vectors():
+    """v = (1, …, 1)/√d on the basis takes d steps at ε just below 1/√d: no smaller K is true."""
+    for d in (1, 4, 9, 25):
+        ε = (1 - 1e-9) / math.sqrt(d)
+        word = oracles.perceptron(np.full(d, 1 / math.sqrt(d)), np.eye(d), ε)
+        assert np.abs(word).sum() == d == oracles.ceil_ratio(1.0, over=ε, power=2) - 1
+
+
+def test_perceptron_centres_may_leave_the_ball():
+    """Why it is not called proper."""
+    x = np.array([[1.0], [1.0]])
+    word = oracles.perceptron(np.array([0.51]), x, 0.3)
+    assert (0.3 * word @ x)[0] > 0.51
+    for case in checks.CASES:
+        for cover in case.entropy().covers:
+            if cover.name in ("perceptron", "perceptron-columns", "perceptron-col21", "zhang"):
+                assert not cover.proper
+            if cover.name == "rounding-nearest":
+                assert not cover.proper
+
+
+def test_zhang_is_never_smaller_than_the_perceptron():
+    entropy = du.LinearMap((5, 3), du.Col2Inf(2.0)).entropy()
+    log_ε = np.log(2.0) - np.linspace(0.01, 8, 100)
+    for log_n in (0.0, 5.0, 27.0):
+        found = entropy.each(log_ε, log_n)
+        assert (found["zhang"] >= found["perceptron-columns"]).all()
+
+
+def test_the_winner_is_the_smallest():
+    entropy = du.LinearMap((5, 3), du.L11(2.0) & du.Frobenius(1.0)).entropy("bilinear")
+    seen = set()
+    for log_ε in entropy.log_radius - np.linspace(0.01, 12, 60):
+        found = entropy.each(log_ε, math.log(1000))
+        name = entropy.winner(log_ε, math.log(1000))
+        seen.add(name)
+        assert found[name] == min(found.values()) == entropy.log_log(log_ε, math.log(1000))
+    assert {"maurey", "volumetric"} <= seen
+    assert entropy.winner(entropy.log_radius) == "one point"
