@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import oracles
 
 import dudley as du
+import oracles
 from dudley.classes.ratio import ExactRatio
 from dudley.core.entropy import Scope
 from dudley.core.norms import NORMS
@@ -19,7 +19,7 @@ from dudley.core.norms import NORMS
 ROUNDING = 1e-12  # what float64 may lose in a value that is not an integer part
 
 
-# -- the classes that are judged -----------------------------------------------------------------
+# -- the classes that are judged ------------------
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,13 @@ CASES = [
 ]
 
 
-# -- what every entropy must do ------------------------------------------------------------------
+# -- what every entropy must do ------------------
 
 
-def check_entropy(entropy, sizes=(None, 7, 1000)):
+def check_entropy(entropy, sizes=(None, 7, 1000), count=40):
     """≥ 0, non-increasing, zero at and past the radius; the log path is never below the exact."""
     radius = math.exp(entropy.log_radius)
-    ε = radius * np.exp(-np.linspace(1e-9, 14, 400))
+    ε = radius * np.exp(-np.concatenate([np.linspace(1e-9, 2, count), np.linspace(2.1, 14, 12)]))
     for n in sizes:
         exact = entropy(ε, n)
         logs = entropy.log_log(np.log(ε), None if n is None else math.log(n))
@@ -105,7 +105,7 @@ def check_entropy(entropy, sizes=(None, 7, 1000)):
         assert (exact <= np.exp(logs) * (1 + ROUNDING)).all(), "the log path undershoots"
         for past in (radius * (1 + 1e-15), 1.5 * radius, 1e6 * radius, 1e250):
             assert entropy(past, n) == 0
-        past = entropy.log_radius + np.array([0.0, 0.1, 30.0, 1000.0, 1e5])
+        past = entropy.log_radius + np.array([0.0, 0.1, 30.0, 300.0])
         assert (entropy.log_log(past, None if n is None else math.log(n)) == -math.inf).all()
         small = entropy.log_log(entropy.log_radius - np.array([300.0, 3e3, 1e5]))
         assert np.isfinite(small).all()
@@ -113,7 +113,7 @@ def check_entropy(entropy, sizes=(None, 7, 1000)):
 
 
 def check_scaling(case: Case, factor: float = 4.0):
-    """A class of c times the radius at c times the resolution is as large; so are c times inputs."""
+    """c times the radius at c times the resolution is as large, and so are c times the inputs."""
     balls = du.Constraint((), case.constraint.rank)
     for ball in case.constraint.balls:
         middle = None if case.center is None else factor * np.array(case.center)
@@ -122,8 +122,9 @@ def check_scaling(case: Case, factor: float = 4.0):
     large = du.LinearMap(case.shape, balls).entropy(case.form, 1, 1, case.l1)
     for n in (None, 50):
         for ε in (0.03, 0.1, 0.37, 1.0):
-            assert large(factor * ε, n) == plain(ε, n)
-            assert plain.scaled(factor)(factor * ε, n) == plain(ε, n)
+            here = plain(ε, n)
+            for there in (large(factor * ε, n), plain.scaled(factor)(factor * ε, n)):
+                assert math.isclose(there, here, rel_tol=ROUNDING)
 
 
 def check_points(entropy):
@@ -138,12 +139,12 @@ def check_points(entropy):
             assert values[0] < values[1] < values[2] < values[3] < values[4]
         else:
             assert len(set(values)) == 1
-            assert float(cover.log_entropy(ratio, None)) == values[0]
+            assert float(cover.log_entropy(ratio, math.nan)) == values[0]
     assert entropy(ε) >= entropy(ε, 10)
     assert entropy(ε, 10) <= entropy(ε, 10**4) <= entropy(ε, 10**9) <= entropy(ε)
 
 
-# -- what every cover must do: cover, by code words that were counted -------------------------------
+# -- what every cover must do: cover, by code words that were counted ------------------
 
 
 def check_cover(kind: str, case: Case, seed: int = 0, count: int = 40):
@@ -161,7 +162,9 @@ def check_cover(kind: str, case: Case, seed: int = 0, count: int = 40):
             ε = float(share * entropy.radius)
             X, Z = case.inputs(rng, case.n)
             weights = case.members(rng, count)
-            H = float(np.exp(cover.log_entropy(ExactRatio((cover.bound, 1.0), ε), math.log(len(X)))))
+            H = float(
+                np.exp(cover.log_entropy(ExactRatio((cover.bound, 1.0), ε), math.log(len(X))))
+            )
             middle = np.zeros(case.shape) if case.center is None else np.array(case.center)
             centres, log_size = CODES[kind](cover, case, weights - middle, ε, X, Z)
             assert log_size <= H * (1 + ROUNDING), f"{kind}: {log_size} code words counted as {H}"
@@ -239,7 +242,7 @@ def _code_grid(cover, case, W, ε, X, Z):
 
 
 def _code_volumetric(cover, case, W, ε, X, Z):
-    line = np.linspace(-1, 1, 4001)[:, None, None] * W[:1]  # a line through the class, finely
+    line = np.linspace(-1, 1, 301)[:, None, None] * W[:1]  # a line through the class, finely
     pool = np.concatenate([W, line]) if W[0].size == 1 else W
     metric = oracles.distances(case.form, pool)  # ≥ the distance on any inputs
     net = oracles.greedy_net(metric, ε)
@@ -344,7 +347,7 @@ CODES = {
 }
 
 
-# -- lower bounds: no cover is smaller than a packing ------------------------------------------------
+# -- lower bounds: no cover is smaller than a packing ------------------
 
 
 def check_packings(case: Case, seed: int = 0, count: int = 220):
@@ -368,7 +371,7 @@ def check_packings(case: Case, seed: int = 0, count: int = 220):
         assert entropy(ε, len(X)) >= found, f"{case.name}: a packing on {len(X)} points is larger"
         found = math.log(len(oracles.greedy_net(everywhere, 2 * ε)))
         assert entropy(ε) >= found, f"{case.name}: a packing is larger"
-        assert proper is None or proper(ε) >= found
+        assert proper(ε) >= found
 
 
 def check_covers_alone(case: Case, seed: int = 0, count: int = 150):
@@ -383,7 +386,7 @@ def check_covers_alone(case: Case, seed: int = 0, count: int = 150):
         for cover in entropy.covers:
             ratio = ExactRatio((cover.bound, 1.0), ε)
             H = math.exp(float(cover.log_entropy(ratio, math.log(len(X)))))
-            assert H >= found * (1 - ROUNDING), f"{cover.name} on {case.name}"
+            assert found * (1 - ROUNDING) <= H, f"{cover.name} on {case.name}"
 
 
 def log_ball(p: int, q: float) -> float:
@@ -410,7 +413,7 @@ def check_volumes(p: int = 6, B: float = 1.0):
         assert exact <= gain(ε) <= exact * (1 + 1e-9)
 
 
-# -- counting and rounding ------------------------------------------------------------------------
+# -- counting and rounding ------------------
 
 
 def check_delannoy(log_delannoy):
@@ -460,8 +463,16 @@ def check_integer_parts(ceil_power_ratio):
 
 
 def check_log_ratio(LogRatio):
-    """Integer parts from a log are never below the exact ones."""
-    for factors, ε, power, times in near_integers():
+    """Integer parts from a log are never below the exact ones.
+
+    log bound − log ε loses what both logs lose, however close to zero the difference is.
+    """
+    far = [
+        ((1e6, 1e3), 34462275.83977887, 2, 1.0),
+        ((1e12,), 3898939203.960184, 2, 1.0),
+        ((1e100,), 1.2840832779048274e97, 2, 1.0),
+    ]
+    for factors, ε, power, times in [*far, *near_integers()]:
         exact = oracles.ceil_ratio(*factors, over=ε, power=power, times=times)
         ratio = LogRatio(np.asarray(sum(math.log(f) for f in factors) - math.log(ε)))
         value = ratio.ceil(times) if power == 1 else ratio.ceil_square(times)
@@ -480,7 +491,7 @@ def check_norms(W: np.ndarray, implied, slack: float = 1e-9):
                     assert sizes[other] <= bound * (1 + slack), f"{other} from {given}"
 
 
-# -- allocation -------------------------------------------------------------------------------------
+# -- allocation ------------------
 
 
 def check_feasible(allocated, log_ε: float, log_n=None):
@@ -515,7 +526,7 @@ def check_power_law(allocate, Cs, βs, ε: float):
     assert value * (1 - 1e-9) <= numeric <= 1.01 * value, f"{numeric} against {value}"
 
 
-# -- chaining ---------------------------------------------------------------------------------------
+# -- chaining ------------------
 
 
 def check_forms(chain, log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray):
@@ -536,7 +547,7 @@ def check_forms(chain, log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray):
 def check_power_integral(chain, C: float, n: float, A: float = 1.0):
     """Upper Riemann sums: at or above 4a + 12√(C/n) log(A/2a) at its best a, not far above."""
     grid = chain.scales(np.log([n]))
-    log_H = (math.log(C) - 2 * (math.log(A) + grid))[None, :]
+    log_H = (math.log(C) - 2 * (math.log(A) + grid))[:, None]
     root = math.sqrt(C / n) / A
     a = min(3 * root, 0.5)
     truth = min(1.0, 4 * a + 12 * root * math.log(0.5 / a))
@@ -560,7 +571,7 @@ def check_chain_by_hand(chain, log_H: np.ndarray, n: float):
                     cost += length * math.sqrt(2 * math.exp(log_H[k]) / n)
                     last = d[k]
                 best = min(best, cost + last)
-        value = float(chain.optimised(log_H[None, : len(d)], np.log([n]), grid, proper)[0])
+        value = float(chain.optimised(log_H[: len(d), None], np.log([n]), grid, proper)[0])
         assert math.isclose(value, best, rel_tol=1e-9), f"{value} against {best}"
 
 
@@ -577,11 +588,9 @@ def check_complexity(chain, entropy, A: float, n: int, truth: float):
         chain.optimised(log_H, log_n, grid, False),
     ):
         assert truth <= A * float(value[0])
-    members = entropy.proper()
-    if members is not None:
-        log_H = chain.entropies(members, math.log(A), log_n, grid)
-        assert truth <= A * float(chain.tree(log_H, log_n, grid, True)[0])
-        assert truth <= A * float(chain.optimised(log_H, log_n, grid, True)[0])
+    log_H = chain.entropies(entropy.proper(), math.log(A), log_n, grid)
+    assert truth <= A * float(chain.tree(log_H, log_n, grid, True)[0])
+    assert truth <= A * float(chain.optimised(log_H, log_n, grid, True)[0])
 
 
 def check_finite_class(chain, count: int, n: int):
@@ -609,7 +618,7 @@ class Finite:
         return self
 
 
-# -- deviation, offset, union -----------------------------------------------------------------------
+# -- deviation, offset, union ------------------
 
 
 def check_deviation(deviation):
@@ -660,7 +669,7 @@ def check_offset_finite_is_sharp(finite):
 
 
 def check_noise_free(excess, NoiseFree):
-    """N independent predictors that err with probability p, the worst ERM: exact expected excess."""
+    """N independent predictors that err with probability p, the worst ERM: exact excess risk."""
     for N in (2, 8, 100, 10**4):
         for n in (5, 30, 200):
             bound = excess(lambda ε, N=N: 0.0 * ε + math.log(N), n, 1.0, NoiseFree(1.0)).value
@@ -672,8 +681,8 @@ def check_noise_free(excess, NoiseFree):
 
 def check_bernstein(excess, Bernstein):
     """Two predictors ±1, absolute loss, labels ±1 with P(+) = ½ + h: E g² = 4 = (1/h) E g."""
-    for h in (0.5, 0.3, 0.1, 0.03):
-        for n in (1, 5, 21, 101, 1001):
+    for h in (0.5, 0.3, 0.1, 0.03, 0.01):
+        for n in (1, 5, 21, 101, 1001, 10001):
             exact = 4 * h * oracles.binomial_below_half(n, 0.5 + h)
             bound = excess(lambda ε: 0.0 * ε + math.log(2), n, 1.0, Bernstein(1 / h, 2.0)).value
             assert bound >= exact, f"{bound} < {exact} at h={h}, n={n}"
@@ -692,4 +701,3 @@ def check_grid(grid):
         used, nats = grid.round_down(value)
         assert value / grid.ratio * (1 - 1e-9) < used <= value
         assert grid.round_up(used) == (used, nats)
-

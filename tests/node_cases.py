@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from search import Problem, Start
 
 import dudley as du
 from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
 from dudley.networks.activations import ACTIVATIONS, Activation
+from search import Problem, Start
 
 S, b = du.Spectral, du.L2
 TRIPLE = Activation("triple", lambda x: 3 * x * (x > 0) + 0.5, 3.0, 0.5)
@@ -154,4 +154,7 @@ CASES: dict[str, Problem] = {
     ),
     "mha sigmoid": Problem(mha(attention="sigmoid")),
     "mha sparsemax": Problem(mha(attention="sparsemax")),
+    "mha head width": Problem(mha(k=3, **BIASES)),
+    "mha few tokens": Problem(mha(d=6, H=3), d=6, T=2),
+    "mha sigmoid grouped": Problem(mha(H=2, k=2, groups=1, attention="sigmoid", **BIASES)),
 }  # fmt: skip

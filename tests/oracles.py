@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-# -- exact integers ------------------------------------------------------------------------------
+# -- exact integers ------------------
 
 
 def delannoy(p: int, K: int) -> int:
@@ -44,7 +44,7 @@ def ceil_root(square: Fraction) -> int:
     return root if Fraction(root) ** 2 >= square else root + 1
 
 
-# -- the algorithms that prove the covers --------------------------------------------------------
+# -- the algorithms that prove the covers ------------------
 
 
 def maurey(f: np.ndarray, B: float, K: int) -> np.ndarray:
@@ -105,7 +105,7 @@ def largest_packing(distances: np.ndarray, separation: float) -> int:
     return len(chosen)
 
 
-# -- maps, metrics, members ----------------------------------------------------------------------
+# -- maps, metrics, members ------------------
 
 
 def inputs(rng, count: int, a: int, l1: float | None = None) -> np.ndarray:
@@ -143,7 +143,7 @@ def distances(form: str, members: np.ndarray, X=None, Z=None) -> np.ndarray:
 
 
 def members(rng, constraint, shape, count: int, norms, center=None) -> np.ndarray:
-    """Weights in a constraint set, most of them on its boundary: sparse, signed, dense, low rank."""
+    """Weights of a constraint set, most on its boundary: sparse, signed, dense, of low rank."""
     a, b = shape
     W = rng.standard_normal((count, a, b))
     W[::4] = 0
@@ -164,7 +164,7 @@ def members(rng, constraint, shape, count: int, norms, center=None) -> np.ndarra
     return np.array(out)
 
 
-# -- complexities --------------------------------------------------------------------------------
+# -- complexities ------------------
 
 
 def signs(n: int) -> np.ndarray:

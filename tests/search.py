@@ -49,7 +49,7 @@ def signal_of(R, T: int, d: int, l1: float | None = None) -> Signal:
 
 @dataclass(frozen=True)
 class Leaf:
-    """One array of the nest: where it is, what it is, and its declared weight (None: not trained)."""
+    """One array of the nest: where it is, what it is, and the name of its use."""
 
     path: tuple
     parameter: object
@@ -96,7 +96,7 @@ def leaves(node, nest, prefix="", path=(), layer=None) -> list[Leaf]:
 def nest_like(nest, found: dict, path=()):
     """The nest of arrays with the structure of a nest of parameters."""
     if isinstance(nest, dict):
-        return {n: found[(*path, n)] if (*path, n) in found else None for n in nest}
+        return {n: found[(*path, n)] for n in nest}
     return [nest_like(own, found, (*path, i)) for i, own in enumerate(nest)]
 
 
@@ -156,7 +156,7 @@ def clip_rows(X, R):
     return X * (R[:, None, None] / torch.maximum(sizes, R[:, None, None]))
 
 
-# -- starts -----------------------------------------------------------------------------------------
+# -- starts --------------------------------------------------------------------
 
 
 def start_weight(kind: int, shape, rng):
@@ -205,7 +205,7 @@ def start_rows(kind: int, T: int, d: int, rng):
     return X + 0.02 * rng.normal(size=(T, d))
 
 
-# -- the search -------------------------------------------------------------------------------------
+# -- the search ----------------------------------------------------------------
 
 
 @dataclass

@@ -66,7 +66,7 @@ class Block:
     @cached_property
     def log_reach(self) -> np.ndarray:
         """log of how far the block can move the output: weight times the radius of its map."""
-        return np.atleast_1d(np.asarray(self.weight.log, dtype=float)) + self.entropy.log_radius
+        return np.ravel(np.asarray(self.weight.log, dtype=float)) + self.entropy.log_radius
 
 
 # Relative resolutions x = e^{−y} at which block entropies are tabulated.

@@ -9,7 +9,8 @@ The rule. Let f̂ replace every block by its centre. Telescoping from the input,
     f − f̂ = Σ_i (f_L ∘ … ∘ f_{i+1}) ∘ (f_i − f̂_i) ∘ (f̂_{i−1} ∘ … ∘ f̂_1):
 
 block i sees inputs from *covered* predecessors, clipped to the declared radius (a non-expansive
-map that leaves true outputs alone), and successors carry *true* weights. So the weight of block i
+map that leaves true outputs alone; inside a head the covered queries, keys, scores and hidden
+rows are clipped as well), and successors carry *true* weights. So the weight of block i
 is multiplied by the Lipschitz constants of the nodes after it, and nothing else. Where every
 centre is itself a member of the class no clipping is needed and the cover of the network is
 proper. (edelman2021 Lemma A.15 and trauger2024 Lemma E.2 are instances; a cover that leaves the
@@ -27,12 +28,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dudley.calculus.allocate import Allocated, Block, log_sum
+from dudley.classes.best import BestOf
 from dudley.classes.linear import LinearMap
 from dudley.core.constraint import Constraint, size_of
-from dudley.core.entropy import Entropy, Scope
+from dudley.core.entropy import Entropy, Metric, Scope
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
-from dudley.core.magnitude import ONE, Magnitude
+from dudley.core.magnitude import ONE, Magnitude, smallest
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +42,27 @@ class Signal:
     """What flows between nodes: token rows of bounded norm.
 
     ``l1`` bounds the ratio of a row's ℓ1 to its ℓ2 bound where that is known to be below √width.
+    Rows that are measured by their largest entry (logits) end a network.
     """
 
     radius: Magnitude
     rows: float
     width: int
     l1: float | None = None
+    metric: Metric = Metric.ROWS
+
+    def reach(self, parameter: Parameter) -> Magnitude:
+        """A bound on ‖xW‖₂ for rows x of this signal: ‖x‖₂·op(W), or ‖x‖₁ times W's largest row."""
+        largest = parameter.norm() * self.radius
+        if self.l1 is None:
+            return largest
+        return smallest(largest, parameter.norm("row2inf") * self.l1 * self.radius)
+
+    def expect_rows(self) -> Signal:
+        """This signal, refused if it is measured otherwise than by the ℓ2 norm of its rows."""
+        if self.metric is not Metric.ROWS:
+            raise InputError("network", "logits as the last node", "a node after logits")
+        return self
 
 
 @dataclass(frozen=True)
@@ -148,7 +165,7 @@ class Chain(Node):
     def facts(self, signal):
         parts = []
         for node in self.nodes:
-            parts.append(node.facts(signal))
+            parts.append(node.facts(signal.expect_rows()))
             signal = parts[-1].out
         uses: list[Use] = []
         after = ONE
@@ -187,12 +204,7 @@ class Residual(Node):
 
     def facts(self, signal):
         inner = self.inner.facts(signal)
-        if inner.out.width != signal.width or inner.out.rows != signal.rows:
-            raise InputError(
-                "residual connection",
-                f"{signal.rows:g} rows of width {signal.width}",
-                f"{inner.out.rows:g} rows of width {inner.out.width}",
-            )
+        expect_shape("residual connection", signal, inner.out.expect_rows())
         out = replace(inner.out, radius=signal.radius + inner.out.radius, l1=None)
         return Facts(out, inner.lipschitz + 1, inner.uses)
 
@@ -222,9 +234,10 @@ class Parallel(Node):
         parts = [node.facts(signal) for node in self.nodes]
         radius, lipschitz = parts[0].out.radius, parts[0].lipschitz
         for part in parts[1:]:
+            expect_shape("sum of heads", parts[0].out, part.out)
             radius, lipschitz = radius + part.out.radius, lipschitz + part.lipschitz
         uses = [use for h, part in enumerate(parts) for use in scaled(part.uses, ONE, str(h))]
-        return Facts(replace(parts[0].out, radius=radius), lipschitz, tuple(uses))
+        return Facts(replace(parts[0].out, radius=radius, l1=None), lipschitz, tuple(uses))
 
     def parameters(self, width):
         found = [node.parameters(width) for node in self.nodes]
@@ -251,7 +264,7 @@ class Heads(Node):
     def facts(self, signal):
         one = self.inner.facts(signal)
         uses = tuple(replace(use, copies=use.copies * self.H) for use in one.uses)
-        out = replace(one.out, radius=one.out.radius * self.H)
+        out = replace(one.out, radius=one.out.radius * self.H, l1=None)
         return Facts(out, one.lipschitz * self.H, uses)
 
     def parameters(self, width):
@@ -284,21 +297,18 @@ class Repeat(Node):
             return Chain((self.inner, Repeat(self.inner, self.L - 1))).facts(signal)
         radii, out = [], signal
         for _ in range(self.L):
-            radii.append(float(np.ravel(out.radius.log)[0]))
-            out = self.inner.facts(out).out
-            if out.radius.log == radii[-1]:  # layers past a fixed point are alike
+            radii.append(np.asarray(out.radius.log))
+            out = self.inner.facts(out.expect_rows()).out
+            if np.array_equal(out.radius.log, radii[-1]):  # layers past a fixed point are alike
                 radii += [radii[-1]] * (self.L - len(radii))
                 break
-        all_layers = self.inner.facts(replace(signal, radius=Magnitude(np.array(radii))))
-        logs = np.broadcast_to(all_layers.lipschitz.log, (self.L,))
-        after = np.concatenate([np.cumsum(logs[::-1])[-2::-1], [0.0]])  # layers behind each
-        uses = tuple(
-            replace(use, weight=Magnitude(np.broadcast_to(use.weight.log, (self.L,))))
-            for use in all_layers.uses
-        )
-        return Facts(
-            replace(out, l1=None), Magnitude(float(logs.sum())), scaled(uses, Magnitude(after), "*")
-        )
+        stacked = np.stack(radii)  # layers first; an enclosing Repeat has the axes behind
+        every = self.inner.facts(replace(signal, radius=Magnitude(stacked)))
+        slopes = np.broadcast_to(every.lipschitz.log, stacked.shape)
+        after = np.concatenate([np.cumsum(slopes[::-1], axis=0)[-2::-1], np.zeros_like(slopes[:1])])
+        uses = tuple(replace(use, weight=_spread(use.weight, stacked.shape)) for use in every.uses)
+        lipschitz = Magnitude(slopes.sum(axis=0)[()])
+        return Facts(replace(out, l1=None), lipschitz, scaled(uses, Magnitude(after), "*"))
 
     def parameters(self, width):
         own, width = self.inner.parameters(width)
@@ -311,6 +321,22 @@ class Repeat(Node):
 
     def children(self):
         yield self.inner
+
+
+def _spread(weight: Magnitude, shape: tuple[int, ...]) -> Magnitude:
+    """A weight for each layer; layers of a Repeat inside have their axes in front."""
+    full = np.broadcast_shapes(np.shape(weight.log), shape)
+    return Magnitude(np.broadcast_to(weight.log, full))
+
+
+def expect_shape(what: str, wanted: Signal, got: Signal) -> None:
+    """Refuse to add signals of different rows or widths."""
+    if (got.width, got.rows) != (wanted.width, wanted.rows):
+        raise InputError(
+            what,
+            f"{wanted.rows:g} rows of width {wanted.width}",
+            f"{got.rows:g} rows of width {got.width}",
+        )
 
 
 def scaled(uses, factor: Magnitude, prefix: str) -> tuple[Use, ...]:
@@ -357,12 +383,20 @@ def _merged(name: str, group: list[Use]) -> Use:
     return replace(merged, parameter=replace(spectral, covers=uniform))
 
 
-def compose(network: Node, signal: Signal) -> tuple[Allocated, Facts]:
-    """The entropy of the network on inputs like ``signal``, and its facts."""
+def compose(
+    network: Node, signal: Signal, covers: tuple[str, ...] | None = None
+) -> tuple[Allocated, Facts]:
+    """The entropy of the network on inputs like ``signal``, and its facts.
+
+    ``covers`` restricts every block to the covers of these names: a paper's own way.
+    """
     facts = network.facts(signal)
-    blocks = tuple(
-        Block(use.name, use.entropy, use.weight, use.copies) for use in tie_together(facts.uses)
-    )
+    blocks = []
+    for use in tie_together(facts.uses):
+        entropy = use.entropy
+        if isinstance(entropy, BestOf):
+            entropy = entropy.only(covers)
+        blocks.append(Block(use.name, entropy, use.weight, use.copies))
     if not blocks:
         raise InputError("network", "at least one block of trained weights", "none")
-    return Allocated(blocks), facts
+    return Allocated(tuple(blocks)), facts

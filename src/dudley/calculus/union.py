@@ -75,23 +75,25 @@ def observed_numbers(thing, where: str = "") -> list[tuple[str, Observed]]:
     ]
 
 
-def pay(thing: Any, grid: Grid, where: str = "", down: bool = False) -> tuple[Any, list[Payment]]:
+def pay(thing: Any, grid: Grid, where: str = "", how: str = "up") -> tuple[Any, list[Payment]]:
     """The same tree with every observed number moved to the grid, and the payments made.
 
-    A dataclass field with metadata ``{"round": "down"}`` (a margin) is rounded down.
+    A dataclass field says by its metadata ``{"round": …}`` how: ``"down"`` (a margin) or
+    ``"integer"`` (a rank: the next integer at or above the grid point); ``"up"`` otherwise.
     """
     if isinstance(thing, Observed):
-        used, nats = grid.round_down(thing) if down else grid.round_up(thing)
+        used, nats = grid.round_down(thing) if how == "down" else grid.round_up(thing)
+        used = math.ceil(used) if how == "integer" else used
         return used, [Payment(where, float(thing), used, nats)]
     if isinstance(thing, tuple):
-        pairs = [pay(part, grid, _at(where, name), down) for name, part in _parts(thing)]
+        pairs = [pay(part, grid, _at(where, name), how) for name, part in _parts(thing)]
         return tuple(new for new, _ in pairs), [p for _, made in pairs for p in made]
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
         changes, payments = {}, []
         for field in dataclasses.fields(thing):
-            rounding_down = field.metadata.get("round") == "down"
             old = getattr(thing, field.name)
-            new, made = pay(old, grid, _at(where, field.name), rounding_down)
+            rounding = field.metadata.get("round", "up")
+            new, made = pay(old, grid, _at(where, field.name), rounding)
             payments += made
             if made:
                 changes[field.name] = new

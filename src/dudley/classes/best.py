@@ -55,6 +55,11 @@ class BestOf(Entropy):
             for c in self.available(log_n)
         }
 
+    def _competing(self, log_n: float | None) -> list[Cover]:
+        """The available covers without those that another one always beats."""
+        covers = self.available(log_n)
+        return [c for c in covers if not c.dominated] or covers
+
     def _at(self, cover: Cover, log_ε: np.ndarray, log_n: float | None) -> np.ndarray:
         if cover.bound == 0:
             return np.full(log_ε.shape, -math.inf)
@@ -63,7 +68,7 @@ class BestOf(Entropy):
 
     def log_log(self, log_ε, log_n=None):
         log_ε = np.asarray(log_ε, dtype=float)
-        values = [self._at(c, log_ε, log_n) for c in self.available(log_n) if not c.dominated]
+        values = [self._at(c, log_ε, log_n) for c in self._competing(log_n)]
         best = np.minimum.reduce(values, initial=math.inf)
         return np.where(log_ε >= self.log_radius, -math.inf, best)
 
@@ -80,18 +85,17 @@ class BestOf(Entropy):
         if not (np.isfinite(ε).all() and (ε > 0).all()):
             raise InputError("epsilon", "a finite number > 0", ε)
         log_n = None if n is None else math.log(n)
-        values = np.array([self._exactly(float(e), log_n) for e in ε.ravel()])
-        return values.reshape(ε.shape) if ε.ndim else float(values[0])
+        values = np.exp(
+            np.minimum.reduce([self._exactly(c, ε, log_n) for c in self._competing(log_n)])
+        )
+        values = np.where(self.radius * self.scale <= ε, 0.0, values)
+        return values if ε.ndim else float(values)
 
-    def _exactly(self, ε: float, log_n: float | None) -> float:
-        if self.radius * self.scale <= ε:
-            return 0.0
-        covers = [c for c in self.available(log_n) if not c.dominated]
-        if any(c.bound == 0 for c in covers):
-            return 0.0
-        size = math.nan if log_n is None else log_n
-        best = min(c.log_entropy(ExactRatio((c.bound, self.scale), ε), size) for c in covers)
-        return float(np.exp(best))
+    def _exactly(self, cover: Cover, ε: np.ndarray, log_n: float | None) -> np.ndarray:
+        if cover.bound == 0:
+            return np.full(ε.shape, -math.inf)
+        ratio = ExactRatio((cover.bound, self.scale), ε)
+        return cover.log_entropy(ratio, math.nan if log_n is None else log_n)
 
     @property
     def is_proper(self) -> bool:
@@ -105,6 +109,15 @@ class BestOf(Entropy):
         )
         radius = self.radius if self.has_center else 2 * self.radius
         return replace(self, covers=covers, radius=radius, has_center=True)
+
+    def only(self, names: tuple[str, ...] | None) -> BestOf:
+        """Only the covers of these names (all, if ``None``): a paper's own way."""
+        if names is None:
+            return self
+        covers = tuple(c for c in self.covers if c.name in names)
+        if not covers:
+            raise InputError("cover", f"one of {', '.join(c.name for c in self.covers)}", names)
+        return replace(self, covers=covers)
 
     def scaled(self, factor: float) -> BestOf:
         """The same maps on inputs of another radius."""

@@ -10,6 +10,8 @@ import numpy as np
 
 from dudley.core.rounding import ceil_power_ratio, exp_up, up
 
+_SLACK = 1e-12  # differences of logs of floats are off by at most 3·709·2^-52
+
 
 class Ratio(ABC):
     """bound/ε, as its logarithm and through the integer parts that covers need."""
@@ -27,17 +29,17 @@ class Ratio(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LogRatio(Ratio):
-    """From log(bound/ε): integer parts are certified from above."""
+    """From log(bound/ε), known to within 1e-12: integer parts are certified from above."""
 
     log: np.ndarray
 
     def ceil(self, times=1.0):
         with np.errstate(over="ignore"):
-            return np.ceil(up(times * exp_up(self.log)))
+            return np.ceil(up(times * exp_up(self.log + _SLACK)))
 
     def ceil_square(self, times=1.0):
         with np.errstate(over="ignore"):
-            return np.ceil(up(times * exp_up(2 * self.log)))
+            return np.ceil(up(times * exp_up(2 * (self.log + _SLACK))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +47,11 @@ class ExactRatio(Ratio):
     """From the floats themselves: integer parts are exact up to 2^53."""
 
     factors: tuple[float, ...]
-    ε: float
+    ε: np.ndarray
 
     @property
     def log(self):
-        return np.asarray(sum(math.log(f) for f in self.factors) - math.log(self.ε))
+        return sum(math.log(f) for f in self.factors) - np.log(self.ε)
 
     def ceil(self, times=1.0):
         return np.asarray(ceil_power_ratio(self.factors, self.ε, 1, times))

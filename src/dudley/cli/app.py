@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dudley.cli import derive, tour
+from dudley.cli import construct, derive, theorems, tour
 
 app = typer.Typer(
     name="dudley",
@@ -17,6 +17,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("derive")(derive.derive)
+app.add_typer(theorems.theorems_app, name="theorems")
+app.command("evaluate")(theorems.evaluate)
+app.command("construct")(construct.construct)
 app.command("tour")(tour.tour)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from dudley.core.assumption import Assumption
+from dudley.core.errors import InputError
 
 
 class Sense(Enum):
@@ -31,7 +32,8 @@ class Term:
 class Bound:
     """An upper bound: its value (or only its log, when it leaves the floats) and its breakdown.
 
-    ``trivial`` is what holds without any theory; a bound at or above it says nothing.
+    ``trivial`` is what holds without any theory; a bound at or above it says nothing. A printed
+    formula that comes out below zero bounds nothing: its value is kept in ``negative``.
 
     >>> b = Bound.of(0.25, quantity="risk − training loss", sense=Sense.CONFIDENCE, trivial=1.0)
     >>> b.vacuous, round(b.log_value, 4)
@@ -44,32 +46,54 @@ class Bound:
     terms: tuple[Term, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
     trivial: float = math.inf
+    negative: float | None = None
     details: dict = field(default_factory=dict, hash=False)
 
     @classmethod
     def of(cls, value: float, **facts) -> Bound:
+        if math.isnan(value):
+            raise InputError("bound", "a number", "NaN")
+        if value < 0:
+            return cls(-math.inf, negative=value, **facts)
         return cls(math.log(value) if value > 0 else -math.inf, **facts)
 
     @property
     def value(self) -> float:
+        if self.negative is not None:
+            return self.negative
         return math.exp(self.log_value) if self.log_value < 709.7 else math.inf
 
     @property
     def vacuous(self) -> bool:
-        return self.value >= self.trivial
+        """Does it say nothing: at or above the trivial bound, or below zero?"""
+        return self.negative is not None or self.value >= self.trivial
 
     def __float__(self) -> float:
         return self.value
 
     def __str__(self) -> str:
-        verdict = "vacuous" if self.vacuous else f"trivial bound {self.trivial:g}"
-        lines = [f"{self.quantity} ≤ {self.value:.6g}   ({self.sense.value}; {verdict})"]
+        lines = [f"{self.quantity} ≤ {self._number()}   ({'; '.join(self._remarks())})"]
         lines += [
             f"  {term.name:<12} {term.value:>12.6g}" + (f"   {term.note}" if term.note else "")
             for term in self.terms
         ]
         lines += [f"  · {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
+
+    def _number(self) -> str:
+        if math.isfinite(self.value):
+            return f"{self.value:.6g}"
+        return f"10^{self.log_value / math.log(10):.1f}"
+
+    def _remarks(self) -> list[str]:
+        if self.negative is not None:
+            return [self.sense.value, "the formula is negative here: it bounds nothing"]
+        if self.vacuous:
+            return [self.sense.value, "vacuous"]
+        known = math.isfinite(self.trivial)
+        return (
+            [self.sense.value, f"trivial bound {self.trivial:g}"] if known else [self.sense.value]
+        )
 
     def to_json(self) -> dict:
         """The plain-data form: ``value`` is null when it is not a finite float."""
@@ -91,6 +115,7 @@ class Bound:
                 for a in self.assumptions
             ],
             "vacuous": self.vacuous,
+            "negative": self.negative is not None,
             "trivial": self.trivial if math.isfinite(self.trivial) else None,
             **self.details,
         }

@@ -9,7 +9,7 @@ bound has paid for it (``calculus.union``).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -40,12 +40,12 @@ def radius_of(what: str, value) -> float:
 
 
 def size_of(what: str, value) -> int:
-    """An integer ≥ 1 below 2^53 (1e6 and 1000000.0 are accepted); anything else is refused."""
+    """An integer ≥ 1 below 2^53 (1e6 is accepted), with its *observed* status kept."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise InputError(what, "an integer ≥ 1", repr(value))
     if not (1 <= value < 2.0**53) or value != int(value):
         raise InputError(what, "an integer ≥ 1", value)
-    return int(value)
+    return value if isinstance(value, Observed) else int(value)  # pyright: ignore[reportReturnType]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Constraint:
     """
 
     balls: tuple[Ball, ...]
-    rank: int | None = None
+    rank: int | None = field(default=None, metadata={"round": "integer"})
     tie: str | None = None  # uses of one tie name are uses of one parameter
 
     def tied(self, name: str) -> Constraint:

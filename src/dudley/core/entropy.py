@@ -88,6 +88,8 @@ class PowerLaw(Entropy):
 
     def __post_init__(self):
         radius_of("C", self.C)
+        if not self.radius >= 0:
+            raise InputError("radius", "a number ≥ 0", self.radius)
 
     @property
     def log_radius(self) -> float:

@@ -11,6 +11,8 @@ import math
 
 import numpy as np
 
+from dudley.core.errors import InputError
+
 
 class Magnitude:
     """A number (or array of numbers) x ≥ 0, stored as log x.
@@ -32,13 +34,16 @@ class Magnitude:
         """The magnitude of a number or array ≥ 0 (a magnitude is returned as it is)."""
         if isinstance(value, Magnitude):
             return value
+        if not np.all(np.greater_equal(value, 0)):  # NaN included: nothing may pass for zero
+            raise InputError("magnitude", "numbers ≥ 0", value)
         if isinstance(value, np.ndarray):
             with np.errstate(divide="ignore"):
                 return cls(np.log(value))
         return cls(math.log(value) if value > 0 else -math.inf)
 
     def __mul__(self, other) -> Magnitude:
-        total = self.log + Magnitude.of(other).log
+        with np.errstate(invalid="ignore"):
+            total = self.log + Magnitude.of(other).log
         if isinstance(total, np.ndarray):
             return Magnitude(np.where(np.isnan(total), math.inf, total))
         return Magnitude(math.inf if total != total else total)  # 0·∞ stays unknown
@@ -53,7 +58,7 @@ class Magnitude:
         return Magnitude(np.logaddexp(self.log, Magnitude.of(other).log))
 
     def __pow__(self, power: float) -> Magnitude:
-        return Magnitude(self.log * power)
+        return Magnitude(self.log * power if power else np.zeros_like(self.log))
 
     __rmul__, __radd__ = __mul__, __add__
 

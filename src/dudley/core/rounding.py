@@ -14,6 +14,8 @@ import numpy as np
 
 EXACT = 2.0**53
 _ULP = 2.0**-52
+_NORMAL = 1e-290  # below, products of floats lose relative accuracy
+_HUGE = 10**308
 
 
 def up(x, ulps: int = 4):
@@ -36,26 +38,27 @@ def exp_up(u):
         return np.where(u == -np.inf, 0.0, np.exp(u) * (1 + (4 + np.abs(u)) * _ULP))
 
 
-def ceil_power_ratio(factors: tuple[float, ...], ε: float, power: int, times: float = 1.0) -> float:
+def ceil_power_ratio(factors: tuple[float, ...], ε, power: int, times: float = 1.0):
     """⌈times · (∏ factors / ε)^power⌉, exact for results up to 2^53, an upper bound beyond.
 
-    The inputs are taken as the rational numbers that the floats are.
+    The inputs are taken as the rational numbers that the floats are; ``ε`` may be an array.
 
     >>> ceil_power_ratio((1.0,), 0.5, 2), ceil_power_ratio((1.0,), 0.1, 2)
     (4.0, 100.0)
     >>> ceil_power_ratio((0.3,), 0.1, 1)      # the float 0.3 is less than three floats 0.1
     3.0
     """
-    guess = times * (math.prod(factors) / ε) ** power
-    if not guess < EXACT:
-        return float(up(guess, 16))
-    low, high = math.ceil(down(guess, 16)), math.ceil(up(guess, 16))
-    if low == high:
-        return float(low)
-    exact = 1 / Fraction(ε)
-    for factor in factors:
-        exact *= Fraction(factor)
-    return float(math.ceil(Fraction(times) * exact**power))
+    flat, product = np.ravel(np.asarray(ε, dtype=float)), math.prod(factors)
+    with np.errstate(over="ignore", invalid="ignore"):
+        guess = times * (product / flat) ** power
+        low, high = np.ceil(down(guess, 16)), np.ceil(up(guess, 16))
+        result = np.where(guess < EXACT, low, up(guess, 16))
+    coarse = (guess < _NORMAL) | (flat < _NORMAL) | (product < _NORMAL)  # floats lose digits there
+    for i in np.flatnonzero(((low != high) & (guess < EXACT)) | coarse):
+        exact = math.prod(map(Fraction, factors)) / Fraction(float(flat[i]))
+        whole = math.ceil(Fraction(times) * exact**power)
+        result[i] = math.inf if whole >= _HUGE else whole if whole <= EXACT else up(float(whole))
+    return result.reshape(np.shape(ε)) if np.ndim(ε) else float(result[0])
 
 
 def certified_upper(ball) -> float:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 
 from dudley.core.errors import InputError, UnknownName
-from dudley.core.norms import ALIASES, NORMS
+from dudley.core.norms import ALIASES, NORMS, norm_named
 
 SIZES = {
     "n": "number of examples",
@@ -23,6 +24,7 @@ SIZES = {
     "r_QK": "rank of W_QK",
     "r_v": "rank of W_v",
     "r_c": "rank of W_c",
+    "s": "relevant positions of a sparse function",
 }
 INPUTS = {
     "X.row2inf": "largest ℓ2 norm of a token",
@@ -53,9 +55,47 @@ ACCURACY = {
     "tail.C": "constant of a polynomial tail",
     "truncation": "level at which inputs are truncated",
 }
-VOCABULARY = SIZES | INPUTS | MAPS | ACCURACY
+GIVEN = {
+    "c": "the constant that the paper does not name",
+    "class.C": "C in log N(ε) ≤ C/ε²",
+    "class.radius": "A with |f| ≤ A",
+    "class.rademacher": "empirical Rademacher complexity",
+}
+PARTS = {
+    "c.exponent": "the constant that the paper hides in an exponent",
+    "head.L_out": "Lipschitz constant of the outer map φ_out, with φ_out(0) = 0",
+    "head.B_in": "B with ‖φ_in(x)‖ ≤ B‖x‖",
+    "score.C": "C in log N(ε) ≤ C/ε² for the scores",
+    "inner.C": "C in log N(ε) ≤ C/ε² for the inner map",
+    "score.weight": "change of the output per unit error of a score",
+    "inner.weight": "change of the output per unit error of the inner map",
+    "error.score": "largest change of a score",
+    "error.inner": "largest ℓ2 change of a row of the inner map",
+    "error.rows": "largest ℓ2 change of an input row",
+    "error.QK": "largest ‖ΔW_QK zᵀ‖₂ over the rows z",
+    "error.v": "largest ‖zΔW_v‖₂ over the rows z",
+    "error.c": "largest ‖hΔW_c‖₂ over the covered inputs h of W_c",
+    "error.w": "largest |y·Δw| over the covered inputs y of w",
+    "error.output": "ℓ2 change of the row that is read out",
+    "error.logits": "largest change of a logit",
+    "loss.bound": "the loss lies in [−bound, bound]",
+    "class.C_input": "C in log N(ε) ≤ C/ε² on inputs of norm ≤ X.row2inf",
+    "class.log_cover": "log covering number at one resolution",
+    "combination.mass": "γ, the sum of the coefficients α_i ≥ 0",
+    "combination.norm2": "norm of f = Σ α_i V_i",
+    "atoms.norm2": "largest norm of an atom V_i",
+    "terms": "number of terms of the average",
+    "output.q": "q of the ℓq norm that measures outputs",
+}
+SPARSE = {
+    "gamma": "distance between values that must be told apart",
+    "coherence": "largest |v_i·v_j| of almost orthonormal vectors",
+    "score.gap": "gap between the scores of relevant and other tokens",
+    "tolerance": "sup-norm change of its input that a network must forgive",
+    "points.linf": "largest absolute coordinate of the points a network tells apart",
+}
+VOCABULARY = SIZES | INPUTS | MAPS | ACCURACY | GIVEN | PARTS | SPARSE
 _MATRIX = re.compile(r"(W_\w+|w|b_\w+|P|W)\.(\w+)")
-_POSITIVE_SIZES = set(SIZES)
 
 
 def known(name: str) -> bool:
@@ -70,8 +110,8 @@ def known(name: str) -> bool:
     return name in VOCABULARY
 
 
-def parse_assignments(words: list[str]) -> dict[str, float]:
-    """``name=value`` words as a dictionary of finite numbers.
+def parse_assignments(words: list[str], aliases: Collection[str] = ()) -> dict[str, float]:
+    """``name=value`` words as a dictionary of finite numbers; ``aliases`` are accepted as well.
 
     >>> parse_assignments(["n=1e5", "W_QK.l11=20"])
     {'n': 100000.0, 'W_QK.l11': 20.0}
@@ -84,14 +124,37 @@ def parse_assignments(words: list[str]) -> dict[str, float]:
         name, equals, text = word.partition("=")
         if not equals:
             raise InputError("argument", "name=value, such as n=1e5", word)
-        if not known(name):
+        if not known(name) and name not in aliases:
             head = name.partition(".")[0]
             norms = [f"{head}.{norm}" for norm in [*NORMS, *ALIASES, "rank"]]
-            raise UnknownName("name", name, [*VOCABULARY, *norms])
+            raise UnknownName("name", name, [*VOCABULARY, *norms, *aliases])
         if name in found:
             raise InputError(name, "one value", "two")
         found[name] = _number(name, text)
     return found
+
+
+def describe(name: str) -> str:
+    """What a name of the vocabulary means."""
+    match = _MATRIX.fullmatch(name)
+    if match and match[2] != "rank":
+        return f"{norm_named(match[2]).meaning} of {match[1]}"
+    return VOCABULARY.get(name, f"rank of {match[1]}" if match else name)
+
+
+def check_value(name: str, value: float) -> float:
+    """A finite number ≥ 0 that suits the name: sizes are integers, delta is in (0, 1)."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(name, "a number", repr(value))
+    if not math.isfinite(value) or value < 0:
+        raise InputError(name, "a finite number ≥ 0", value)
+    if name in SIZES and (value < 1 or value != int(value)):
+        raise InputError(name, "an integer ≥ 1", value)
+    if name == "delta" and not 0 < value < 1:
+        raise InputError(name, "a number strictly between 0 and 1", value)
+    if name in ("epsilon", "margin") and value == 0:
+        raise InputError(name, "a number > 0", value)
+    return float(value)
 
 
 def _number(name: str, text: str) -> float:
@@ -99,12 +162,4 @@ def _number(name: str, text: str) -> float:
         value = float(text)
     except ValueError:
         raise InputError(name, "a number", repr(text)) from None
-    if not math.isfinite(value) or value < 0:
-        raise InputError(name, "a finite number ≥ 0", text)
-    if name in _POSITIVE_SIZES and (value < 1 or value != int(value)):
-        raise InputError(name, "an integer ≥ 1", text)
-    if name == "delta" and not 0 < value < 1:
-        raise InputError(name, "a number strictly between 0 and 1", text)
-    if name in ("epsilon", "margin") and value == 0:
-        raise InputError(name, "a number > 0", text)
-    return value
+    return check_value(name, value)

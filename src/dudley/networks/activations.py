@@ -13,24 +13,37 @@ from dataclasses import dataclass
 from dudley.core.arrays import erf, namespace
 from dudley.core.constraint import radius_of
 from dudley.core.errors import InputError
+from dudley.core.magnitude import Magnitude
 from dudley.core.registry import Registry
 
 
 @dataclass(frozen=True)
 class Activation:
-    """σ with its Lipschitz constant and |σ(0)|."""
+    """σ with its Lipschitz constant, |σ(0)|, and g with |σ(x)| ≤ g|x| + |σ(0)|."""
 
     name: str
     apply: Callable
     lipschitz: float
     at0: float = 0.0
+    growth: float | None = None  # the Lipschitz constant, unless something smaller is known
+
+    def __post_init__(self):
+        for what in ("lipschitz", "at0"):
+            radius_of(f"sigma.{what}", getattr(self, what))
+        if self.growth is not None:
+            radius_of("sigma.growth", self.growth)
+
+    def radius(self, norm: Magnitude, width: int) -> Magnitude:
+        """A bound on ‖σ(x)‖₂ for rows of that norm and width."""
+        growth = self.lipschitz if self.growth is None else self.growth
+        return norm * growth + self.at0 * math.sqrt(width)
 
 
 ACTIVATIONS: Registry[Activation] = Registry("activation")
 
 
-def _declare(name: str, apply: Callable, lipschitz: float, at0: float = 0.0) -> None:
-    ACTIVATIONS.register(name)(Activation(name, apply, lipschitz, at0))
+def _declare(name: str, apply: Callable, lipschitz: float, at0=0.0, growth=None) -> None:
+    ACTIVATIONS.register(name)(Activation(name, apply, lipschitz, at0, growth))
 
 
 def _sigmoid(x):
@@ -42,8 +55,8 @@ _declare("relu", lambda x: x * (x > 0), 1.0)
 _declare("leaky-relu", lambda x: x * (x > 0) + 0.01 * x * (x <= 0), 1.0)
 _declare("tanh", lambda x: namespace(x).tanh(x), 1.0)
 _declare("sigmoid", _sigmoid, 0.25, 0.5)
-_declare("gelu", lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2))), 1.12905)
-_declare("swish", lambda x: x * _sigmoid(x), 1.09985)
+_declare("gelu", lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2))), 1.12905, growth=1.0)
+_declare("swish", lambda x: x * _sigmoid(x), 1.09985, growth=1.0)
 _declare(
     "softplus",
     lambda x: x * (x > 0) + namespace(x).log1p(namespace(x).exp(-abs(x))),
@@ -58,8 +71,7 @@ def declared(lipschitz: float, at0: float = 0.0) -> Activation:
     def refuse(x):
         raise InputError("sigma", "an activation that can be run", "declared constants only")
 
-    radius_of("sigma.lipschitz", lipschitz)
-    return Activation("declared", refuse, lipschitz, radius_of("sigma.at0", at0))
+    return Activation("declared", refuse, lipschitz, at0)
 
 
 def activation(σ) -> Activation:

@@ -60,6 +60,7 @@ class Capacity:
     inputs: Tokens
     n: float | None = None
     loss: Loss | Margin | CrossEntropy = field(default_factory=Loss)
+    covers: tuple[str, ...] | None = None
 
     @property
     def signal(self) -> Signal:
@@ -71,7 +72,7 @@ class Capacity:
 
     @cached_property
     def _composed(self) -> tuple[Allocated, Facts]:
-        return compose(self.network, self.signal)
+        return compose(self.network, self.signal, self.covers)
 
     @property
     def allocated(self) -> Allocated:
@@ -247,8 +248,10 @@ class Capacity:
             raise InputError("network output", "one number per example", "one per token")
 
 
-def capacity(network: Node, inputs: Tokens, n=None, loss=None) -> Capacity:
+def capacity(network: Node, inputs: Tokens, n=None, loss=None, covers=None) -> Capacity:
     """What the calculus says about a network.
+
+    ``covers`` names the only covers to use (a paper's own); all of them otherwise.
 
     >>> import dudley as du
     >>> head = du.Head(d=64, W_QK=du.L11(20.0), W_v=du.L11(1.0), W_c=du.L11(1.0))
@@ -263,4 +266,4 @@ def capacity(network: Node, inputs: Tokens, n=None, loss=None) -> Capacity:
         raise InputError("inputs", "Tokens(…) or OneHot(…)", type(inputs).__name__)
     if n is not None:
         log_sizes(n)
-    return Capacity(network, inputs, n, Loss() if loss is None else loss)
+    return Capacity(network, inputs, n, Loss() if loss is None else loss, covers)

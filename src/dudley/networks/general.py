@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dudley.calculus.compose import Facts, Node, Signal, Use
 from dudley.core.arrays import transpose
-from dudley.core.constraint import radius_of
+from dudley.core.constraint import radius_of, size_of
 from dudley.core.entropy import Entropy
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
@@ -21,10 +21,11 @@ class GeneralHead(Node):
     Facts of edelman2021, Assumption 4.1: φ_out is L_out-Lipschitz with φ_out(0) = 0,
     ‖φ_in(x)‖ ≤ B_in‖x‖, and Norm has Lipschitz constant C_norm from ℓ∞ to ℓ1 and mass ≤ 1.
     ``score`` is the entropy of scores (absolute value), ``inner`` that of φ_in (ℓ2), both on all
-    tokens. ``lipschitz`` in the inputs is unknown unless given: the head must come first.
+    tokens; φ_out is fixed. ``lipschitz`` in the inputs is unknown unless given: the head must
+    come first.
 
     ``functions`` = (score(params, x, z), norm(s), phi_in(params, x), phi_out(params, y)) make it
-    executable.
+    executable; their ``params`` are whatever they share, since their blocks are given by entropy.
     """
 
     score: Entropy
@@ -46,6 +47,10 @@ class GeneralHead(Node):
     def __post_init__(self):
         for name in ("C_norm", "L_out", "B_in"):
             radius_of(name, getattr(self, name))
+        if self.lipschitz is not None:
+            radius_of("lipschitz", self.lipschitz)
+        if self.width is not None:
+            size_of("width", self.width)
 
     def facts(self, signal):
         R = signal.radius
@@ -55,7 +60,7 @@ class GeneralHead(Node):
             Use("inner", self.inner, Magnitude.of(self.L_out)),
         )
         known = UNKNOWN if self.lipschitz is None else Magnitude.of(self.lipschitz)
-        return Facts(replace(out), known, uses)
+        return Facts(out, known, uses)
 
     def parameters(self, width):
         return {}, self.width or width

@@ -10,10 +10,10 @@ from dudley.core.arrays import namespace, transpose
 from dudley.core.constraint import Ball, Constraint, radius_of, size_of
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
-from dudley.core.magnitude import ONE, ZERO, Magnitude
+from dudley.core.magnitude import ONE, Magnitude
 from dudley.core.rounding import up
 from dudley.networks.activations import Activation, activation
-from dudley.networks.normalisers import Normaliser, normaliser
+from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser
 from dudley.networks.pointwise import expect_width
 
 QUERIES = ("all", "cls", "fixed")
@@ -69,18 +69,19 @@ class Head(Node):
         size_of("k", self.inner)
         radius_of("score.scale", self.scale)
         activation(self.sigma)
-        if normaliser(self.attention).needs_floor:
+        if isinstance(normaliser(self.attention), NormalisedLinear):
             raise InputError("attention of a head", "softmax, sparsemax or sigmoid", self.attention)
         if self.query not in QUERIES:
             raise InputError("query", " or ".join(map(repr, QUERIES)), self.query)
-        if (self.W_QK is None) == (self.W_Q is None or self.W_K is None):
-            raise InputError("head", "W_QK, or both W_Q and W_K", "neither or a mixture")
+        given = [name for name in ("W_QK", "W_Q", "W_K") if getattr(self, name) is not None]
+        if given not in (["W_QK"], ["W_Q", "W_K"]):
+            raise InputError("head", "W_QK, or both W_Q and W_K", " and ".join(given) or "neither")
         if self.query == "fixed" and (self.W_QK is None or self.query_norm is None):
             raise InputError("fixed query", "W_QK and query_norm", "one of them is missing")
 
     @property
     def inner(self) -> int:
-        return self.k or self.d
+        return self.d if self.k is None else self.k
 
     def facts(self, signal):
         expect_width("head", self.d, signal)
@@ -92,8 +93,8 @@ class Head(Node):
 
         slope, score_uses = self._scores(p, signal, asking)  # of scores in the rows
         ρ = slope * R / (1 if self.query == "fixed" else 2)  # largest |score|
-        m, L_A = A.mass(ρ, T), A.lipschitz(ρ, T, ZERO)
-        hidden = L_σ * m * B_v * R + σ.at0 * math.sqrt(self.inner)
+        m, L_A = A.mass(ρ, T), A.lipschitz(ρ, T)
+        hidden = σ.radius(m * signal.reach(p["W_v"]), self.inner)
         through = B_c * L_σ  # what a change of σ's input does to the output
 
         uses = [replace(u, weight=through * B_v * R * L_A * u.weight) for u in score_uses]
@@ -134,7 +135,10 @@ class Head(Node):
         return own, (d if self.W_c is not None else k)
 
     def _reduced(self) -> Constraint:
-        """What is known of v = W_QKᵀx₀: ‖v‖₁ ≤ ‖W‖_{1,1}‖x₀‖, ‖v‖₂ ≤ ‖W‖₂‖x₀‖."""
+        """What is known of v = W_QKᵀx₀: ‖v‖₁ ≤ ‖W‖_{1,1}‖x₀‖, ‖v‖₂ ≤ ‖W‖₂‖x₀‖.
+
+        A tie of W_QK is not inherited: another query makes another v.
+        """
         assert self.W_QK is not None and self.query_norm is not None
         q = radius_of("query.norm2", self.query_norm)
         bounds = self.W_QK.bounds((self.d, self.d))
@@ -142,7 +146,7 @@ class Head(Node):
             Ball("l11", float(up(bounds["l11"] * q))),
             Ball("fro", float(up(bounds["op"] * q))),
         )
-        return Constraint(tuple(b for b in balls if b.radius < math.inf), None, self.W_QK.tie)
+        return Constraint(tuple(b for b in balls if b.radius < math.inf))
 
     def apply(self, params, X):
         asking = X if self.query == "all" else X[..., -1:, :]

@@ -10,10 +10,21 @@ from dudley.core.arrays import arange_like, namespace, transpose
 from dudley.core.constraint import Constraint, radius_of, size_of
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
-from dudley.core.magnitude import ONE, ZERO, Magnitude, smallest, sqrt
+from dudley.core.magnitude import ONE, ZERO, Magnitude, sqrt
 from dudley.networks.head import causal_mask
 from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser
 from dudley.networks.pointwise import bias_norm, bias_use, expect_width
+
+
+@dataclass(frozen=True, eq=False)
+class _Slices:
+    """Queries or keys as the scores see them."""
+
+    total: Magnitude  # √ of the sum of squares over slices
+    slice: Magnitude  # one slice
+    slope: Magnitude  # of a slice in what the matrix gives
+    unscaled: Magnitude  # total and slice before the gain
+    unscaled_slice: Magnitude
 
 
 @dataclass(frozen=True)
@@ -27,13 +38,18 @@ class MultiHeadAttention(Node):
     norms but forbids folding W_Q W_Kᵀ. ``qk_norm`` brings each query and key slice to RMS norm 1
     (with ε = ``qk_eps`` and a gain bounded by ``qk_gain``) before the scores.
 
-    On rows of norm ≤ R let r_q bound √Σ_h‖q_h‖², r_k and r_v each slice of a key and value, and
-    ℓ_q, ℓ_k the Lipschitz constants of what happens to queries and keys after their matrices.
-    Scores of head h move by (‖Δq_h‖ r_k + ‖q_h‖ max‖Δk_h‖)·scale; squares summed over heads,
+    On rows of norm ≤ R let r_q bound √Σ_h‖q_h‖², r_k each slice of a key, and ℓ_q, ℓ_k the slopes
+    of what happens to queries and keys after their matrices. Scores of head h move by
+    (‖Δq_h‖ r_k + ‖q_h‖ max‖Δk_h‖)·scale; squares summed over heads, √Σ_h‖ΔA_h‖₁² is at most
+    c_q‖ΔQ‖ + c_k‖ΔK‖ with c_q = L_A·scale·r_k ℓ_q and c_k = L_A·scale·r_q ℓ_k (for normalised
+    linear attention c_q = ℓ_q and c_k = √H ℓ_k), and
 
-        ‖ΔY‖ ≤ B_c [ √H·m‖ΔV‖ + r_v L_A scale (r_k ℓ_q‖ΔQ‖ + r_q ℓ_k‖ΔK‖) ] + ‖[A V]ΔW_c‖,
+        ‖ΔY‖ ≤ B_c [ spread·m‖ΔV‖ + r_v (c_q‖ΔQ‖ + c_k‖ΔK‖) ] + ‖[A V]ΔW_c‖,
 
-    where ‖ΔQ‖, ‖ΔK‖, ‖ΔV‖ are the largest row errors of the full-width maps.
+    where ‖ΔQ‖, ‖ΔK‖, ‖ΔV‖ are the largest row errors of the full-width maps. Values are spread
+    over heads by √((H/groups)·min(groups, T)), or √(H/groups) where no token can hold all the
+    mass; a value bias, the same for all tokens, by √(H/groups). If weights sum to one, r_v leaves
+    that bias out; if they ignore a shift of the scores, the bias of the keys does nothing.
     """
 
     d: int
@@ -57,7 +73,7 @@ class MultiHeadAttention(Node):
     qk_gain: Constraint | None = None
     lemma = Lemma(
         "Multi-head attention",
-        "Scores of all heads together move by one row error of Q or K; values by √H.",
+        "Scores of all heads together move by one row error of Q or K; values by √H at most.",
         r"\|\Delta Y\|\le B_c\bigl[\sqrt H\,m\|\Delta V\|+r_vL_A\,s\,(r_k\ell_q\|\Delta Q\|"
         r"+r_q\ell_k\|\Delta K\|)\bigr]+\|[AV]\,\Delta W_c\|",
         "edelman2021, Lemma A.13, for concatenated heads",
@@ -69,6 +85,8 @@ class MultiHeadAttention(Node):
         if self.k is None and self.d % self.H:
             raise InputError("H", f"a divisor of d = {self.d} (or a head width k)", self.H)
         size_of("k", self.slice)
+        if self.scale is not None:
+            radius_of("score.scale", self.scale)
         if self.H % size_of("groups", self.kv):
             raise InputError("groups", f"a divisor of H = {self.H}", self.groups)
         if self.rope and self.slice % 2:
@@ -80,11 +98,11 @@ class MultiHeadAttention(Node):
     @property
     def slice(self) -> int:
         """The width of one head."""
-        return self.k or self.d // self.H
+        return self.d // self.H if self.k is None else self.k
 
     @property
     def kv(self) -> int:
-        return self.groups or self.H
+        return self.H if self.groups is None else self.groups
 
     @property
     def s(self) -> float:
@@ -99,25 +117,26 @@ class MultiHeadAttention(Node):
             normaliser(self.attention),
         )
         wide, narrow = self.H * self.slice, self.kv * self.slice
-        Q = p["W_Q"].norm() * R + bias_norm(self.b_Q, wide)
-        K = p["W_K"].norm() * R + bias_norm(self.b_K, narrow)
-        r_v = p["W_v"].norm() * R + bias_norm(self.b_v, narrow)
-        r_q, r_qh, ℓ_q, gain_q = self._after("q", p, Q)
-        _, r_k, ℓ_k, gain_k = self._after("k", p, K)
+        b_v = bias_norm(self.b_v, narrow)
+        q = self._after("q", p, signal.reach(p["W_Q"]) + bias_norm(self.b_Q, wide), self.H)
+        k = self._after("k", p, signal.reach(p["W_K"]) + bias_norm(self.b_K, narrow), self.kv)
 
-        floor = ZERO
-        if isinstance(A, NormalisedLinear):  # features φ: norms grow by √k per head, slope 1
-            floor = NormalisedLinear.feature_floor(r_qh, r_k, self.slice) * self.s
-            k = sqrt(self.slice)
-            r_q, r_qh, r_k = r_q + sqrt(wide), r_qh + k, r_k + k
-        ρ = r_qh * r_k * self.s
-        m, L_A = A.mass(ρ, T), A.lipschitz(ρ, T, floor)
+        H, m = sqrt(self.H), A.mass(q.slice * k.slice * self.s, T)
+        if isinstance(A, NormalisedLinear):
+            on_q, on_k = ONE, H
+        else:
+            L_A = A.lipschitz(q.slice * k.slice * self.s, T) * self.s
+            on_q, on_k = L_A * k.slice, L_A * q.total
+        sharing = sqrt(self.H / self.kv)  # heads that look at one slice of the values
+        spread = sharing if A.entrywise else sharing * sqrt(min(self.kv, T))
+        values = signal.reach(p["W_v"])
+        r_v = values if A.sums_to_one else values + b_v
+        mixed = m * (spread * values + sharing * b_v)  # norm of the concatenated heads
 
-        B_c, H = p["W_c"].norm(), sqrt(self.H)
-        scores = B_c * r_v * L_A * self.s
-        to_Q, to_K, to_V = scores * r_k * ℓ_q, scores * r_q * ℓ_k, B_c * H * m
-        mixed = H * m * r_v  # norm of the concatenated heads
-
+        B_c = p["W_c"].norm()
+        scores, to_V = B_c * r_v, B_c * spread * m
+        to_Q, to_K = scores * on_q * q.slope, scores * on_k * k.slope
+        moved = not (A.shift_invariant and not self.rope and not self.qk_norm)
         l1 = signal.l1
         uses = [
             Use("W_Q", p["W_Q"], to_Q * R, rows=T, l1=l1),
@@ -125,25 +144,26 @@ class MultiHeadAttention(Node):
             Use("W_v", p["W_v"], to_V * R, rows=T, l1=l1),
             Use("W_c", p["W_c"], mixed, rows=T),
             *bias_use("b_Q", self.b_Q, wide, to_Q),
-            *bias_use("b_K", self.b_K, narrow, to_K),
-            *bias_use("b_v", self.b_v, narrow, to_V),
+            *bias_use("b_K", self.b_K, narrow, to_K if moved else ZERO),
+            *bias_use("b_v", self.b_v, narrow, B_c * sharing * m),
             *bias_use("b_c", self.b_c, self.d, ONE),
         ]
         if self.qk_norm and self.qk_gain is not None:
-            gains = (("g_q", scores * r_k * gain_q * H), ("g_k", scores * r_q * gain_k))
+            gains = (("g_q", scores * on_q * q.unscaled), ("g_k", scores * on_k * k.unscaled_slice))
             uses += [Use(n, p[n], weight, rows=self.slice, l1=1.0) for n, weight in gains]
         lipschitz = to_V * p["W_v"].norm() + to_Q * p["W_Q"].norm() + to_K * p["W_K"].norm()
         radius = B_c * mixed + bias_norm(self.b_c, self.d)
         return Facts(Signal(radius, T, self.d), lipschitz, tuple(uses))
 
-    def _after(self, which: str, p, norm: Magnitude):
-        """Norm of all slices together and of one, slope, and norm of what a gain multiplies."""
+    def _after(self, which: str, p, norm: Magnitude, slices: int) -> _Slices:
+        """What becomes of queries or keys of that norm: normalised slice by slice, or nothing."""
         if not self.qk_norm:
-            return norm, norm, ONE, ZERO
+            return _Slices(norm, norm, ONE, ZERO, ZERO)
         g = p[f"g_{which}"].norm("linf") if f"g_{which}" in p else ONE
-        rms = sqrt(self.slice) * norm / sqrt(norm**2 + self.slice * self.qk_eps)
-        slope = g / sqrt(self.qk_eps)
-        return smallest(sqrt(self.H) * g * rms, slope * norm), g * rms, slope, rms
+        k, ε = self.slice, self.qk_eps
+        one = sqrt(k) * norm / sqrt(norm**2 + k * ε)
+        both = sqrt(k) * norm / sqrt(norm**2 / slices + k * ε)  # concave in the squared norms
+        return _Slices(g * both, g * one, g / sqrt(ε), both, one)
 
     def parameters(self, width):
         d, wide, narrow = self.d, self.H * self.slice, self.kv * self.slice

@@ -1,12 +1,12 @@
 """How scores become attention weights.
 
 A normaliser declares, for scores s ∈ [−ρ, ρ] over at most T tokens: the *mass*, sup ‖a(s)‖₁, and
-its Lipschitz constant from ℓ∞ (scores) to ℓ1 (weights) on that range. ``floor`` is a positive
-lower bound on the scores where the normaliser needs one.
+its Lipschitz constant from ℓ∞ (scores) to ℓ1 (weights) on that range.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ import numpy as np
 from dudley.core.arrays import arange_like, namespace, sorted_descending
 from dudley.core.constraint import radius_of
 from dudley.core.errors import InputError
-from dudley.core.magnitude import ONE, Magnitude, smallest
+from dudley.core.magnitude import ONE, UNKNOWN, Magnitude
 from dudley.core.registry import Registry
 
 
@@ -28,14 +28,16 @@ class Normaliser(ABC):
         """sup of the sum of the absolute weights."""
 
     @abstractmethod
-    def lipschitz(self, ρ: Magnitude, T: float, floor: Magnitude) -> Magnitude:
+    def lipschitz(self, ρ: Magnitude, T: float) -> Magnitude:
         """sup of ‖a(s) − a(s′)‖₁ / ‖s − s′‖_∞."""
 
     @abstractmethod
     def apply(self, scores, allowed=None):
         """Weights along the last axis; ``allowed`` is a boolean mask."""
 
-    needs_floor: bool = False
+    sums_to_one: bool = False  # weights sum to one, so adding one row to all values adds that row
+    shift_invariant: bool = False  # adding one number to all scores of a query changes nothing
+    entrywise: bool = False  # no single weight exceeds mass/T
 
 
 NORMALISERS: Registry[Callable[[], Normaliser]] = Registry("normaliser")
@@ -51,6 +53,7 @@ class Softmax(Normaliser):
     """
 
     constant: float = 1.0
+    sums_to_one = shift_invariant = True
 
     def __post_init__(self):
         if self.constant not in (1, 2):
@@ -59,8 +62,8 @@ class Softmax(Normaliser):
     def mass(self, ρ, T):
         return ONE
 
-    def lipschitz(self, ρ, T, floor):
-        return Magnitude.of(self.constant)
+    def lipschitz(self, ρ, T):
+        return Magnitude.of(self.constant if T > 1 else 0.0)
 
     def apply(self, scores, allowed=None):
         xp = namespace(scores)
@@ -78,15 +81,18 @@ NORMALISERS.register("softmax-papers")(lambda: Softmax(2.0))
 class Sparsemax(Normaliser):
     """Euclidean projection of the scores onto the simplex (Martins & Astudillo 2016).
 
-    On a support of s tokens the Jacobian is I − 11ᵀ/s, whose norm from ℓ∞ to ℓ1 is at most s:
-    mass 1, Lipschitz T. No bound free of the sequence length exists for it in these norms.
+    On a support of s tokens the Jacobian is I − 11ᵀ/s, whose norm from ℓ∞ to ℓ1 is s (s − 1/s for
+    odd s): mass 1, Lipschitz T or T − 1/T. No bound free of the sequence length exists for it in
+    these norms.
     """
+
+    sums_to_one = shift_invariant = True
 
     def mass(self, ρ, T):
         return ONE
 
-    def lipschitz(self, ρ, T, floor):
-        return Magnitude.of(max(T, 1.0))
+    def lipschitz(self, ρ, T):
+        return Magnitude.of(T - 1 / T if T % 2 else T)
 
     def apply(self, scores, allowed=None):
         xp = namespace(scores)
@@ -108,19 +114,23 @@ class Sparsemax(Normaliser):
 class Sigmoid(Normaliser):
     """a_t = 1/(1 + T e^{−s_t}): the logistic function with bias −log T, unnormalised.
 
-    Each weight is at most e^ρ/(e^ρ + T), so mass ≤ T e^ρ/(e^ρ + T); the Jacobian is diagonal with
-    entries a(1−a) ≤ min(1/4, a): Lipschitz ≤ min(T/4, mass).
+    Each weight is at most a = e^ρ/(e^ρ + T), so the mass is Ta; the Jacobian is diagonal with
+    entries a(1−a) while a ≤ 1/2 and 1/4 beyond: Lipschitz (Ta)²e^{−ρ} if ρ ≤ log T, else T/4.
     """
+
+    entrywise = True
 
     def mass(self, ρ, T):
         return T / (1 + T * _exp(ρ, -1))
 
-    def lipschitz(self, ρ, T, floor):
-        return smallest(T / 4, self.mass(ρ, T))
+    def lipschitz(self, ρ, T):
+        rising = self.mass(ρ, T) ** 2 * _exp(ρ, -1)
+        steepest = Magnitude.of(T / 4)
+        small = ρ.log <= math.log(max(math.log(T), 1e-300))
+        return Magnitude(np.where(small, rising.log, steepest.log)[()])
 
     def apply(self, scores, allowed=None):
-        xp = namespace(scores)
-        weights = 1 / (1 + scores.shape[-1] * xp.exp(-scores))
+        weights = 0.5 * (1 + namespace(scores).tanh((scores - math.log(scores.shape[-1])) / 2))
         return weights if allowed is None else weights * allowed
 
 
@@ -135,17 +145,18 @@ def _exp(x: Magnitude, sign: int) -> Magnitude:
 class NormalisedLinear(Normaliser):
     """a_t = s_t / Σ s for scores s_t = φ(q)·φ(k_t) > 0, φ = 1 + elu (Katharopoulos et al. 2020).
 
-    With scores ≥ floor, da = (ds − a Σds)/Σs gives Lipschitz ≤ 2T/Σs ≤ 2/floor; mass 1. The
-    entries of φ(q) are at least e^{−‖q‖}, so the floor is k·e^{−‖q‖−‖k‖}.
+    The weights are softmax(log s), and |(log φ)′| ≤ 1, so log s_t moves by at most
+    ‖Δq‖_∞ + ‖Δk_t‖_∞ and ‖Δa‖₁ ≤ ‖Δq‖ + max_t ‖Δk_t‖: what matters is not a range of scores but
+    queries and keys themselves, so only an attention that knows them can use it; mass 1.
     """
 
-    needs_floor = True
+    sums_to_one = True
 
     def mass(self, ρ, T):
         return ONE
 
-    def lipschitz(self, ρ, T, floor):
-        return 2 / floor
+    def lipschitz(self, ρ, T):
+        return UNKNOWN
 
     def apply(self, scores, allowed=None):
         xp = namespace(scores)
@@ -158,11 +169,6 @@ class NormalisedLinear(Normaliser):
         """φ(x) = 1 + elu(x) = x + 1 for x > 0, e^x else; 1-Lipschitz, φ(0) = 1."""
         xp = namespace(x)
         return xp.where(x > 0, x + 1, xp.exp(x * (x <= 0)))
-
-    @staticmethod
-    def feature_floor(q: Magnitude, k: Magnitude, width: int) -> Magnitude:
-        """A lower bound on φ(q)·φ(k) for rows of these norms."""
-        return width * _exp(q + k, -1)
 
 
 @dataclass(frozen=True)
@@ -179,7 +185,7 @@ class Declared(Normaliser):
     def mass(self, ρ, T):
         return Magnitude.of(self.total)
 
-    def lipschitz(self, ρ, T, floor):
+    def lipschitz(self, ρ, T):
         return Magnitude.of(self.constant)
 
     def apply(self, scores, allowed=None):

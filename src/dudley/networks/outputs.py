@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from dudley.calculus.compose import Facts, Node, Parameter, Use
-from dudley.core.constraint import Constraint
+from dudley.calculus.compose import Facts, Node, Parameter, Signal, Use
+from dudley.core.constraint import Constraint, size_of
+from dudley.core.entropy import Metric
+from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
 from dudley.networks.pointwise import Pool
 
@@ -28,7 +30,7 @@ class Readout(Node):
 
     def facts(self, signal):
         w = Parameter((signal.width, 1), self.w)
-        out = replace(signal, radius=w.norm() * signal.radius, rows=1.0, width=1, l1=None)
+        out = Signal(signal.reach(w), 1.0, 1)
         return Facts(out, w.norm(), (Use("w", w, signal.radius, rows=1.0, l1=signal.l1),))
 
     def parameters(self, width):
@@ -56,12 +58,19 @@ class Logits(Node):
         "trauger2024, Theorem 5.1",
     )
 
+    def __post_init__(self):
+        size_of("V", self.V)
+        if self.rows != 0:
+            size_of("rows", self.rows)
+
     def facts(self, signal):
         W = Parameter((signal.width, self.V), self.W)
         rows = float(self.rows or 1)
+        if rows > signal.rows:
+            raise InputError("rows of the logits", f"at most {signal.rows:g}", self.rows)
         use = Use("W", W, signal.radius, form="logits", rows=rows, l1=signal.l1)
-        out = replace(signal, radius=W.norm("col2inf") * signal.radius, rows=rows, width=self.V)
-        return Facts(replace(out, l1=None), W.norm("col2inf"), (use,))
+        out = Signal(W.norm("col2inf") * signal.radius, rows, self.V, metric=Metric.LOGITS)
+        return Facts(out, W.norm("col2inf"), (use,))
 
     def parameters(self, width):
         return {"W": Parameter((width, self.V), self.W)}, self.V

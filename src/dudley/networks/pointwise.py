@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 from dudley.calculus.compose import Chain, Facts, Node, Parameter, Use
@@ -54,15 +53,13 @@ class Dense(Node):
 
     @property
     def out(self) -> int:
-        return self.k or self.d
+        return self.d if self.k is None else self.k
 
     def facts(self, signal):
         expect_width("dense layer", self.d, signal)
         σ, W, R = activation(self.sigma), Parameter((self.d, self.out), self.W), signal.radius
-        L_σ, largest_row = Magnitude.of(σ.lipschitz), W.norm() * R
-        if signal.l1 is not None:  # ‖xW‖ ≤ ‖x‖₁ · largest row of W
-            largest_row = smallest(largest_row, W.norm("row2inf") * signal.l1 * R)
-        radius = L_σ * (largest_row + bias_norm(self.b, self.out)) + σ.at0 * math.sqrt(self.out)
+        L_σ = Magnitude.of(σ.lipschitz)
+        radius = σ.radius(signal.reach(W) + bias_norm(self.b, self.out), self.out)
         uses = [Use(self.names[0], W, L_σ * R, rows=signal.rows, l1=signal.l1)]
         uses += bias_use(self.names[1], self.b, self.out, L_σ)
         out = replace(signal, radius=radius, width=self.out, l1=None)
@@ -102,16 +99,20 @@ class SwiGLU(Node):
         "‖a⊙b‖₂ ≤ ‖a‖₂‖b‖_∞, |swish(x)| ≤ |x|",
     )
 
+    def __post_init__(self):
+        size_of("d", self.d)
+        size_of("k", self.k)
+
     def facts(self, signal):
         expect_width("swiglu", self.d, signal)
         p, R, L_σ = self.parameters(self.d)[0], signal.radius, activation("swish").lipschitz
-        r1, r3, B_2 = p["W_1"].norm() * R, p["W_3"].norm() * R, p["W_2"].norm()
+        r1, r3, B_2 = signal.reach(p["W_1"]), signal.reach(p["W_3"]), p["W_2"].norm()
         uses = (
             Use("W_1", p["W_1"], B_2 * r3 * L_σ * R, rows=signal.rows, l1=signal.l1),
             Use("W_3", p["W_3"], B_2 * r1 * R, rows=signal.rows, l1=signal.l1),
             Use("W_2", p["W_2"], r1 * r3, rows=signal.rows),
         )
-        lipschitz = B_2 * p["W_1"].norm() * p["W_3"].norm() * R * (1 + L_σ)
+        lipschitz = B_2 * (p["W_1"].norm() * L_σ * r3 + p["W_3"].norm() * r1)
         return Facts(replace(signal, radius=r1 * r3 * B_2, l1=None), lipschitz, uses)
 
     def parameters(self, width):
@@ -140,7 +141,7 @@ class Activate(Node):
 
     def facts(self, signal):
         σ = activation(self.sigma)
-        radius = signal.radius * σ.lipschitz + σ.at0 * math.sqrt(signal.width)
+        radius = σ.radius(signal.radius, signal.width)
         return Facts(replace(signal, radius=radius, l1=None), Magnitude.of(σ.lipschitz))
 
     def parameters(self, width):

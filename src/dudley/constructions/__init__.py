@@ -1,0 +1,1 @@
+"""Sparse-variable constructions: weights that compute Boolean functions of a few tokens."""

@@ -1,0 +1,70 @@
+"""Constructions as safetensors files, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from dudley.constructions.assemble import Construction
+from dudley.core.errors import DudleyError, InputError
+
+
+class MissingLibrary(DudleyError, ImportError):
+    """An optional library is needed and absent."""
+
+
+def check(path: str | Path) -> None:
+    """Refuse early what cannot be saved: no safetensors, or no such folder."""
+    try:
+        import safetensors.numpy  # noqa: F401
+    except ImportError:
+        raise MissingLibrary(
+            "saving needs safetensors, which is not installed; do: pip install 'dudley[lab]'"
+        ) from None
+    path = Path(path)
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError("save", "a file in a folder that exists", path)
+
+
+def save(built: Construction, path: str | Path) -> int:
+    """Write every tensor to ``path``; returns the number of bytes.
+
+    The file appears under its name only when it is complete: a temporary file beside it is
+    written, flushed to the disk and renamed.
+    """
+    check(path)
+    from safetensors.numpy import save as to_bytes
+
+    path = Path(path)
+    facts = {
+        "schema": "dudley.construction/1",
+        "task": built.target.name,
+        "indices": json.dumps(built.indices),
+        "lemma": built.selector.lemma,
+        "gamma": repr(built.selector.γ),
+        "coherence": repr(built.coherence),
+        "form": built.form,
+    }
+    tensors = {name: np.ascontiguousarray(value) for name, value in built.tensors().items()}
+    data = to_bytes(tensors, metadata=facts)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise InputError("save", "a folder that can be written", f"{path} ({error})") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException as error:
+        Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise InputError("save", "a file that can be written", f"{path} ({error})") from None
+        raise
+    return len(data)

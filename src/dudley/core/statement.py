@@ -1,0 +1,146 @@
+"""Statements: a published lemma, theorem or corollary as a program.
+
+Each lives here twice. ``printed`` is what the paper prints (a hidden constant is the input ``c``,
+1 unless given, and the result is flagged "up to a constant"); ``derived`` is the repaired version
+with explicit constants, computed by the calculus in the paper's own way; ``best``, where there is
+one, is the same quantity with every cover and rule known here, so it is never above ``derived``.
+The verdict says whether the printed version is true; where it is *false* a witness refutes it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from dudley.core.assumption import Assumption
+from dudley.core.bound import Bound, Sense
+from dudley.core.errors import DudleyError, InputError, UnknownName
+from dudley.core.vocabulary import check_value, describe
+
+
+class Verdict(Enum):
+    """What an audit says of the printed statement."""
+
+    OK = "ok"
+    REPAIRED = "ok-with-repair"
+    SLIP_CONSTANT = "slip-constant"
+    SLIP_SYMBOL = "slip-symbol"
+    DOES_NOT_FOLLOW = "does-not-follow"
+    FALSE = "false"
+
+
+class MissingInputs(DudleyError, ValueError):
+    """Inputs that a statement needs and did not get, or got ill-typed: all of them at once."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """One typed input: a name of the vocabulary, what it means here, and its default if any.
+
+    A norm with default ``inf`` is one that the derived form can use but does not need.
+    """
+
+    name: str
+    meaning: str = ""
+    default: float | None = None
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What it means, in this statement or in general."""
+        return self.meaning or describe(self.name)
+
+
+@dataclass(frozen=True)
+class Form:
+    """One version of a statement: its formula and the program that evaluates it.
+
+    ``value`` takes the inputs it needs by name, dots as underscores (``W_QK.l11`` arrives as
+    ``W_QK_l11``), and returns a number or a full ``Bound``. A printed formula may come out
+    negative: the result then says so.
+    """
+
+    latex: str
+    value: Callable[..., float | Bound]
+    sense: Sense = Sense.SURELY
+
+    def __call__(self, values: Mapping[str, float]) -> float | Bound:
+        wanted = inspect.signature(self.value).parameters
+        by_argument = {name.replace(".", "_"): value for name, value in values.items()}
+        return self.value(**{name: by_argument[name] for name in wanted})
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A published statement with its printed and derived forms, verdict and erratum."""
+
+    id: str  # paper/kind-number
+    kind: str
+    says: str
+    quantity: str
+    inputs: tuple[Input, ...]
+    printed: Form
+    derived: Form
+    verdict: Verdict
+    erratum: str
+    example: Mapping[str, float]
+    best: Form | None = None
+    assumptions: tuple[Assumption, ...] = ()
+    also: tuple[str, ...] = ()  # other numbers of the same statement
+
+    @property
+    def paper(self) -> str:
+        return self.id.partition("/")[0]
+
+    def form(self, name: str) -> Form:
+        """``printed``, ``derived`` or ``best``."""
+        forms = {"printed": self.printed, "derived": self.derived, "best": self.best}
+        found = forms.get(name)
+        if found is None:
+            have = [key for key, form in forms.items() if form is not None]
+            raise UnknownName(f"form of {self.id}", name, have)
+        return found
+
+    def gather(self, given: Mapping[str, float]) -> dict[str, float]:
+        """The inputs by vocabulary name, defaults filled in; every problem is named at once."""
+        renamed = {alias: i.name for i in self.inputs for alias in i.aliases}
+        values, problems = {}, []
+        known = {i.name for i in self.inputs}
+        for name, value in given.items():
+            full = renamed.get(name, name)
+            if full not in known:
+                raise UnknownName(f"input of {self.id}", name, [*known, *renamed])
+            try:
+                values[full] = check_value(full, value)
+            except InputError as error:
+                problems.append(str(error))
+        for i in self.inputs:
+            if i.name not in values and not any(p.startswith(f"{i.name}:") for p in problems):
+                if i.default is None:
+                    problems.append(f"{i.name}: missing ({i.text})")
+                else:
+                    values[i.name] = i.default
+        if problems:
+            raise MissingInputs(f"{self.id} needs " + "; ".join(problems))
+        return values
+
+    def evaluate(self, form: str = "derived", **given: float) -> Bound:
+        """The statement on numbers; names with dots go in as ``**{"W_QK.l11": 20}``."""
+        return self.evaluate_on(given, form)
+
+    def evaluate_on(self, given: Mapping[str, float], form: str = "derived") -> Bound:
+        """The statement on a mapping of inputs."""
+        chosen = self.form(form)
+        values = self.gather(given)
+        result = chosen(values)
+        if isinstance(result, Bound):
+            given_and_own = (*self.assumptions, *result.assumptions)
+            return replace(result, quantity=self.quantity, assumptions=given_and_own)
+        return Bound.of(
+            float(result),
+            quantity=self.quantity,
+            sense=chosen.sense,
+            assumptions=self.assumptions,
+        )

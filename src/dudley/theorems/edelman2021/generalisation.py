@@ -1,0 +1,123 @@
+"""Theorem A.4 and Lemma 2.2 (restated as A.5): from complexity to |risk − training loss|.
+
+>>> from dudley.theorems.registry import evaluate
+>>> values = {"n": 1, "class.rademacher": 0.0, "delta": 0.99}
+>>> [round(evaluate("edelman2021/theorem-A.4", values, form).value, 3)
+...  for form in ("printed", "derived")]
+[0.142, 1.779]
+"""
+
+from __future__ import annotations
+
+import math
+
+from dudley.calculus.deviate import deviation
+from dudley.core.assumption import Assumption, Status
+from dudley.core.bound import Bound, Sense, Term
+from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.theorems.edelman2021.common import HIDDEN, SAMPLES
+from dudley.theorems.edelman2021.dudley_integral import CLASS, complexity, without_cut
+from dudley.theorems.registry import register
+
+QUANTITY = "largest |risk − training loss| over the class"
+LOSS = (
+    Input("loss.lipschitz", default=1.0, aliases=("L_loss",)),
+    Input("loss.range", default=1.0, aliases=("b",)),
+    Input("delta"),
+)
+SAMPLE = Assumption("sample", "the examples are independent draws", Status.UNCHECKABLE)
+
+
+def gap(R: float, drift: float, b: float) -> Bound:
+    """2·(complexity of the loss class) + deviation, beside the trivial bound b."""
+    return Bound.of(
+        2 * R + drift,
+        quantity=QUANTITY,
+        sense=Sense.CONFIDENCE,
+        terms=(Term("complexity", 2 * R), Term("deviation", drift)),
+        trivial=b,
+    )
+
+
+def two_sided(n, class_rademacher, loss_lipschitz, loss_range, delta) -> Bound:
+    drift = float(deviation(n, delta, loss_range, "two-sided"))
+    return gap(loss_lipschitz * class_rademacher, drift, loss_range)
+
+
+def printed_drift(n, loss_range, delta) -> float:
+    return 2 * loss_range * math.sqrt(math.log(1 / delta) / (2 * n))
+
+
+register(
+    Statement(
+        id="edelman2021/theorem-A.4",
+        kind="theorem",
+        says="Risk and training loss differ by the Rademacher complexity and a deviation.",
+        quantity=QUANTITY,
+        inputs=(SAMPLES, Input("class.rademacher"), *LOSS),
+        printed=Form(
+            r"4L\widehat{\mathcal R}(\mathcal F)+2b\sqrt{\tfrac{\log(1/\delta)}{2m}}",
+            lambda n, class_rademacher, loss_lipschitz, loss_range, delta: (
+                4 * loss_lipschitz * class_rademacher + printed_drift(n, loss_range, delta)
+            ),
+            Sense.CONFIDENCE,
+        ),
+        derived=Form(
+            r"2L\widehat{\mathcal R}(\mathcal F)+3b\sqrt{\tfrac{\log(2/\delta)}{2m}}", two_sided
+        ),
+        verdict=Verdict.SLIP_CONSTANT,
+        erratum=(
+            "With the complexity of the sample at hand McDiarmid's inequality gives 3b, and two "
+            "sides cost log(2/δ); then 2L is enough. With 2b√(log(1/δ)/2m) the claim fails for δ "
+            "near 1: one function, a fair coin, one example."
+        ),
+        example={"n": 10_000, "class.rademacher": 0.01, "delta": 0.05},
+        assumptions=(SAMPLE,),
+    )
+)
+
+
+def by_cover(n, class_C, class_radius, loss_lipschitz, loss_range, delta) -> Bound:
+    R = loss_lipschitz * complexity(class_C, class_radius, n)
+    return gap(R, float(deviation(n, delta, loss_range, "two-sided")), loss_range)
+
+
+def by_any_rule(n, class_C, class_radius, loss_lipschitz, loss_range, delta) -> Bound:
+    """The cover serves every sample, so b is enough; each side takes half of δ."""
+    R = loss_lipschitz * complexity(class_C, class_radius, n, "best")
+    return gap(R, float(deviation(n, delta / 2, loss_range, "a-priori")), loss_range)
+
+
+register(
+    Statement(
+        id="edelman2021/lemma-2.2",
+        kind="lemma",
+        says="Classes with log N(ε) ≤ C/ε² on every sample generalise at rate √(C/n).",
+        quantity=QUANTITY,
+        inputs=(*CLASS, *LOSS, HIDDEN),
+        printed=Form(
+            r"4cL\sqrt{\tfrac{C_{\mathcal F}}m}\bigl(1+\log(A\sqrt{m/C_{\mathcal F}})\bigr)"
+            r"+2b\sqrt{\tfrac{\log(1/\delta)}{2m}}",
+            lambda n, class_C, class_radius, loss_lipschitz, loss_range, delta, c: (
+                4 * loss_lipschitz * without_cut(n, class_C, class_radius, c)
+                + printed_drift(n, loss_range, delta)
+            ),
+            Sense.CONSTANT,
+        ),
+        derived=Form(
+            r"2L\min\Bigl(A,\inf_a4a+12\int_a^{A/2}\sqrt{\tfrac{C_{\mathcal F}}{\varepsilon^2m}}"
+            r"d\varepsilon\Bigr)+3b\sqrt{\tfrac{\log(2/\delta)}{2m}}",
+            by_cover,
+        ),
+        best=Form(r"2L\widehat{\mathcal R}+b\sqrt{\tfrac{\log(2/\delta)}{2m}}", by_any_rule),
+        verdict=Verdict.FALSE,
+        erratum=(
+            "It inherits Corollary A.3: where A√(m/C) is small the logarithm is negative and so "
+            "may be the bound; it needs log⁺. It inherits the deviation term of Theorem A.4. "
+            "Repaired, 2L times the complexity of A.3 with constant 12, and 3b√(log(2/δ)/2m)."
+        ),
+        example={"n": 1_000_000, "class.C": 1.0, "class.radius": 1.0, "delta": 0.05},
+        assumptions=(SAMPLE,),
+        also=("lemma-A.5",),
+    )
+)

@@ -1,0 +1,86 @@
+"""Equation 2.4: Dudley's integral, for a class with log N(ε) ≤ C/ε² and |f| ≤ A.
+
+The printed infimum is explicit: with s = √(C/n) it is s(1 + log(A/s)) for s ≤ A and A beyond.
+
+>>> from dudley.theorems.registry import evaluate
+>>> values = {"class.C": 1.0, "class.radius": 1.0, "n": 1_000_000}
+>>> forms = ("printed", "derived", "best")
+>>> [round(evaluate("trauger2024/equation-2.4", values, form).value, 4) for form in forms]
+[0.0079, 0.079, 0.0254]
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dudley.calculus import chain
+from dudley.core.bound import Bound, Sense
+from dudley.core.entropy import Entropy, PowerLaw
+from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.theorems.registry import register
+
+
+def chained(entropy: Entropy, A: float, n: float, rule: str = "dudley") -> float:
+    """A bound on the Rademacher complexity of a class with |f| ≤ A: by one rule or the best."""
+    if A == 0:
+        return 0.0
+    log_n = np.array([math.log(n)])
+    if rule == "best":
+        return A * float(chain.complexity(entropy, math.log(A), log_n)[0])
+    grid = chain.scales(log_n)
+    log_H = chain.entropies(entropy, math.log(A), log_n, grid)
+    return A * float(chain.dudley(log_H, log_n, grid)[0])
+
+
+def printed(n, class_C, class_radius, c) -> float:
+    s = math.sqrt(class_C / n)
+    return c * (
+        s * (1 + math.log(class_radius / s)) if 0 < s < class_radius else min(s, class_radius)
+    )
+
+
+def by_rule(rule: str):
+    def value(n, class_C, class_radius) -> Bound:
+        found = chained(PowerLaw(class_C, class_radius), class_radius, n, rule)
+        return Bound.of(found, quantity="", sense=Sense.SURELY, trivial=class_radius)
+
+    return value
+
+
+EQUATION_2_4 = register(
+    Statement(
+        id="trauger2024/equation-2.4",
+        kind="equation",
+        says="Covering numbers bound the Rademacher complexity (Dudley's integral).",
+        quantity="empirical Rademacher complexity",
+        inputs=(
+            Input("n"),
+            Input("class.C"),
+            Input("class.radius", aliases=("A",)),
+            Input("c", default=1.0),
+        ),
+        printed=Form(
+            r"c\inf_{\delta\ge0}\Bigl(\delta"
+            r"+\int_\delta^A\sqrt{\tfrac{\log N_\infty(F,\varepsilon,n)}{n}}\,d\varepsilon\Bigr)",
+            printed,
+            Sense.CONSTANT,
+        ),
+        derived=Form(
+            r"\min\Bigl\{A,\inf_{a>0}\Bigl(4a"
+            r"+12\int_a^{A/2}\sqrt{\tfrac{\log N(\varepsilon)}{n}}\,d\varepsilon\Bigr)\Bigr\}",
+            by_rule("dudley"),
+        ),
+        best=Form(
+            r"\min_{A=d_0>\dots>d_J}d_J+\sum_jd_{j-1}\sqrt{2\log N(d_j)/n}",
+            by_rule("best"),
+        ),
+        verdict=Verdict.REPAIRED,
+        erratum=(
+            "Holds with c = 12; the class in Rad_n(f, S) is F. The covers are proper there, and "
+            "q > 0 should read q ≥ 1 for what Lemma 3.2 makes of them."
+        ),
+        example={"n": 100_000, "class.C": 1.0, "class.radius": 1.0},
+    )
+)

@@ -1,0 +1,192 @@
+"""Allocation: closed forms, grouping, extremes, and what cannot be covered."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import checks
+import dudley as du
+from dudley.calculus import allocate
+from dudley.calculus.allocate import Allocated, Block, log_sum
+from dudley.core.entropy import PowerLaw
+from dudley.core.magnitude import Magnitude
+
+positive = st.floats(1e-3, 1e3)
+
+
+def block(entropy, weight=1.0, copies=1):
+    weight = weight if isinstance(weight, Magnitude) else Magnitude.of(weight)
+    return Block("", entropy, weight, copies)
+
+
+ENTROPY = du.LinearMap((3, 2), du.L11(1.5)).entropy()
+OTHER = du.LinearMap((4, 1), du.L2(2.0)).entropy()
+
+
+def search(cost, βs, ε, rng, draws=20000):
+    """The least cost over many feasible splits: never below the optimum."""
+    shares = rng.dirichlet(np.full(len(βs), 0.7), size=draws)
+    return cost(ε * shares / np.asarray(βs)).min()
+
+
+@given(st.lists(st.tuples(positive, positive), min_size=1, max_size=4), positive)
+def test_power_law_against_search(blocks, ε):
+    Cs, βs = map(list, zip(*blocks, strict=True))
+    value, parts = allocate.power_law(Cs, βs, ε)
+    rng = np.random.default_rng(0)
+    found = search(lambda e: (np.array(Cs) / np.maximum(e, 1e-300) ** 2).sum(axis=1), βs, ε, rng)
+    assert value <= found * (1 + 1e-9)
+    assert math.isclose(float(np.dot(βs, parts)), ε, rel_tol=1e-9)
+    assert math.isclose(float((np.array(Cs) / parts**2).sum()), value, rel_tol=1e-9)
+
+
+@given(st.lists(st.tuples(positive, positive), min_size=1, max_size=4), positive)
+def test_logarithmic_against_search(blocks, ε):
+    ps, βs = map(list, zip(*blocks, strict=True))
+    value, parts = allocate.logarithmic(ps, βs, ε)
+    rng = np.random.default_rng(0)
+    found = search(
+        lambda e: -(np.array(ps) * np.log(np.maximum(e, 1e-300))).sum(axis=1), βs, ε, rng
+    )
+    assert value <= found + 1e-9 * sum(ps)
+    assert math.isclose(float(np.dot(βs, parts)), ε, rel_tol=1e-9)
+    assert math.isclose(
+        float(-(np.array(ps) * np.log(parts)).sum()), value, rel_tol=1e-9, abs_tol=1e-9
+    )
+
+
+def test_blocks_that_cost_nothing():
+    assert allocate.power_law([0.0, 1.0], [1.0, 1.0], 0.5)[0] == pytest.approx(4.0)
+    assert allocate.power_law([1.0, 1.0], [0.0, 1.0], 0.5)[0] == pytest.approx(4.0)
+    value, parts = allocate.power_law([0.0, 0.0], [1.0, 1.0], 0.5)
+    assert value == 0.0
+    assert not np.isnan(parts).any()
+    assert allocate.logarithmic([0.0, 1.0], [1.0, 1.0], 0.5)[0] == pytest.approx(math.log(2))
+
+
+@pytest.mark.parametrize("below", [0.05, 0.7, 4.0, 30.0])
+@pytest.mark.parametrize("log_n", [None, math.log(4096)])
+def test_groups_equal_blocks_written_out(below, log_n):
+    written = Allocated((*[block(ENTROPY, 2.0) for _ in range(5)], block(OTHER, 0.5)))
+    copies = Allocated((block(ENTROPY, 2.0, copies=5), block(OTHER, 0.5)))
+    arrays = Allocated((block(ENTROPY, np.full(5, 2.0)), block(OTHER, 0.5)))
+    log_ε = written.log_radius - below
+    values = [float(a.log_log(log_ε, log_n)) for a in (written, copies, arrays)]
+    assert values[1] == pytest.approx(values[0], rel=1e-9)
+    assert values[2] == pytest.approx(values[0], rel=1e-9)
+    assert copies.log_radius == pytest.approx(written.log_radius, rel=1e-12)
+    different = Allocated((block(ENTROPY, np.array([1.0, 2.0, 4.0])),))
+    apart = Allocated(tuple(block(ENTROPY, w) for w in (1.0, 2.0, 4.0)))
+    log_ε = apart.log_radius - below
+    assert float(different.log_log(log_ε)) == pytest.approx(float(apart.log_log(log_ε)), rel=1e-9)
+
+
+@pytest.mark.parametrize("log10", [-1200, -300, 0, 300, 1200])
+def test_extreme_weights(log10):
+    weight = Magnitude(log10 * math.log(10) + np.linspace(0, 5, 4))
+    allocated = Allocated((block(ENTROPY, weight), block(OTHER, 1.0, copies=3)))
+    log_ε = allocated.log_radius - np.array([0.1, 1.0, 10.0, 100.0, 3000.0, 9000.0])
+    for log_n in (None, math.log(1e12)):
+        logs = allocated.log_log(log_ε, log_n)
+        assert np.isfinite(logs).all()
+        assert (np.diff(logs) >= 0).all()
+        checks.check_feasible(allocated, float(log_ε[2]), allocated.rounded(log_n))
+
+
+def test_weights_that_differ_by_a_thousand_orders():
+    logs = np.log(10) * np.array([-1200.0, 0.0, 1200.0])
+    allocated = Allocated((block(ENTROPY, Magnitude(logs)),))
+    alone = Allocated((block(ENTROPY, Magnitude(logs[2])),))
+    log_ε = float(logs[2]) - 1.0  # only the heaviest block matters
+    assert float(allocated.log_log(log_ε)) == pytest.approx(float(alone.log_log(log_ε)), rel=1e-9)
+    checks.check_feasible(allocated, log_ε)
+
+
+def test_nothing_to_cover():
+    zero = du.LinearMap((3, 2), du.L11(0.0)).entropy()
+    for allocated in (
+        Allocated((block(zero),)),
+        Allocated((block(ENTROPY, 0.0),)),
+        Allocated((block(zero, 0.0), block(ENTROPY, np.zeros(3)))),
+    ):
+        assert allocated.log_radius == -math.inf
+        assert allocated(0.1) == 0.0
+    mixed = Allocated((block(zero), block(ENTROPY, 1.0), block(OTHER, 0.0)))
+    assert mixed(0.4) == pytest.approx(Allocated((block(ENTROPY, 1.0),))(0.4), rel=1e-9)
+
+
+def test_an_unknown_sensitivity_is_infinite_not_a_number():
+    allocated = Allocated((block(ENTROPY, math.inf), block(OTHER)))
+    assert allocated(0.5) == math.inf
+    assert allocated.log_radius == math.inf
+
+
+def test_more_budget_never_costs_more():
+    rng = np.random.default_rng(0)
+    allocated = Allocated(
+        tuple(
+            block(du.LinearMap(shape, make(1.0)).entropy(), w)
+            for shape, make, w in (
+                ((3, 2), du.L11, 1.0),
+                ((5, 5), du.Spectral, 0.7),
+                ((4, 1), du.L2, 9.0),
+            )
+        )
+    )
+    log_ε = np.sort(allocated.log_radius - rng.uniform(0, 10, 4000))
+    logs = allocated.log_log(log_ε)
+    assert (np.diff(logs) <= 0).all()
+    one_by_one = np.array([float(allocated.log_log(e)) for e in log_ε[::100]])
+    assert (np.diff(one_by_one) <= 0).all()
+
+
+def test_ninety_six_layers_share_one_table():
+    weights = Magnitude(np.linspace(0, 96 * math.log(50), 96))
+    allocated = Allocated((block(ENTROPY, weights), block(OTHER, weights)))
+    log_ε = allocated.log_radius - np.array([1.0, 50.0, 500.0])
+    assert np.isfinite(allocated.log_log(log_ε)).all()
+    checks.check_feasible(allocated, float(log_ε[1]))
+
+
+@given(st.integers(1, 2**52))
+def test_the_number_of_examples_is_rounded_up(n):
+    allocated = Allocated((block(OTHER),))
+    used = round(math.exp(allocated.rounded(math.log(n))))
+    assert used >= n * (1 - 1e-13)
+    assert used <= 2 * n * (1 + 1e-13)
+
+
+@pytest.mark.parametrize("k", [20, 31, 35, 40])
+def test_one_example_past_a_power_of_two(k):
+    allocated = Allocated((block(OTHER),))
+    assert allocated.rounded(math.log(2**k)) == pytest.approx(k * math.log(2), rel=1e-12)
+    assert allocated.rounded(math.log(2**k + 1)) == pytest.approx((k + 1) * math.log(2), rel=1e-12)
+
+
+def test_proper_allocations_use_proper_covers():
+    improper = PowerLaw(1.0, is_proper=False)
+    both = Allocated((block(improper), block(PowerLaw(2.0))))
+    assert both.proper()(0.1) >= both(0.1)
+    expected, _ = allocate.power_law([4.0, 2.0], [1.0, 1.0], 0.1)
+    assert expected <= both.proper()(0.1) <= 1.01 * expected
+
+
+def test_answers_do_not_depend_on_what_was_asked_before():
+    allocated = Allocated((block(ENTROPY), block(OTHER)))
+    first = allocated.log_log(np.array([-1.0, -2.0]))
+    kept = first.copy()
+    try:
+        first += 1.0
+    except ValueError:
+        return  # a read-only answer cannot be spoilt
+    assert (allocated.log_log(np.array([-1.0, -2.0])) == kept).all()
+
+
+def test_log_sum():
+    assert log_sum(np.array([-math.inf, -math.inf])) == -math.inf
+    assert log_sum(np.array([math.inf, 0.0])) == math.inf
+    assert float(log_sum(np.array([1e5, 1e5]))) == pytest.approx(1e5 + math.log(2))
+    assert log_sum(np.array([[0.0, -math.inf], [0.0, 3.0]])) == pytest.approx([math.log(2), 3.0])

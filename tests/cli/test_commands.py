@@ -1,0 +1,76 @@
+"""Every command has help, an example that runs, --json, and its place in the reference."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+
+from dudley.cli.app import app
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def walk(command, path: tuple[str, ...] = ("dudley",)) -> dict[str, object]:
+    """Every command of the app by the words that call it; groups that do nothing are left out."""
+    inner = getattr(command, "commands", {})
+    own = (
+        {" ".join(path): command}
+        if not inner or getattr(command, "invoke_without_command", 0)
+        else {}
+    )
+    for name, child in inner.items():
+        own |= walk(child, (*path, name))
+    return own
+
+
+COMMANDS = walk(typer.main.get_command(app))
+
+
+def example_of(command) -> str:
+    (line,) = re.findall(r"^ *Example: (dudley .+)$", command.help or "", re.MULTILINE)
+    return line
+
+
+def test_the_walk_finds_the_commands():
+    assert {"dudley derive", "dudley tour"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_says_what_it_does_and_shows_an_example(dudley, name: str):
+    command = COMMANDS[name]
+    assert example_of(command).startswith(name)
+    done = dudley(*name.split()[1:], "--help")
+    assert done.code == 0 and done.err == ""
+    assert "Example: dudley" in done.out
+    for parameter in command.params:
+        assert getattr(parameter, "help", None), f"{name}: {parameter.name} has no help"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_example_runs(dudley, name: str):
+    done = dudley(*shlex.split(example_of(COMMANDS[name]))[1:])
+    assert done.code in (0, 1), done.err  # 1: the answer is "no"
+    assert done.out.strip() and done.err == ""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_it_speaks_json(name: str):
+    options = [option for p in COMMANDS[name].params for option in p.opts]
+    assert "--json" in options
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "dudley tour"])
+def test_the_example_speaks_json_alone_on_stdout(dudley, name: str):
+    document = dudley(*shlex.split(example_of(COMMANDS[name]))[1:], "--json").json()
+    assert document["items"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_reference_lists_it(name: str):
+    reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert f"### `{name}`" in reference
+    assert example_of(COMMANDS[name]) in " ".join(reference.split())

@@ -1,0 +1,433 @@
+"""A test of the tests: with a wrong constant planted, the check that should see it goes red."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import checks
+import dudley as du
+from dudley.calculus import allocate, chain, deviate, offset, union
+from dudley.classes import counting, linear, ratio
+from dudley.classes.best import BestOf
+from dudley.classes.covers import maurey, perceptron, rounding, volumetric
+from dudley.core import constraint, norms
+from dudley.core import rounding as rounding_rules
+from dudley.core.magnitude import Magnitude
+
+CASE = {case.name: case for case in checks.CASES}
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    """No table survives from before the mistake, nor the mistake's tables after it."""
+
+    def clear():
+        for cached in (
+            linear._entropy,
+            allocate._hull,
+            allocate._table,
+            constraint._bounds,
+            constraint._deviations,
+            norms.implied,
+        ):
+            cached.cache_clear()
+
+    clear()
+    yield
+    clear()
+
+
+@pytest.fixture
+def plant(monkeypatch):
+    return monkeypatch.setattr
+
+
+def goes_red(check, *args, **options):
+    """The check passes on what it judges only if it does not raise here."""
+    with pytest.raises(AssertionError):
+        check(*args, **options)
+
+
+def changed(function, change):
+    """The function with its result passed through ``change``."""
+    return lambda *args, **options: change(function(*args, **options))
+
+
+# -- covers ------------------
+
+
+def with_entropy(plant, cover, change):
+    plant(cover, "log_entropy", changed(cover.log_entropy, change))
+
+
+def with_parts(plant, name, change):
+    """Every integer part ⌈…⌉ or ⌈…²⌉ of a cover changed."""
+    for kind in (ratio.ExactRatio, ratio.LogRatio):
+        plant(kind, name, changed(getattr(kind, name), change))
+
+
+def test_half_the_delannoy_count(plant):
+    plant(maurey, "log_delannoy", changed(counting.log_delannoy, lambda value: value / 2))
+    goes_red(checks.check_cover, "maurey", CASE["vector-l1"])
+    goes_red(checks.check_cover, "maurey-rows", CASE["row1inf-l1-inputs"])
+    goes_red(checks.check_delannoy, maurey.log_delannoy)
+
+
+def test_a_delannoy_count_a_little_short(plant):
+    goes_red(checks.check_delannoy, changed(counting.log_delannoy, lambda v: v * (1 - 1e-9)))
+    goes_red(checks.check_delannoy, changed(counting.log_delannoy, lambda v: v + 1e-6))
+
+
+@pytest.mark.parametrize("kind", ["maurey", "maurey-rows", "perceptron", "perceptron-columns"])
+def test_one_draw_or_step_too_few(plant, kind):
+    with_parts(plant, "ceil_square", lambda K: np.maximum(K - 1, 1))
+    name = {"maurey-rows": "row1inf-l1-inputs"}.get(kind, "vector-l2")
+    goes_red(checks.check_cover, kind, CASE[name])
+
+
+def test_rounding_with_one_step_too_few(plant):
+    with_parts(plant, "ceil", lambda k: np.maximum(k - 1, 1))
+    goes_red(checks.check_cover, "rounding-inward", CASE["vector-l1"])
+    goes_red(checks.check_cover, "grid", CASE["vector-linf"])
+
+
+def test_rounding_to_nearest_without_the_half_steps(plant):
+    plant(rounding.math, "ceil", lambda x: 0)
+    goes_red(checks.check_cover, "rounding-nearest", CASE["vector-l1"])
+
+
+def test_volumetric_without_its_two(plant):
+    one_plus = volumetric.log_one_plus
+    plant(volumetric, "log_one_plus", lambda log_x: one_plus(log_x - math.log(2)))
+    goes_red(checks.check_cover, "volumetric", CASE["number"])
+
+
+def test_low_rank_without_one_factor(plant):
+    with_entropy(plant, volumetric.LowRank, lambda log_H: log_H - 2.5)
+    goes_red(checks.check_cover, "rank", CASE["rank-op-scores"], count=400)
+
+
+def test_columns_without_their_share(plant):
+    """The printed Lemma 4.5 of edelman2021 forgets the √b."""
+    plant(
+        perceptron.PerceptronColumns,
+        "log_entropy",
+        lambda self, r, n: changed_split(self).log_entropy(r, n),
+    )
+    goes_red(checks.check_cover, "perceptron-columns", CASE["col2inf-linear"])
+
+
+def changed_split(cover):
+    return Unsplit(cover.bound, cover.proper, cover.columns, cover.rows, 1.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Unsplit:
+    bound: float
+    proper: bool
+    columns: int
+    rows: float
+    split: float
+
+    def log_entropy(self, r, log_n):
+        K = r.ceil_square(self.split) - 1
+        points = perceptron.points(log_n, self.rows)
+        with np.errstate(divide="ignore"):
+            return np.log(self.columns * counting.log_delannoy(points, K))
+
+
+def test_column_norms_without_their_code(plant):
+    plant(perceptron, "log_binomial", lambda b, q: 0.0)
+    with_entropy(plant, perceptron.PerceptronCol21, lambda log_H: log_H - 1.0)
+    goes_red(checks.check_cover, "perceptron-col21", CASE["col21-linear"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "case"),
+    [("rounding-nearest", "vector-l1"), ("maurey", "l11-and-op"), ("grid", "vector-l1-and-linf")],
+)
+def test_a_cover_that_leaves_the_class_called_proper(plant, kind, case):
+    from dudley.classes import COVERS
+
+    of = COVERS[kind].of
+
+    def proper(problem):
+        return [dataclasses.replace(cover, proper=True) for cover in of(problem)]
+
+    plant(COVERS[kind], "of", proper)
+    goes_red(checks.check_cover, kind, CASE[case])
+
+
+def test_half_the_radius(plant):
+    plant(BestOf, "log_radius", property(lambda self: math.log(self.radius * self.scale / 2)))
+    goes_red(checks.check_entropy, CASE["vector-l2"].entropy())
+    entropy = linear._entropy
+
+    def halved(*args):
+        found = entropy(*args)
+        return dataclasses.replace(found, radius=found.radius / 2)
+
+    plant(linear, "_entropy", halved)
+    goes_red(checks.check_volumes)
+
+
+def test_an_entropy_that_increases():
+    class Wavy(du.PowerLaw):
+        def log_log(self, log_ε, log_n=None):
+            return super().log_log(log_ε, log_n) + np.sin(3 * np.asarray(log_ε))
+
+    goes_red(checks.check_entropy, Wavy(5.0))
+
+
+def test_an_entropy_that_never_ends():
+    class Endless(du.PowerLaw):
+        def log_log(self, log_ε, log_n=None):
+            return math.log(self.C) - 2 * np.asarray(log_ε, dtype=float)
+
+    goes_red(checks.check_entropy, Endless(5.0))
+
+
+def test_entropies_below_packings_and_volumes(plant):
+    plant(BestOf, "__call__", changed(BestOf.__call__, lambda value: 0.3 * value))
+    goes_red(checks.check_packings, CASE["vector-l2"])
+    goes_red(checks.check_volumes)
+
+
+def test_a_cover_below_a_packing(plant):
+    with_entropy(plant, perceptron.Perceptron, lambda log_H: log_H - 3.0)
+    goes_red(checks.check_covers_alone, CASE["vector-l2"])
+
+
+def test_a_class_that_forgets_its_units(plant):
+    """Volumetric covers with the bound squared: right at one radius only."""
+    of = volumetric.Volumetric.of
+    plant(
+        volumetric.Volumetric,
+        "of",
+        lambda problem: [dataclasses.replace(c, bound=c.bound**2) for c in of(problem)],
+    )
+    goes_red(checks.check_scaling, CASE["op-linear"])
+
+
+def test_points_that_are_not_counted(plant):
+    plant(perceptron, "points", lambda log_n, rows: 4.0)
+    goes_red(checks.check_points, CASE["vector-l2"].entropy())
+
+
+# -- rounding and norms ------------------
+
+
+def test_integer_parts_without_rational_arithmetic():
+    def plain(factors, ε, power, times=1.0):
+        return float(math.ceil(times * (math.prod(factors) / ε) ** power))
+
+    goes_red(checks.check_integer_parts, plain)
+
+
+def test_integer_parts_rounded_down():
+    exact = rounding_rules.ceil_power_ratio
+    goes_red(checks.check_integer_parts, changed(exact, lambda k: k - 1))
+
+
+def test_logs_without_outward_rounding():
+    class Plain(ratio.LogRatio):
+        def ceil(self, times=1.0):
+            return np.ceil(times * np.exp(self.log))
+
+        def ceil_square(self, times=1.0):
+            return np.ceil(times * np.exp(2 * self.log))
+
+    goes_red(checks.check_log_ratio, Plain)
+
+
+@pytest.mark.parametrize("weaker", ["l11", "nuc", "row21", "col1inf"])
+def test_a_wrong_inequality_between_norms(plant, weaker):
+    implications = norms._implications
+
+    def wrong(a, b, rank):
+        return [*implications(a, b, rank), (weaker, "op", 1.0)]
+
+    plant(norms, "_implications", wrong)
+    W = np.ones((3, 3)) - 2 * np.eye(3)
+    goes_red(checks.check_norms, W, norms.implied.__wrapped__)
+
+
+def test_row_and_column_norms_confused():
+    W = np.array([[3.0, 0.0], [4.0, 0.0]])
+
+    def confused(bounds, shape, rank):
+        swap = {"col21": "row21", "row21": "col21"}
+        return norms.implied(tuple((swap.get(k, k), v) for k, v in bounds), shape, rank)
+
+    goes_red(checks.check_norms, W, confused)
+
+
+# -- allocation ------------------
+
+
+def blocks():
+    return allocate.Allocated(
+        (
+            allocate.Block("a", CASE["l11-linear"].entropy(), Magnitude.of(1.0)),
+            allocate.Block("b", CASE["vector-l2"].entropy(), Magnitude.of(3.0), copies=4),
+        )
+    )
+
+
+def test_allocation_that_ignores_a_block(plant):
+    total = allocate.Allocated._total
+
+    def forgetful(self, logs, weighted):
+        return total(allocate.Allocated(self.blocks[:1]), logs[:1], weighted)
+
+    plant(allocate.Allocated, "_total", forgetful)
+    goes_red(checks.check_feasible, blocks(), 0.0)
+
+
+def test_allocation_that_overspends(plant):
+    plant(allocate, "_FEASIBLE", math.log(1.05))
+    goes_red(checks.check_feasible, blocks(), 0.0)
+
+
+def test_allocation_that_forgets_copies(plant):
+    plant(allocate.Allocated, "_total_entropy", lambda self, hulls, vertices: np.zeros(1))
+    goes_red(checks.check_feasible, blocks(), 0.0)
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_a_closed_form_with_a_wrong_constant(plant, factor):
+    exact = allocate.power_law
+    plant(allocate, "power_law", lambda *a: (factor * exact(*a)[0], exact(*a)[1]))
+    goes_red(checks.check_power_law, allocate, [1.0, 8.0], [1.0, 2.0], 0.01)
+
+
+def test_an_allocator_that_splits_evenly(plant):
+    def even(C, β, ε):
+        parts = ε / (np.asarray(β) * len(β))
+        return float((np.asarray(C) / parts**2).sum()), parts
+
+    plant(allocate, "power_law", even)
+    goes_red(checks.check_power_law, allocate, [1.0, 80.0], [1.0, 2.0], 0.01)
+
+
+# -- chaining ------------------
+
+
+def table(C=2.0):
+    log_n = np.log([10.0, 1e4, 1e8])
+    grid = chain.scales(log_n)
+    return (math.log(C) - 2 * grid)[:, None], log_n, grid
+
+
+def test_twelve_becomes_one(plant):
+    def wrong(log_H, log_n, grid):
+        d, root = np.exp(grid)[:, None], np.exp(0.5 * (log_H - log_n))
+        half = chain.STEPS
+        pieces = (d[half:-1] - d[half + 1 :]) * root[half + 1 :]
+        integral = np.concatenate([np.zeros_like(root[:1]), np.cumsum(pieces, axis=0)])
+        return np.minimum(1.0, (4 * d[half:] + 1 * integral).min(axis=0))
+
+    plant(chain, "dudley", wrong)
+    goes_red(checks.check_forms, chain, *table())
+    goes_red(checks.check_power_integral, chain, 1.0, 1e6)
+
+
+def test_a_lower_riemann_sum(plant):
+    def wrong(log_H, log_n, grid):
+        d, root = np.exp(grid)[:, None], np.exp(0.5 * (log_H - log_n))
+        half = chain.STEPS
+        pieces = (d[half:-1] - d[half + 1 :]) * root[half:-1]
+        integral = np.concatenate([np.zeros_like(root[:1]), np.cumsum(pieces, axis=0)])
+        return np.minimum(1.0, (4 * d[half:] + 12 * integral).min(axis=0))
+
+    plant(chain, "dudley", wrong)
+    goes_red(checks.check_power_integral, chain, 1.0, 1e6)
+
+
+@pytest.mark.parametrize("factor", [0.5, 1 / math.sqrt(2)])
+def test_massart_without_its_two(plant, factor):
+    plant(chain, "_roots", changed(chain._roots, lambda root: factor * root))
+    goes_red(checks.check_finite_class, chain, 1000, 10**4)
+    rng = np.random.default_rng(0)
+    log_H = np.log(np.cumsum(rng.exponential(8.0, size=9)))
+    goes_red(checks.check_chain_by_hand, chain, log_H, 1e4)
+
+
+def test_massart_with_too_much(plant):
+    plant(chain, "_roots", changed(chain._roots, lambda root: 1.1 * root))
+    goes_red(checks.check_finite_class, chain, 1000, 10**4)
+
+
+def test_improper_covers_chained_as_proper(plant):
+    optimised = chain.optimised
+    plant(chain, "optimised", lambda H, n, grid, proper: optimised(H, n, grid, True))
+    log_H = np.log(np.cumsum(np.full(9, 8.0)))
+    goes_red(checks.check_chain_by_hand, chain, log_H, 1e4)
+
+
+def test_a_complexity_below_the_truth(plant):
+    plant(chain, "complexity", changed(chain.complexity, lambda value: 0.02 * value))
+    goes_red(checks.check_complexity, chain, checks.Finite(math.log(40)), 1.0, 8, 0.5)
+
+
+def test_a_chain_that_is_not_cut_at_the_trivial_bound(plant):
+    plant(chain, "tree", changed(chain.tree, lambda value: 5 * value))
+    goes_red(checks.check_forms, chain, *table())
+
+
+# -- deviation, offset, union ------------------
+
+
+@pytest.mark.parametrize("factor", [math.sqrt(2), 0.5, 0.99, 1 / 3])
+def test_a_deviation_with_a_wrong_constant(factor):
+    goes_red(checks.check_deviation, changed(deviate.deviation, lambda t: factor * t))
+
+
+def test_a_deviation_that_is_not_charged_for_the_union():
+    def free(n, δ, b=1.0, form="a-priori", paid=0.0):
+        return deviate.deviation(n, δ, b, form)
+
+    goes_red(checks.check_deviation, free)
+
+
+def test_offset_constants():
+    goes_red(checks.check_offset_finite_is_sharp, changed(offset.finite, lambda v: v / 2))
+    goes_red(checks.check_offset_finite_is_sharp, changed(offset.finite, lambda v: v * 2))
+    rng = np.random.default_rng(0)
+    goes_red(checks.check_offset_finite, changed(offset.finite, lambda v: v / 20), rng)
+
+
+def test_excess_risk_constants(plant):
+    plant(offset.NoiseFree, "rate", property(lambda self: self.M / 4))
+    goes_red(checks.check_noise_free, offset.excess, offset.NoiseFree)
+    plant(offset.Bernstein, "rate", property(lambda self: 0.1 * self.V))
+    goes_red(checks.check_bernstein, offset.excess, offset.Bernstein)
+
+
+def test_bernstein_without_its_condition():
+    """V = M as if there were no noise."""
+    goes_red(checks.check_bernstein, offset.excess, lambda V, M: offset.Bernstein(M, M))
+
+
+class Cheap(union.Grid):
+    def nats(self, j):
+        return math.log((abs(j) + 1) * (abs(j) + 2))
+
+
+class Swapped(union.Grid):
+    def round_up(self, value):
+        return union.Grid.round_down(self, value)
+
+
+class Coarse(union.Grid):
+    def round_down(self, value):
+        used, nats = union.Grid.round_down(self, value)
+        return used / self.ratio, nats
+
+
+@pytest.mark.parametrize("wrong", [Cheap, Swapped, Coarse])
+def test_wrong_grids(wrong):
+    goes_red(checks.check_grid, wrong())
+    checks.check_grid(union.Grid())
