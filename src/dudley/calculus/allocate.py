@@ -32,8 +32,8 @@ def power_law(C, β, ε: float) -> tuple[float, np.ndarray]:
     """
     C, β = np.asarray(C, dtype=float), np.asarray(β, dtype=float)
     g = (np.cbrt(C) * np.cbrt(β) ** 2).sum()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.where(β > 0, (ε / g if g > 0 else math.inf) * np.cbrt(C / β), math.inf)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        parts = np.where(β > 0, (ε / g if g > 0 else 0.0) * np.cbrt(C / β), math.inf)
     return float(g**3 / ε**2), parts
 
 
@@ -46,7 +46,7 @@ def logarithmic(p, β, ε: float) -> tuple[float, np.ndarray]:
     """
     p, β = np.asarray(p, dtype=float), np.asarray(β, dtype=float)
     parts = ε * p / (β * p.sum())
-    return float(-(p * np.log(parts)).sum()), parts
+    return float(-(p * np.log(np.where(p > 0, parts, 1.0))).sum()), parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,17 +69,32 @@ class Block:
         return np.ravel(np.asarray(self.weight.log, dtype=float)) + self.entropy.log_radius
 
 
-# Relative resolutions x = e^{−y} at which block entropies are tabulated.
-_NODES = np.concatenate(
-    [np.arange(0, 12, 0.005), 12 * 1.01 ** np.arange(920)]  # down to e^{−112,000}
-)
+# Relative resolutions x = e^{−y} at which block entropies are tabulated: these, and between them
+# as many as keep the steps of log H near one percent.
+_COARSE = np.concatenate([np.arange(0, 12, 0.05), 12 * 1.05 ** np.arange(190)])  # to e^{−120,000}
+_STEP, _MOST = 0.01, 100
 _FEASIBLE = math.log1p(-1e-9)  # the budget is kept with room for rounding
 _RESOLVED = 1e-3  # how finely log λ is settled
 
 
+@lru_cache(maxsize=256)
+def _nodes(entropy: Entropy) -> np.ndarray:
+    """Where an entropy is tabulated: finer where it grows faster."""
+    log_n = math.log(1e6) if entropy.uses_points else None
+    log_H = entropy.log_log(entropy.log_radius - _COARSE, log_n)
+    with np.errstate(invalid="ignore"):
+        growth = np.nan_to_num(np.diff(log_H), nan=0.0, posinf=_STEP * _MOST)
+    pieces = np.clip(np.ceil(growth / _STEP), 1, _MOST).astype(int)
+    starts = np.repeat(_COARSE[:-1], pieces)
+    widths = np.repeat(np.diff(_COARSE) / pieces, pieces)
+    inside = np.arange(len(starts)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    return np.append(starts + widths * inside, _COARSE[-1])
+
+
 @lru_cache(maxsize=1024)
-def _table(entropy: Entropy, log_n: float | None) -> np.ndarray:
-    return entropy.log_log(entropy.log_radius - _NODES, log_n)
+def _table(entropy: Entropy, nodes_of: Entropy, log_n: float | None) -> np.ndarray:
+    """log H of one part of an entropy, at the nodes of another."""
+    return entropy.log_log(entropy.log_radius - _nodes(nodes_of), log_n)
 
 
 @lru_cache(maxsize=256)
@@ -89,11 +104,12 @@ def _hull(entropy: Entropy, log_n: float | None) -> tuple[np.ndarray, np.ndarray
     A node above the chord of its neighbours can never be chosen by a multiplier; dropping such
     nodes until none is left leaves the hull.
     """
-    tables = [_table(part, log_n if part.uses_points else None) for part in entropy.parts()]
-    y, log_H = _NODES, np.minimum.reduce(tables)
+    parts = entropy.parts()
+    tables = [_table(part, parts[0], log_n if part.uses_points else None) for part in parts]
+    y, log_H = _nodes(parts[0]), np.minimum.reduce(tables)
     log_H = np.maximum.accumulate(np.where(y == 0, -math.inf, log_H))
-    rises = np.concatenate([[True], (log_H[1:] > log_H[:-1]) & (log_H[1:] < math.inf)])
-    y, log_H = y[rises], log_H[rises]
+    ends = np.append(log_H[1:] > log_H[:-1], True) & (log_H < math.inf)  # the far end of each step
+    y, log_H = y[ends], log_H[ends]
     while True:
         slopes = _log_slopes(y, log_H)
         keep = np.ones(len(y), dtype=bool)
@@ -143,13 +159,14 @@ class Allocated(Entropy):
         key = (log_ε.tobytes(), self.rounded(log_n))
         if key not in self._solved:
             self._solved[key] = self._solve(np.atleast_1d(log_ε), key[1])[1]
+            self._solved[key].flags.writeable = False
         return self._solved[key].reshape(log_ε.shape)
 
     def rounded(self, log_n: float | None) -> float | None:
         """log of the number of examples, rounded up to a power of two where covers need it."""
         if log_n is None or not self.uses_points:
             return None
-        return math.ceil(log_n / math.log(2) - 1e-9) * math.log(2)
+        return float(octaves(log_n)) * math.log(2)
 
     def split(
         self, log_ε: float, log_n: float | None = None
@@ -166,18 +183,25 @@ class Allocated(Entropy):
     def _solve(self, log_ε, log_n):
         """The chosen hull vertices, one array (blocks × resolutions) each, and log Σ H."""
         hulls = [_hull(block.entropy, log_n) for block in self.blocks]
-        target = log_ε + _FEASIBLE
-        low, high = self._bracket(hulls, target)
-        while np.max(high - low, initial=0.0) > _RESOLVED:
-            middle = (low + high) / 2
-            fits = self._spent(hulls, self._vertices(hulls, middle)) <= target
+        enough = log_ε >= self.log_radius
+        target = np.where(enough, math.inf, log_ε + _FEASIBLE)
+        low, high = self._bracket(hulls, np.where(enough, 0.0, target))
+        while np.max(high - low, initial=0.0) > 1:
+            middle = np.floor((low + high) / 2)
+            fits = self._spent(hulls, self._vertices(hulls, middle * _RESOLVED)) <= target
             low, high = np.where(fits, low, middle), np.where(fits, middle, high)
-        vertices = self._vertices(hulls, high)
+        vertices = self._vertices(
+            hulls, np.where(enough, -1e300, high * _RESOLVED)
+        )  # nothing bought
         log_H = self._total_entropy(hulls, vertices)
         return vertices, np.where(self._spent(hulls, vertices) <= target, log_H, math.inf)
 
     def _bracket(self, hulls, target):
-        """Multipliers at which nothing is bought, and at which every block fits an equal share."""
+        """Multipliers at which nothing is bought, and at which every block fits an equal share.
+
+        Both are multiples of the resolution of log λ, one list for all ε: so the multiplier that
+        is found, the least of the list that fits, never grows with ε, and neither does Σ H.
+        """
         shares = math.log(sum(b.log_reach.size * b.copies for b in self.blocks))
         low, high = np.full(len(target), math.inf), np.full(len(target), -math.inf)
         for block, (y, _, slopes) in zip(self.blocks, hulls, strict=True):
@@ -187,7 +211,10 @@ class Allocated(Entropy):
             bought = np.clip(np.searchsorted(y, reach + shares - target), 1, len(slopes)) - 1
             low = np.minimum(low, slopes[0] - reach.max() - 1)
             high = np.maximum(high, (slopes[bought] - reach).max(axis=0) + 1e-6)
-        return np.minimum(low, high), np.where(np.isfinite(high), high, low)
+        low, high = np.minimum(low, high), np.where(np.isfinite(high), high, low)
+        known = np.isfinite(low) & np.isfinite(high)
+        low, high = np.where(known, low, 0.0), np.where(known, high, 0.0)
+        return np.floor(low / _RESOLVED), np.ceil(high / _RESOLVED)
 
     def _vertices(self, hulls, log_λ):
         return [
@@ -212,6 +239,11 @@ class Allocated(Entropy):
             reach = block.log_reach.reshape((-1,) + (1,) * (log.ndim - 1)) if weighted else 0.0
             parts.append(log + math.log(block.copies) + reach)
         return log_sum(np.concatenate(parts, axis=0))
+
+
+def octaves(log_n):
+    """⌈log₂ n⌉, for a log n that may be off in its last places."""
+    return np.ceil(log_n / math.log(2) * (1 - 2.0**-50))
 
 
 def log_sum(logs: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ entropy for its L2(P_n) or sup metric. Write H = log N and scales A = d_0 > d_1 
 * :func:`dudley`: 4a + 12 ∫_a^{A/2} √(H/n), with upper Riemann sums.
 * :func:`tree`: dyadic scales. The parent of a centre at level j is chosen at level j−1, so there
   are N(d_j) increments, each of length ≤ d_{j−1} (proper covers) or ≤ d_j + d_{j−1} (others):
-  d_J + Σ_j ℓ_j √(2H(d_j)/n), hence 2a + (4√2 or 6√2) ∫_a^{A/2} √(H/n).
+  d_J + Σ_j ℓ_j √(2H(d_j)/n), hence 2a + (4√2 or 6√2) ∫_a^{A/2} √(H/n) for a = A/2^{J+1}.
 * :func:`optimised`: the same sum over the best subset of a finer grid, by dynamic programming.
 
 Massart's lemma bounds E max over N increments of length ℓ by ℓ√(2 log N/n). Each form is at most
@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from dudley.calculus.allocate import octaves
 from dudley.core.entropy import Entropy
 
 STEPS = 4  # grid scales per halving
@@ -49,9 +50,9 @@ def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarra
     """log H, one row for each scale and one column for each n (or one, if n does not matter)."""
     if not entropy.uses_points:
         return entropy.log_log(log_A + grid)[:, None]
-    octaves = np.ceil(log_n / math.log(2) - 1e-9)
-    found = {o: entropy.log_log(log_A + grid, o * math.log(2)) for o in np.unique(octaves)}
-    return np.stack([found[o] for o in octaves], axis=1)
+    sizes = octaves(log_n)
+    found = {o: entropy.log_log(log_A + grid, o * math.log(2)) for o in np.unique(sizes)}
+    return np.stack([found[o] for o in sizes], axis=1)
 
 
 def _roots(log_H, log_n):

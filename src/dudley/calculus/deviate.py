@@ -31,5 +31,8 @@ def deviation(n, δ: float, b: float = 1.0, form: str = "a-priori", paid: float 
         raise InputError("delta", "a number strictly between 0 and 1", δ)
     if form not in FORMS:
         raise InputError("form", " or ".join(FORMS), form)
+    for what, value, least in (("n", n, 1), ("loss.range", b, 0), ("union nats", paid, 0)):
+        if not np.all(np.greater_equal(value, least)):
+            raise InputError(what, f"a number ≥ {least}", value)
     factor, sides = FORMS[form]
     return factor * b * np.sqrt((math.log(sides / δ) + paid) / (2 * np.asarray(n, dtype=float)))

@@ -19,6 +19,13 @@ import numpy as np
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.errors import InputError
+from dudley.core.rounding import down
+
+
+def _positive(**values):
+    for what, value in values.items():
+        if not 0 < value < math.inf:
+            raise InputError(what, "a finite number > 0", value)
 
 
 def finite(log_N, n, β):
@@ -26,6 +33,7 @@ def finite(log_N, n, β):
 
     Hoeffding: E exp(s(τg − βg²)) ≤ exp(s²g²/2 − sβg²) ≤ 1 at s = 2β.
     """
+    _positive(n=n, beta=β)
     return np.asarray(log_N) / (2 * n * β)
 
 
@@ -43,8 +51,11 @@ def chained(log_N: Callable, n: float, β: float, M: float) -> float:
     ``log_N`` covers G itself. From g = g_γ + (g − g_γ): −βg² ≤ −(β/2)g_γ² + β(g − g_γ)², the
     γ-cover's maximum costs log N(γ)/(nβ), and the differences are chained from the γ-cover down.
     """
+    _positive(n=n, beta=β, M=M)
     ε = M * 2.0 ** (-np.arange(0, 200) / 4)
     H = _entropies(log_N, ε)
+    known = np.isfinite(H)  # non-increasing in ε: only a tail is cut
+    ε, H = ε[known], H[known]
     root = np.sqrt(H / n)
     pieces = (ε[:-1] - ε[1:]) * root[1:]
     tail = np.concatenate([[0.0], np.cumsum(pieces)])
@@ -64,6 +75,9 @@ def ceiling(β: float, M: float) -> float:
 
 def linear_unconstrained(rank: int, n: float, β: float) -> float:
     """The offset complexity of all linear functions on a design of that rank: rank/(4βn), exact."""
+    _positive(n=n, beta=β)
+    if rank < 0:
+        raise InputError("rank", "a number ≥ 0", rank)
     return rank / (4 * β * n)
 
 
@@ -83,12 +97,15 @@ class NoiseFree:
 
     M: float
 
+    def __post_init__(self):
+        _positive(M=self.M)
+
     @property
     def rate(self) -> float:
         s = 1.0
         for _ in range(60):
             s = 1 - math.exp(-3 * s)
-        return self.M / s
+        return self.M / down(s)
 
     slack, approximation = 4.0, 3.0
 
@@ -119,6 +136,9 @@ class Bernstein:
     V: float
     M: float
 
+    def __post_init__(self):
+        _positive(V=self.V, M=self.M)
+
     @property
     def rate(self) -> float:
         low, high = 0.0, 1 / (2 * self.V)  # φ ≥ 1/2, so t ≤ 1/(2V)
@@ -134,12 +154,23 @@ class Bernstein:
         return (
             Assumption("bernstein", f"E g² ≤ {self.V:g}·E g for every f", Status.DECLARED),
             Assumption("target", "the best predictor is in the class", Status.DECLARED),
+            Assumption("cover", "by members of the class", Status.DECLARED),
             Assumption("loss.range", f"|g| ≤ {self.M:g}", Status.DECLARED),
         )
 
 
 def _φ(y: float) -> float:
     return 0.5 + y / 6 + y * y / 24 if y < 1e-4 else (math.expm1(y) - y) / (y * y)
+
+
+COMMON = (
+    Assumption("sample", "the examples are independent draws", Status.UNCHECKABLE),
+    Assumption("minimiser", "the predictor minimises the training loss exactly", Status.DECLARED),
+    Assumption("loss.lipschitz", "the loss is kappa-Lipschitz in the predictor", Status.DECLARED),
+    Assumption(
+        "cover", "sup metric, chosen without the sample, values clipped to M", Status.DECLARED
+    ),
+)
 
 
 def excess(log_N: Callable, n: float, κ: float, condition, approximation: float = 0.0) -> Bound:
@@ -157,6 +188,9 @@ def excess(log_N: Callable, n: float, κ: float, condition, approximation: float
         )
     if isinstance(condition, Bernstein) and approximation:
         raise InputError("approximation", "0 under Bernstein (f₀ is in the class)", approximation)
+    _positive(n=n, kappa=κ)
+    if not 0 <= approximation < math.inf:
+        raise InputError("approximation", "a finite number ≥ 0", approximation)
     δ = (condition.M / κ) * np.exp(-np.arange(0, 60, 0.05))
     values = condition.rate * _entropies(log_N, δ) / n + condition.slack * κ * δ
     k = int(values.argmin())
@@ -171,7 +205,7 @@ def excess(log_N: Callable, n: float, κ: float, condition, approximation: float
         quantity="excess risk of an empirical risk minimiser",
         sense=Sense.EXPECTATION,
         terms=terms,
-        assumptions=condition.assumptions,
+        assumptions=(*COMMON, *condition.assumptions),
         trivial=condition.M,
     )
 

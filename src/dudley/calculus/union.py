@@ -39,8 +39,10 @@ class Grid:
 
     def round_up(self, value: float) -> tuple[float, float]:
         """The least grid point ≥ value, and its price in nats (zero needs no grid point)."""
+        if not 0 <= value <= 1e300:
+            raise InputError("number read off", "a number in [0, 1e300]", value)
         if value == 0:
-            return self.round_up(self.ratio**-200)
+            return self.ratio**-200, self.nats(-200)
         j = math.ceil(math.log(value) / math.log(self.ratio) - 1e-9)
         while self.ratio**j < value:
             j += 1
@@ -48,7 +50,7 @@ class Grid:
 
     def round_down(self, value: float) -> tuple[float, float]:
         """The largest grid point ≤ value, and its price in nats."""
-        if value <= 0:
+        if not 0 < value < math.inf:
             raise InputError("margin", "a number > 0", value)
         j = math.floor(math.log(value) / math.log(self.ratio) + 1e-9)
         while self.ratio**j > value:

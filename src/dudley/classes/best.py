@@ -9,8 +9,9 @@ import numpy as np
 
 from dudley.classes.covers.base import Cover
 from dudley.classes.ratio import ExactRatio, LogRatio
-from dudley.core.entropy import Entropy, Metric, Scope
+from dudley.core.entropy import Entropy, Metric, Scope, log_size
 from dudley.core.errors import InputError
+from dudley.core.rounding import up
 
 _TOO_MANY = 600.0  # past e^600 examples a cover on points is not evaluated
 
@@ -61,7 +62,7 @@ class BestOf(Entropy):
         return [c for c in covers if not c.dominated] or covers
 
     def _at(self, cover: Cover, log_ε: np.ndarray, log_n: float | None) -> np.ndarray:
-        if cover.bound == 0:
+        if cover.bound * self.scale == 0:
             return np.full(log_ε.shape, -math.inf)
         u = math.log(cover.bound) + math.log(self.scale) - log_ε
         return cover.log_entropy(LogRatio(u), math.nan if log_n is None else log_n)
@@ -84,15 +85,16 @@ class BestOf(Entropy):
         ε = np.asarray(ε, dtype=float)
         if not (np.isfinite(ε).all() and (ε > 0).all()):
             raise InputError("epsilon", "a finite number > 0", ε)
-        log_n = None if n is None else math.log(n)
+        log_n = log_size(n)
         values = np.exp(
             np.minimum.reduce([self._exactly(c, ε, log_n) for c in self._competing(log_n)])
         )
-        values = np.where(self.radius * self.scale <= ε, 0.0, values)
+        reach = self.radius * self.scale if self.scale == 1 else up(self.radius * self.scale)
+        values = np.where(reach <= ε, 0.0, values)
         return values if ε.ndim else float(values)
 
     def _exactly(self, cover: Cover, ε: np.ndarray, log_n: float | None) -> np.ndarray:
-        if cover.bound == 0:
+        if cover.bound * self.scale == 0:
             return np.full(ε.shape, -math.inf)
         ratio = ExactRatio((cover.bound, self.scale), ε)
         return cover.log_entropy(ratio, math.nan if log_n is None else log_n)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from dudley.classes.best import BestOf
 from dudley.classes.covers import COVERS, Problem
-from dudley.core.constraint import Constraint
+from dudley.core.constraint import Constraint, radius_of, size_of
 from dudley.core.entropy import Metric
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
@@ -30,6 +30,12 @@ class LinearMap:
     constraint: Constraint
 
     def __post_init__(self):
+        for what, size in zip(("rows", "columns"), self.shape, strict=True):
+            size_of(f"{what} of the matrix", size)
+        for ball in self.constraint.balls:
+            shape = None if ball.center is None else ball.center.shape
+            if shape not in (None, self.shape):
+                raise InputError("center", f"a matrix of shape {self.shape}", shape)
         if not any(v < math.inf for v in self.constraint.bounds(self.shape).values()):
             raise InputError(
                 "constraint", "at least one norm bound", str(self.constraint) or "none"
@@ -47,6 +53,11 @@ class LinearMap:
         ``rows`` and ``pairs`` count the evaluation points of one example, for the covers that
         depend on them.
         """
+        if l1 is not None:
+            radius_of("l1", l1)
+        for what, count in (("rows", rows), ("pairs", pairs)):
+            if radius_of(what, count) < 1:
+                raise InputError(what, "a number ≥ 1", count)
         return _entropy(self, form, float(rows), float(pairs), l1)
 
 
@@ -54,7 +65,7 @@ class LinearMap:
 def _entropy(linear: LinearMap, form: str, rows: float, pairs: float, l1: float | None) -> BestOf:
     if form not in FORMS:
         raise InputError("form", " or ".join(FORMS), form)
-    reach = math.sqrt(linear.shape[0])
+    reach = float(up(math.sqrt(linear.shape[0])))
     l1 = reach if l1 is None else min(l1, reach)
     covers, radius = [], math.inf
     deviations = linear.constraint.deviations(linear.shape)
@@ -75,5 +86,7 @@ def _entropy(linear: LinearMap, form: str, rows: float, pairs: float, l1: float 
         )
         covers += [c for kind in COVERS for c in COVERS[kind].of(problem) if c.bound < math.inf]
         radius = min(radius, size)
+    (center, _), *others = deviations
+    has_center = not others and (center is None or linear.constraint.rank is None)
     # Of several centres none need lie in the other balls; volumetric covers are still proper.
-    return BestOf(tuple(covers), radius, FORMS[form], has_center=len(deviations) == 1)
+    return BestOf(tuple(covers), radius, FORMS[form], has_center)

@@ -35,11 +35,11 @@ class LogRatio(Ratio):
 
     def ceil(self, times=1.0):
         with np.errstate(over="ignore"):
-            return np.ceil(up(times * exp_up(self.log + _SLACK)))
+            return np.maximum(np.ceil(up(times * exp_up(self.log + _SLACK))), 1.0)
 
     def ceil_square(self, times=1.0):
         with np.errstate(over="ignore"):
-            return np.ceil(up(times * exp_up(2 * (self.log + _SLACK))))
+            return np.maximum(np.ceil(up(times * exp_up(2 * (self.log + _SLACK)))), 1.0)
 
 
 @dataclass(frozen=True, eq=False)

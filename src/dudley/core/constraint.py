@@ -22,12 +22,31 @@ from dudley.core.rounding import up
 class Observed(float):
     """A number read off after seeing the data: a diagnostic until a union bound pays for it.
 
-    >>> Observed(2.0) + 1, Observed(2.0)
-    (3.0, Observed(2.0))
+    What is computed from it is observed as well; only an explicit ``float(…)`` takes the mark off.
+
+    >>> 2 * Observed(2.0) + 1
+    Observed(5.0)
     """
 
     def __repr__(self) -> str:
         return f"Observed({float(self)})"
+
+    def _marked(operation):  # pyright: ignore[reportSelfClsParameterName]
+        def marked(self, *others):
+            value = operation(float(self), *map(float, others))
+            return value if value is NotImplemented else Observed(value)
+
+        return marked
+
+    __add__, __radd__ = _marked(float.__add__), _marked(float.__radd__)
+    __sub__, __rsub__ = _marked(float.__sub__), _marked(float.__rsub__)
+    __mul__, __rmul__ = _marked(float.__mul__), _marked(float.__rmul__)
+    __truediv__, __rtruediv__ = _marked(float.__truediv__), _marked(float.__rtruediv__)
+    __pow__, __neg__, __abs__ = (
+        _marked(float.__pow__),
+        _marked(float.__neg__),
+        _marked(float.__abs__),
+    )
 
 
 def radius_of(what: str, value) -> float:
@@ -53,6 +72,7 @@ class Center:
     """The centre of a ball, known by upper bounds on its norms."""
 
     norms: tuple[tuple[str, float], ...]
+    shape: tuple[int, int] | None = None
 
     @classmethod
     def of(cls, value) -> Center:
@@ -72,7 +92,8 @@ class Center:
             raise InputError("center", "a finite matrix or vector", f"array of shape {W.shape}")
         safe = [name for name in NORMS if name not in ("op", "nuc")]
         slack = 4 + W.size  # a sum of that many rounded terms
-        return cls(tuple((name, float(up(norm_named(name)(W), slack))) for name in safe))
+        norms = tuple((name, float(up(norm_named(name)(W), slack))) for name in safe)
+        return cls(norms, (W.shape[0], 1) if W.ndim == 1 else W.shape)
 
 
 @dataclass(frozen=True)
@@ -82,6 +103,9 @@ class Ball:
     norm: str
     radius: float
     center: Center | None = None
+
+    def __post_init__(self):
+        radius_of(f"radius of the {norm_named(self.norm).name} ball", self.radius)
 
 
 @dataclass(frozen=True)

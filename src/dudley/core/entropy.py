@@ -35,6 +35,13 @@ class Metric(Enum):
     LOGITS = "largest absolute logit"
 
 
+def log_size(n) -> float | None:
+    """log of the number of examples, ``None`` for ``None``."""
+    if n is not None and not 1 <= n < math.inf:
+        raise InputError("n", "a finite number ≥ 1", n)
+    return None if n is None else math.log(n)
+
+
 class Entropy(ABC):
     """Abstract: log N as a function of ε, in log space."""
 
@@ -70,7 +77,7 @@ class Entropy(ABC):
         if not (np.isfinite(ε).all() and (ε > 0).all()):
             raise InputError("epsilon", "a finite number > 0", ε)
         with np.errstate(over="ignore"):
-            value = exp_up(self.log_log(np.log(ε), None if n is None else math.log(n)))
+            value = exp_up(self.log_log(np.log(ε), log_size(n)))
         return value if value.ndim else float(value)
 
 
@@ -102,8 +109,11 @@ class PowerLaw(Entropy):
 
     def log_log(self, log_ε, log_n=None):
         log_ε = np.asarray(log_ε, dtype=float)
-        log_C = math.log(self.C) if self.C > 0 else -math.inf
-        return np.where(log_ε >= self.log_radius, -math.inf, log_C - 2 * log_ε)
+        if self.C == 0:
+            return np.full(log_ε.shape, -math.inf)
+        log_C = math.log(self.C)
+        rounded = (abs(log_C) + 2 * np.abs(log_ε)) * 2.0**-50
+        return np.where(log_ε >= self.log_radius, -math.inf, log_C - 2 * log_ε + rounded)
 
     def proper(self) -> Entropy:
         """N_proper(ε) ≤ N_any(ε/2): four times the constant, if the cover is not proper."""

@@ -69,7 +69,7 @@ class Form:
     def __call__(self, values: Mapping[str, float]) -> float | Bound:
         wanted = inspect.signature(self.value).parameters
         by_argument = {name.replace(".", "_"): value for name, value in values.items()}
-        return self.value(**{name: by_argument[name] for name in wanted})
+        return self.value(**{name: by_argument[name] for name in wanted if name in by_argument})
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ import math
 
 from dudley.calculus.compose import Chain, Node, Residual
 from dudley.core.constraint import Constraint
+from dudley.networks.activations import Activation
 from dudley.networks.head import Head
 from dudley.networks.multihead import MultiHeadAttention
+from dudley.networks.normalisers import Normaliser
 from dudley.networks.outputs import Readout
 from dudley.networks.pointwise import Activate, Dense, LayerNorm, ProjectRows
 
@@ -18,8 +20,8 @@ def trauger_block(
     W_v: Constraint,
     W_c: Constraint,
     k: int | None = None,
-    sigma="relu",
-    attention="softmax",
+    sigma: str | Activation = "relu",
+    attention: str | Normaliser = "softmax",
 ) -> Chain:
     """Z ↦ Π(σ(Π(A(Z W_QK Zᵀ) Z W_v)) W_c): the block of edelman2021 and trauger2024.
 
@@ -36,8 +38,8 @@ def li_block(
     W_v: Constraint,
     W_c: Constraint,
     k: int | None = None,
-    sigma="relu",
-    attention="softmax",
+    sigma: str | Activation = "relu",
+    attention: str | Normaliser = "softmax",
 ) -> Chain:
     """Z ↦ Π(σ(Π(σ(A(Z W_QK Zᵀ) Z W_v) W_c))): the block of li2026, eq. (5): σ acts twice."""
     head = Head(d, W_v, W_QK, W_c=W_c, k=k, sigma=sigma, attention=attention)

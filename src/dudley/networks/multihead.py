@@ -110,12 +110,8 @@ class MultiHeadAttention(Node):
 
     def facts(self, signal):
         expect_width("attention", self.d, signal)
-        p, R, T, A = (
-            self.parameters(self.d)[0],
-            signal.radius,
-            signal.rows,
-            normaliser(self.attention),
-        )
+        p, A = self.parameters(self.d)[0], normaliser(self.attention)
+        R, T = signal.radius, signal.rows
         wide, narrow = self.H * self.slice, self.kv * self.slice
         b_v = bias_norm(self.b_v, narrow)
         q = self._after("q", p, signal.reach(p["W_Q"]) + bias_norm(self.b_Q, wide), self.H)

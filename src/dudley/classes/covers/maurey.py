@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from dudley.classes.counting import log_delannoy
 from dudley.classes.covers.base import COVERS, Cover, log_of
 from dudley.core.entropy import Scope
+from dudley.core.rounding import up
 
 
 @COVERS.register("maurey")
@@ -58,6 +59,7 @@ class MaureyRows(Cover):
     @classmethod
     def of(cls, problem):
         bound = problem.deviation["row1inf"] * problem.l1
+        bound = bound if problem.l1 == 1 else float(up(bound))
         yield cls(bound, problem.constraint.only("row1inf"), problem.shape)
 
     def log_entropy(self, ratio, log_n):

@@ -21,8 +21,10 @@ from dudley.core.rounding import up
 
 
 def points(log_n: float, rows: float) -> float:
-    """Evaluation points of n examples with ``rows`` points each."""
-    return float(np.ceil(up(np.exp(log_n) * rows)))
+    """Evaluation points of n examples with ``rows`` points each; n is an integer."""
+    n = np.exp(log_n)
+    n = np.round(n) if n < 1e12 else up(n, 2048)  # log n is within a few units in its last place
+    return float(np.ceil(n * rows))
 
 
 @COVERS.register("perceptron")

@@ -98,6 +98,7 @@ class Grid(Cover):
     def of(cls, problem):
         if problem.shape[1] == 1:
             bound = problem.deviation["linf"] * problem.l1
+            bound = bound if problem.l1 == 1 else float(up(bound))
             yield cls(bound, problem.constraint.only("linf"), problem.shape[0])
 
     def log_entropy(self, ratio, log_n):
