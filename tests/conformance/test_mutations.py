@@ -8,7 +8,7 @@ import pytest
 
 import checks
 import dudley as du
-from dudley.calculus import allocate, chain, deviate, offset, union
+from dudley.calculus import allocate, chain, deviate, hull, offset, union
 from dudley.classes import counting, linear, ratio
 from dudley.classes.best import BestOf
 from dudley.classes.covers import maurey, perceptron, rounding, volumetric
@@ -24,10 +24,9 @@ def fresh():
     """No table survives from before the mistake, nor the mistake's tables after it."""
 
     def clear():
+        hull.forget()
         for cached in (
             linear._entropy,
-            allocate._hull,
-            allocate._table,
             constraint._bounds,
             constraint._deviations,
             norms.implied,

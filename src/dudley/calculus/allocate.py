@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
+from dudley.calculus.hull import Hull, hull
 from dudley.core.entropy import Entropy
 from dudley.core.magnitude import Magnitude
 
@@ -66,65 +67,14 @@ class Block:
     @cached_property
     def log_reach(self) -> np.ndarray:
         """log of how far the block can move the output: weight times the radius of its map."""
-        return np.ravel(np.asarray(self.weight.log, dtype=float)) + self.entropy.log_radius
+        weights = np.ravel(np.asarray(self.weight.log, dtype=float))
+        if self.entropy.log_radius == -math.inf:
+            return np.full(weights.shape, -math.inf)  # one map only, whatever follows it
+        return weights + self.entropy.log_radius
 
 
-# Relative resolutions x = e^{−y} at which block entropies are tabulated: these, and between them
-# as many as keep the steps of log H near one percent.
-_COARSE = np.concatenate([np.arange(0, 12, 0.05), 12 * 1.05 ** np.arange(190)])  # to e^{−120,000}
-_STEP, _MOST = 0.01, 100
 _FEASIBLE = math.log1p(-1e-9)  # the budget is kept with room for rounding
-_RESOLVED = 1e-3  # how finely log λ is settled
-
-
-@lru_cache(maxsize=256)
-def _nodes(entropy: Entropy) -> np.ndarray:
-    """Where an entropy is tabulated: finer where it grows faster."""
-    log_n = math.log(1e6) if entropy.uses_points else None
-    log_H = entropy.log_log(entropy.log_radius - _COARSE, log_n)
-    with np.errstate(invalid="ignore"):
-        growth = np.nan_to_num(np.diff(log_H), nan=0.0, posinf=_STEP * _MOST)
-    pieces = np.clip(np.ceil(growth / _STEP), 1, _MOST).astype(int)
-    starts = np.repeat(_COARSE[:-1], pieces)
-    widths = np.repeat(np.diff(_COARSE) / pieces, pieces)
-    inside = np.arange(len(starts)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    return np.append(starts + widths * inside, _COARSE[-1])
-
-
-@lru_cache(maxsize=1024)
-def _table(entropy: Entropy, nodes_of: Entropy, log_n: float | None) -> np.ndarray:
-    """log H of one part of an entropy, at the nodes of another."""
-    return entropy.log_log(entropy.log_radius - _nodes(nodes_of), log_n)
-
-
-@lru_cache(maxsize=256)
-def _hull(entropy: Entropy, log_n: float | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Vertices (y, log H) of the lower convex hull of H(x), x = e^{−y}, and log slopes between.
-
-    A node above the chord of its neighbours can never be chosen by a multiplier; dropping such
-    nodes until none is left leaves the hull.
-    """
-    parts = entropy.parts()
-    tables = [_table(part, parts[0], log_n if part.uses_points else None) for part in parts]
-    y, log_H = _nodes(parts[0]), np.minimum.reduce(tables)
-    log_H = np.maximum.accumulate(np.where(y == 0, -math.inf, log_H))
-    ends = np.append(log_H[1:] > log_H[:-1], True) & (log_H < math.inf)  # the far end of each step
-    y, log_H = y[ends], log_H[ends]
-    while True:
-        slopes = _log_slopes(y, log_H)
-        keep = np.ones(len(y), dtype=bool)
-        keep[1:-1] = slopes[:-1] < slopes[1:]
-        if keep.all():
-            return y, log_H, slopes
-        y, log_H = y[keep], log_H[keep]
-
-
-def _log_slopes(y, log_H):
-    """log of (H_{k+1} − H_k)/(x_k − x_{k+1})."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rise = log_H[1:] + np.log1p(-np.exp(np.minimum(log_H[:-1] - log_H[1:], 0.0)))
-        run = -y[:-1] + np.log1p(-np.exp(y[:-1] - y[1:]))
-    return rise - run
+_RESOLVED = 1e-3  # log λ is searched among the multiples of this
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +93,8 @@ class Allocated(Entropy):
     blocks: tuple[Block, ...]
     _solved: dict = field(default_factory=dict, repr=False)
 
-    @property
-    def log_radius(self) -> float:
+    @cached_property
+    def log_radius(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         return float(self._total([np.zeros_like(b.log_reach) for b in self.blocks], weighted=True))
 
     @property
@@ -156,11 +106,13 @@ class Allocated(Entropy):
 
     def log_log(self, log_ε, log_n=None):
         log_ε = np.asarray(log_ε, dtype=float)
-        key = (log_ε.tobytes(), self.rounded(log_n))
+        hulls = self._hulls(log_n)
+        key = (log_ε.tobytes(), *map(id, hulls))
         if key not in self._solved:
-            self._solved[key] = self._solve(np.atleast_1d(log_ε), key[1])[1]
-            self._solved[key].flags.writeable = False
-        return self._solved[key].reshape(log_ε.shape)
+            log_H = self._solve(np.atleast_1d(log_ε), hulls)[1]
+            log_H.flags.writeable = False
+            self._solved[key] = (log_H, hulls)  # the hulls stay alive, so their ids stay theirs
+        return self._solved[key][0].reshape(log_ε.shape)
 
     def rounded(self, log_n: float | None) -> float | None:
         """log of the number of examples, rounded up to a power of two where covers need it."""
@@ -172,36 +124,37 @@ class Allocated(Entropy):
         self, log_ε: float, log_n: float | None = None
     ) -> list[tuple[np.ndarray, np.ndarray]]:
         """For each block the log of its relative resolution x and its log log N, at one ε."""
-        log_n = self.rounded(log_n)
-        vertices, _ = self._solve(np.array([log_ε]), log_n)
-        found = []
-        for block, vertex in zip(self.blocks, vertices, strict=True):
-            y, log_H, _ = _hull(block.entropy, log_n)
-            found.append((-y[vertex[:, 0]], log_H[vertex[:, 0]]))
-        return found
+        hulls = self._hulls(log_n)
+        vertices, _ = self._solve(np.array([log_ε]), hulls)
+        return [
+            (-y[vertex[:, 0]], log_H[vertex[:, 0]])
+            for (y, log_H, _), vertex in zip(hulls, vertices, strict=True)
+        ]
 
-    def _solve(self, log_ε, log_n):
-        """The chosen hull vertices, one array (blocks × resolutions) each, and log Σ H."""
-        hulls = [_hull(block.entropy, log_n) for block in self.blocks]
-        enough = log_ε >= self.log_radius
+    def _hulls(self, log_n: float | None) -> tuple[Hull, ...]:
+        log_n = self.rounded(log_n)
+        return tuple(hull(b.entropy, log_n if b.entropy.uses_points else None) for b in self.blocks)
+
+    def _solve(self, log_ε, hulls):
+        """The chosen hull vertices, one array (blocks × resolutions) each, and log Σ H.
+
+        The multiplier is the least multiple of the resolution that fits, found for each ε by
+        itself: so it never grows with ε, neither does Σ H, and company changes no answer.
+        """
+        enough = log_ε >= self.log_radius  # nothing need be bought
         target = np.where(enough, math.inf, log_ε + _FEASIBLE)
         low, high = self._bracket(hulls, np.where(enough, 0.0, target))
-        while np.max(high - low, initial=0.0) > 1:
+        while (open_ := high - low > np.maximum(1.0, 8 * np.spacing(np.abs(high)))).any():
             middle = np.floor((low + high) / 2)
             fits = self._spent(hulls, self._vertices(hulls, middle * _RESOLVED)) <= target
-            low, high = np.where(fits, low, middle), np.where(fits, middle, high)
-        vertices = self._vertices(
-            hulls, np.where(enough, -1e300, high * _RESOLVED)
-        )  # nothing bought
+            low = np.where(open_ & ~fits, middle, low)
+            high = np.where(open_ & fits, middle, high)
+        vertices = self._vertices(hulls, np.where(enough, -math.inf, high * _RESOLVED))
         log_H = self._total_entropy(hulls, vertices)
         return vertices, np.where(self._spent(hulls, vertices) <= target, log_H, math.inf)
 
     def _bracket(self, hulls, target):
-        """Multipliers at which nothing is bought, and at which every block fits an equal share.
-
-        Both are multiples of the resolution of log λ, one list for all ε: so the multiplier that
-        is found, the least of the list that fits, never grows with ε, and neither does Σ H.
-        """
+        """Multipliers at which nothing is bought, and at which every block fits an equal share."""
         shares = math.log(sum(b.log_reach.size * b.copies for b in self.blocks))
         low, high = np.full(len(target), math.inf), np.full(len(target), -math.inf)
         for block, (y, _, slopes) in zip(self.blocks, hulls, strict=True):
@@ -211,15 +164,16 @@ class Allocated(Entropy):
             bought = np.clip(np.searchsorted(y, reach + shares - target), 1, len(slopes)) - 1
             low = np.minimum(low, slopes[0] - reach.max() - 1)
             high = np.maximum(high, (slopes[bought] - reach).max(axis=0) + 1e-6)
-        low, high = np.minimum(low, high), np.where(np.isfinite(high), high, low)
         known = np.isfinite(low) & np.isfinite(high)
-        low, high = np.where(known, low, 0.0), np.where(known, high, 0.0)
+        low, high = np.where(known, np.minimum(low, high), 0.0), np.where(known, high, 0.0)
         return np.floor(low / _RESOLVED), np.ceil(high / _RESOLVED)
 
     def _vertices(self, hulls, log_λ):
+        with np.errstate(invalid="ignore"):
+            prices = [log_λ[None, :] + block.log_reach[:, None] for block in self.blocks]
         return [
-            np.searchsorted(slopes, log_λ[None, :] + block.log_reach[:, None])
-            for block, (_, _, slopes) in zip(self.blocks, hulls, strict=True)
+            np.searchsorted(slopes, np.nan_to_num(price, nan=-math.inf, neginf=-math.inf))
+            for price, (_, _, slopes) in zip(prices, hulls, strict=True)
         ]
 
     def _spent(self, hulls, vertices):

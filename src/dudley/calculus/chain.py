@@ -26,17 +26,34 @@ STEPS = 4  # grid scales per halving
 _REACH = 8 * STEPS  # a link spans at most this many grid scales, or starts at the top
 
 
-def scales(log_n) -> np.ndarray:
-    """log(d/A) of the grid: four steps per octave, past the scale A/√n at which chains end.
+def lengths_of(log_n) -> np.ndarray:
+    """How many scales a chain may use: past A/√n, in steps of eight octaves, at most 48 octaves."""
+    octaves_down = 8 * np.ceil(np.asarray(log_n) / (16 * math.log(2))) + 8
+    return (STEPS * np.minimum(octaves_down, 48) + 1).astype(int)
 
-    Its length grows with n in steps of eight octaves, so that neighbouring n share one table.
-    """
-    octaves = 8 * math.ceil(np.max(log_n) / (16 * math.log(2))) + 8
-    return -math.log(2) / STEPS * np.arange(STEPS * min(octaves, 48) + 1)
+
+def scales(log_n) -> np.ndarray:
+    """log(d/A) of the grid, four steps per octave, long enough for the largest n."""
+    return -math.log(2) / STEPS * np.arange(np.max(lengths_of(log_n)))
 
 
 def complexity(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
-    """The best bound on R̂/A known here, for each n: proper and other covers, optimised scales."""
+    """The best bound on R̂/A known here, for each n: proper and other covers, optimised scales.
+
+    Covers on points round n up to a power of two. The complexity of the worst sample falls with
+    n, so its value at the power of two below serves as well.
+    """
+    if log_A == -math.inf:
+        return np.zeros(len(log_n))
+    best = _chained(entropy, log_A, log_n)
+    if entropy.uses_points:
+        below = np.floor(log_n / math.log(2) * (1 + 2.0**-50)) * math.log(2)
+        sizes, back = np.unique(below, return_inverse=True)
+        best = np.minimum(best, _chained(entropy, log_A, sizes)[back])
+    return best
+
+
+def _chained(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
     grid = scales(log_n)
     by_any = entropies(entropy, log_A, log_n, grid)
     by_members = entropies(entropy.proper(), log_A, log_n, grid)
@@ -47,12 +64,18 @@ def complexity(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
 
 
 def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarray) -> np.ndarray:
-    """log H, one row for each scale and one column for each n (or one, if n does not matter)."""
-    if not entropy.uses_points:
-        return entropy.log_log(log_A + grid)[:, None]
-    sizes = octaves(log_n)
-    found = {o: entropy.log_log(log_A + grid, o * math.log(2)) for o in np.unique(sizes)}
-    return np.stack([found[o] for o in sizes], axis=1)
+    """log H, one row for each scale and one column for each n.
+
+    Scales past the length of an n's own chain are closed (infinite), so that a sweep and a single
+    evaluation agree to the last digit.
+    """
+    if entropy.uses_points:
+        sizes = octaves(log_n)
+        found = {o: entropy.log_log(log_A + grid, o * math.log(2)) for o in np.unique(sizes)}
+        log_H = np.stack([found[o] for o in sizes], axis=1)
+    else:
+        log_H = entropy.log_log(log_A + grid)[:, None]
+    return np.where(np.arange(len(grid))[:, None] < lengths_of(log_n), log_H, math.inf)
 
 
 def _roots(log_H, log_n):

@@ -67,10 +67,11 @@ class Signal:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A block of weights: its shape and the set it lives in."""
+    """A block of weights: its shape, the set it lives in, and whether it is trained."""
 
     shape: tuple[int, int]
     constraint: Constraint
+    trained: bool = True
 
     @property
     def map(self) -> LinearMap:

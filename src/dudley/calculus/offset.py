@@ -167,9 +167,7 @@ COMMON = (
     Assumption("sample", "the examples are independent draws", Status.UNCHECKABLE),
     Assumption("minimiser", "the predictor minimises the training loss exactly", Status.DECLARED),
     Assumption("loss.lipschitz", "the loss is kappa-Lipschitz in the predictor", Status.DECLARED),
-    Assumption(
-        "cover", "sup metric, chosen without the sample, values clipped to M", Status.DECLARED
-    ),
+    Assumption("cover", "sup metric, sample-free, values clipped to M", Status.DECLARED),
 )
 
 

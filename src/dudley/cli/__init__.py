@@ -9,26 +9,38 @@ from __future__ import annotations
 import os
 import sys
 
+import typer
+
 from dudley.cli.app import app
+from dudley.core import provenance
 from dudley.core.errors import DudleyError
 
 
 def main(args: list[str] | None = None) -> None:
     """Run a command and exit; refusals are one line on stderr, never a traceback."""
+    words = sys.argv[1:] if args is None else args
+    provenance.COMMAND = list(words)
     try:
-        app(args=args, standalone_mode=True)
+        code = app(args=words, prog_name="dudley", standalone_mode=False)
     except DudleyError as error:
         _leave(f"dudley: {error}", 2)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         _leave("dudley: interrupted", 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has left
         raise SystemExit(0) from None
     except Exception as error:
+        told = getattr(error, "format_message", None)  # the parser's own refusals have one
+        if told is not None and type(error).__name__ == "NoArgsIsHelpError":
+            _leave(told(), 2)
+        if told is not None:
+            _leave(f"dudley: {' '.join(told().split())}; see dudley --help", 2)
         if os.environ.get("DUDLEY_DEBUG"):
             raise
         name = type(error).__name__
         _leave(f"dudley: internal error ({name}: {error}); set DUDLEY_DEBUG=1 for a traceback", 70)
+    else:
+        raise SystemExit(code if isinstance(code, int) else 0)
 
 
 def _leave(message: str, code: int):

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
 import numpy as np
+import typer
 
 import dudley as du
 from dudley.cli.derive import examples, needed
+from dudley.cli.output import print_json
 from dudley.networks import explain, files
 
+NETWORKS = ("trauger2024-head", "bert-base", "vit-b", "gpt2-small")
 
-def tour() -> None:
+
+def tour(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
     """What there is to see, in under two minutes: a bound, its anatomy, a slip, four networks.
 
     Example: dudley tour
     """
+    if as_json:
+        print_json("tour", [_facts(name) for name in NETWORKS])
+        return
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -64,23 +74,36 @@ def _networks(console) -> None:
     table = Table(box=None, pad_edge=False, show_edge=False)
     for column in ("network", "weights", "n needed", "costliest", "slopes", "steepest"):
         table.add_column(column, no_wrap=True)
-    for name in ("trauger2024-head", "bert-base", "vit-b", "gpt2-small"):
-        described = files.load(name)
-        cap = du.capacity(described.network, described.inputs, loss=described.loss)
-        count = files.count_parameters(described.network, cap.signal.width)
-        top = max(explain.shares(cap)[0], key=lambda row: row.share)
-        slopes = explain.lipschitz_budget(cap)
-        steepest = max(slopes, key=lambda kind: slopes[kind])
+    for facts in map(_facts, NETWORKS):
         table.add_row(
-            name,
-            f"{count:,}",
-            examples(needed(cap, 0.05)),
-            f"{top.block.rpartition('.')[2]}, {top.share:.0%}",
-            f"10^{sum(slopes.values()):.0f}",
-            f"{steepest}, 10^{slopes[steepest]:.0f}",
+            facts["id"],
+            f"{facts['weights'] / 1e6:.3g} M",
+            examples(facts["needed_n_log10"]),
+            f"{facts['costliest']}, {facts['share']:.0%}",
+            f"10^{facts['lipschitz_log10']:.0f}",
+            facts["steepest"],
         )
     console.print(table)
     console.print(
-        "n needed: until the gap is half its trivial bound, at 95 % confidence. slopes: the\n"
-        "product of all Lipschitz constants; steepest: the kind of node that contributes most."
+        "n needed: until the gap is half its trivial bound, at 95 % confidence.\n"
+        "slopes: the product of all Lipschitz constants; steepest: who contributes most."
     )
+
+
+def _facts(name: str) -> dict:
+    """What the last table says of one network."""
+    described = files.load(name)
+    cap = du.capacity(described.network, described.inputs, loss=described.loss)
+    top = max(explain.shares(cap)[0], key=lambda row: row.share)
+    slopes = explain.lipschitz_budget(cap)
+    steepest = max(slopes, key=lambda kind: slopes[kind])
+    return {
+        "id": name,
+        "weights": files.count_parameters(described.network, cap.signal.width),
+        "needed_n_log10": needed(cap, 0.05),
+        "costliest": top.block.rpartition(".")[2],
+        "share": top.share,
+        "lipschitz_log10": sum(slopes.values()),
+        "steepest": steepest,
+        "steepest_log10": slopes[steepest],
+    }

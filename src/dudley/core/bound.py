@@ -32,8 +32,8 @@ class Term:
 class Bound:
     """An upper bound: its value (or only its log, when it leaves the floats) and its breakdown.
 
-    ``trivial`` is what holds without any theory; a bound at or above it says nothing. A printed
-    formula that comes out below zero bounds nothing: its value is kept in ``negative``.
+    ``trivial`` is what holds without any theory; a bound at or above it says nothing. ``exact`` is
+    the number as it was computed; a printed formula that comes out below zero bounds nothing.
 
     >>> b = Bound.of(0.25, quantity="risk − training loss", sense=Sense.CONFIDENCE, trivial=1.0)
     >>> b.vacuous, round(b.log_value, 4)
@@ -46,22 +46,25 @@ class Bound:
     terms: tuple[Term, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
     trivial: float = math.inf
-    negative: float | None = None
+    exact: float | None = None
     details: dict = field(default_factory=dict, hash=False)
 
     @classmethod
     def of(cls, value: float, **facts) -> Bound:
         if math.isnan(value):
             raise InputError("bound", "a number", "NaN")
-        if value < 0:
-            return cls(-math.inf, negative=value, **facts)
-        return cls(math.log(value) if value > 0 else -math.inf, **facts)
+        return cls(math.log(value) if value > 0 else -math.inf, exact=value, **facts)
 
     @property
     def value(self) -> float:
-        if self.negative is not None:
-            return self.negative
+        if self.exact is not None:
+            return self.exact
         return math.exp(self.log_value) if self.log_value < 709.7 else math.inf
+
+    @property
+    def negative(self) -> float | None:
+        """The value, if it is below zero."""
+        return self.exact if self.exact is not None and self.exact < 0 else None
 
     @property
     def vacuous(self) -> bool:

@@ -9,6 +9,8 @@ bound has paid for it (``calculus.union``).
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -31,29 +33,32 @@ class Observed(float):
     def __repr__(self) -> str:
         return f"Observed({float(self)})"
 
-    def _marked(operation):  # pyright: ignore[reportSelfClsParameterName]
-        def marked(self, *others):
-            value = operation(float(self), *map(float, others))
-            return value if value is NotImplemented else Observed(value)
 
-        return marked
+def _marked(operation: Callable[..., float]) -> Callable[..., Observed]:
+    return lambda self, *others: Observed(operation(float(self), *map(float, others)))
 
-    __add__, __radd__ = _marked(float.__add__), _marked(float.__radd__)
-    __sub__, __rsub__ = _marked(float.__sub__), _marked(float.__rsub__)
-    __mul__, __rmul__ = _marked(float.__mul__), _marked(float.__rmul__)
-    __truediv__, __rtruediv__ = _marked(float.__truediv__), _marked(float.__rtruediv__)
-    __pow__, __neg__, __abs__ = (
-        _marked(float.__pow__),
-        _marked(float.__neg__),
-        _marked(float.__abs__),
-    )
+
+for _name in [
+    "add",
+    "radd",
+    "sub",
+    "rsub",
+    "mul",
+    "rmul",
+    "truediv",
+    "rtruediv",
+    "pow",
+    "neg",
+    "abs",
+]:
+    setattr(Observed, f"__{_name}__", _marked(getattr(float, f"__{_name}__")))
 
 
 def radius_of(what: str, value) -> float:
     """A finite number ≥ 0, with its *observed* status kept; anything else is refused."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         raise InputError(what, "a finite number ≥ 0", repr(value))
-    if not 0 <= value < math.inf:
+    if not 0 <= value <= sys.float_info.max:
         raise InputError(what, "a finite number ≥ 0", value)
     return value if isinstance(value, Observed) else float(value)
 
@@ -87,7 +92,10 @@ class Center:
             return cls(
                 tuple((norm_named(k).name, radius_of(f"center.{k}", v)) for k, v in value.items())
             )
-        W = np.asarray(value, dtype=float)
+        try:
+            W = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise InputError("center", "a matrix, or norms by name", repr(value)) from None
         if W.ndim not in (1, 2) or not np.isfinite(W).all():
             raise InputError("center", "a finite matrix or vector", f"array of shape {W.shape}")
         safe = [name for name in NORMS if name not in ("op", "nuc")]

@@ -22,7 +22,16 @@ class InputError(DudleyError, ValueError):
     """
 
     def __init__(self, what: str, expected: str, got: object, fix: str = ""):
-        super().__init__(f"{what}: expected {expected}, got {got}" + (f"; {fix}" if fix else ""))
+        told = _shortened(got)
+        super().__init__(f"{what}: expected {expected}, got {told}" + (f"; {fix}" if fix else ""))
+
+
+def _shortened(got: object) -> str:
+    """What came, in a few words and on one line."""
+    if isinstance(got, int) and abs(got) >= 10**20:
+        return f"an integer of {got.bit_length()} bits"
+    text = " ".join(str(got).split())
+    return text if len(text) <= 120 else text[:117] + "…"
 
 
 class UnknownName(DudleyError, KeyError):

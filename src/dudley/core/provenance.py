@@ -6,14 +6,16 @@ import platform
 import sys
 from importlib import metadata
 
+COMMAND: list[str] | None = None  # what the command line was asked, set when it starts
+
 
 def provenance(command: list[str] | None = None) -> dict:
-    """Versions and, if given, the command that was run."""
+    """Versions and the command that was run."""
     return {
         "dudley": metadata.version("dudley"),
         "python": platform.python_version(),
         "numpy": metadata.version("numpy"),
-        "command": list(sys.argv[1:] if command is None else command),
+        "command": list(command or COMMAND or sys.argv[1:]),
     }
 
 

@@ -25,6 +25,7 @@ from dudley.calculus.deviate import deviation
 from dudley.calculus.union import Grid, observed_numbers, pay
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term
+from dudley.core.entropy import Metric
 from dudley.core.errors import InputError, NotYetPaid
 from dudley.networks import elasticity, explain, proof
 from dudley.networks.embeddings import Tokens
@@ -61,6 +62,7 @@ class Capacity:
     n: float | None = None
     loss: Loss | Margin | CrossEntropy = field(default_factory=Loss)
     covers: tuple[str, ...] | None = None
+    _needed: dict = field(default_factory=dict, init=False, repr=False)
 
     @property
     def signal(self) -> Signal:
@@ -93,7 +95,7 @@ class Capacity:
 
         ``form``: ``"best"``, or one rule by name: ``"dudley"``, ``"tree"``, ``"optimised"``.
         """
-        if self.facts.out.width != 1:
+        if (self.facts.out.rows, self.facts.out.width) != (1, 1):
             raise InputError("rademacher", "a network with one output", self.facts.out.width)
         log_A = float(self.facts.out.radius.log)
         values = self._chained(self.allocated, log_A, self._sizes(n), form)
@@ -125,6 +127,11 @@ class Capacity:
         if not 0 < target < math.inf:
             raise InputError("target", "a number > 0", target)
         self._refuse_observed(None)
+        if (target, delta) not in self._needed:
+            self._needed[target, delta] = self._log10_needed_n(target, delta)
+        return self._needed[target, delta]
+
+    def _log10_needed_n(self, target: float, delta: float) -> float:
         low, high = 0.0, 64.0
         while self._gap_values(np.array([high]), delta, 0.0)[2][0] > target:
             low, high = high, 2 * high
@@ -244,8 +251,13 @@ class Capacity:
                 f"{len(seen)} numbers were read off after training ({seen[0][0]} = "
                 f"{float(seen[0][1]):g}, …); pass union=Grid() to pay for them"
             )
-        if self.facts.out.rows != 1 and self.facts.out.width == 1:
-            raise InputError("network output", "one number per example", "one per token")
+        out = self.facts.out
+        if out.metric is Metric.ROWS and (out.rows, out.width) != (1, 1):
+            shape = f"{out.rows:g} rows of width {out.width}"
+            raise InputError("network output", "one number per example, or logits", shape)
+        one_margin = isinstance(self.loss, Margin) and not self.loss.multiclass
+        if out.metric is Metric.LOGITS and one_margin:
+            raise InputError("margin on logits", "multiclass = true", "a margin of one number")
 
 
 def capacity(network: Node, inputs: Tokens, n=None, loss=None, covers=None) -> Capacity:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dudley.core.constraint import Ball
+from dudley.core.errors import InputError
 
 if TYPE_CHECKING:
     from dudley.networks.capacity import Capacity
 
 _STEP = 1.1
-_SIZES = {"T": 2.0, "d": 2.0, "k": 2.0, "V": 2.0, "L": None}  # None: one more
+_WIDTHS = ("d", "k", "V")  # fields that hold the width of something
 
 
 @dataclass(frozen=True)
@@ -34,60 +36,86 @@ class Elasticities:
 def of(capacity: Capacity, delta: float) -> Elasticities:
     """Central differences of ±10 % for norms and n, a doubling for sizes, one more layer for L."""
     n = capacity.n
-    if n is None or float(capacity.gap(delta)) >= capacity.loss.range:
+    if n is None or capacity.is_trivial(math.log(n), delta):
         n = capacity.needed_n(capacity.loss.range / 2, delta)
+    if not math.isfinite(n):
+        raise InputError("elasticities", "a bound that says something", "one trivial for every n")
 
-    def log_gap(changed: Capacity, size: float) -> float:
+    def log_gap(size: float = n, **changes) -> float:
+        changed = dataclasses.replace(capacity, **changes)
         return math.log(changed.gaps([size], delta)[0])
 
-    here = log_gap(capacity, n)
-    values = {
-        "n": (log_gap(capacity, n * _STEP) - log_gap(capacity, n / _STEP)) / (2 * math.log(_STEP))
-    }
+    def slope(change: Callable[[float], dict]) -> float:
+        ends = [log_gap(**change(factor)) for factor in (_STEP, 1 / _STEP)]
+        return (ends[0] - ends[1]) / (2 * math.log(_STEP))
+
+    values = {"n": slope(lambda factor: {"size": n * factor})}
     for name in sorted(norms(capacity.network)):
-        up, down = (
-            dataclasses.replace(capacity, network=scale_norm(capacity.network, name, factor))
-            for factor in (_STEP, 1 / _STEP)
+        values[name] = slope(
+            lambda f, name=name: {"network": scale_norm(capacity.network, name, f)}
         )
-        values[name] = (log_gap(up, n) - log_gap(down, n)) / (2 * math.log(_STEP))
-    for name, factor in _SIZES.items():
-        size = largest_size((capacity.network, capacity.inputs), name)
-        if size is None:
-            continue
-        change = factor if factor is not None else (size + 1) / size
-        network = scale_size(capacity.network, name, change)
-        inputs = scale_size(capacity.inputs, name, change)
-        moved = dataclasses.replace(capacity, network=network, inputs=inputs)
-        values[name] = (log_gap(moved, n) - here) / math.log(change)
-    inputs = dataclasses.replace(
-        capacity.inputs,
-        row2inf=capacity.inputs.row2inf * _STEP,
-        row1inf=None if capacity.inputs.row1inf is None else capacity.inputs.row1inf * _STEP,
-    )
-    moved = dataclasses.replace(capacity, inputs=inputs)
-    values["X.row2inf"] = (log_gap(moved, n) - here) / math.log(_STEP)
+    values["X.row2inf"] = slope(lambda factor: {"inputs": _scaled_tokens(capacity.inputs, factor)})
+    here = log_gap()
+    for name, (change, factor) in _sizes(capacity).items():
+        values[name] = (log_gap(**change) - here) / math.log(factor)
     return Elasticities(values, n)
 
 
-def rewrite(thing, change, where: str = ""):
-    """Rebuild a tree of dataclasses and tuples; ``change(name, value)`` may replace any part."""
+def _scaled_tokens(inputs, factor: float):
+    row1inf = None if inputs.row1inf is None else inputs.row1inf * factor
+    return dataclasses.replace(inputs, row2inf=inputs.row2inf * factor, row1inf=row1inf)
+
+
+def _sizes(capacity: Capacity) -> dict[str, tuple[dict, float]]:
+    """For each size the changed network and inputs, and by what factor the size grew."""
+    parts = {"network": capacity.network, "inputs": capacity.inputs}
+    found: dict[str, tuple[dict, float]] = {}
+    for name, value in widths(capacity.network).items():
+        found[name] = (_resized(parts, _WIDTHS, value, 2 * value), 2.0)
+    found["T"] = (_resized(parts, ("T",), capacity.inputs.T, 2 * capacity.inputs.T), 2.0)
+    layers = {value for where, value in _integers(capacity.network) if where == "L"}
+    if len(layers) == 1:
+        (L,) = layers
+        found["L"] = (_resized(parts, ("L",), L, L + 1), (L + 1) / L)
+    return found
+
+
+def widths(network) -> dict[str, int]:
+    """The widths of a network by name: V of the logits, d of the rows, k of what is hidden.
+
+    A hidden layer's output is the next one's input, so a width is known by its value: every
+    field that holds it changes with it.
+    """
+    fields = [(where, value) for where, value in _integers(network) if where in _WIDTHS]
+    named: dict[str, int] = {}
+    for name, homes in (("V", ("V",)), ("d", ("d",)), ("k", ("k", "d"))):
+        fresh = [v for where, v in fields if where in homes and v not in named.values()]
+        if fresh:
+            named[name] = fresh[0]
+    return named
+
+
+def rewrite(thing: Any, change: Callable[[str, Any], Any], where: str = "") -> Any:
+    """Rebuild a tree of dataclasses and tuples; ``change(name, value)`` may replace any part.
+
+    A ball is known by the field that holds its constraint, a dense layer's weights by their names.
+    """
     replaced = change(where, thing)
     if replaced is not thing:
         return replaced
     if isinstance(thing, tuple):
-        return tuple(rewrite(part, change, where) for part in thing)
-    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        old = {f.name: getattr(thing, f.name) for f in dataclasses.fields(thing)}
-        new = {
-            name: rewrite(part, change, name if name not in _INSIDE else where)
-            for name, part in old.items()
-        }
-        changes = {name: part for name, part in new.items() if part is not old[name]}
-        return dataclasses.replace(thing, **changes) if changes else thing
-    return thing
-
-
-_INSIDE = ("balls",)  # a ball is known by the field that holds its constraint
+        parts = tuple(rewrite(part, change, where) for part in thing)
+        return thing if all(a is b for a, b in zip(parts, thing, strict=True)) else parts
+    if not dataclasses.is_dataclass(thing) or isinstance(thing, type):
+        return thing
+    called = dict(zip(("W", "b"), getattr(thing, "names", ()), strict=False)) | {"balls": where}
+    changes = {}
+    for field in dataclasses.fields(thing):
+        old = getattr(thing, field.name)
+        new = rewrite(old, change, called.get(field.name, field.name))
+        if new is not old:
+            changes[field.name] = new
+    return dataclasses.replace(thing, **changes) if changes else thing
 
 
 def norms(network) -> set[str]:
@@ -114,25 +142,24 @@ def scale_norm(network, name: str, factor: float):
     return rewrite(network, change)
 
 
-def largest_size(thing, name: str) -> int | None:
-    """The largest integer field of that name."""
-    found: list[int] = []
+def _integers(thing) -> list[tuple[str, int]]:
+    """Every integer field, with its name."""
+    found: list[tuple[str, int]] = []
 
     def note(where, part):
-        if where == name and isinstance(part, int) and not isinstance(part, bool):
-            found.append(part)
+        if isinstance(part, int) and not isinstance(part, bool):
+            found.append((where, part))
         return part
 
     rewrite(thing, note)
-    return max(found, default=None)
+    return found
 
 
-def scale_size(thing, name: str, factor: float):
-    """The same tree with every integer field of that name multiplied."""
+def _resized(parts: dict, names: tuple[str, ...], old: int, new: int) -> dict:
+    """The parts with every integer field of these names and that value replaced."""
 
     def change(where, part):
-        if where == name and isinstance(part, int) and not isinstance(part, bool):
-            return round(part * factor)
-        return part
+        same = isinstance(part, int) and not isinstance(part, bool) and part == old
+        return new if where in names and same else part
 
-    return rewrite(thing, change)
+    return {key: rewrite(part, change) for key, part in parts.items()}

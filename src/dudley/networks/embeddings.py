@@ -84,7 +84,7 @@ class Positions(Node):
         return Facts(replace(signal, radius=signal.radius + P.norm("row2inf"), l1=None), ONE, uses)
 
     def parameters(self, width):
-        return {"P": Parameter((self.T, self.d), self.P)}, width
+        return {"P": Parameter((self.T, self.d), self.P, self.trained)}, width
 
     def apply(self, params, X):
         return X + params["P"][: X.shape[-2]]

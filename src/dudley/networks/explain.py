@@ -137,9 +137,9 @@ def _row(use: Use, block: Block, log_x, log_H, total: float, log_n: float | None
 def lipschitz_budget(capacity: Capacity) -> dict[str, float]:
     """log₁₀ of the product of the Lipschitz constants above 1, by kind of node."""
     logs: dict[str, float] = {}
-    for node, facts, times in _leaves(capacity.network, capacity.signal):
+    for node, facts in _leaves(capacity.network, capacity.signal):
         kind = type(node).__name__
-        part = times * max(float(np.max(facts.lipschitz.log)), 0.0) / _LOG10
+        part = max(float(np.max(facts.lipschitz.log)), 0.0) / _LOG10
         logs[kind] = logs.get(kind, 0.0) + part
     return logs
 
@@ -158,14 +158,14 @@ def culprit(capacity: Capacity) -> str:
     return text
 
 
-def _leaves(node: Node, signal: Signal, times: int = 1) -> Iterator[tuple[Node, Facts, int]]:
-    """(leaf node, its facts where it stands, how often it is repeated) through the network."""
+def _leaves(node: Node, signal: Signal) -> Iterator[tuple[Node, Facts]]:
+    """Every leaf node with its facts where it stands, through the network."""
     parts = _parts(node)
     if not parts:
-        yield node, node.facts(signal), times
-    for _, child, _ in parts:
-        yield from _leaves(child, signal, times * (node.L if isinstance(node, Repeat) else 1))
-        if isinstance(node, Chain):
+        yield node, node.facts(signal)
+    for _, child, _ in parts * (node.L if isinstance(node, Repeat) else 1):
+        yield from _leaves(child, signal)
+        if isinstance(node, Chain | Repeat):
             signal = child.facts(signal).out
 
 

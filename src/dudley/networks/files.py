@@ -54,17 +54,23 @@ def load(path: str | Path, overrides: dict[str, float] | None = None) -> Descrip
 def read(path: str | Path) -> dict:
     """The tables of a network file."""
     file = Path(path)
-    if not file.exists() and (EXAMPLES / f"{path}.toml").exists():
-        file = EXAMPLES / f"{path}.toml"
-    if not file.is_file():
+    try:
+        if not file.exists() and (EXAMPLES / f"{path}.toml").exists():
+            file = EXAMPLES / f"{path}.toml"
+        there = file.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        there = False
+    if not there:
         examples = ", ".join(sorted(p.stem for p in EXAMPLES.glob("*.toml")))
         raise InputError(
             "network", "a TOML file or an example's name", path, f"examples: {examples}"
         )
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"network file {file.name}", "valid TOML", str(error)) from None
+    except RecursionError:
+        raise InputError(f"network file {file.name}", "valid TOML", "too deep a nesting") from None
+    except (ValueError, OSError) as error:  # not TOML, not UTF-8, not readable
+        raise InputError(f"network file {file.name}", "valid TOML", error) from None
 
 
 def build(tables: dict, overrides: dict[str, float]) -> Description:
@@ -109,7 +115,7 @@ def _inputs(table: dict) -> tuple[Tokens, list[Node], int]:
     d = size_of("d", table.get("d"))
     if "row2inf" not in X:
         raise InputError("[input]", "X.row2inf, the largest ℓ2 norm of a token", "none")
-    tokens = Tokens(X["row2inf"], T, d, X.get("row1inf"), bool(table.get("clipped", False)))
+    tokens = Tokens(X["row2inf"], T, d, X.get("row1inf"), _flag(table, "clipped"))
     positions: list[Node] = []
     if "P" in table:
         positions = [Positions(d, T, _constraint("P", table["P"]))]
@@ -118,15 +124,26 @@ def _inputs(table: dict) -> tuple[Tokens, list[Node], int]:
 
 def _loss(table: dict) -> Loss | Margin | CrossEntropy:
     table = _table(table, "[loss]")
-    kinds = {"lipschitz", "range", "margin", "multiclass", "clip"}
-    _refuse_unknown("key of [loss]", table, kinds)
+    _refuse_unknown("key of [loss]", table, ("lipschitz", "range", "margin", "multiclass", "clip"))
+    kinds = [name for name in ("margin", "clip") if name in table]
+    if len(kinds) > 1 or (kinds and {"lipschitz", "range"} & set(table)):
+        raise InputError("[loss]", "margin, or clip, or lipschitz and range", " and ".join(table))
     if "margin" in table:
-        return Margin(table["margin"], bool(table.get("multiclass", False)))
+        return Margin(table["margin"], _flag(table, "multiclass"))
+    if "multiclass" in table:
+        raise InputError("[loss]", "multiclass only with margin", "no margin")
     if "clip" in table:
         return CrossEntropy(table["clip"])
-    values = {k: table.get(k, 1.0) for k in ("lipschitz", "range")}
+    values = {k: radius_of(f"loss.{k}", table.get(k, 1.0)) for k in ("lipschitz", "range")}
     name = f"a {values['lipschitz']:g}-Lipschitz loss in [0, {values['range']:g}]"
     return Loss(**values, name=name)
+
+
+def _flag(table: dict, name: str) -> bool:
+    value = table.get(name, False)
+    if not isinstance(value, bool):
+        raise InputError(name, "true or false", repr(value))
+    return value
 
 
 def _layer(table: dict, width: int, where: str) -> tuple[Node, int]:
@@ -153,7 +170,9 @@ def fields_of(unit: Callable) -> dict[str, inspect.Parameter]:
         own.pop(extra.name)
         inner = Head if extra.name == "head_fields" else MultiHeadAttention
         own |= inspect.signature(inner).parameters
-    return {name: p for name, p in own.items() if name not in ("names", "query_norm", "scale")}
+    if "scale" in own:  # written score = { scale = … }
+        own["score"] = own.pop("scale").replace(name="score")
+    return {name: p for name, p in own.items() if name not in ("names", "query_norm")}
 
 
 def _build(table: dict, width: int, where: str) -> Node:
@@ -163,7 +182,7 @@ def _build(table: dict, width: int, where: str) -> Node:
         raise InputError(where, 'a key node = "…"', repr(kind))
     unit = NODES[kind]
     fields = fields_of(unit)
-    _refuse_unknown(f"key of {kind} in {where}", table, [*fields, "query", "score"])
+    _refuse_unknown(f"key of {kind} in {where}", table, fields)
     entrance = "V" if kind == "embedding" else "d"  # the field that must fit what comes in
     values: dict = {entrance: width} if entrance in fields and entrance not in table else {}
     for name, value in table.items():
@@ -213,7 +232,7 @@ def _hints(unit: Callable) -> dict:
 
 
 def _constraint(name: str, value) -> Constraint:
-    table = _table(value, name)
+    table: dict = _table(value, name)
     _refuse_unknown(f"norm of {name}", table, [*NORMS, *ALIASES, "rank", "center", "tie"])
     norms = {k: v for k, v in table.items() if k not in ("rank", "center", "tie")}
     if not norms:
@@ -254,23 +273,27 @@ def _pick(table: dict, i: int, repeat: int, where: str) -> dict:
 
 def _override(tables: dict, name: str, value: float) -> None:
     """Set a value by its vocabulary name wherever the file has its matrix or key."""
-    path = name.split(".")
+    path = [ALIASES.get(part, part) if i else part for i, part in enumerate(name.split("."))]
     number = int(value) if value == int(value) and abs(value) < 2**53 else value
     if name == "margin" or path[0] == "loss":
-        tables.setdefault("loss", {})[path[-1]] = value
-    elif path[0] in ("T", "d", "X", "P", "V"):
-        _set(tables.setdefault("input", {}), path, number)
+        _set(tables, ["loss", path[-1]], value)
     elif name == "L":
-        for layer in tables.get("layer", []):
-            if "repeat" in layer:
-                layer["repeat"] = number
+        repeated = [layer for layer in tables.get("layer", []) if "repeat" in layer]
+        if not repeated:
+            raise InputError("L", "a network with a repeated layer", "none")
+        for layer in repeated:
+            layer["repeat"] = number
+    elif path[0] in ("T", "d", "X"):
+        _set(tables, ["input", *path], number)
     elif not _set_everywhere(tables, path, value if len(path) > 1 else number):
         raise UnknownName("name in this network", name, sorted(_names(tables)))
 
 
 def _set(table: dict, path: list[str], value) -> None:
     for key in path[:-1]:
-        table = table.setdefault(key, {})
+        table = _table(table.setdefault(key, {}), key)
+    for key in [key for key in table if ALIASES.get(key, key) == path[-1]]:
+        del table[key]  # the same norm by another name
     table[path[-1]] = value
 
 
@@ -317,7 +340,7 @@ def count_parameters(network: Node, width: int) -> int:
             return sum(count(p) for p in part.values())
         if isinstance(part, list):
             return sum(count(p) for p in part)
-        size = math.prod(part.shape)
+        size = math.prod(part.shape) if part.trained else 0
         if part.constraint.tie is not None:
             seen[part.constraint.tie] = size
             return 0

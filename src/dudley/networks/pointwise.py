@@ -76,7 +76,13 @@ class Dense(Node):
 
 
 def MLP(
-    d: int, k: int, W_1: Constraint, W_2: Constraint, sigma="relu", b_1=None, b_2=None
+    d: int,
+    k: int,
+    W_1: Constraint,
+    W_2: Constraint,
+    sigma: str | Activation = "relu",
+    b_1: Constraint | None = None,
+    b_2: Constraint | None = None,
 ) -> Chain:
     """Position-wise x ↦ σ(xW_1 + b_1)W_2 + b_2, W_1 ∈ R^{d×k}, W_2 ∈ R^{k×d}."""
     up = Dense(d, W_1, k, b_1, sigma, ("W_1", "b_1"))
