@@ -11,7 +11,7 @@ from dudley.classes.covers.base import Cover
 from dudley.classes.ratio import ExactRatio, LogRatio
 from dudley.core.entropy import Entropy, Metric, Scope, log_size
 from dudley.core.errors import InputError
-from dudley.core.rounding import up
+from dudley.core.rounding import ceil_power_ratio
 
 _TOO_MANY = 600.0  # past e^600 examples a cover on points is not evaluated
 
@@ -89,8 +89,8 @@ class BestOf(Entropy):
         values = np.exp(
             np.minimum.reduce([self._exactly(c, ε, log_n) for c in self._competing(log_n)])
         )
-        reach = self.radius * self.scale if self.scale == 1 else up(self.radius * self.scale)
-        values = np.where(reach <= ε, 0.0, values)
+        inside = np.asarray(ceil_power_ratio((self.radius, self.scale), ε, 1)) <= 1  # exactly
+        values = np.where(inside, 0.0, values)
         return values if ε.ndim else float(values)
 
     def _exactly(self, cover: Cover, ε: np.ndarray, log_n: float | None) -> np.ndarray:

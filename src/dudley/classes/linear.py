@@ -61,11 +61,16 @@ class LinearMap:
         return _entropy(self, form, float(rows), float(pairs), l1)
 
 
+def _root(a: int) -> float:
+    """√a, exact for squares and rounded up otherwise."""
+    return float(math.isqrt(a)) if math.isqrt(a) ** 2 == a else float(up(math.sqrt(a)))
+
+
 @lru_cache(maxsize=4096)
 def _entropy(linear: LinearMap, form: str, rows: float, pairs: float, l1: float | None) -> BestOf:
     if form not in FORMS:
         raise InputError("form", " or ".join(FORMS), form)
-    reach = float(up(math.sqrt(linear.shape[0])))
+    reach = _root(linear.shape[0])
     l1 = reach if l1 is None else min(l1, reach)
     covers, radius = [], math.inf
     deviations = linear.constraint.deviations(linear.shape)

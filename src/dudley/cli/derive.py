@@ -113,9 +113,11 @@ def _item(name: str, cap: Capacity, delta: float, epsilon, with_tree: bool, with
     if with_tree:
         rows, log_ε, log_n = explain.shares(cap)
         item["explain"] = {
-            "log_epsilon": log_ε,
-            "log_n": log_n,
-            "blocks": [vars(row) for row in rows],
+            "log_epsilon": finite(log_ε),
+            "log_n": finite(log_n),
+            "blocks": [
+                vars(row) | {"log10_weight": [*map(finite, row.log10_weight)]} for row in rows
+            ],
         }
     if with_proof:
         item["proof"] = [vars(step) for step in proof.steps(cap)]

@@ -34,8 +34,12 @@ class Observed(float):
         return f"Observed({float(self)})"
 
 
-def _marked(operation: Callable[..., float]) -> Callable[..., Observed]:
-    return lambda self, *others: Observed(operation(float(self), *map(float, others)))
+def _marked(operation: Callable[..., float]) -> Callable[..., float]:
+    def marked(self, *others):
+        value = operation(float(self), *others)
+        return value if value is NotImplemented else Observed(value)
+
+    return marked
 
 
 for _name in [
@@ -58,7 +62,7 @@ def radius_of(what: str, value) -> float:
     """A finite number ≥ 0, with its *observed* status kept; anything else is refused."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         raise InputError(what, "a finite number ≥ 0", repr(value))
-    if not 0 <= value <= sys.float_info.max:
+    if (isinstance(value, int) and value > sys.float_info.max) or not 0 <= float(value) < math.inf:
         raise InputError(what, "a finite number ≥ 0", value)
     return value if isinstance(value, Observed) else float(value)
 

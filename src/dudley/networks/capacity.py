@@ -253,7 +253,7 @@ class Capacity:
             )
         out = self.facts.out
         if out.metric is Metric.ROWS and (out.rows, out.width) != (1, 1):
-            shape = f"{out.rows:g} rows of width {out.width}"
+            shape = f"{out.rows:g} rows of width {out.width}" if out.width > 1 else "one per token"
             raise InputError("network output", "one number per example, or logits", shape)
         one_margin = isinstance(self.loss, Margin) and not self.loss.multiclass
         if out.metric is Metric.LOGITS and one_margin:

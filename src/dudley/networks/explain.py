@@ -119,9 +119,8 @@ def _row(use: Use, block: Block, log_x, log_H, total: float, log_n: float | None
             cover = block.entropy.winner(log_ε, log_n)
     parameter = use.parameter if isinstance(use.parameter, Parameter) else None
     weights = np.ravel(use.weight.log) / _LOG10
-    cost = (
-        np.exp(np.minimum(log_H - total, 0.0)) * block.copies if math.isfinite(total) else 0 * log_H
-    )
+    some = math.isfinite(total)
+    cost = np.exp(log_H - total) * block.copies if some else np.zeros(log_H.shape)
     return Row(
         use.name,
         parameter.shape if parameter else None,

@@ -7,8 +7,10 @@ value per repeat, and an unknown key is refused with the nearest one named.
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import math
+import operator
 import tomllib
 import typing
 from collections.abc import Callable
@@ -95,7 +97,7 @@ def build(tables: dict, overrides: dict[str, float]) -> Description:
         output = _table(tables["output"], "[output]")
         node, width = _layer({"node": "readout"} | output, width, "[output]")
         nodes.append(node)
-    network = nodes[0] if len(nodes) == 1 else Chain(tuple(nodes))
+    network = functools.reduce(operator.rshift, nodes)
     return Description(str(tables.get("title", "")), network, inputs, _loss(tables.get("loss", {})))
 
 
@@ -285,7 +287,11 @@ def _override(tables: dict, name: str, value: float) -> None:
             layer["repeat"] = number
     elif path[0] in ("T", "d", "X"):
         _set(tables, ["input", *path], number)
-    elif not _set_everywhere(tables, path, value if len(path) > 1 else number):
+    elif _set_everywhere(tables, path, value if len(path) > 1 else number):
+        return
+    elif path[0] == "P":  # fixed positions, where the file has none
+        _set(tables, ["input", *path], value)
+    else:
         raise UnknownName("name in this network", name, sorted(_names(tables)))
 
 

@@ -4,7 +4,7 @@
 >>> example = load()["edelman2021/corollary-4.4"].example
 >>> [f"{evaluate('edelman2021/corollary-4.4', example, form).value:.3g}"
 ...  for form in ("printed", "derived", "best")]
-['2.88e+06', '3.42e+08', '2.25e+03']
+['2.88e+06', '3.43e+08', '2.26e+03']
 """
 
 from __future__ import annotations
