@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from typing import Annotated
 
 import numpy as np
 import typer
 
 import dudley as du
+from dudley import witness
 from dudley.cli.derive import examples, needed
 from dudley.cli.output import print_json
 from dudley.networks import explain, files
+from dudley.theorems import registry
 
+BROKEN = (
+    ("wrong-side", "trauger2024/lemma-3.5"),
+    ("two-members", "trauger2024/theorem-4.2"),
+    ("negative-log", "edelman2021/corollary-A.3"),
+    ("large-readout", "edelman2021/theorem-A.17"),
+)
 NETWORKS = ("trauger2024-head", "bert-base", "vit-b", "gpt2-small")
 
 
 def tour(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
-    """What there is to see, in under two minutes: a bound, its anatomy, a slip, four networks.
+    """What there is to see, in under two minutes: a bound and its anatomy, refutations, networks.
 
     Example: dudley tour
     """
@@ -30,9 +37,10 @@ def tour(
 
     console = Console(highlight=False)
     _one_head(console)
-    _orientation(console)
+    _refutations(console)
     _networks(console)
     console.print("\nNext: [bold]dudley derive single-head n=1e6 --explain --proof[/bold]")
+    console.print("      [bold]dudley construct majority --T 12 --s 3 --form printed[/bold]")
 
 
 def _one_head(console) -> None:
@@ -55,16 +63,23 @@ def _one_head(console) -> None:
     console.print(f"  T = 128 → 1,000,000: the gap {'does not move' if same else 'moves'}\n")
 
 
-def _orientation(console) -> None:
-    console.rule("2 · Why the orientation of a norm is part of its name", align="left")
-    k, ε = 10_000, 0.5
-    vectors = du.LinearMap((1, k), du.Row21(1.0)).entropy()  # one row: x ↦ xw, w ∈ R^k
-    truth, printed = k * math.log(1 / ε), math.log(k) / ε**2
-    console.print(
-        f"x ↦ xw, w in the unit ℓ2 ball of R^{k:,}: by volume, log N({ε}) ≥ {truth:,.0f}.\n"
-        f"trauger2024, Lemma 3.5 sums norms on the wrong side: (B/ε)² log k = {printed:,.0f}.\n"
-        f"The class of that norm gives {vectors(ε):,.0f} here, above the truth."
-    )
+def _refutations(console) -> None:
+    from rich.table import Table
+
+    console.rule("2 · Published statements against what is provably true", align="left")
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    for column in ("statement", "printed", "provable truth", "derived", "best known here"):
+        table.add_column(column, no_wrap=True, justify="left" if column == "statement" else "right")
+    witnesses, statements = witness.load(), registry.load()
+    for name, id in BROKEN:
+        instance = witnesses[name]()
+        printed, derived, best = (
+            f"{statements[id].evaluate_on(instance.inputs(id), form).value:.4g}"
+            for form in ("printed", "derived", "best")
+        )
+        table.add_row(id, printed, f"≥ {instance.lower_bound():.4g}", derived, best)
+    console.print(table)
+    console.print("dudley theorems show ID tells what went wrong and how it is repaired.\n")
 
 
 def _networks(console) -> None:
