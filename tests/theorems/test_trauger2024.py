@@ -55,7 +55,7 @@ def log_plus(x: float) -> float:
 
 
 def dud(C, A, n, L0=0.0) -> float:
-    """The catalogue's closed form of Dudley's integral for log N ≤ L0 + C/ε²."""
+    """A closed form of Dudley's integral for log N ≤ L0 + C/ε²."""
     main = 12 * math.sqrt(C / n) * (1 + log_plus(A * math.sqrt(n / C) / 6))
     return min(A, main + 6 * A * math.sqrt(L0 / n))
 
@@ -186,7 +186,7 @@ def test_maurey_refuses_what_is_no_convex_combination(changes):
 
 
 @pytest.mark.parametrize("ε", [0.9, 0.3, 0.05])
-def test_linear_covers_are_below_the_catalogue_s_closed_forms(ε):
+def test_linear_covers_are_below_closed_forms(ε):
     x = 1 / ε
     rows = value("lemma-3.3", example("lemma-3.3", epsilon=ε))
     assert rows <= 64 * math.floor(x * x) * math.log(129) * (1 + 1e-12)
@@ -312,7 +312,7 @@ def test_covering_all_heads_at_once_costs_the_cube_in_the_log_cover():
 
 
 def closed_theorem_4_2(L, B_QK, B_v, B_c, B_w, L_σ, B_x, C_1, C_in, ε) -> float:
-    """The catalogue's repaired form with softmax constant 1, hidden rows of norm exactly 1."""
+    """The repaired form with softmax constant 1, hidden rows of norm exactly 1."""
     step = L_σ * B_c * B_v * (1 + 2 * B_QK)
     G = C_1 ** (1 / 3)
     for i in range(1, L + 1):

@@ -65,7 +65,7 @@ def test_the_family_of_heads_is_the_printed_formula(statement, p):
 def test_the_family_of_readouts_is_the_printed_formula():
     family = LargeReadout().family()
     for p, printed in zip(family.sizes, family.printed, strict=True):
-        inputs = LargeReadout(p).inputs("edelman2021/theorem-A.17")
+        inputs = LargeReadout(int(p)).inputs("edelman2021/theorem-A.17")
         assert values("edelman2021/theorem-A.17", inputs)["printed"] == pytest.approx(printed)
     assert 1.5 < family.exponent < 2.1
 
@@ -92,12 +92,25 @@ def test_past_the_edge_the_printed_bounds_are_negative_and_say_so():
 def test_all_functions_into_signs_have_complexity_one():
     signs = np.array(list(itertools.product([-1, 1], repeat=5)))
     assert (signs @ signs.T).max(axis=0).mean() / 5 == 1.0
-    for s in (1, 100):
-        assert NegativeLog(7, s).inputs("")["class.C"] >= 7 * math.log(2)
+    assert np.abs(signs[:, None] - signs[None]).max(-1)[~np.eye(32, dtype=bool)].min() == 2
+
+
+def test_the_constants_of_the_sign_patterns_serve_members_as_centres():
+    """log N(ε) = n log 2 up to ε = 2, so C must be at least 4n log 2."""
+    witnesses = [NegativeLog(7, s) for s in (3, 4, 100, math.inf)]
+    witnesses += [NegativeLogGap(s) for s in (3, 4, 100)] + [NegativeLog(), NegativeLogGap()]
+    for inputs in (witness.inputs("") for witness in witnesses):
+        assert inputs["class.C"] >= 4 * inputs["n"] * math.log(2)
+    for s, enough in ((2, False), (2.04, False), (2.05, True)):
+        assert (NegativeLog(7, s).inputs("")["class.C"] >= 28 * math.log(2)) is enough
 
 
 def test_labels_that_are_coins_cannot_be_predicted():
     """ℓ = |f − y|/2: risk ½ for both answers, training loss 0 for the matching function."""
+    grid = np.linspace(-9, 9, 37)
+    clipped = np.clip(grid, -1, 1)
+    loss = np.abs(clipped[:, None] - clipped[None]) / 2
+    assert loss.max() == 1.0 and np.abs(np.diff(loss, axis=0)).max() <= 0.5 * np.diff(grid).max()
     for y in (-1, 1):
         assert min(abs(f - y) / 2 for f in (-1, 1)) == 0
     assert all(np.mean([abs(f - y) / 2 for y in (-1, 1)]) == 0.5 for f in (-1, 1))
@@ -148,16 +161,23 @@ def test_a_block_with_a_large_readout_has_every_sign_pattern():
     p, B_w = 2, 1e6
     inputs = LargeReadout(p).inputs("edelman2021/theorem-A.17")
     one = Spectral(1.0)
-    block = trauger_block(3 * p, Spectral(inputs["W_QK.op"]), one, one, k=1, sigma="identity")
+    d = k = int(inputs["k"])
+    assert d == inputs["d"] == 3 * p
+    block = trauger_block(d, Spectral(inputs["W_QK.op"]), one, one, k=k, sigma="identity")
     network = block >> Readout(Frobenius(B_w))
     X, outputs = tokens(p, 1.0), []
     for S in PATTERNS:
         W = weights(S, 1.0)
-        W_v = W["W_v"].sum(axis=1, keepdims=True) / math.sqrt(3 * p)  # v, of norm 1
-        W_c, w = np.eye(1, 3 * p), B_w * np.eye(3 * p, 1)
+        v = W["W_v"].sum(axis=1) / math.sqrt(d)  # of norm 1
+        W_v, W_c, w = np.outer(v, np.eye(k)[0]), np.eye(k, 1) * np.eye(1, d), B_w * np.eye(d, 1)
+        assert np.linalg.matrix_rank(W["W_QK"]) <= k  # W_Q and W_K are d×k
         assert norm_named("op")(W["W_QK"]) <= inputs["W_QK.op"] * (1 + 1e-12)
-        assert norm_named("row2inf")(W["W_QK"]) == pytest.approx(inputs["W_QK.row2inf"])
-        assert norm_named("op")(W_v) == pytest.approx(1)
+        for side in ("row2inf", "col2inf"):
+            assert norm_named(side)(W["W_QK"]) == pytest.approx(inputs["W_QK.row2inf"])
+            assert norm_named(side)(W_v) <= inputs["W_v.col2inf"] * (1 + 1e-12)
+            assert norm_named(side)(W_c) <= inputs["W_c.col2inf"]
+        assert norm_named("op")(W_v) == pytest.approx(inputs["W_v.op"])
+        assert norm_named("op")(W_c) == inputs["W_c.op"]
         params = [{"W_QK": W["W_QK"], "W_v": W_v}, {}, {}, {"W_c": W_c}, {}, {"w": w}]
         outputs.append(network.apply(params, X).ravel())
     outputs = np.array(outputs)

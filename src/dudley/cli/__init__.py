@@ -34,7 +34,7 @@ def main(args: list[str] | None = None) -> None:
         if told is not None and type(error).__name__ == "NoArgsIsHelpError":
             _leave(told(), 2)
         if told is not None:
-            _leave(f"dudley: {' '.join(told().split())}; see dudley --help", 2)
+            _leave(f"dudley: {' '.join(told().split()).rstrip('.')}; see dudley --help", 2)
         if os.environ.get("DUDLEY_DEBUG"):
             raise
         name = type(error).__name__

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dudley.cli.output import print_json
+from dudley.cli.output import paragraph, print_json
 from dudley.constructions import saving
 from dudley.constructions.assemble import Construction, build
 from dudley.constructions.targets import TASKS, read_table, target
@@ -114,14 +114,12 @@ def report(title: str, built: Construction, checked: Verification) -> str:
         f"output error   {checked.output_error:.3g}   stated 0   {_yes(checked.right)}",
     ]
     if checked.right:
-        lines.append("every input is right")
+        lines.append(f"every {'' if checked.exhaustive else 'drawn '}input is right")
     else:
         lines.append(f"{checked.wrong:,} inputs are wrong, the first: {checked.example}")
     if not checked.exhaustive:
-        lines.append(
-            f"with confidence {checked.confidence:g} over the draw, at most a fraction "
-            f"{checked.wrong_fraction:.3g} of all inputs is wrong"
-        )
+        sure = f"with confidence {checked.confidence:g} over the draw, at most a fraction "
+        lines.append(paragraph(f"{sure}{checked.wrong_fraction:.3g} of all inputs is wrong", 0))
     return "\n".join(lines)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from dudley.cli.output import print_json
-from dudley.core.statement import Statement, Verdict
-from dudley.core.vocabulary import parse_assignments
+from dudley.cli.output import formula, paragraph, print_json, width
+from dudley.core.bound import Bound
+from dudley.core.errors import UnknownName
+from dudley.core.statement import Input, Statement, Verdict
+from dudley.core.vocabulary import split_assignments
 from dudley.theorems import registry
 
 theorems_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
@@ -33,7 +37,11 @@ def theorems(
         print_json("theorems", [summary(s) for s in chosen])
         return
     for s in chosen:
-        print(f"{s.id:<30} {s.verdict.value:<16} {s.says}")
+        head = f"{s.id:<30} {s.verdict.value:<16} "
+        if width() < 110:
+            print(head.rstrip())
+            head = "    "
+        print(paragraph(s.says, len(head), head))
     print(f"{len(chosen)} statements")
 
 
@@ -50,15 +58,7 @@ def show(
     if as_json:
         print_json("theorem", [summary(s)])
         return
-    lines = [f"{s.id}  [{s.verdict.value}]", s.says, "", f"bounds: {s.quantity}", "inputs:"]
-    for i in s.inputs:
-        default = "" if i.default is None else f" (default {i.default:g})"
-        lines.append(f"  {i.name:<16} {i.text}{default}")
-    lines += [f"  · {assumption}" for assumption in s.assumptions]
-    for name, form in forms(s).items():
-        lines += ["", f"{name}: {form.latex}", f"  {form.sense.value}"]
-    lines += ["", f"erratum: {s.erratum}"] if s.erratum else []
-    print("\n".join(lines))
+    print("\n".join(described(s)))
 
 
 def evaluate(
@@ -74,9 +74,8 @@ def evaluate(
     Example: dudley evaluate trauger2024/lemma-3.6 d=64 k=64 W.l11=1 X.row2inf=1 epsilon=0.5
     """
     statement = registry.load()[id]
-    aliases = {alias for i in statement.inputs for alias in i.aliases}
-    given = parse_assignments(values or [], aliases)
-    names = list(forms(statement)) if form is None else [form]
+    given = split_assignments(values or [])
+    names = list(statement.forms) if form is None else [form]
     bounds = {name: statement.evaluate_on(given, name) for name in names}
     if as_json:
         verdict = statement.verdict.value
@@ -88,19 +87,43 @@ def evaluate(
         return
     print(f"{id}  [{statement.verdict.value}]")
     for name, bound in bounds.items():
-        print(f"\n{name}: {bound}")
+        print("\n" + answer(name, bound))
+    if statement.assumptions:
+        print()
+    for assumption in statement.assumptions:
+        print(paragraph(str(assumption), 4, "  · "))
 
 
-def forms(statement: Statement) -> dict:
-    """The forms a statement has, by name."""
-    every = {"printed": statement.printed, "derived": statement.derived, "best": statement.best}
-    return {name: form for name, form in every.items() if form is not None}
+def described(s: Statement) -> list[str]:
+    """A statement for people, line by line."""
+    numbers = f" = {', '.join(s.also)}" if s.also else ""
+    lines = [f"{s.id}{numbers}  [{s.verdict.value}]", paragraph(s.says, 0), ""]
+    lines += [paragraph(s.quantity, 8, "bounds: "), "inputs:"]
+    names = {i.name: " or ".join((i.name, *i.aliases)) for i in s.inputs}
+    column = max(map(len, names.values()))
+    for i in s.inputs:
+        lines.append(paragraph(i.text + optional(i), column + 4, f"  {names[i.name]:<{column}}  "))
+    lines += [paragraph(str(assumption), 4, "  · ") for assumption in s.assumptions]
+    for name, form in s.forms.items():
+        lines += ["", f"{name}, {form.sense.value}:", formula(form.latex)]
+    return [*lines, "", paragraph(s.erratum, 2, "erratum: ")] if s.erratum else lines
+
+
+def optional(i: Input) -> str:
+    """What holds of an input that is not given."""
+    if i.default is None:
+        return ""
+    return f" (default {i.default:g})" if math.isfinite(i.default) else " (optional)"
+
+
+def answer(name: str, bound: Bound) -> str:
+    """One form's number; what the statement assumes is said once, after all forms."""
+    first, *rest = str(replace(bound, assumptions=())).splitlines()
+    return "\n".join([paragraph(first, 4, f"{name}: "), *rest])
 
 
 def select(paper: str | None, verdict: str | None) -> list[Statement]:
     """The statements of a paper or with a verdict, in the order of the papers."""
-    from dudley.core.errors import UnknownName
-
     if paper is not None and paper not in registry.PAPERS:
         raise UnknownName("paper", paper, registry.PAPERS)
     words = [v.value for v in Verdict]
@@ -132,7 +155,7 @@ def summary(s: Statement) -> dict:
         "verdict": s.verdict.value,
         "erratum": s.erratum,
         "inputs": [{"name": i.name, "meaning": i.text} for i in s.inputs],
-        "latex": {name: form.latex for name, form in forms(s).items()},
+        "latex": {name: form.latex for name, form in s.forms.items()},
         "assumptions": [str(a) for a in s.assumptions],
         "also": list(s.also),
     }

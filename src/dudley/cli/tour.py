@@ -72,9 +72,11 @@ def _refutations(console) -> None:
         table.add_column(column, no_wrap=True, justify="left" if column == "statement" else "right")
     witnesses, statements = witness.load(), registry.load()
     for name, id in BROKEN:
-        instance = witnesses[name]()
+        instance, statement = witnesses[name](), statements[id]
         printed, derived, best = (
-            f"{statements[id].evaluate_on(instance.inputs(id), form).value:.4g}"
+            f"{statement.evaluate_on(instance.inputs(id), form).value:.4g}"
+            if form in statement.forms
+            else "—"
             for form in ("printed", "derived", "best")
         )
         table.add_row(id, printed, f"≥ {instance.lower_bound():.4g}", derived, best)

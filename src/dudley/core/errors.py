@@ -40,7 +40,8 @@ class UnknownName(DudleyError, KeyError):
     def __init__(self, kind: str, name: str, known: Iterable[str]):
         known = sorted(known)
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
+        some = ", ".join(known) if len(known) <= 24 else f"{', '.join(known[:12])}, …"
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {some}"
         self.message = f"unknown {kind} {name!r}; {hint}"
         super().__init__(self.message)
 

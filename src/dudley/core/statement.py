@@ -10,9 +10,12 @@ The verdict says whether the printed version is true; where it is *false* a witn
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+
+import numpy as np
 
 from dudley.core.assumption import Assumption
 from dudley.core.bound import Bound, Sense
@@ -96,12 +99,15 @@ class Statement:
 
     def form(self, name: str) -> Form:
         """``printed``, ``derived`` or ``best``."""
-        forms = {"printed": self.printed, "derived": self.derived, "best": self.best}
-        found = forms.get(name)
-        if found is None:
-            have = [key for key, form in forms.items() if form is not None]
-            raise UnknownName(f"form of {self.id}", name, have)
-        return found
+        if name not in self.forms:
+            raise UnknownName(f"form of {self.id}", name, self.forms)
+        return self.forms[name]
+
+    @property
+    def forms(self) -> dict[str, Form]:
+        """The forms there are, by name."""
+        every = {"printed": self.printed, "derived": self.derived, "best": self.best}
+        return {name: form for name, form in every.items() if form is not None}
 
     def gather(self, given: Mapping[str, float]) -> dict[str, float]:
         """The inputs by vocabulary name, defaults filled in; every problem is named at once."""
@@ -113,6 +119,8 @@ class Statement:
             if full not in known:
                 raise UnknownName(f"input of {self.id}", name, [*known, *renamed])
             try:
+                if full in values:
+                    raise InputError(full, "one value", f"another as {name}")
                 values[full] = check_value(full, value)
             except InputError as error:
                 problems.append(str(error))
@@ -134,7 +142,18 @@ class Statement:
         """The statement on a mapping of inputs."""
         chosen = self.form(form)
         values = self.gather(given)
-        result = chosen(values)
+        try:
+            with np.errstate(all="ignore"):
+                result = chosen(values)
+        except (OverflowError, ZeroDivisionError):
+            result = math.inf
+        if getattr(result, "log_value", result) == math.inf:
+            raise InputError(
+                f"{self.id}, {form}",
+                "inputs on which the formula stays below 1e308",
+                "a larger value",
+                "bring the largest and the smallest input closer to 1",
+            )
         if isinstance(result, Bound):
             given_and_own = (*self.assumptions, *result.assumptions)
             return replace(result, quantity=self.quantity, assumptions=given_and_own)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
 
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.norms import ALIASES, NORMS, norm_named
@@ -110,8 +109,8 @@ def known(name: str) -> bool:
     return name in VOCABULARY
 
 
-def parse_assignments(words: list[str], aliases: Collection[str] = ()) -> dict[str, float]:
-    """``name=value`` words as a dictionary of finite numbers; ``aliases`` are accepted as well.
+def parse_assignments(words: list[str]) -> dict[str, float]:
+    """``name=value`` words as a dictionary of finite numbers.
 
     >>> parse_assignments(["n=1e5", "W_QK.l11=20"])
     {'n': 100000.0, 'W_QK.l11': 20.0}
@@ -120,17 +119,32 @@ def parse_assignments(words: list[str], aliases: Collection[str] = ()) -> dict[s
     dudley.core.errors.UnknownName: unknown name 'W_QK.l21'; did you mean W_QK.l2 or ...
     """
     found: dict[str, float] = {}
+    for name, value in split_assignments(words).items():
+        if not known(name):
+            head = name.partition(".")[0]
+            norms = [f"{head}.{norm}" for norm in [*NORMS, *ALIASES, "rank"]]
+            raise UnknownName("name", name, [*VOCABULARY, *norms])
+        found[name] = check_value(name, value)
+    return found
+
+
+def split_assignments(words: list[str]) -> dict[str, float]:
+    """``name=value`` words by name, unchecked: a text that is no number stays a text.
+
+    >>> split_assignments(["n=1e5", "k=two"])
+    {'n': 100000.0, 'k': 'two'}
+    """
+    found: dict[str, float] = {}
     for word in words:
         name, equals, text = word.partition("=")
         if not equals:
             raise InputError("argument", "name=value, such as n=1e5", word)
-        if not known(name) and name not in aliases:
-            head = name.partition(".")[0]
-            norms = [f"{head}.{norm}" for norm in [*NORMS, *ALIASES, "rank"]]
-            raise UnknownName("name", name, [*VOCABULARY, *norms, *aliases])
         if name in found:
             raise InputError(name, "one value", "two")
-        found[name] = _number(name, text)
+        try:
+            found[name] = float(text)
+        except ValueError:
+            found[name] = text  # pyright: ignore[reportArgumentType]
     return found
 
 
@@ -155,11 +169,3 @@ def check_value(name: str, value: float) -> float:
     if name in ("epsilon", "margin") and value == 0:
         raise InputError(name, "a number > 0", value)
     return float(value)
-
-
-def _number(name: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise InputError(name, "a number", repr(text)) from None
-    return check_value(name, value)

@@ -24,6 +24,7 @@ class Witness(ABC):
 
     refutes: ClassVar[tuple[str, ...]]  # ids of statements
     story: ClassVar[str]  # one sentence for the errata
+    own_weights: ClassVar[bool] = False  # it runs the paper's weights; others might do better
 
     @abstractmethod
     def inputs(self, statement: str) -> dict[str, float]:

@@ -50,6 +50,7 @@ class UnevenPositions(Witness):
     s: int = 3
     Δ: float = 0.05
     γ: float = 0.1
+    own_weights = True
     refutes = ("edelman2021/lemma-B.2",)
     story = (
         "Three relevant positions with inner products ±0.05: the printed head is off by 0.38 on "
@@ -86,6 +87,7 @@ class UnevenBag(Witness):
     s: int = 3
     Δ: float = 0.05
     γ: float = 1 / 3
+    own_weights = True
     refutes = ("edelman2021/lemma-B.4",)
     story = (
         "Three relevant vectors with inner products ±0.05: the printed head is off by 0.85 on some "
@@ -127,6 +129,7 @@ class StepsForBumps(Witness):
 
     n: int = 3
     δ: float = 0.25
+    own_weights = True
     refutes = ("edelman2021/lemma-B.8",)
     story = (
         "The printed bump is 0 at its centre and ±1 far away; on three points of a line the "

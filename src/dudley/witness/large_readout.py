@@ -13,7 +13,7 @@ SIZES = (10, 30, 100, 300, 1000)
 
 def layer_terms(p: int) -> float:
     """The sum that Theorem A.17 adds to B_w^{2/3} for the one layer of the instance."""
-    d, k = 3 * p, 1
+    d = k = 3 * p
     return (d ** (2 / 3)) + (2 * d * SHARPNESS * math.sqrt(p)) ** (2 / 3) + k ** (2 / 3)
 
 
@@ -27,12 +27,13 @@ def readout(p: int) -> float:
 class LargeReadout(Witness):
     """edelman2021, Theorem A.17 for one block, the heads of ``shattered_scores`` at s = 1.
 
-    d = 3p, k = 1: tokens ±(f_b + v)/√2 and the query e_a, all of norm 1; W_QK = ρ Σ S_ab e_a f_bᵀ
-    with rows of norm ρ√p and spectral norm at most ρp, W_v = v (‖v‖ = 1), σ = id, W_C = e_1ᵀ,
-    w = B_w e_1. Nothing is longer than 1, so both Π_norm leave it alone, and the network's output
-    on input (a, b) is 0.70·S_ab·B_w. At ε = B_w/2 all 2^{p²} patterns are apart on n = p² inputs:
-    log N(ε) ≥ p² log 2. Printed: (log(nT)/ε²)(B_w^{2/3} + S)³ with S free of B_w, which is
-    4(1.01)³ log(3p²) for B_w^{2/3} = 100·S.
+    d = k = 3p: tokens ±(f_b + v)/√2 and the query e_a, all of norm 1; W_QK = ρ Σ S_ab e_a f_bᵀ,
+    which is W_QW_Kᵀ for W_Q = W_QK and W_K = I ∈ R^{d×k}, with rows and columns of norm ρ√p and
+    spectral norm at most ρp; W_V = v e_1ᵀ (‖v‖ = 1), W_C = e_1e_1ᵀ, with rows and columns of norm
+    at most 1; σ = id, w = B_w e_1. No row is longer than 1, so both Π_norm leave it alone, and the
+    network's output on input (a, b) is 0.70·S_ab·B_w. At ε = B_w/2 all 2^{p²} patterns are apart on
+    n = p² inputs: log N(ε) ≥ p² log 2. Printed: (log(nT)/ε²)(B_w^{2/3} + S)³ with S free of B_w,
+    which is 4(1.01)³ log(3p²) for B_w^{2/3} = 100·S.
     """
 
     p: int = 100
@@ -46,7 +47,7 @@ class LargeReadout(Witness):
         p = self.p
         return {
             "d": 3 * p,
-            "k": 1,
+            "k": 3 * p,
             "L": 1,
             "n": p * p,
             "T": 3,

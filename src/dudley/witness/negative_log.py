@@ -15,10 +15,12 @@ SIZES = tuple(4.0**j for j in range(1, 8))
 class NegativeLog(Witness):
     """edelman2021, Corollary A.3 for the class of all functions into {−1, 1}.
 
-    On n distinct points R̂ = 1, since every sign pattern is matched; A = 1, and log N(ε) is n log 2
-    for ε < 1 and 0 from 1 on, so C = n e^{2−2/s} ≥ n log 2 is a valid constant for every s ≥ 1
-    (s = ∞ included). Then A√(n/C) = e^{−1+1/s}, and the printed c√(C/n)(1 + log(A√(n/C))) is
-    c·e^{1−1/s}/s, which tends to 0 as s grows; past C = n e² it is negative.
+    On n distinct points R̂ = 1, since every sign pattern is matched; A = 1. Two patterns are 2
+    apart, so with members as centres (Definition 2.1) log N(ε) is n log 2 for ε < 2 and 0 from 2
+    on: C is valid if and only if C ≥ 4n log 2 (with any centres C ≥ n log 2 would do).
+    C = n e^{2−2/s} is, for every s ≥ 2.05, s = ∞ included. Then A√(n/C) = e^{−1+1/s}, and the
+    printed c√(C/n)(1 + log(A√(n/C))) is c·e^{1−1/s}/s, which tends to 0 as s grows; past C = n e²
+    it is negative.
     """
 
     n: int = 1
@@ -49,10 +51,11 @@ class NegativeLog(Witness):
 class NegativeLogGap(Witness):
     """edelman2021, Lemma 2.2 for the same class, with labels that are fair coins.
 
-    Inputs from a continuum, y = ±1 a fair coin apart from them, ℓ(f, y) = |f − y|/2 ∈ [0, 1],
-    which is ½-Lipschitz. Every function has risk ½, and one of them has training loss 0 on the n
-    distinct inputs: the largest |risk − training loss| is ½, almost surely. The printed value is
-    2c·e^{1−1/s}/s + 2√(log(1/δ)/2n); with n = s² it tends to 0 like 1/s.
+    Inputs from a continuum, y = ±1 a fair coin apart from them, ℓ(f, y) = |f − y|/2 with f and y
+    clipped to [−1, 1], so that ℓ ∈ [0, 1] on all of R×R; it is ½-Lipschitz. Every function of the
+    class has risk ½, and one of them has training loss 0 on the n distinct inputs: the largest
+    |risk − training loss| is ½, almost surely. With C as in :class:`NegativeLog`, s ≥ 3, the
+    printed value is 2c·e^{1−1/s}/s + 2√(log(1/δ)/2n); with n = s² it tends to 0 like 1/s.
     """
 
     s: int = 100

@@ -17,6 +17,11 @@ class TwoMembers(Witness):
     class ‖W_v‖_{1,1} ≤ b, whose covers have log size C_1/ε² with C_1 = b² log(2d² + 1). The two
     outputs are ±1: no function is within ε = 0.9 of both, so log N(0.9) ≥ log 2. The printed
     bound has B_v2 = b where B_c2 = 1/b belongs, and tends to 0 with b.
+
+    This reads C_1 per matrix: a constant for the class of each, here of W_v alone, as W_QK, W_c and
+    w are fixed and need one centre. If one class must hold every matrix, I/b with it, C_1 grows as
+    b falls and this instance shows nothing; :class:`~dudley.witness.many_heads.ManyHeads` refutes
+    the theorem in that reading.
     """
 
     b: float = 0.01

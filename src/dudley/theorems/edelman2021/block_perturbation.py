@@ -4,6 +4,10 @@
 >>> values = {"w.l2": 2.0, "error.rows": 0.1, "error.w": 0.05}
 >>> round(evaluate("edelman2021/lemma-A.16", values).value, 3)
 0.25
+>>> from dudley.theorems.registry import load
+>>> it = load()["edelman2021/lemma-A.15"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[0.9, 0.9, 0.6]
 """
 
 from __future__ import annotations
@@ -18,7 +22,8 @@ from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.networks.activations import declared
 from dudley.networks.blocks import trauger_block
 from dudley.networks.outputs import Readout
-from dudley.theorems.edelman2021.common import PAPERS, READOUT, SLOPE, on
+from dudley.theorems.bundles import bundled
+from dudley.theorems.edelman2021.common import PAPERS, READOUT, SLOPE
 from dudley.theorems.edelman2021.perturbation import ROWS, VALUES
 from dudley.theorems.registry import register
 
@@ -88,17 +93,17 @@ register(
         printed=Form(
             r"\epsilon_C+L_\sigma B_CB_V(1+4B_{QK})\epsilon_Z"
             r"+2L_\sigma B_CB_V\epsilon_{QK}+L_\sigma B_C\epsilon_V",
-            on(Errors, Errors.printed),
+            bundled(Errors)(Errors.printed),
         ),
         derived=Form(
             r"\epsilon_C+L_\sigma B_CB_V(1+4R^2B_{QK})\epsilon_Z"
             r"+2R^2L_\sigma B_CB_V\epsilon_{QK}+L_\sigma B_C\epsilon_V",
-            on(Errors, Errors.derived),
+            bundled(Errors)(Errors.derived),
         ),
         best=Form(
             r"\epsilon_C+L_\sigma B_CB_V(1+2R^2B_{QK})\epsilon_Z"
             r"+R^2L_\sigma B_CB_V\epsilon_{QK}+L_\sigma B_C\epsilon_V",
-            on(Errors, Errors.best),
+            bundled(Errors)(Errors.best),
         ),
         verdict=Verdict.OK,
         erratum=(
@@ -136,10 +141,13 @@ register(
         quantity="change of the scalar output",
         inputs=(READOUT, Input("error.rows", "change of the [CLS] row"), Input("error.w")),
         printed=Form(
-            r"\|w\|\,\|\Delta g_{[CLS]}\|+|(w-\hat w)^\top\hat g_{[CLS]}|",
+            r"\|w\|\,\|\Delta g_{\mathrm{[CLS]}}\|+|(w-\hat w)^\top\hat g_{\mathrm{[CLS]}}|",
             lambda w_l2, error_rows, error_w: w_l2 * error_rows + error_w,
         ),
-        derived=Form(r"\|w\|\,\|\Delta g_{[CLS]}\|+|(w-\hat w)^\top\hat g_{[CLS]}|", readout_moved),
+        derived=Form(
+            r"\|w\|\,\|\Delta g_{\mathrm{[CLS]}}\|+|(w-\hat w)^\top\hat g_{\mathrm{[CLS]}}|",
+            readout_moved,
+        ),
         verdict=Verdict.OK,
         erratum="True; the scalar network reads g^{(L+1)}, printed as g^{(L)} in its definition.",
         example={"w.l2": 1.0, "error.rows": 0.1, "error.w": 0.1},

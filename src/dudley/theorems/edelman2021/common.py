@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable
 
 from dudley.calculus.compose import Node
 from dudley.core.bound import Bound, Sense
@@ -46,18 +44,3 @@ def log_cover(network: Node, inputs: Tokens, ε: float, n: float, covers=None) -
 def smaller(one: Bound, other: Bound) -> Bound:
     """The smaller of two bounds on one quantity."""
     return min(one, other, key=lambda bound: bound.log_value)
-
-
-def on(kind: type, method: Callable, **fixed) -> Callable[..., float | Bound]:
-    """``method`` of a dataclass whose fields are inputs; ``fixed`` fields are no inputs.
-
-    A form asks for inputs by the names of its arguments: here the names of the fields.
-    """
-
-    def value(**given):
-        return method(kind(**given, **fixed))
-
-    names = [name for name in inspect.signature(kind).parameters if name not in fixed]
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    value.__signature__ = inspect.Signature([inspect.Parameter(name, keyword) for name in names])  # pyright: ignore[reportFunctionMemberAccess]
-    return value

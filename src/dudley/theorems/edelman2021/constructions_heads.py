@@ -9,6 +9,13 @@ what can be proved of that head. ``details["repaired"]`` has the head that does 
 [0.025, 0.763]
 >>> evaluate("edelman2021/lemma-B.2", values).details["repaired"]["error"]
 0.025
+>>> from dudley.theorems.registry import load
+>>> it = load()["edelman2021/lemma-B.3"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[0.025, 0.0247]
+>>> it = load()["edelman2021/lemma-B.4"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[0.075, 1.8]
 """
 
 from __future__ import annotations
@@ -141,9 +148,11 @@ LEMMA_B_2 = register(
         verdict=Verdict.FALSE,
         erratum=(
             "True at Δ = 0 with one head. For Δ > 0 the key Σv_i scores the relevant positions "
-            "unevenly, and more so as R grows; the leak needs 1 − (2s−1)Δ; for 1/(2s−1) ≤ Δ < 1/s "
-            "there are positions that no key separates. The dual-basis key repairs it for "
-            "Δ < 1/(2s−1) with R = log(8T/γ)(1−(s−1)Δ)/(1−(2s−1)Δ). With s heads "
+            "unevenly, and more so as R grows; the leak needs 1 − (2s−1)Δ. A head as promised "
+            "does exist for Δ < 1/(2s−1): the dual-basis key, with "
+            "R = log(8T/γ)(1−(s−1)Δ)/(1−(2s−1)Δ). From Δ = 1/(2s−1) on it need not: there are "
+            "positions that no key separates, and on four of a tetrahedron (s = 2, Δ = 1/3) no "
+            "head with the printed norms of W_V and W_C is within 0.0213. With s heads "
             "W_V = (E_0−E_1)e_2ᵀ meets W_C = e_1e_hᵀ and the output is zero: e_1 is meant. The "
             "function printed decreases in the count: E_1 − E_0 is meant."
         ),
@@ -199,8 +208,11 @@ LEMMA_B_4 = register(
         erratum=(
             "The input is diag(b)V (V + diag(b) has no meaning for T ≠ d). True at Δ = 0. For "
             "Δ > 0 the softmax is uneven on the relevant vectors, and the printed R leaves "
-            "γ/4 + (3/4)sΔ even by the paper's own estimate. The dual basis, in keys and values, "
-            "repairs it for Δ < 1/(2s−1) with R = log(8Ts/γ)(1−(s−1)Δ)/(1−(2s−1)Δ)."
+            "γ/4 + (3/4)sΔ even by the paper's own estimate. A head as promised does exist for "
+            "Δ < 1/(2s−1): the dual basis, in keys and values, with "
+            "R = log(8Ts/γ)(1−(s−1)Δ)/(1−(2s−1)Δ). Past it two other vectors can outscore the "
+            "relevant ones: at s = 2, Δ = 0.44 and 10^8 tokens no head with the printed norms of "
+            "W_V and W_C is within 0.2437, where γ/4 = 0.225."
         ),
         example={"T": 8, "s": 3, "gamma": 0.3, "coherence": 0.05},
         assumptions=(ORTHOGONAL,),

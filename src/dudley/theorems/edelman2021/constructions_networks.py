@@ -7,6 +7,13 @@
 >>> points = {"n": 3, "d": 1, "tolerance": 0.25, "points.linf": 1.0, "target.bound": 2.0}
 >>> [round(evaluate("edelman2021/lemma-B.8", points, f).value, 9) for f in ("printed", "derived")]
 [0.0, 6.0]
+>>> from dudley.theorems.registry import load
+>>> it = load()["edelman2021/lemma-B.6"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[16.0, 10.0]
+>>> it = load()["edelman2021/proposition-4.7"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[64.0, 94.0]
 """
 
 from __future__ import annotations
@@ -74,7 +81,7 @@ def steps_error(n, d, tolerance, points_linf, target_bound) -> Bound:
     )
 
 
-def _exact(number: str, says: str, points: str) -> Statement:
+def _exact(number: str, says: str, points: str, more: str = "") -> Statement:
     """Lemmas B.5 and B.6, which differ in the points: s + 1 counts or 2^s strings of bits."""
     return Statement(
         id=f"edelman2021/lemma-{number}",
@@ -96,7 +103,7 @@ def _exact(number: str, says: str, points: str) -> Statement:
             "just the separation it asks for; the printed δ = γ/8 forgives half of that and fails. "
             f"With δ = γ/4 and the corrected bump the network on the {points} has "
             "‖W_1‖_∞ ≤ 4max(1,B)/γ + 2, below the printed bound for γ ≤ 2, ‖W_2‖_∞ = "
-            "max(1, d_f − 1) and half as many units in layer 2."
+            f"max(1, d_f − 1) and half as many units in layer 2.{more}"
         ),
         example={"gamma": 0.5, "points.linf": 1.0},
         assumptions=(TELLING,),
@@ -104,7 +111,12 @@ def _exact(number: str, says: str, points: str) -> Statement:
 
 
 LEMMA_B_5 = register(
-    _exact("B.5", "A network on one head's count computes any symmetric function.", "s + 1 counts")
+    _exact(
+        "B.5",
+        "A network on one head's count computes any symmetric function.",
+        "s + 1 counts",
+        " The projection onto the head's count is Π_1, printed as Π_s.",
+    )
 )
 LEMMA_B_6 = register(
     _exact("B.6", "A network on s telling outputs computes any sparse function.", "2^s strings")

@@ -49,7 +49,7 @@ LEMMA_B_7 = register(
         erratum=(
             "True; 2x/(1+x) is exact. With the [CLS] token the count is T + 1 − s. It compares "
             "with the softmax restricted to the kept tokens, which is uniform only if their "
-            "scores are."
+            "scores are. In the definition of z′ the second case is printed with z_t for z′_t."
         ),
         example={"T": 100, "s": 3, "score.gap": 8.0},
         assumptions=(

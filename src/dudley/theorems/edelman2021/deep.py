@@ -23,6 +23,7 @@ from dudley.networks.activations import declared
 from dudley.networks.blocks import trauger_block
 from dudley.networks.embeddings import Tokens
 from dudley.networks.outputs import Readout
+from dudley.theorems.bundles import bundled
 from dudley.theorems.edelman2021.common import (
     HIDDEN,
     OWN,
@@ -33,7 +34,6 @@ from dudley.theorems.edelman2021.common import (
     SLOPE,
     TOKENS,
     log_cover,
-    on,
     smaller,
     within,
 )
@@ -165,7 +165,7 @@ register(
             r"(dB_C^\infty)^{2/3}+(2dL_\sigma B_CB_VB_{QK}^\infty)^{2/3}"
             r"+(kL_\sigma B_CB_V^\infty)^{2/3}\bigr)\Bigr)^3,\ "
             r"\alpha_i=\prod_{j<i}L_\sigma B_CB_V(1+4B_{QK})",
-            on(Deep, Deep.printed),
+            bundled(Deep)(Deep.printed),
             Sense.CONSTANT,
         ),
         derived=Form(
@@ -173,9 +173,9 @@ register(
             r"(L_\sigma dB_C^\infty)^{2/3}+(2L_\sigma B_CB_VR_i^3dB_{QK}^\infty)^{2/3}"
             r"+(L_\sigma B_CkB_V^\infty R_i)^{2/3}\bigr)\Bigr)^3,\ "
             r"\alpha_i=\prod_{j>i}L_\sigma B_CB_V(1+4B_{QK}),\ R_1=B_X,\ R_i=1",
-            on(Deep, Deep.derived),
+            bundled(Deep)(Deep.derived),
         ),
-        best=Form(r"\text{every cover, softmax constant }1", on(Deep, Deep.best)),
+        best=Form(r"\text{every cover, softmax constant }1", bundled(Deep)(Deep.best)),
         verdict=Verdict.FALSE,
         erratum=(
             "The sum lacks the factor B_w^{2/3}, which the proof's last display has (ε = "

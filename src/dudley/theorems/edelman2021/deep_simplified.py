@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from dudley.core.bound import Bound, Sense
 from dudley.core.magnitude import Magnitude
 from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.theorems.bundles import bundled
 from dudley.theorems.edelman2021.common import (
     HIDDEN,
     RADIUS,
@@ -23,7 +24,6 @@ from dudley.theorems.edelman2021.common import (
     SAMPLES,
     SLOPE,
     TOKENS,
-    on,
 )
 from dudley.theorems.edelman2021.deep import ASSUMPTIONS, QUANTITY, Deep
 from dudley.theorems.registry import register
@@ -87,14 +87,14 @@ register(
         ),
         printed=Form(
             r"c(C_2L_\sigma)^{O(L)}\frac{d^2B_X^2B_w^2C_\infty^2}{\varepsilon^2}\log(mT)",
-            on(Simplified, Simplified.printed),
+            bundled(Simplified)(Simplified.printed),
             Sense.CONSTANT,
         ),
         derived=Form(
             r"\text{Theorem A.17 repaired, }\alpha_i=\bigl(L_\sigma C_2^2(1+4C_2)\bigr)^{L-i}",
-            on(Simplified, Simplified.derived),
+            bundled(Simplified)(Simplified.derived),
         ),
-        best=Form(r"\text{every cover, softmax constant }1", on(Simplified, Simplified.best)),
+        best=Form(r"\text{every cover, softmax constant }1", bundled(Simplified)(Simplified.best)),
         verdict=Verdict.DOES_NOT_FOLLOW,
         erratum=(
             "Theorem A.17, once repaired, gives per layer a factor L_σC₂²(1+4C₂), squared: 25 and "

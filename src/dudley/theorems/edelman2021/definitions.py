@@ -4,6 +4,16 @@
 >>> values = {"n": 100, "X.row2inf": 1.0, "w.l2": 2.0}
 >>> evaluate("edelman2021/definition-A.1", values).value
 0.2...
+>>> from dudley.theorems.registry import load
+>>> it = load()["edelman2021/definition-2.1"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[6.83, 173000.0, 195.0]
+>>> it = load()["edelman2021/definition-3.1"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[2.0, 2.0]
+>>> it = load()["edelman2021/definition-3.2"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[6.0, 6.0]
 """
 
 from __future__ import annotations
@@ -101,10 +111,10 @@ register(
             RADIUS,
         ),
         printed=Form(
-            r"\|y\|\le L_{out}B_{in}B_X",
+            r"\|y\|\le L_{\mathrm{out}}B_{\mathrm{in}}B_X",
             lambda head_L_out, head_B_in, X_row2inf: head_L_out * head_B_in * X_row2inf,
         ),
-        derived=Form(r"\|y\|\le L_{out}B_{in}B_X", general_radius),
+        derived=Form(r"\|y\|\le L_{\mathrm{out}}B_{\mathrm{in}}B_X", general_radius),
         verdict=Verdict.REPAIRED,
         erratum=(
             "The head takes the tokens and a context: its domain is 𝒳^T × 𝒵, not 𝒳. Since Norm "

@@ -7,18 +7,20 @@ empirical Rademacher complexity ≤ -13.0259 (up to an unnamed constant;
 the formula is negative here: it bounds nothing)
 >>> evaluate("edelman2021/corollary-A.3", values).value
 1.0
+>>> from dudley.theorems.registry import load
+>>> it = load()["edelman2021/lemma-A.2"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[0.00791, 0.079, 0.0254]
 """
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from dudley.calculus import chain
 from dudley.core.bound import Bound, Sense
 from dudley.core.entropy import PowerLaw
 from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.theorems.chaining import chained, printed_integral
 from dudley.theorems.edelman2021.common import HIDDEN, SAMPLES
 from dudley.theorems.registry import register
 
@@ -31,15 +33,8 @@ CLASS = (
 
 
 def complexity(C: float, A: float, n: float, rule: str = "dudley") -> float:
-    """R̂ of a class with |f| ≤ A and log N(ε) ≤ C/ε²: the 4/12 rule, or the best of all."""
-    if A == 0:
-        return 0.0
-    entropy, log_n = PowerLaw(C, A), np.array([math.log(n)])
-    if rule == "best":
-        return A * float(chain.complexity(entropy, math.log(A), log_n)[0])
-    grid = chain.scales(log_n)
-    log_H = chain.entropies(entropy, math.log(A), log_n, grid)
-    return A * float(chain.dudley(log_H, log_n, grid)[0])
+    """R̂ of a class with |f| ≤ A and log N(ε) ≤ C/ε²."""
+    return chained(PowerLaw(C, A), A, n, rule)
 
 
 def as_bound(value: float, A: float) -> Bound:
@@ -53,13 +48,6 @@ def dudley(n, class_C, class_radius) -> Bound:
 
 def optimised(n, class_C, class_radius) -> Bound:
     return as_bound(complexity(class_C, class_radius, n, "best"), class_radius)
-
-
-def integral(n, class_C, class_radius, c) -> float:
-    """c·inf over δ of δ + √(C/n)·log(A/δ), whose minimiser is √(C/n) or A."""
-    root = math.sqrt(class_C / n)
-    δ = min(root, class_radius)
-    return c * (δ + (root * math.log(class_radius / δ) if δ > 0 else 0.0))
 
 
 def without_cut(n, class_C, class_radius, c) -> float:
@@ -88,7 +76,7 @@ register(
         printed=Form(
             r"c\inf_{\delta\ge0}\Bigl(\delta+\int_\delta^A\sqrt{\log\mathcal N_\infty/m}\,"
             r"d\varepsilon\Bigr)",
-            integral,
+            printed_integral,
             Sense.CONSTANT,
         ),
         derived=DERIVED,

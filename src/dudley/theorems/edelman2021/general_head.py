@@ -5,6 +5,10 @@
 ...           "head.B_in": 1.0, "X.row2inf": 1.0, "epsilon": 0.1}
 >>> round(evaluate("edelman2021/theorem-4.2", values, "printed").value, 6)
 2700.0
+>>> from dudley.theorems.registry import load
+>>> it = load()["edelman2021/lemma-4.3"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[0.3, 0.3]
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ from dudley.core.magnitude import Magnitude
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.networks.embeddings import Tokens
 from dudley.networks.general import GeneralHead
-from dudley.theorems.edelman2021.common import RADIUS, RESOLUTION, log_cover, on
+from dudley.theorems.bundles import bundled
+from dudley.theorems.edelman2021.common import RADIUS, RESOLUTION, log_cover
 from dudley.theorems.registry import register
 
 CONSTANTS = (
@@ -62,8 +67,9 @@ class Errors:
 
 
 LEMMA_LATEX = (
-    r"\|\Delta f_{head}\|\le C_{Norm}L_{out}B_{in}B_X\|\Delta Score(X,z)\|_\infty"
-    r"+L_{out}\max_t\|\Delta\phi_{in}(x_t)\|_2"
+    r"\|\Delta f_{\mathrm{head}}\|\le C_{\mathrm{Norm}}L_{\mathrm{out}}B_{\mathrm{in}}B_X"
+    r"\|\Delta\mathrm{Score}(X,z)\|_\infty"
+    r"+L_{\mathrm{out}}\max_t\|\Delta\phi_{\mathrm{in}}(x_t)\|_2"
 )
 
 register(
@@ -73,8 +79,8 @@ register(
         says="A head's output moves no more than its scores and inner values, whatever T is.",
         quantity="ℓ2 change of the head's output",
         inputs=(*CONSTANTS, Input("error.score"), Input("error.inner")),
-        printed=Form(LEMMA_LATEX, on(Errors, Errors.printed)),
-        derived=Form(LEMMA_LATEX, on(Errors, Errors.derived)),
+        printed=Form(LEMMA_LATEX, bundled(Errors)(Errors.printed)),
+        derived=Form(LEMMA_LATEX, bundled(Errors)(Errors.derived)),
         verdict=Verdict.OK,
         erratum=(
             "True. The (2,∞) norm is that of the transpose (largest over tokens), the argument w "
@@ -132,15 +138,16 @@ register(
             RESOLUTION,
         ),
         printed=Form(
-            r"\inf_{\alpha\in[0,1]}\log\mathcal N\bigl(\mathcal F_{Score};"
-            r"\tfrac{\alpha\varepsilon}{C_{Norm}L_{out}B_{in}B_X}\bigr)"
-            r"+\log\mathcal N\bigl(\mathcal F_{in};\tfrac{(1-\alpha)\varepsilon}{L_{out}}\bigr)",
-            on(Covers, Covers.printed),
+            r"\inf_{\alpha\in[0,1]}\log\mathcal N\bigl(\mathcal F_{\mathrm{Score}};"
+            r"\tfrac{\alpha\varepsilon}{C_{\mathrm{Norm}}L_{\mathrm{out}}B_{\mathrm{in}}B_X}\bigr)"
+            r"+\log\mathcal N\bigl(\mathcal F_{\mathrm{in}};"
+            r"\tfrac{(1-\alpha)\varepsilon}{L_{\mathrm{out}}}\bigr)",
+            bundled(Covers)(Covers.printed),
         ),
         derived=Form(
             r"\min\bigl\{\log N_s(\varepsilon_s)+\log N_i(\varepsilon_i):"
-            r"C_{Norm}L_{out}B_{in}B_X\varepsilon_s+L_{out}\varepsilon_i\le\varepsilon\bigr\}",
-            on(Covers, Covers.derived),
+            r"C_{\mathrm{Norm}}L_{\mathrm{out}}B_{\mathrm{in}}B_X\varepsilon_s+L_{\mathrm{out}}\varepsilon_i\le\varepsilon\bigr\}",
+            bundled(Covers)(Covers.derived),
         ),
         verdict=Verdict.OK,
         erratum=(

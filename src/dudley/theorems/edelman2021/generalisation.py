@@ -5,6 +5,10 @@
 >>> [round(evaluate("edelman2021/theorem-A.4", values, form).value, 3)
 ...  for form in ("printed", "derived")]
 [0.142, 1.779]
+>>> from dudley.theorems.registry import load
+>>> it = load()["edelman2021/lemma-2.2"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[0.0341, 0.162, 0.0521]
 """
 
 from __future__ import annotations

@@ -5,13 +5,17 @@
 >>> two, four = (evaluate("edelman2021/lemma-A.12", {**example, "H": H}).value for H in (2, 4))
 >>> 8 < four / two < 10  # H³, and the logarithm of a finer resolution
 True
+>>> it = load()["edelman2021/lemma-A.11"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[62800000.0, 10700000000.0, 2960.0]
 """
 
 from __future__ import annotations
 
 from dudley.core.bound import Sense
 from dudley.core.statement import Form, Input, Statement, Verdict
-from dudley.theorems.edelman2021.common import HIDDEN, RADIUS, RESOLUTION, on
+from dudley.theorems.bundles import bundled
+from dudley.theorems.edelman2021.common import HIDDEN, RADIUS, RESOLUTION
 from dudley.theorems.edelman2021.one_head import (
     ASSUMPTIONS,
     BEST,
@@ -42,14 +46,14 @@ register(
         printed=Form(
             r"c(dL_\sigma(B_X+B_P))^2\frac{\bigl((B_V^\infty)^{2/3}"
             r"+(2B_{QK}^\infty B_V(B_X+B_P))^{2/3}\bigr)^3}{\varepsilon^2}\log(mT)",
-            on(HeadClass, HeadClass.lemma_A_11, **ONE_HEAD),
+            bundled(HeadClass, **ONE_HEAD)(HeadClass.lemma_A_11),
             Sense.CONSTANT,
         ),
         derived=Form(
             r"\text{Corollary 4.4 repaired, with }B_X+B_P\text{ for }B_X",
-            on(HeadClass, HeadClass.derived, **ONE_HEAD),
+            bundled(HeadClass, **ONE_HEAD)(HeadClass.derived),
         ),
-        best=Form(BEST, on(HeadClass, HeadClass.best, **ONE_HEAD)),
+        best=Form(BEST, bundled(HeadClass, **ONE_HEAD)(HeadClass.best)),
         verdict=Verdict.FALSE,
         erratum=(
             "The score term needs (B_X+B_P)², the query x_τ + p_τ having norm up to B_X + B_P; "
@@ -72,14 +76,14 @@ register(
         printed=Form(
             r"c(dL_\sigma B_X)^2\frac{\bigl(\sum_h(B_V^{\infty[h]})^{2/3}"
             r"+(2B_{QK}^{\infty[h]}B_V^{[h]})^{2/3}\bigr)^3}{\varepsilon^2}\log(mT)",
-            on(HeadClass, HeadClass.lemma_A_12, **NO_POSITIONS),
+            bundled(HeadClass, **NO_POSITIONS)(HeadClass.lemma_A_12),
             Sense.CONSTANT,
         ),
         derived=Form(
             r"H^3\text{ times Corollary 4.4 repaired}",
-            on(HeadClass, HeadClass.derived, **NO_POSITIONS),
+            bundled(HeadClass, **NO_POSITIONS)(HeadClass.derived),
         ),
-        best=Form(BEST, on(HeadClass, HeadClass.best, **NO_POSITIONS)),
+        best=Form(BEST, bundled(HeadClass, **NO_POSITIONS)(HeadClass.best)),
         verdict=Verdict.FALSE,
         erratum=(
             "The factor H³ for equal heads is right; the score term lacks B_X², as in Corollary "

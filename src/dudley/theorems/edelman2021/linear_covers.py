@@ -5,6 +5,10 @@
 >>> [round(evaluate("edelman2021/lemma-4.5", values, form).value)
 ...  for form in ("printed", "derived", "best")]
 [442, 23644, 357]
+>>> from dudley.theorems.registry import load
+>>> it = load()["edelman2021/lemma-A.10"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[40800.0, 40900.0, 195.0]
 """
 
 from __future__ import annotations

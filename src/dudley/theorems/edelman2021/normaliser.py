@@ -4,6 +4,10 @@
 >>> [round(evaluate("edelman2021/corollary-A.7", {"error.score": 1.0}, form).value, 3)
 ...  for form in ("printed", "derived", "best")]
 [2.0, 2.0, 0.924]
+>>> from dudley.theorems.registry import load
+>>> it = load()["edelman2021/lemma-A.6"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[0.2, 0.2, 0.2]
 """
 
 from __future__ import annotations
@@ -56,11 +60,11 @@ register(
         quantity=QUANTITY,
         inputs=(Input("error.score", "‖θ₁ − θ₂‖_∞"),),
         printed=Form(
-            r"\|softmax(\theta_1)-softmax(\theta_2)\|_1\le2\|\theta_1-\theta_2\|_\infty",
+            r"\|\mathrm{softmax}(\theta_1)-\mathrm{softmax}(\theta_2)\|_1\le2\|\theta_1-\theta_2\|_\infty",
             lambda error_score: 2 * error_score,
         ),
         derived=Form(
-            r"\|softmax(\theta_1)-softmax(\theta_2)\|_1\le2\|\theta_1-\theta_2\|_\infty",
+            r"\|\mathrm{softmax}(\theta_1)-\mathrm{softmax}(\theta_2)\|_1\le2\|\theta_1-\theta_2\|_\infty",
             lambda error_score: float(Softmax(2.0).lipschitz(ONE, 2.0)) * error_score,
         ),
         best=Form(

@@ -20,6 +20,7 @@ from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.networks.activations import declared
 from dudley.networks.embeddings import Positions, Tokens
 from dudley.networks.head import Head
+from dudley.theorems.bundles import bundled
 from dudley.theorems.edelman2021.common import (
     HIDDEN,
     OWN,
@@ -30,7 +31,6 @@ from dudley.theorems.edelman2021.common import (
     SLOPE,
     TOKENS,
     log_cover,
-    on,
     smaller,
     within,
 )
@@ -130,16 +130,17 @@ register(
         printed=Form(
             r"c(dL_\sigma B_X)^2\frac{\bigl((B_V^\infty)^{2/3}+(B_{QK}^\infty B_V)^{2/3}\bigr)^3}"
             r"{\varepsilon^2}\log(mT)",
-            on(HeadClass, HeadClass.corollary_4_4, **ONE_HEAD, **NO_POSITIONS),
+            bundled(HeadClass, **ONE_HEAD, **NO_POSITIONS)(HeadClass.corollary_4_4),
             Sense.CONSTANT,
         ),
         derived=Form(
-            r"36(dL_\sigma B_X)^2\frac{\bigl((B_V^{col})^{2/3}+(2B_{QK}^\infty B_VB_X^2)^{2/3}"
+            r"36(dL_\sigma B_X)^2"
+            r"\frac{\bigl((B_V^{\mathrm{col}})^{2/3}+(2B_{QK}^\infty B_VB_X^2)^{2/3}"
             r"\bigr)^3}{\varepsilon^2}\Lambda,\ \Lambda=\max_j\log(2\lceil4\sqrt dB_jB_X/"
             r"\varepsilon_j+2\rceil mT+1)",
-            on(HeadClass, HeadClass.derived, **ONE_HEAD, **NO_POSITIONS),
+            bundled(HeadClass, **ONE_HEAD, **NO_POSITIONS)(HeadClass.derived),
         ),
-        best=Form(BEST, on(HeadClass, HeadClass.best, **ONE_HEAD, **NO_POSITIONS)),
+        best=Form(BEST, bundled(HeadClass, **ONE_HEAD, **NO_POSITIONS)(HeadClass.best)),
         verdict=Verdict.FALSE,
         erratum=(
             "The score term lacks 2B_X²: the query has norm up to B_X (the proof takes it to be "

@@ -5,6 +5,10 @@
 >>> [round(evaluate("edelman2021/lemma-A.13", values, form).value, 3)
 ...  for form in ("printed", "derived", "best")]
 [0.3, 0.3, 0.2]
+>>> from dudley.theorems.registry import load
+>>> it = load()["edelman2021/lemma-A.14"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[0.5, 0.5, 0.3]
 """
 
 from __future__ import annotations

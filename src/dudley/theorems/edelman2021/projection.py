@@ -26,8 +26,11 @@ register(
         says="Π_norm, the projection onto the unit ball, is a contraction.",
         quantity="distance of two projected rows",
         inputs=(Input("error.rows", "‖u − v‖₂"),),
-        printed=Form(r"\|\Pi_{norm}(u)-\Pi_{norm}(v)\|\le\|u-v\|", lambda error_rows: error_rows),
-        derived=Form(r"\|\Pi_{norm}(u)-\Pi_{norm}(v)\|\le\|u-v\|", contraction),
+        printed=Form(
+            r"\|\Pi_{\mathrm{norm}}(u)-\Pi_{\mathrm{norm}}(v)\|\le\|u-v\|",
+            lambda error_rows: error_rows,
+        ),
+        derived=Form(r"\|\Pi_{\mathrm{norm}}(u)-\Pi_{\mathrm{norm}}(v)\|\le\|u-v\|", contraction),
         best=Form(r"\min(2,\|u-v\|)", lambda error_rows: min(2.0, error_rows)),
         verdict=Verdict.OK,
         erratum=(

@@ -12,6 +12,13 @@ with the sharp softmax constant 1; the first layer has R = B_x, not 1.
 >>> forms = ("printed", "derived")
 >>> [round(evaluate("trauger2024/definition-2.6", values, form).value, 9) for form in forms]
 [6.0, 8.0]
+>>> from dudley.theorems.registry import load
+>>> it = load()["trauger2024/lemma-E.2"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[0.34, 0.23]
+>>> it = load()["trauger2024/lemma-E.3"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[0.25, 0.25]
 """
 
 from __future__ import annotations
@@ -160,11 +167,11 @@ LEMMA_E_3 = register(
         quantity="change of the scalar output",
         inputs=(Input("w.l2", aliases=("B_w",)), Input("error.output"), Input("error.w")),
         printed=Form(
-            r"\|w\|\,\|\Delta g_{[CLS]}\|+|(w-\hat w)^\top\hat g_{[CLS]}|",
+            r"\|w\|\,\|\Delta g_{\mathrm{[CLS]}}\|+|(w-\hat w)^\top\hat g_{\mathrm{[CLS]}}|",
             lambda w_l2, error_output, error_w: w_l2 * error_output + error_w,
         ),
         derived=Form(
-            r"\|w\|_2\|\Delta g_{[CLS]}\|_2+|(w-\hat w)\cdot\hat g_{[CLS]}|",
+            r"\|w\|_2\|\Delta g_{\mathrm{[CLS]}}\|_2+|(w-\hat w)\cdot\hat g_{\mathrm{[CLS]}}|",
             lambda w_l2, error_output, error_w: (
                 float(Readout(L2(w_l2)).facts(tokens(1.0).signal(WIDTH)).lipschitz) * error_output
                 + error_w

@@ -44,7 +44,7 @@ APPENDIX_A = register(
             "or if centres outside the class are allowed. Section 2.4 asks for centres in the "
             "class, and a smaller set of matrices need not contain the row-wise choice: the nine "
             "points of {−1, 0, 1}² have bounded rows and need nine centres of their own at √2·ε, "
-            "ε = 1/2, where the scalar cover {±1/2} of [−1, 1] promises four. The displayed sum "
+            "ε = 0.6, where the scalar cover {±1/2} of [−1, 1] promises four. The displayed sum "
             "lacks absolute values."
         ),
         example={"k": 64, "class.log_cover": 12.0},

@@ -1,7 +1,5 @@
 """Equation 2.4: Dudley's integral, for a class with log N(ε) ≤ C/ε² and |f| ≤ A.
 
-The printed infimum is explicit: with s = √(C/n) it is s(1 + log(A/s)) for s ≤ A and A beyond.
-
 >>> from dudley.theorems.registry import evaluate
 >>> values = {"class.C": 1.0, "class.radius": 1.0, "n": 1_000_000}
 >>> forms = ("printed", "derived", "best")
@@ -11,34 +9,11 @@ The printed infimum is explicit: with s = √(C/n) it is s(1 + log(A/s)) for s �
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
-from dudley.calculus import chain
 from dudley.core.bound import Bound, Sense
-from dudley.core.entropy import Entropy, PowerLaw
+from dudley.core.entropy import PowerLaw
 from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.theorems.chaining import chained, printed_integral
 from dudley.theorems.registry import register
-
-
-def chained(entropy: Entropy, A: float, n: float, rule: str = "dudley") -> float:
-    """A bound on the Rademacher complexity of a class with |f| ≤ A: by one rule or the best."""
-    if A == 0:
-        return 0.0
-    log_n = np.array([math.log(n)])
-    if rule == "best":
-        return A * float(chain.complexity(entropy, math.log(A), log_n)[0])
-    grid = chain.scales(log_n)
-    log_H = chain.entropies(entropy, math.log(A), log_n, grid)
-    return A * float(chain.dudley(log_H, log_n, grid)[0])
-
-
-def printed(n, class_C, class_radius, c) -> float:
-    s = math.sqrt(class_C / n)
-    return c * (
-        s * (1 + math.log(class_radius / s)) if 0 < s < class_radius else min(s, class_radius)
-    )
 
 
 def by_rule(rule: str):
@@ -64,7 +39,7 @@ EQUATION_2_4 = register(
         printed=Form(
             r"c\inf_{\delta\ge0}\Bigl(\delta"
             r"+\int_\delta^A\sqrt{\tfrac{\log N_\infty(F,\varepsilon,n)}{n}}\,d\varepsilon\Bigr)",
-            printed,
+            printed_integral,
             Sense.CONSTANT,
         ),
         derived=Form(

@@ -30,10 +30,10 @@ SECTION_4_2 = register(
         ),
         verdict=Verdict.SLIP_SYMBOL,
         erratum=(
-            "The equality holds for a fixed w. With a trained w that the heads share, the supremum "
-            "of the sum is at most the sum of the suprema, so '=' should read '≤'; the factor H "
-            "stands as an upper bound. (Covering all matrices at once costs H^{1.5}, as the paper "
-            "says in section 4.3.)"
+            "The display takes the supremum over the heads alone, and for a fixed w it holds. In "
+            "the class of section 4.1 the heads share a trained w; there the supremum of the sum "
+            "is at most the sum of the suprema, and '=' should read '≤'. The factor H stands as an "
+            "upper bound. (Covering all matrices at once costs H^{1.5}, as section 4.3 says.)"
         ),
         example={"H": 8, "class.rademacher": 0.03},
     )

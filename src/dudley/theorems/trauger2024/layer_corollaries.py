@@ -9,6 +9,13 @@ not 1: where a lemma asks for ℓ1 inputs the calculus uses that.
 >>> net |= {"sigma.lipschitz": 1.0, "X.row2inf": 4.0, "W.l11": 1.0, "epsilon": 0.5}
 >>> [f"{evaluate('trauger2024/corollary-4.2.1', net, f).value:.3g}" for f in ("printed", "derived")]
 ['1.86e+05', '5.15e+04']
+>>> from dudley.theorems.registry import load
+>>> it = load()["trauger2024/corollary-F.0.1"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[6420000.0, 204000.0, 115000.0]
+>>> it = load()["trauger2024/corollary-F.0.2"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[172000.0, 4870000.0, 78900.0]
 """
 
 from __future__ import annotations
@@ -23,9 +30,9 @@ from dudley.core.constraint import L2, L11, Constraint, Row1Inf, Spectral
 from dudley.core.rounding import up
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.networks.capacity import Capacity, capacity
+from dudley.theorems.bundles import bundled
 from dudley.theorems.registry import register
 from dudley.theorems.trauger2024.basis_points import OnBasis
-from dudley.theorems.trauger2024.bundles import bundled
 from dudley.theorems.trauger2024.layers import (
     MISSING,
     QUANTITY,

@@ -50,9 +50,9 @@ SPECTRAL = (
 SIGMA = Assumption("sigma", "σ acts entrywise and σ(0) = 0, once per block", Status.DECLARED)
 MISSING = (
     "Against the paper's own proof: γ lacks the term of the first W_c, the term of the first W_v "
-    "has B_v2 for B_c2 and no α_1, and so does τ_i. Beyond the proof: the first layer sees tokens "
-    "of norm B_x, so its W_v needs C_{B_x} and its W_QK a further factor B_x² (B_x⁶ in the "
-    "log-cover); inputs of W_c have norm L_σ. "
+    "has B_v2 for B_c2 and no α_1, and τ_i has B_v2 for B_c2 as well. Beyond the proof: the first "
+    "layer sees tokens of norm B_x, so its W_v needs C_{B_x} and its W_QK a further factor B_x² "
+    "(B_x⁶ in the log-cover); inputs of W_c have norm L_σ. "
 )
 
 
@@ -137,9 +137,10 @@ THEOREM_4_2 = register(
             r"\frac{(\gamma+\eta)^3}{\varepsilon^2},\quad\gamma=C_{B_x}^{1/3}"
             r"(2L_\sigma B_{c2}B_{v2}\alpha_1B_w)^{2/3}"
             r"+C_1^{1/3}\bigl(1+(B_wL_\sigma B_{v2})^{2/3}\bigr),\quad"
-            r"\eta=C_1^{1/3}B_w^{2/3}\sum_{i\ge2}\alpha_i^{2/3}"
+            r"\eta=C_1^{1/3}B_w^{2/3}\sum_{i\ge2}\bigl(\alpha_i^{2/3}"
             r"+(2\alpha_iL_\sigma B_{c2}B_{v2})^{2/3}"
-            r"+(\alpha_iL_\sigma B_{v2})^{2/3}",
+            r"+(\alpha_iL_\sigma B_{v2})^{2/3}\bigr),\quad"
+            r"\alpha_i=\textstyle\prod_{j>i}L_\sigma B_{c2}B_{v2}(1+4B_{QK2})",
             printed,
         ),
         derived=Form(

@@ -7,6 +7,13 @@
 >>> values = {"d": 64, "k": 64, "W.row1inf": 1.0, "X.row1inf": 1.0, "epsilon": 0.5}
 >>> [round(evaluate("trauger2024/lemma-3.3", values, f).value) for f in ("printed", "derived")]
 [1244, 818]
+>>> from dudley.theorems.registry import load
+>>> it = load()["trauger2024/lemma-3.4"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[33.3, 166.0, 166.0]
+>>> it = load()["trauger2024/lemma-3.5"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[44.3, 191.0, 191.0]
 """
 
 from __future__ import annotations
@@ -178,7 +185,10 @@ LEMMA_3_5 = register(
             ),
         ),
         verdict=Verdict.FALSE,
-        erratum=WRONG_SIDE,
+        erratum=(
+            f"{WRONG_SIDE} The lemma is quoted from the published version of Edelman et al., whose "
+            "own conventions are not examined here."
+        ),
         example={
             "d": 64,
             "k": 64,

@@ -28,8 +28,8 @@ from dudley.networks.capacity import capacity
 from dudley.networks.embeddings import Tokens
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
-from dudley.theorems.trauger2024.bundles import bundled
-from dudley.theorems.trauger2024.entropy_integral import chained
+from dudley.theorems.bundles import bundled
+from dudley.theorems.chaining import chained
 
 UNIFORM = tuple(name for name in COVERS if COVERS[name].scope is Scope.UNIFORM)
 

@@ -13,6 +13,10 @@ derived forms use what the row norms imply for them.
 [0.019, 0.123, 0.037]
 >>> [round(evaluate("trauger2024/corollary-4.1.1", {**head, "T": T}).value, 3) for T in (20, 10**6)]
 [0.123, 0.123]
+>>> from dudley.theorems.registry import load
+>>> it = load()["trauger2024/theorem-4.1"]
+>>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
+[0.0104, 0.109, 0.0346]
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import L11
 from dudley.core.errors import InputError
 from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.theorems.chaining import chained
 from dudley.theorems.registry import register
-from dudley.theorems.trauger2024.entropy_integral import chained
 
 KINDS = {"parameter_counting": ("volumetric",), "norm_based": ("maurey",)}
 

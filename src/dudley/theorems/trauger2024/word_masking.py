@@ -106,10 +106,11 @@ THEOREM_5_1 = register(
         verdict=Verdict.REPAIRED,
         erratum=(
             "The contraction used needs the complexity of F_s in the worst case over samples, as "
-            "the bounds give it; the sum in the loss runs to K, and the loss must be clipped to be "
-            "bounded. Its constants and logarithms stay unnamed. The derived form covers the "
-            "logits instead, with explicit constants and no factor √V outside. (The printed "
-            "value takes Rad from Corollary 4.1.1 as printed, with the norms that it transposes.)"
+            "the bounds give it; the sum in the loss should run to K (printed k), and the loss "
+            "must be clipped to be bounded. Its constants and logarithms stay unnamed. The derived "
+            "form covers the logits instead, with explicit constants and no factor √V outside. "
+            "(The printed value takes Rad from Corollary 4.1.1 as printed, with the norms that it "
+            "transposes.)"
         ),
         assumptions=(*ASSUMPTIONS, Assumption("mask", "one word is masked", Status.DECLARED)),
         example=EXAMPLE

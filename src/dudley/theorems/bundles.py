@@ -12,21 +12,27 @@ from collections.abc import Callable
 from dataclasses import fields
 
 
-def bundled(kind: type) -> Callable[[Callable], Callable]:
+def bundled(kind: type, **fixed: float) -> Callable[[Callable], Callable]:
     """A decorator: ``value(kind(…), own, …)`` becomes a function of all the names, one by one.
+
+    ``fixed`` fields are no inputs, nor are arguments of ``value`` that have a default.
 
     >>> from dataclasses import make_dataclass
     >>> Pair = make_dataclass("Pair", ["a", "b"])
     >>> bundled(Pair)(lambda pair, c: pair.a + pair.b + c)(a=1, b=2, c=3)
     6
+    >>> bundled(Pair, b=2)(lambda pair: pair.a + pair.b)(a=1)
+    3
     """
-    shared = [field.name for field in fields(kind)]
+    shared = [field.name for field in fields(kind) if field.name not in fixed]
 
     def take_apart(value: Callable) -> Callable:
-        own = list(inspect.signature(value).parameters)[1:]
+        _, *parameters = inspect.signature(value).parameters.values()
+        own = [p.name for p in parameters if p.default is inspect.Parameter.empty]
 
         def call(**given):
-            return value(kind(**{n: given[n] for n in shared}), **{n: given[n] for n in own})
+            whole = kind(**{name: given[name] for name in shared}, **fixed)
+            return value(whole, **{name: given[name] for name in own})
 
         named = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY) for n in (*shared, *own)]
         call.__signature__ = inspect.Signature(named)  # pyright: ignore[reportFunctionMemberAccess]

@@ -1,0 +1,128 @@
+"""``dudley theorems`` and ``dudley evaluate`` as a user meets them, and the shipped JSON schema."""
+
+from __future__ import annotations
+
+import copy
+import json
+from importlib import resources
+
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+
+from dudley.theorems import registry
+
+STATEMENTS = dict(registry.load().items())
+LEMMA = ["evaluate", "trauger2024/lemma-3.6"]
+GOOD = ["d=64", "k=64", "W.l11=1", "X.row2inf=1", "epsilon=0.5"]
+KINDS = {
+    "theorems": ["theorems", "--paper", "edelman2021"],
+    "theorem": ["theorems", "show", "edelman2021/lemma-2.2"],
+    "evaluate": [*LEMMA, *GOOD],
+    "construct": ["construct", "and", "--T", "5", "--s", "2"],
+    "tour": ["tour"],
+}
+
+
+def words(id: str) -> list[str]:
+    return [f"{name}={value}" for name, value in STATEMENTS[id].example.items()]
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_text_fits_the_terminal(dudley, monkeypatch, columns: int):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    runs = [["theorems"], *(["theorems", "show", id] for id in STATEMENTS)]
+    quick = ["edelman2021/lemma-B.2", "trauger2024/theorem-4.1", "trauger2024/lemma-3.1"]
+    runs += [["evaluate", id, *words(id)] for id in quick]
+    for run in runs:
+        done = dudley(*run)
+        assert done.code == 0 and done.err == ""
+        long = [line for line in done.out.splitlines() if len(line) > columns]
+        assert not long, f"{run}: {long}"
+
+
+@pytest.mark.parametrize("id", STATEMENTS)
+def test_show_says_all_there_is(dudley, id: str):
+    s, shown = STATEMENTS[id], " ".join(dudley("theorems", "show", id).out.split())
+    assert s.verdict.value in shown and s.says in shown and " ".join(s.erratum.split()) in shown
+    unbroken = shown.replace(" ", "")
+    for form in s.forms.values():
+        assert form.latex.replace(" ", "") in unbroken
+    for i in s.inputs:
+        assert all(name in shown for name in (i.name, *i.aliases))
+
+
+def test_the_list_is_filtered(dudley):
+    (count,) = dudley("theorems", "--verdict", "false").out.splitlines()[-1:]
+    false = [s for s in STATEMENTS.values() if s.verdict.value == "false"]
+    assert count == f"{len(false)} statements"
+    items = dudley("theorems", "--paper", "trauger2024", "--json").json()["items"]
+    assert {i["id"] for i in items} == {i for i in STATEMENTS if i.startswith("trauger2024")}
+
+
+@pytest.mark.parametrize("id", STATEMENTS)
+def test_every_form_of_every_example_speaks_json(dudley, id: str):
+    items = dudley("evaluate", id, *words(id), "--json").json()["items"]
+    assert [item["form"] for item in items] == list(STATEMENTS[id].forms)
+    assert all(item["value"] is not None or item["log_value"] is not None for item in items)
+
+
+def test_every_problem_is_named_at_once(dudley):
+    line = dudley(*LEMMA, "d=1.5", "k=two", "W.l11=-1", "X.row2inf=nan").refused()
+    for name in ("d: expected", "k: expected", "W.l11: expected", "X.row2inf: expected"):
+        assert name in line
+    assert "epsilon: missing" in line
+
+
+BAD = {
+    "no such statement": (["evaluate", "trauger2024/lemma-3.7"], "did you mean"),
+    "no such input": ([*LEMMA, *GOOD, "T=4"], "unknown input of trauger2024/lemma-3.6 'T'"),
+    "no such form": ([*LEMMA, *GOOD, "--form", "exact"], "known: best, derived, printed"),
+    "two values": ([*LEMMA, *GOOD, "d=3"], "d: expected one value"),
+    "two names of one input": ([*LEMMA, *GOOD, "B_x=2"], "X.row2inf: expected one value"),
+    "past the floats": ([*LEMMA, *GOOD[:-1], "epsilon=1e-200"], "below 1e308"),
+    "no number": ([*LEMMA, *GOOD[:-1], "epsilon"], "name=value"),
+    "delta of 1": (["evaluate", "edelman2021/theorem-A.4", "n=9", "delta=1"], "delta: expected"),
+    "no such paper": (["theorems", "--paper", "wu2023"], "known: edelman2021, trauger2024"),
+    "no such verdict": (["theorems", "--verdict", "wrong"], "known: does-not-follow"),
+    "nothing to show": (["theorems", "show"], "id"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused(dudley, case: str):
+    run, says = BAD[case]
+    assert says in dudley(*run).refused()
+
+
+def test_an_unknown_statement_is_not_answered_with_a_wall(dudley):
+    assert len(dudley("theorems", "show", "x").refused()) < 500
+
+
+def test_a_negative_formula_says_so(dudley):
+    run = ["evaluate", "edelman2021/corollary-A.3", "n=4", "class.C=400", "class.radius=1"]
+    assert "the formula is negative here" in " ".join(dudley(*run).out.split())
+    items = dudley(*run, "--json").json()["items"]
+    assert [item["negative"] for item in items] == [True, False, False]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_schema_knows_the_kind_and_can_refuse(dudley, kind: str):
+    document = dudley(*KINDS[kind], "--json").json()
+    assert document["kind"] == kind
+    schema = resources.files("dudley") / "schemas" / "envelope.schema.json"
+    validator = Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
+    for spoil in ("id", "verdict", "right"):
+        if spoil in document["items"][0]:
+            spoilt = copy.deepcopy(document)
+            del spoilt["items"][0][spoil]
+            with pytest.raises(ValidationError):
+                validator.validate(spoilt)
+
+
+@pytest.mark.parametrize("form", ["repaired", "printed"])
+@pytest.mark.parametrize("mapping", ["positions", "trainable", "bag"])
+def test_constructions_obey_the_schema(dudley, mapping: str, form: str):
+    run = ["construct", "majority", "--T", "6", "--s", "3", "--mapping", mapping, "--form", form]
+    done = dudley(*run, "--json")
+    (item,) = done.json()["items"]
+    assert done.code == (0 if item["right"] else 1)
