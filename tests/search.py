@@ -23,15 +23,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from dudley.calculus.compose import (
-    Chain,
-    Heads,
-    Parallel,
-    Repeat,
-    Residual,
-    Signal,
-    tie_together,
-)
+from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual, tie_together
+from dudley.calculus.facts import Signal
 from dudley.core.magnitude import Magnitude
 
 torch.set_num_threads(1)

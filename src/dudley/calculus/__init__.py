@@ -1,0 +1,1 @@
+"""The rules, each written once: allocate, compose, chain, deviate, offset, union."""

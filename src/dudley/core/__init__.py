@@ -1,0 +1,1 @@
+"""Quantities and contracts: norms, constraints, entropies, bounds, statements, refusals."""

@@ -10,18 +10,9 @@ import numpy as np
 
 from dudley.calculus import chain
 from dudley.calculus.allocate import Allocated
-from dudley.calculus.compose import (
-    Chain,
-    Facts,
-    Heads,
-    Node,
-    Parallel,
-    Repeat,
-    Residual,
-    Signal,
-    compose,
-)
+from dudley.calculus.compose import Chain, Heads, Node, Parallel, Repeat, Residual, compose
 from dudley.calculus.deviate import deviation
+from dudley.calculus.facts import Facts, Signal
 from dudley.calculus.union import Grid, observed_numbers, pay
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from dudley.calculus.compose import Facts, Node, Parameter, Signal, Use
+from dudley.calculus.compose import Node
+from dudley.calculus.facts import Facts, Parameter, Signal, Use
 from dudley.core.constraint import Constraint, radius_of, size_of
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma

@@ -11,19 +11,8 @@ import numpy as np
 
 from dudley.calculus import chain
 from dudley.calculus.allocate import Block
-from dudley.calculus.compose import (
-    Chain,
-    Facts,
-    Heads,
-    Node,
-    Parallel,
-    Parameter,
-    Repeat,
-    Residual,
-    Signal,
-    Use,
-    tie_together,
-)
+from dudley.calculus.compose import Chain, Heads, Node, Parallel, Repeat, Residual, tie_together
+from dudley.calculus.facts import Facts, Parameter, Signal, Use
 from dudley.classes.best import BestOf
 
 if TYPE_CHECKING:

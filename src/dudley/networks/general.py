@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dudley.calculus.compose import Facts, Node, Signal, Use
+from dudley.calculus.compose import Node
+from dudley.calculus.facts import Facts, Signal, Use
 from dudley.core.arrays import transpose
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.entropy import Entropy

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dudley.calculus.compose import Facts, Node, Parameter, Signal, Use
+from dudley.calculus.compose import Node
+from dudley.calculus.facts import Facts, Parameter, Signal, Use
 from dudley.core.constraint import Constraint, size_of
 from dudley.core.entropy import Metric
 from dudley.core.errors import InputError

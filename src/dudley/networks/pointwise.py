@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dudley.calculus.compose import Chain, Facts, Node, Parameter, Use
+from dudley.calculus.compose import Chain, Node
+from dudley.calculus.facts import Facts, Parameter, Use
 from dudley.core.arrays import namespace
 from dudley.core.constraint import Constraint, radius_of, size_of
 from dudley.core.errors import InputError

@@ -1,0 +1,1 @@
+"""Published statements as programs, one package for each paper."""

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dudley.calculus.compose import Chain, Signal
+from dudley.calculus.compose import Chain
+from dudley.calculus.facts import Signal
 from dudley.core.assumption import Assumption, Status
 from dudley.core.constraint import L2, Spectral
 from dudley.core.magnitude import ONE, Magnitude

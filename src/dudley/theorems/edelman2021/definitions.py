@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 
-from dudley.calculus.compose import Signal
+from dudley.calculus.facts import Signal
 from dudley.classes.linear import LinearMap
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Sense

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dudley.calculus.allocate import power_law
-from dudley.calculus.compose import Signal
+from dudley.calculus.facts import Signal
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound
 from dudley.core.entropy import PowerLaw

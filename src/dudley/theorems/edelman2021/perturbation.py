@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from dudley.calculus.compose import Signal
+from dudley.calculus.facts import Signal
 from dudley.core.constraint import Spectral
 from dudley.core.magnitude import Magnitude
 from dudley.core.statement import Form, Input, Statement, Verdict

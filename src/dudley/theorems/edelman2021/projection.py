@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from dudley.calculus.compose import Signal
+from dudley.calculus.facts import Signal
 from dudley.core.magnitude import ONE
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.networks.pointwise import ProjectRows

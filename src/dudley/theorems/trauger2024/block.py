@@ -23,7 +23,8 @@ with the sharp softmax constant 1; the first layer has R = B_x, not 1.
 
 from __future__ import annotations
 
-from dudley.calculus.compose import Chain, Facts
+from dudley.calculus.compose import Chain
+from dudley.calculus.facts import Facts
 from dudley.core.constraint import L2, Spectral
 from dudley.core.errors import InputError
 from dudley.core.statement import Form, Input, Statement, Verdict

@@ -24,7 +24,7 @@ import math
 from dataclasses import dataclass
 
 from dudley.calculus.allocate import Allocated, Block
-from dudley.calculus.compose import Parameter
+from dudley.calculus.facts import Parameter
 from dudley.core.bound import Bound
 from dudley.core.constraint import L2, L11, Constraint, Row1Inf, Spectral
 from dudley.core.rounding import up

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dudley.calculus.compose import Use
+from dudley.calculus.facts import Use
 from dudley.classes.covers import COVERS
 from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import L1, Col1Inf, Constraint, Row1Inf, Spectral

@@ -1,0 +1,101 @@
+"""Facts: what flows between nodes, and what a node declares about itself.
+
+Errors and radii are measured in the largest ℓ2 norm of a row; a block's *weight* is the output
+change per unit error of its map on unit inputs. The rule that composes them is ``compose``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dudley.classes.linear import LinearMap
+from dudley.core.constraint import Constraint
+from dudley.core.entropy import Entropy, Metric
+from dudley.core.errors import InputError
+from dudley.core.magnitude import Magnitude, smallest
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """What flows between nodes: token rows of bounded norm.
+
+    ``l1`` bounds the ratio of a row's ℓ1 to its ℓ2 bound where that is known to be below √width.
+    Rows that are measured by their largest entry (logits) end a network.
+    """
+
+    radius: Magnitude
+    rows: float
+    width: int
+    l1: float | None = None
+    metric: Metric = Metric.ROWS
+
+    def reach(self, parameter: Parameter) -> Magnitude:
+        """A bound on ‖xW‖₂ for rows x of this signal: ‖x‖₂·op(W), or ‖x‖₁ times W's largest row."""
+        largest = parameter.norm() * self.radius
+        if self.l1 is None:
+            return largest
+        return smallest(largest, parameter.norm("row2inf") * self.l1 * self.radius)
+
+    def expect_rows(self) -> Signal:
+        """This signal, refused if it is measured otherwise than by the ℓ2 norm of its rows."""
+        if self.metric is not Metric.ROWS:
+            raise InputError("network", "logits as the last node", "a node after logits")
+        return self
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A block of weights: its shape, the set it lives in, and whether it is trained."""
+
+    shape: tuple[int, int]
+    constraint: Constraint
+    trained: bool = True
+
+    @property
+    def map(self) -> LinearMap:
+        return LinearMap(self.shape, self.constraint)
+
+    def norm(self, name: str = "op") -> Magnitude:
+        """The best implied bound on a norm of the weights."""
+        return Magnitude.of(self.constraint.bounds(self.shape)[name])
+
+
+@dataclass(frozen=True, eq=False)
+class Use:
+    """One use of a block: how it enters, how much it matters, at how many points per example."""
+
+    name: str
+    parameter: Parameter | Entropy
+    weight: Magnitude
+    form: str = "linear"
+    rows: float = 1
+    pairs: float = 1
+    l1: float | None = None
+    copies: int = 1
+
+    @property
+    def tie(self) -> str | None:
+        """The name of the shared parameter, if it is one."""
+        return self.parameter.constraint.tie if isinstance(self.parameter, Parameter) else None
+
+    @property
+    def entropy(self) -> Entropy:
+        if isinstance(self.parameter, Entropy):
+            return self.parameter
+        return self.parameter.map.entropy(self.form, self.rows, self.pairs, self.l1)
+
+    @property
+    def count(self) -> int:
+        """How many blocks this stands for."""
+        return self.copies * np.size(self.weight.log)
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """A node's local facts for inputs of a given radius."""
+
+    out: Signal
+    lipschitz: Magnitude
+    uses: tuple[Use, ...] = ()
