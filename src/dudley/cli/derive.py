@@ -45,8 +45,7 @@ def derive(
         print_json("derive", [_item(network, cap, delta, own["epsilon"], show_explain, show_proof)])
         return
     print(report(described.title or network, cap, delta, own["epsilon"]))
-    if show_explain:
-        print("\n" + cap.explain())
+    print("\n" + (cap.explain() if show_explain else f"culprit: {explain.culprit(cap)}"))
     if show_proof:
         print("\n" + cap.proof(delta))
 
@@ -78,7 +77,6 @@ def report(title: str, cap: Capacity, delta: float, epsilon: float | None) -> st
     lines = [f"{name:<20} {text}" for name, text in rows]
     if cap.n is not None:
         lines += ["", str(cap.gap(delta))]
-    lines += ["", f"culprit: {explain.culprit(cap)}"]
     return "\n".join(lines)
 
 
