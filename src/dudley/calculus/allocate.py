@@ -102,6 +102,11 @@ class Allocated(Entropy):
         return any(b.entropy.uses_points for b in self.blocks)
 
     def proper(self) -> Allocated:
+        return self._members
+
+    @cached_property
+    def _members(self) -> Allocated:
+        """Made once: it remembers what it has solved."""
         return Allocated(tuple(replace(b, entropy=b.entropy.proper()) for b in self.blocks))
 
     def log_log(self, log_ε, log_n=None):

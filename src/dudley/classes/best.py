@@ -9,7 +9,7 @@ import numpy as np
 
 from dudley.classes.covers.base import Cover
 from dudley.classes.ratio import ExactRatio, LogRatio
-from dudley.core.entropy import Entropy, Metric, Scope, log_size
+from dudley.core.entropy import Entropy, Metric, Scope, log_size, resolutions
 from dudley.core.errors import InputError
 from dudley.core.rounding import ceil_power_ratio
 
@@ -82,13 +82,9 @@ class BestOf(Entropy):
 
     def __call__(self, ε, n=None):
         """log N(ε), with exact integer parts up to 2^53."""
-        ε = np.asarray(ε, dtype=float)
-        if not (np.isfinite(ε).all() and (ε > 0).all()):
-            raise InputError("epsilon", "a finite number > 0", ε)
-        log_n = log_size(n)
-        values = np.exp(
-            np.minimum.reduce([self._exactly(c, ε, log_n) for c in self._competing(log_n)])
-        )
+        ε, log_n = resolutions(ε), log_size(n)
+        logs = [self._exactly(c, ε, log_n) for c in self._competing(log_n)]
+        values = np.exp(np.minimum.reduce(logs))
         inside = np.asarray(ceil_power_ratio((self.radius, self.scale), ε, 1)) <= 1  # exactly
         values = np.where(inside, 0.0, values)
         return values if ε.ndim else float(values)

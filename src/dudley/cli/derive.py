@@ -109,7 +109,7 @@ def _item(name: str, cap: Capacity, delta: float, epsilon, with_tree: bool, with
         if cap.facts.out.width == 1:
             item["rademacher"] = finite(cap.rademacher())
     if with_tree:
-        rows, log_ε, log_n = explain.shares(cap)
+        rows, log_ε, log_n = cap.shares
         item["explain"] = {
             "log_epsilon": finite(log_ε),
             "log_n": finite(log_n),

@@ -111,7 +111,7 @@ def _facts(name: str) -> dict:
     """What the last table says of one network."""
     described = files.load(name)
     cap = du.capacity(described.network, described.inputs, loss=described.loss)
-    top = max(explain.shares(cap)[0], key=lambda row: row.share)
+    top = max(cap.shares[0], key=lambda row: row.share)
     slopes = explain.lipschitz_budget(cap)
     steepest = max(slopes, key=lambda kind: slopes[kind])
     return {

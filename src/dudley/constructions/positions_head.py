@@ -27,11 +27,11 @@ from dudley.constructions.mappings import positions
 from dudley.constructions.selector import (
     Claim,
     Selector,
-    count_of,
     dual,
     dual_gap,
     outer,
     printed_gap,
+    signed_mean,
 )
 
 
@@ -66,7 +66,7 @@ def one_head(basis: Basis, I: list[int], γ: float, form: str = "repaired") -> S
         mapping=mapping,
         heads=(head,),
         d_f=1,
-        goal=lambda bits: sign * (2 * count_of(bits) / s - 1),
+        goal=signed_mean(s, sign),
         separation=2 / s,
         bound=1.0,
         γ=γ,

@@ -135,6 +135,11 @@ def outer(column: np.ndarray, row: np.ndarray) -> np.ndarray:
     return np.outer(column, row)
 
 
+def signed_mean(s: int, sign: float) -> Callable[[np.ndarray], np.ndarray]:
+    """g_I = ±(2r/s − 1), the function that Lemmas B.2 and B.3 approximate with one head."""
+    return lambda bits: sign * (2 * count_of(bits) / s - 1)
+
+
 def count_of(bits: np.ndarray) -> np.ndarray:
     """r = Σ_{i∈I} b_i, as a column."""
     return np.asarray(bits, dtype=float).sum(1, keepdims=True)

@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from dudley.constructions.mappings import positions
-from dudley.constructions.selector import Claim, Selector, count_of, outer
+from dudley.constructions.selector import Claim, Selector, outer, signed_mean
 
 
 def one_head(T: int, I: list[int], γ: float, form: str = "repaired") -> Selector:
@@ -46,7 +46,7 @@ def one_head(T: int, I: list[int], γ: float, form: str = "repaired") -> Selecto
         mapping=mapping,
         heads=(head,),
         d_f=1,
-        goal=lambda bits: sign * (2 * count_of(bits) / s - 1),
+        goal=signed_mean(s, sign),
         separation=2 / s,
         bound=1.0,
         γ=γ,

@@ -28,6 +28,11 @@ class Term:
     note: str = ""
 
 
+def smaller(one: Bound, other: Bound) -> Bound:
+    """The smaller of two bounds on one quantity."""
+    return one if one.log_value <= other.log_value else other
+
+
 @dataclass(frozen=True)
 class Bound:
     """An upper bound: its value (or only its log, when it leaves the floats) and its breakdown.

@@ -42,6 +42,14 @@ def log_size(n) -> float | None:
     return None if n is None else math.log(n)
 
 
+def resolutions(ε) -> np.ndarray:
+    """Resolutions as an array of finite numbers > 0; anything else is refused."""
+    ε = np.asarray(ε, dtype=float)
+    if not (np.isfinite(ε).all() and (ε > 0).all()):
+        raise InputError("epsilon", "a finite number > 0", ε)
+    return ε
+
+
 class Entropy(ABC):
     """Abstract: log N as a function of ε, in log space."""
 
@@ -73,9 +81,7 @@ class Entropy(ABC):
         >>> PowerLaw(4.0)(0.5)
         16.0...
         """
-        ε = np.asarray(ε, dtype=float)
-        if not (np.isfinite(ε).all() and (ε > 0).all()):
-            raise InputError("epsilon", "a finite number > 0", ε)
+        ε = resolutions(ε)
         with np.errstate(over="ignore"):
             value = exp_up(self.log_log(np.log(ε), log_size(n)))
         return value if value.ndim else float(value)

@@ -98,6 +98,7 @@ class Capacity:
     def gap(self, delta: float, n=None, union: Grid | None = None) -> Bound:
         """risk − training loss, for every network in the class at once, with confidence 1 − δ."""
         self._refuse_observed(union)
+        self._expect_loss_fits()
         if union is None:
             return self._gap(delta, n, [])
         paid, payments = pay(self, union)
@@ -106,6 +107,7 @@ class Capacity:
     def gaps(self, n, delta: float) -> np.ndarray:
         """The values of :meth:`gap` for many sample sizes at once."""
         self._refuse_observed(None)
+        self._expect_loss_fits()
         return self._gap_values(log_sizes(n), delta, 0.0)[2]
 
     def needed_n(self, target: float, delta: float = 0.05) -> float:
@@ -118,6 +120,7 @@ class Capacity:
         if not 0 < target < math.inf:
             raise InputError("target", "a number > 0", target)
         self._refuse_observed(None)
+        self._expect_loss_fits()
         if (target, delta) not in self._needed:
             self._needed[target, delta] = self._log10_needed_n(target, delta)
         return self._needed[target, delta]
@@ -140,6 +143,11 @@ class Capacity:
     def elasticities(self, delta: float = 0.05) -> elasticity.Elasticities:
         """d log(gap)/d log x for n, every size and every norm."""
         return elasticity.of(self, delta)
+
+    @cached_property
+    def shares(self) -> tuple[list[explain.Row], float, float]:
+        """What each block costs at the dominant scale, and the log ε and log n of that scale."""
+        return explain.shares(self)
 
     def explain(self) -> str:
         """The network as a tree: radii, sensitivities, shares of the entropy, winning covers."""
@@ -223,11 +231,9 @@ class Capacity:
         if payments:
             names = ", ".join(f"{p.where} {p.observed:.4g} → {p.used:.4g}" for p in payments)
             found.append(Assumption("weights", f"read off and paid for: {names}", Status.PAID))
-        else:
-            found.append(
-                Assumption("weights", "norm bounds fixed before seeing the data", Status.DECLARED)
-            )
-        return tuple(found)
+        name = "other weights" if payments else "weights"
+        fixed = Assumption(name, "norm bounds fixed before seeing the data", Status.DECLARED)
+        return (*found, fixed)
 
     def _refuse_observed(self, union: Grid | None) -> None:
         seen = observed_numbers(self.inputs, "inputs")
@@ -242,6 +248,8 @@ class Capacity:
                 f"{len(seen)} numbers were read off after training ({seen[0][0]} = "
                 f"{float(seen[0][1]):g}, …); pass union=Grid() to pay for them"
             )
+
+    def _expect_loss_fits(self) -> None:
         out = self.facts.out
         if out.metric is Metric.ROWS and (out.rows, out.width) != (1, 1):
             shape = f"{out.rows:g} rows of width {out.width}" if out.width > 1 else "one per token"

@@ -134,7 +134,7 @@ def lipschitz_budget(capacity: Capacity) -> dict[str, float]:
 
 def culprit(capacity: Capacity) -> str:
     """Who makes the bound large: the costliest block, and the steepest kind of node."""
-    top = max(shares(capacity)[0], key=lambda row: row.share)
+    top = max(capacity.shares[0], key=lambda row: row.share)
     text = f"{top.name} holds {top.share:.0%} of the entropy"
     logs = lipschitz_budget(capacity)
     if sum(logs.values()) > 3:
@@ -172,7 +172,7 @@ def _parts(node: Node) -> list[tuple[str, Node, str]]:
 
 def tree(capacity: Capacity) -> str:
     """The tree as text."""
-    rows, log_ε, log_n = shares(capacity)
+    rows, log_ε, log_n = capacity.shares
     by_name = {row.block: row for row in rows}
     head = f"shares of the entropy at ε = {power(log_ε)}, n = {power(log_n)}"
     lines = [f"{head} (the costliest link of the chain)"]

@@ -228,6 +228,7 @@ def _field(unit: Callable, name: str, value, width: int, where: str) -> dict:
     return {name: value}
 
 
+@functools.cache
 def _hints(unit: Callable) -> dict:
     hints = typing.get_type_hints(MultiHeadAttention) | typing.get_type_hints(Head)
     return hints | typing.get_type_hints(unit)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from dudley.classes.covers import COVERS
 from dudley.core.lemma import Lemma
-from dudley.networks import explain
 
 if TYPE_CHECKING:
     from dudley.networks.capacity import Capacity
@@ -49,7 +48,7 @@ def steps(capacity: Capacity) -> list[Lemma]:
             collect(child)
 
     collect(capacity.network)
-    rows = explain.shares(capacity)[0]
+    rows = capacity.shares[0]
     names = dict.fromkeys(row.cover for row in rows if row.cover in COVERS)
     covers = [
         Lemma(

@@ -39,8 +39,3 @@ def log_cover(network: Node, inputs: Tokens, ε: float, n: float, covers=None) -
     one_point = math.log(ε) >= entropy.log_radius
     log_log = -math.inf if one_point else float(entropy.log_log(math.log(ε), math.log(n)))
     return Bound(log_log, quantity="log covering number", sense=Sense.SURELY)
-
-
-def smaller(one: Bound, other: Bound) -> Bound:
-    """The smaller of two bounds on one quantity."""
-    return min(one, other, key=lambda bound: bound.log_value)

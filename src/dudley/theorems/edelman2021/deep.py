@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from dudley.calculus.compose import Chain, Repeat
 from dudley.core.assumption import Assumption, Status
-from dudley.core.bound import Bound, Sense
+from dudley.core.bound import Bound, Sense, smaller
 from dudley.core.constraint import L2
 from dudley.core.magnitude import ONE, Magnitude
 from dudley.core.statement import Form, Input, Statement, Verdict
@@ -34,7 +34,6 @@ from dudley.theorems.edelman2021.common import (
     SLOPE,
     TOKENS,
     log_cover,
-    smaller,
     within,
 )
 from dudley.theorems.registry import register

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from dudley.calculus.compose import Heads
 from dudley.core.assumption import Assumption, Status
-from dudley.core.bound import Bound, Sense
+from dudley.core.bound import Bound, Sense, smaller
 from dudley.core.constraint import Col2Inf, Row2Inf
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.networks.activations import declared
@@ -31,7 +31,6 @@ from dudley.theorems.edelman2021.common import (
     SLOPE,
     TOKENS,
     log_cover,
-    smaller,
     within,
 )
 from dudley.theorems.registry import register

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from dudley.calculus.allocate import Allocated, Block
 from dudley.calculus.facts import Parameter
-from dudley.core.bound import Bound
+from dudley.core.bound import Bound, smaller
 from dudley.core.constraint import L2, L11, Constraint, Row1Inf, Spectral
 from dudley.core.rounding import up
 from dudley.core.statement import Form, Input, Statement, Verdict
@@ -101,10 +101,6 @@ class Stack:
 
 
 stacked = bundled(Stack)
-
-
-def smaller(a: Bound, b: Bound) -> Bound:
-    return a if a.log_value <= b.log_value else b
 
 
 def by_maurey(stack: Stack, X_row2inf, W_l11) -> Bound:
