@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -32,6 +32,15 @@ class Verdict(Enum):
     SLIP_SYMBOL = "slip-symbol"
     DOES_NOT_FOLLOW = "does-not-follow"
     FALSE = "false"
+
+
+MEASURES = (
+    "excess risk",
+    "risk − training loss",
+    "Rademacher complexity",
+    "covering number",
+    "other quantities",
+)  # what a statement can bound, by the words that name it; the last is the rest
 
 
 class MissingInputs(DudleyError, ValueError):
@@ -92,10 +101,16 @@ class Statement:
     best: Form | None = None
     assumptions: tuple[Assumption, ...] = ()
     also: tuple[str, ...] = ()  # other numbers of the same statement
+    rates: Mapping[str, float] = field(default_factory=dict)  # exponent of n by form, up to logs
 
     @property
     def paper(self) -> str:
         return self.id.partition("/")[0]
+
+    @property
+    def measure(self) -> str:
+        """The kind of quantity it bounds: statements of one kind can be set side by side."""
+        return next((kind for kind in MEASURES if kind in self.quantity), MEASURES[-1])
 
     def form(self, name: str) -> Form:
         """``printed``, ``derived`` or ``best``."""

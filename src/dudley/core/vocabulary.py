@@ -53,12 +53,25 @@ ACCURACY = {
     "tail.beta": "exponent of a polynomial tail",
     "tail.C": "constant of a polynomial tail",
     "truncation": "level at which inputs are truncated",
+    "psi.power": "power of the generalised log-truncation, in (1, 2]; 2 is Catoni's",
+    "psi.scale": "α of the robust loss ψ(αℓ)/α",
+}
+TRAINING = {
+    "features.smin": "smallest singular value of the features at initialisation, n×k",
+    "loss.initial": "½‖f − y‖² at initialisation, summed over the sample",
+    "step.size": "step size of gradient descent",
+    "steps": "steps of gradient descent",
+    "correlation.c": "c with P(|⟨XᵀX, X′ᵀX′⟩| ≥ t) ≤ exp(−t^c)",
 }
 GIVEN = {
     "c": "the constant that the paper does not name",
     "class.C": "C in log N(ε) ≤ C/ε²",
     "class.radius": "A with |f| ≤ A",
     "class.rademacher": "empirical Rademacher complexity",
+    "class.offset": "offset Rademacher complexity R_off(G, 1/M) of the excess losses",
+    "class.approximation": "inf over the class of the excess risk",
+    "noise.free": "1 if the target minimises the loss at almost every example, 0 if not known",
+    "bernstein.V": "V with E g² ≤ V·E g for every excess loss g, the target in the class",
 }
 PARTS = {
     "c.exponent": "the constant that the paper hides in an exponent",
@@ -93,7 +106,12 @@ SPARSE = {
     "tolerance": "sup-norm change of its input that a network must forgive",
     "points.linf": "largest absolute coordinate of the points a network tells apart",
 }
-VOCABULARY = SIZES | INPUTS | MAPS | ACCURACY | GIVEN | PARTS | SPARSE
+VOCABULARY = SIZES | INPUTS | MAPS | ACCURACY | TRAINING | GIVEN | PARTS | SPARSE
+SIGNED = ("class.offset",)  # a penalised supremum may be negative
+BESIDES_NORMS = {
+    "rank": "rank of {}",
+    "moved": "Frobenius distance of {} from its initial value",
+}
 _MATRIX = re.compile(r"(W_\w+|w|b_\w+|P|W)\.(\w+)")
 
 
@@ -105,7 +123,7 @@ def known(name: str) -> bool:
     """
     match = _MATRIX.fullmatch(name)
     if match:
-        return match[2] in NORMS or match[2] in ALIASES or match[2] == "rank"
+        return match[2] in NORMS or match[2] in ALIASES or match[2] in BESIDES_NORMS
     return name in VOCABULARY
 
 
@@ -120,12 +138,17 @@ def parse_assignments(words: list[str]) -> dict[str, float]:
     """
     found: dict[str, float] = {}
     for name, value in split_assignments(words).items():
-        if not known(name):
-            head = name.partition(".")[0]
-            norms = [f"{head}.{norm}" for norm in [*NORMS, *ALIASES, "rank"]]
-            raise UnknownName("name", name, [*VOCABULARY, *norms])
+        expect_known(name)
         found[name] = check_value(name, value)
     return found
+
+
+def expect_known(name: str) -> None:
+    """Refuse a name outside the vocabulary, with the nearest ones."""
+    if not known(name):
+        head = name.partition(".")[0]
+        norms = [f"{head}.{norm}" for norm in [*NORMS, *ALIASES, *BESIDES_NORMS]]
+        raise UnknownName("name", name, [*VOCABULARY, *norms])
 
 
 def split_assignments(words: list[str]) -> dict[str, float]:
@@ -151,21 +174,23 @@ def split_assignments(words: list[str]) -> dict[str, float]:
 def describe(name: str) -> str:
     """What a name of the vocabulary means."""
     match = _MATRIX.fullmatch(name)
-    if match and match[2] != "rank":
-        return f"{norm_named(match[2]).meaning} of {match[1]}"
-    return VOCABULARY.get(name, f"rank of {match[1]}" if match else name)
+    if match and match[2] in BESIDES_NORMS:
+        return BESIDES_NORMS[match[2]].format(match[1])
+    return f"{norm_named(match[2]).meaning} of {match[1]}" if match else VOCABULARY.get(name, name)
 
 
 def check_value(name: str, value: float) -> float:
     """A finite number ≥ 0 that suits the name: sizes are integers, delta is in (0, 1)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(name, "a number", repr(value))
-    if not math.isfinite(value) or value < 0:
+    if not math.isfinite(value) or (value < 0 and name not in SIGNED):
         raise InputError(name, "a finite number ≥ 0", value)
     if name in SIZES and (value < 1 or value != int(value)):
         raise InputError(name, "an integer ≥ 1", value)
     if name == "delta" and not 0 < value < 1:
         raise InputError(name, "a number strictly between 0 and 1", value)
+    if name == "noise.free" and value not in (0, 1):
+        raise InputError(name, "0 or 1", value)
     if name in ("epsilon", "margin") and value == 0:
         raise InputError(name, "a number > 0", value)
     return float(value)

@@ -11,7 +11,7 @@ from dudley.core.registry import Registry
 from dudley.core.statement import Statement
 
 STATEMENTS: Registry[Statement] = Registry("statement")
-PAPERS = ("edelman2021", "trauger2024")
+PAPERS = ("edelman2021", "trauger2024", "li2026", "mwigo2026")
 
 
 def register(statement: Statement) -> Statement:

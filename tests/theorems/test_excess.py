@@ -1,0 +1,99 @@
+"""Excess risk from entropies: against exact expectations, by every route, noise or not."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from dudley.core.entropy import Entropy, PowerLaw
+from dudley.theorems import excess
+from dudley.theorems.excess import Task
+
+
+class Finite(Entropy):
+    """N functions: log N at every resolution below the radius 1."""
+
+    log_radius = 0.0
+    uses_points = False
+
+    def __init__(self, N: int):
+        self.log_log_N = math.log(math.log(N))
+
+    def log_log(self, log_ε, log_n=None):
+        return np.where(np.asarray(log_ε, dtype=float) < 0, self.log_log_N, -math.inf)
+
+    def proper(self):
+        return self
+
+
+def exact_excess(losses: np.ndarray, n: int) -> float:
+    """E exc(f̂) over all samples of size n from equally likely examples; ties broken at worst.
+
+    ``losses[j, x]`` is the excess loss of predictor j at example x.
+    """
+    risks = losses.mean(axis=1)
+    total = 0.0
+    for sample in itertools.product(range(losses.shape[1]), repeat=n):
+        emp = losses[:, sample].sum(axis=1)
+        total += risks[emp <= emp.min() + 1e-12].max()
+    return total / losses.shape[1] ** n
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("rule", [excess.derived, excess.best, excess.slow])
+def test_noise_free_finite_classes(rule, seed):
+    """Random predictors with values in {0, 1}, target 0, absolute loss: g = f ≥ 0."""
+    rng = np.random.default_rng(seed)
+    losses = (rng.random((4, 4)) < 0.5).astype(float)
+    n = 5
+    task = Task(n, 1.0, 1.0, 0.0, float(losses.mean(axis=1).min()), noise_free=True)
+    assert rule(Finite(4), task).value >= exact_excess(losses, n) - 1e-12
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_slow_rate_holds_with_noise(seed):
+    """Two labels per point: excess losses of both signs."""
+    rng = np.random.default_rng(seed)
+    predictions = rng.choice([-1.0, 1.0], size=(4, 3))
+    heads = rng.random(3)
+    n, worst = 3, 0.0
+    risk = (np.abs(1 - predictions) * heads + np.abs(1 + predictions) * (1 - heads)).mean(axis=1)
+    best = (2 * np.minimum(heads, 1 - heads)).mean()
+    for xs in itertools.product(range(3), repeat=n):
+        for ys in itertools.product((1.0, -1.0), repeat=n):
+            p = np.prod([heads[x] if y > 0 else 1 - heads[x] for x, y in zip(xs, ys, strict=True)])
+            emp = sum(np.abs(y - predictions[:, x]) for x, y in zip(xs, ys, strict=True))
+            worst += p / 3**n * risk[emp <= emp.min() + 1e-12].max()
+    task = Task(n, 1.0, 1.0, 1.0, float(risk.min() - best))
+    for rule in (excess.derived, excess.best):
+        assert rule(Finite(4), task).value >= worst - best - 1e-12
+
+
+def test_best_is_never_above_the_others_and_never_above_the_trivial_bound():
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        n, κ, A, B = (float(np.exp(x)) for x in rng.uniform([2, -2, -2, -2], [16, 2, 2, 2]))
+        task = Task(n, κ, A, B, 0.0, bool(rng.integers(2)), float(rng.choice([1.0, math.inf])))
+        entropy = PowerLaw(float(np.exp(rng.uniform(-2, 6))), A)
+        best, derived = excess.best(entropy, task), excess.derived(entropy, task)
+        assert best.value <= min(derived.value, task.M) * (1 + 1e-12)
+        assert best.trivial == task.M and not math.isnan(best.value)
+
+
+def test_a_condition_on_the_noise_is_named():
+    entropy = PowerLaw(1.0, 1.0)
+    named = {
+        a.name for a in excess.derived(entropy, Task(1e6, 1, 1, 1, noise_free=True)).assumptions
+    }
+    assert "noise-free" in named
+    named = {a.name for a in excess.derived(entropy, Task(1e6, 1, 1, 1, V=2.0)).assumptions}
+    assert "bernstein" in named
+    slow = excess.derived(entropy, Task(1e6, 1, 1, 1))
+    assert any("slow" in a.statement for a in slow.assumptions)
+
+
+def test_nothing_to_lose():
+    assert excess.best(PowerLaw(1.0, 1.0), Task(10, 0.0, 1.0, 1.0, noise_free=True)).value == 0.0
