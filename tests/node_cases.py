@@ -5,14 +5,26 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import torch
 
 import dudley as du
+from dudley.audit.found import Found
+from dudley.audit.problem import Problem
+from dudley.audit.search import search
+from dudley.audit.starts import Start
 from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
 from dudley.networks.activations import ACTIVATIONS, Activation
-from search import Problem, Start
 
+torch.set_num_threads(1)
 S, b = du.Spectral, du.L2
 TRIPLE = Activation("triple", lambda x: 3 * x * (x > 0) + 0.5, 3.0, 0.5)
+
+
+def check_facts(problem: Problem, **options) -> Found:
+    """Raise if the search finds anything above what the node declares."""
+    found = search(problem, **options)
+    assert not found.exceeded(), f"found above declared: {found.exceeded()}"
+    return found
 
 
 def head_start(prefix=(), T=5, d=4, k=3, after=None, B=2.0):

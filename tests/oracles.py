@@ -2,7 +2,8 @@
 
 Nothing here imports the formulas under test. Counts are big integers, integer parts are taken in
 rational arithmetic, covers are built by running the algorithm that proves them, and lower bounds
-are sets that were found. What a test compares with is never the code that it tests.
+are sets that were found. What a test compares with is never the code that it tests; members,
+packings and averages over sign draws are those of ``dudley.witness``, tested in tests/witness.
 """
 
 import itertools
@@ -10,6 +11,9 @@ import math
 from fractions import Fraction
 
 import numpy as np
+
+from dudley.witness import exact_covers, suprema
+from dudley.witness.members import draw
 
 # -- exact integers ------------------
 
@@ -85,21 +89,7 @@ def greedy_net(distances: np.ndarray, ε: float) -> list[int]:
 
 def largest_packing(distances: np.ndarray, separation: float) -> int:
     """The size of the largest subset more than ``separation`` apart: integer programming."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    close = np.argwhere(np.triu(distances <= separation, 1))
-    if not len(close):
-        return len(distances)
-    pairs = np.zeros((len(close), len(distances)))
-    pairs[np.arange(len(close)), close[:, 0]] = pairs[np.arange(len(close)), close[:, 1]] = 1
-    found = milp(
-        -np.ones(len(distances)),
-        constraints=LinearConstraint(pairs, ub=np.ones(len(close))),
-        integrality=np.ones(len(distances)),
-        bounds=Bounds(0, 1),
-        options={"time_limit": 20},
-    )
-    chosen = np.flatnonzero(found.x > 0.5)  # whatever the solver says, the set itself is checked
+    chosen = exact_covers.largest_packing(distances, separation)
     inside = distances[np.ix_(chosen, chosen)][np.triu_indices(len(chosen), 1)]
     assert (inside > separation).all()
     return len(chosen)
@@ -143,25 +133,12 @@ def distances(form: str, members: np.ndarray, X=None, Z=None) -> np.ndarray:
 
 
 def members(rng, constraint, shape, count: int, norms, center=None) -> np.ndarray:
-    """Weights of a constraint set, most on its boundary: sparse, signed, dense, of low rank."""
-    a, b = shape
-    W = rng.standard_normal((count, a, b))
-    W[::4] = 0
-    for k in range(0, count, 4):
-        W[k, rng.integers(a), rng.integers(b)] = rng.choice([-1.0, 1.0])
-    W[1::4] = np.sign(W[1::4])
-    W[2::4] *= rng.random((len(W[2::4]), a, b)) < 0.4
-    if constraint.rank is not None:
-        r = constraint.rank
-        left = rng.standard_normal((count, a, min(r, a, b)))
-        W = left @ rng.standard_normal((count, min(r, a, b), b))
-    middle = np.zeros(shape) if center is None else np.reshape(center, shape)
-    out = []
-    for D in W:
-        reach = max((norms[ball.norm](D) / ball.radius for ball in constraint.balls), default=1)
-        shrink = 1.0 if rng.random() < 0.8 else rng.random()
-        out.append(middle + (shrink * (1 - 1e-12) / reach) * D if reach > 0 else middle)
-    return np.array(out)
+    """Weights of a constraint set, most on its boundary, checked by the given norms."""
+    W = draw(constraint, shape, count, rng, center)
+    for ball in constraint.balls:
+        middle = 0.0 if ball.center is None else np.reshape(center, shape)
+        assert all(norms[ball.norm](D) <= ball.radius for D in W - middle)
+    return W
 
 
 # -- complexities ------------------
@@ -179,8 +156,7 @@ def rademacher(sup, n: int) -> float:
 
 def rademacher_below(sup, n: int, A: float, rng, draws: int = 400, δ: float = 1e-9) -> float:
     """A lower bound on E sup/n from draws, wrong with probability ≤ δ (McDiarmid over nM signs)."""
-    mean = float(np.mean(sup(rng.choice([-1.0, 1.0], size=(draws, n))))) / n
-    return mean - A * math.sqrt(2 * math.log(1 / δ) / (n * draws))
+    return suprema.rademacher(sup, n, A, rng, draws, δ).value
 
 
 def binomial_below_half(n: int, p: float) -> float:

@@ -8,6 +8,9 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _NAMES = {
+    "audit.attack": "attack",
+    "audit.complexity": "offset_below rademacher_below",
+    "audit.sensitivity": "sensitivity",
     "calculus.compose": "Chain Heads Parallel Repeat Residual",
     "calculus.union": "Grid",
     "classes": "LinearMap",
@@ -16,6 +19,8 @@ _NAMES = {
     "Rank Row1Inf Row21 Row2Inf Spectral ball",
     "core.entropy": "PowerLaw",
     "core.errors": "DudleyError InputError NotYetPaid UnknownName",
+    "core.situation": "Situation",
+    "core.sweep": "Sweep",
     "networks.blocks": "li_block post_ln_block pre_ln_block shallow_encoder trauger_block",
     "networks.capacity": "Capacity capacity",
     "networks.embeddings": "Embedding OneHot Positions Tokens",
@@ -25,6 +30,8 @@ _NAMES = {
     "networks.multihead": "MultiHeadAttention",
     "networks.outputs": "Logits Readout",
     "networks.pointwise": "Activate Dense LayerNorm MLP Pool ProjectRows RMSNorm SwiGLU",
+    "networks.robust": "Robust",
+    "theorems.comparison": "Comparison compare",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]

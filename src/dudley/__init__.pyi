@@ -1,5 +1,15 @@
 """The public names, for type checkers; ``__init__.py`` loads each on first use."""
 
+from dudley.audit.attack import attack as attack
+from dudley.audit.complexity import (
+    offset_below as offset_below,
+)
+from dudley.audit.complexity import (
+    rademacher_below as rademacher_below,
+)
+from dudley.audit.sensitivity import (
+    sensitivity as sensitivity,
+)
 from dudley.calculus.compose import (
     Chain as Chain,
 )
@@ -90,6 +100,12 @@ from dudley.core.errors import (
 from dudley.core.errors import (
     UnknownName as UnknownName,
 )
+from dudley.core.situation import (
+    Situation as Situation,
+)
+from dudley.core.sweep import (
+    Sweep as Sweep,
+)
 from dudley.networks.blocks import (
     li_block as li_block,
 )
@@ -170,6 +186,15 @@ from dudley.networks.pointwise import (
 )
 from dudley.networks.pointwise import (
     SwiGLU as SwiGLU,
+)
+from dudley.networks.robust import (
+    Robust as Robust,
+)
+from dudley.theorems.comparison import (
+    Comparison as Comparison,
+)
+from dudley.theorems.comparison import (
+    compare as compare,
 )
 
 __version__: str

@@ -144,6 +144,14 @@ def test_bernstein_constant_is_the_root_it_says():
     assert offset.Bernstein(1.0, 1.0).rate == pytest.approx(2.62, abs=0.005)
 
 
+@pytest.mark.parametrize("V", [1e-3, 1e-9, 1e-300])
+def test_bernstein_constants_far_below_the_range(V):
+    """The root of 4tVφ(2tM) = 1 grows like log(M/V)/2M: no overflow on the way."""
+    t = 1 / offset.Bernstein(V, 2.0).rate
+    y = 4 * t
+    assert math.log(4 * t * V) + y - 2 * math.log(y) == pytest.approx(0, abs=0.01)
+
+
 def test_noise_free_excess_is_above_the_exact_one():
     checks.check_noise_free(offset.excess, offset.NoiseFree)
 

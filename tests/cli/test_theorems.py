@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from importlib import resources
 
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
+from dudley.cli.theorems import described, summary
 from dudley.theorems import registry
+from dudley.witness import load as load_witnesses
 
 STATEMENTS = dict(registry.load().items())
+WITNESSES = {n: w for n, w in load_witnesses().items() if set(w.refutes) <= set(STATEMENTS)}
 LEMMA = ["evaluate", "trauger2024/lemma-3.6"]
 GOOD = ["d=64", "k=64", "W.l11=1", "X.row2inf=1", "epsilon=0.5"]
 KINDS = {
@@ -51,6 +55,31 @@ def test_show_says_all_there_is(dudley, id: str):
         assert all(name in shown for name in (i.name, *i.aliases))
 
 
+@pytest.mark.parametrize("name", WITNESSES)
+def test_show_tells_the_numbers_of_a_counterexample(dudley, name: str):
+    for id in WITNESSES[name].refutes:
+        s, witness = STATEMENTS[id], WITNESSES[name]()
+        shown = " ".join(dudley("theorems", "show", id).out.split())
+        part = shown[shown.index(f"counterexample {name}: ") :]
+        assert " ".join(witness.story.split()) in part
+        inputs = witness.inputs(id)
+        assert all(f" {n}=" in part for n in inputs)
+        assert f" printed {s.evaluate_on(inputs, 'printed').value:.6g} " in part
+        assert f" at least {witness.lower_bound():.6g} (proved)" in part
+        assert f" derived {s.evaluate_on(inputs).value:.6g}" in part
+        (item,) = dudley("theorems", "show", id, "--json").json()["items"]
+        (told,) = [c for c in item["counterexamples"] if c["name"] == name]
+        assert told["inputs"] == inputs and told["lower_bound"] == witness.lower_bound()
+        assert told["forms"]["printed"] < told["lower_bound"]
+
+
+def test_show_tells_the_rates():
+    s = replace(STATEMENTS["trauger2024/lemma-3.6"], rates={"printed": -1.0, "derived": -0.5})
+    assert "rates, up to logarithms: printed n^-1, derived n^-0.5" in described(s)
+    assert summary(s)["rates"] == {"printed": -1.0, "derived": -0.5}
+    assert not any("rates" in line for line in described(replace(s, rates={})))
+
+
 def test_the_list_is_filtered(dudley):
     (count,) = dudley("theorems", "--verdict", "false").out.splitlines()[-1:]
     false = [s for s in STATEMENTS.values() if s.verdict.value == "false"]
@@ -82,7 +111,7 @@ BAD = {
     "past the floats": ([*LEMMA, *GOOD[:-1], "epsilon=1e-200"], "below 1e308"),
     "no number": ([*LEMMA, *GOOD[:-1], "epsilon"], "name=value"),
     "delta of 1": (["evaluate", "edelman2021/theorem-A.4", "n=9", "delta=1"], "delta: expected"),
-    "no such paper": (["theorems", "--paper", "wu2023"], "known: edelman2021, trauger2024"),
+    "no such paper": (["theorems", "--paper", "zhang"], "known: edelman2021, li2026"),
     "no such verdict": (["theorems", "--verdict", "wrong"], "known: does-not-follow"),
     "nothing to show": (["theorems", "show"], "id"),
 }

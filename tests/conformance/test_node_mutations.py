@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dudley as du
+from dudley.audit.problem import Problem
 from dudley.calculus import compose
 from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
 from dudley.core.magnitude import ONE, ZERO, Magnitude
@@ -23,8 +24,7 @@ from dudley.networks.multihead import MultiHeadAttention
 from dudley.networks.normalisers import Sigmoid, Softmax, Sparsemax
 from dudley.networks.outputs import Logits, Readout
 from dudley.networks.pointwise import Dense, LayerNorm, Pool, ProjectRows, SwiGLU
-from node_cases import CASES, TRAUGER, S, b, head, head_start, mha
-from search import Problem, check_facts
+from node_cases import CASES, TRAUGER, S, b, check_facts, head, head_start, mha
 
 
 def facts_with(cls, change):

@@ -13,9 +13,13 @@ import pytest
 import torch
 
 import dudley as du
+from dudley.audit.backend import tensor
+from dudley.audit.balls import clip_rows, rows
+from dudley.audit.climb import climb
+from dudley.audit.problem import Problem, signal_of
+from dudley.audit.search import search
 from dudley.core.entropy import PowerLaw
-from node_cases import CASES, S, head, head_start
-from search import Problem, ascend, check_facts, clip_rows, rows, search, signal_of, tensor
+from node_cases import CASES, S, check_facts, head, head_start
 
 # What the search must reach, so that it can fail: (case, mode) -> share of the declared value.
 SHARP = {
@@ -233,10 +237,10 @@ def check_general_head(node, B=400, T=4, d=4):
         declared = weight["score"] * Δscore + weight["inner"] * Δinner + 1e-12
         return rows(node.apply(p, x) - node.apply(q, x)) / declared, rows(node.apply(p, x)) / radius
 
-    ascend(lambda: parts()[0], variables, 60, 0.08)
+    climb(lambda: parts()[0], variables, 60, 0.08)
     change, size = (float(v.detach().max()) for v in parts())
     assert change <= 1 + 1e-6, f"change {change}"
-    ascend(lambda: parts()[1], variables, 60, 0.08)
+    climb(lambda: parts()[1], variables, 60, 0.08)
     size = max(size, float(parts()[1].detach().max()))
     assert size <= 1 + 1e-6, f"size {size}"
     return change, size

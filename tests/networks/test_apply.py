@@ -5,9 +5,10 @@ import pytest
 import torch
 
 import dudley as du
+from dudley.audit.leaves import leaves, nest_like
+from dudley.audit.problem import signal_of
 from dudley.networks.multihead import rotate
 from node_cases import CASES
-from search import leaves, nest_like, signal_of
 
 torch.set_num_threads(1)
 each = pytest.mark.parametrize("name", CASES)

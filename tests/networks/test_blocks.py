@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import dudley as du
+from dudley.audit.problem import Problem, signal_of
 from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual, compose
 from dudley.core.errors import InputError
 from dudley.core.magnitude import Magnitude
 from dudley.networks.activations import Activation
-from node_cases import ATTENTION, LN, MLP
-from search import Problem, check_facts, signal_of
+from node_cases import ATTENTION, LN, MLP, check_facts
 
 S = du.Spectral
 TRIPLED = Activation("tripled", lambda x: 3 * x * (x > 0), 3.0)

@@ -168,6 +168,7 @@ LOSSES = {
     "default": None,
     "ramp": du.Margin(0.3),
     "cross-entropy": du.CrossEntropy(3.23),  # exp(log 3.23) < 3.23 in floats
+    "robust": du.Robust(du.Loss(range=9.0), power=1.5),
 }
 
 

@@ -104,6 +104,8 @@ def test_a_file_is_the_network_that_python_builds():
         ("d", 16, "d = 8", "d = 16"),
         ("margin", 0.5, "[output]", "[loss]\nmargin = 0.5\n[output]"),
         ("loss.range", 3.0, "[output]", "[loss]\nrange = 3.0\n[output]"),
+        ("psi.power", 1.5, "[output]", "[loss]\npsi.power = 1.5\n[output]"),
+        ("psi.scale", 0.1, "[output]", "[loss]\npsi = { scale = 0.1 }\n[output]"),
         ("W_v.op", 0.5, "W_v.l11 = 1.5", "W_v.l11 = 1.5\nW_v.op = 0.5"),
         ("W_v.rank", 2, "W_v.l11 = 1.5", "W_v.l11 = 1.5\nW_v.rank = 2"),
     ],
@@ -311,3 +313,38 @@ def test_a_ramp_on_logits_must_be_multiclass():
     with pytest.raises(InputError, match="multiclass"):
         gap(logits + "[loss]\nmargin = 1.0\n")
     assert math.isfinite(gap(logits + "[loss]\nmargin = 1.0\nmulticlass = true\n"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "base"),
+    [
+        ("range = 100.0\n", du.Loss(1.0, 100.0, "a 1-Lipschitz loss in [0, 100]")),
+        ("clip = 50.0\n", du.CrossEntropy(50.0)),
+    ],
+)
+def test_a_robust_loss_is_that_of_python(lines, base):
+    text = HEAD + "[loss]\n" + lines
+    assert described(text + "psi = { power = 1.5, scale = 0.1 }\n").loss == du.Robust(
+        base, 1.5, 0.1
+    )
+    assert described(text + "psi.scale = 2.0\n").loss == du.Robust(base, scale=2.0)
+    assert described(text + "psi = {}\n").loss == du.Robust(base)  # Catoni's, at scale 1
+    assert described(text).loss == base
+    assert capacity(text + "psi = {}\n").gap(0.05).trivial == du.Robust(base).range < base.range
+
+
+@pytest.mark.parametrize(
+    ("lines", "named"),
+    [
+        ("psi.power = 2.5", r"psi\.power"),
+        ("psi.power = 1.0", r"psi\.power"),
+        ("psi.scale = 0.0", r"psi\.scale"),
+        ("psi.scale = -1.0", r"psi\.scale"),
+        ("psi.powr = 1.5", "power"),
+        ("psi = 1.5", "psi"),
+        ("margin = 1.0\npsi.power = 1.5", "margin"),
+    ],
+)
+def test_a_robust_loss_that_is_none_is_refused(lines, named):
+    with pytest.raises((InputError, UnknownName), match=named):
+        described(HEAD + "[loss]\n" + lines + "\n")

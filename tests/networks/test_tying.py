@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import dudley as du
+from dudley.audit.problem import Problem, signal_of
 from dudley.calculus.compose import Chain, Repeat, compose, tie_together
 from dudley.core.errors import InputError
-from node_cases import S
-from search import Problem, check_facts, signal_of
+from node_cases import S, check_facts
 
 E = S(1.5).tied("E")
 

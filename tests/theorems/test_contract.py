@@ -28,6 +28,10 @@ NUMBERED = {
     + " ".join(f"B.{i}" for i in range(1, 9)),
     "trauger2024": "2.3 2.4 2.5 2.6 3.1 3.2 3.3 3.4 3.5 3.6 4.1 4.1.1 4.2 4.2.1 5.1 "
     "A C.1 D.0.1 D.0.2 E.1 E.2 E.3 F.0.1 F.0.2 G",
+    "li2026": "3.1 4 5 4.4 4.5 4.7 4.8 4.11 4.13 5.1 5.2 5.3 B.1 B.2 B.3 14 15 18 "
+    "5.5 5.6 20 5.7 5.8 5.9 B.4 19 B.5 B.6 "
+    "6.1 6.2 9 10 6.4 6.5 6.6 6.7 6.8 12 6.9 6.10 6.11 6.12 C.2",
+    "mwigo2026": "3.2 3.3 4.1 1 2 3 4 5 6",
 }
 
 
@@ -42,6 +46,8 @@ def draw(s: Statement, rng: np.random.Generator) -> dict[str, float]:
             found[name] = float(rng.uniform(0.01, 0.99))
         elif name == "terms":
             found[name] = int(rng.integers(1, 40))
+        elif name == "noise.free":
+            found[name] = int(rng.integers(0, 2))
         else:
             found[name] = float(value) * factor
     return found

@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from dudley.audit.backend import tensor
+from dudley.audit.balls import clip_rows, rows, singular
+from dudley.audit.climb import climb
 from dudley.classes.linear import LinearMap
 from dudley.core.constraint import Col2Inf, Spectral
 from dudley.core.entropy import PowerLaw
@@ -17,7 +20,6 @@ from dudley.networks.pointwise import ProjectRows
 from dudley.theorems.edelman2021.deep import Layer
 from dudley.theorems.edelman2021.deep import printed as printed_deep
 from dudley.theorems.registry import load
-from search import ascend, clip_rows, rows, singular, tensor
 
 torch.set_num_threads(1)
 STATEMENTS = load()
@@ -54,7 +56,7 @@ def on_the_ball(X, R):
 
 def worst(ratio, variables, steps=150):
     """The largest ratio that gradient ascent finds."""
-    ascend(ratio, variables, steps, 0.06)
+    climb(ratio, variables, steps, 0.06)
     with torch.no_grad():
         found = ratio()
     return float(found[torch.isfinite(found)].max())

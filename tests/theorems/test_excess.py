@@ -7,10 +7,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from dudley.core.entropy import Entropy, PowerLaw
 from dudley.theorems import excess
 from dudley.theorems.excess import Task
+from dudley.theorems.registry import load
 
 
 class Finite(Entropy):
@@ -97,3 +99,36 @@ def test_a_condition_on_the_noise_is_named():
 
 def test_nothing_to_lose():
     assert excess.best(PowerLaw(1.0, 1.0), Task(10, 0.0, 1.0, 1.0, noise_free=True)).value == 0.0
+
+
+def test_the_offset_theorem_needs_the_losses_of_examples_not_those_given_x():
+    """All 0/1 functions on m points, ℓ(y, u) = |y|·|u|, Y = 1/p with chance p, otherwise 0.
+
+    f* = 0 is in the class and optimal at every example. The worst minimiser is 1 at each point
+    whose labels were all 0, so E exc = (1 − p/m)^n. With κ = M = 1/p and n = 500m the complexity of
+    E[g|X] = f(X) is far too small; that of g(X, Y; f) = f(X)|Y| will do. One point has
+    k ~ Bin(n, 1/m) examples, of which j ~ Bin(k, p) are not 0.
+    """
+    p, m = 1e-3, 20
+    n, β = 500 * m, 0.5e-3  # β = 1/2M
+    k = np.arange(n + 1)
+    seen, labelled = binom.pmf(k, n, 1 / m), binom.pmf(k, n, p / m)
+
+    def complexity(chances: np.ndarray, size: float) -> float:
+        """(m/n) E max(0, size·S_k − β·size²·k) over the number k of a point's examples."""
+        total = 0.0
+        for count in np.flatnonzero(chances > 1e-15):
+            S = 2 * np.arange(count + 1) - count
+            gain = np.maximum(0.0, size * S - β * size**2 * count)
+            total += chances[count] * float(binom.pmf(np.arange(count + 1), count, 0.5) @ gain)
+        return total * m / n
+
+    risk = (1 - p / m) ** n
+    given = {"n": n, "kappa": 1 / p, "target.bound": 0.0, "w.l2": 1.0, "noise.free": 1}
+    theorem = load()["li2026/theorem-4.11"]
+
+    def bound(R: float) -> float:
+        return theorem.evaluate_on(given | {"class.offset": R}).value
+
+    assert bound(complexity(seen, 1.0)) < risk / 8
+    assert risk <= bound(complexity(labelled, 1 / p)) < 2 * risk

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from dudley.calculus.hull import Hull, hull
+from dudley.calculus.memory import remembered
 from dudley.core.entropy import Entropy
 from dudley.core.magnitude import Magnitude
 
@@ -72,9 +73,16 @@ class Block:
             return np.full(weights.shape, -math.inf)  # one map only, whatever follows it
         return weights + self.entropy.log_radius
 
+    @cached_property
+    def content(self) -> tuple:
+        """All that the entropy of a network depends on: not the name."""
+        weights = np.asarray(self.weight.log, dtype=float)
+        return self.entropy, self.copies, weights.shape, weights.tobytes()
+
 
 _FEASIBLE = math.log1p(-1e-9)  # the budget is kept with room for rounding
 _RESOLVED = 1e-3  # log λ is searched among the multiples of this
+_STRIDE = 1024.0  # of which one in so many is tried first
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,21 +96,37 @@ class Allocated(Entropy):
 
     A cover on points is asked for the number of examples rounded up to a power of two: a cover of
     more points covers fewer, log(2N+1) grows by at most log 2, and a sweep over n shares tables.
+    Allocations of equal blocks are equal, and share what was solved for any of them.
     """
 
     blocks: tuple[Block, ...]
     _solved: dict = field(default_factory=dict, repr=False)
+    _tables: dict = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _content(self) -> tuple:
+        return tuple(block.content for block in self.blocks)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._content)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, Allocated) and self._content == other._content
 
     @cached_property
     def log_radius(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         return float(self._total([np.zeros_like(b.log_reach) for b in self.blocks], weighted=True))
 
-    @property
-    def uses_points(self) -> bool:
+    @cached_property
+    def uses_points(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
         return any(b.entropy.uses_points for b in self.blocks)
 
     def proper(self) -> Allocated:
-        return self._members
+        return _first(self)._members
 
     @cached_property
     def _members(self) -> Allocated:
@@ -111,13 +135,14 @@ class Allocated(Entropy):
 
     def log_log(self, log_ε, log_n=None):
         log_ε = np.asarray(log_ε, dtype=float)
-        hulls = self._hulls(log_n)
+        same = _first(self)
+        hulls = same._hulls(log_n)
         key = (log_ε.tobytes(), *map(id, hulls))
-        if key not in self._solved:
-            log_H = self._solve(np.atleast_1d(log_ε), hulls)[1]
+        if key not in same._solved:
+            log_H = same._solve(np.atleast_1d(log_ε), hulls)[1]
             log_H.flags.writeable = False
-            self._solved[key] = (log_H, hulls)  # the hulls stay alive, so their ids stay theirs
-        return self._solved[key][0].reshape(log_ε.shape)
+            same._solved[key] = (log_H, hulls)  # the hulls stay alive, so their ids stay theirs
+        return same._solved[key][0].reshape(log_ε.shape)
 
     def rounded(self, log_n: float | None) -> float | None:
         """log of the number of examples, rounded up to a power of two where covers need it."""
@@ -138,7 +163,11 @@ class Allocated(Entropy):
 
     def _hulls(self, log_n: float | None) -> tuple[Hull, ...]:
         log_n = self.rounded(log_n)
-        return tuple(hull(b.entropy, log_n if b.entropy.uses_points else None) for b in self.blocks)
+        if log_n not in self._tables:
+            self._tables[log_n] = tuple(
+                hull(b.entropy, log_n if b.entropy.uses_points else None) for b in self.blocks
+            )
+        return self._tables[log_n]
 
     def _solve(self, log_ε, hulls):
         """The chosen hull vertices, one array (blocks × resolutions) each, and log Σ H.
@@ -149,6 +178,7 @@ class Allocated(Entropy):
         enough = log_ε >= self.log_radius  # nothing need be bought
         target = np.where(enough, math.inf, log_ε + _FEASIBLE)
         low, high = self._bracket(hulls, np.where(enough, 0.0, target))
+        low, high = self._narrowed(hulls, target, low, high)
         while (open_ := high - low > np.maximum(1.0, 8 * np.spacing(np.abs(high)))).any():
             middle = np.floor((low + high) / 2)
             fits = self._spent(hulls, self._vertices(hulls, middle * _RESOLVED)) <= target
@@ -173,11 +203,24 @@ class Allocated(Entropy):
         low, high = np.where(known, np.minimum(low, high), 0.0), np.where(known, high, 0.0)
         return np.floor(low / _RESOLVED), np.ceil(high / _RESOLVED)
 
+    def _narrowed(self, hulls, target, low, high):
+        """The bracket, by multipliers tried for all ε at once: what is spent falls with λ."""
+        tried = _STRIDE * np.arange(np.floor(low.min() / _STRIDE), np.ceil(high.max() / _STRIDE))
+        if not 2 <= len(tried) <= _STRIDE:
+            return low, high
+        spent = self._spent(hulls, self._vertices(hulls, tried * _RESOLVED))
+        falls = np.minimum.accumulate(spent)
+        first = np.searchsorted(-falls, -target)  # the first that fits
+        fits = tried[np.minimum(first, len(tried) - 1)]
+        fits = np.where((first < len(tried)) & (fits > low) & (fits < high), fits, high)
+        fails = tried[np.maximum(first - 1, 0)]
+        return np.where((first > 0) & (fails > low) & (fails < fits), fails, low), fits
+
     def _vertices(self, hulls, log_λ):
         with np.errstate(invalid="ignore"):
             prices = [log_λ[None, :] + block.log_reach[:, None] for block in self.blocks]
         return [
-            np.searchsorted(slopes, np.nan_to_num(price, nan=-math.inf, neginf=-math.inf))
+            np.searchsorted(slopes, np.fmax(price, -math.inf))  # NaN, of ∞ − ∞, buys nothing
             for price, (_, _, slopes) in zip(prices, hulls, strict=True)
         ]
 
@@ -198,6 +241,12 @@ class Allocated(Entropy):
             reach = block.log_reach.reshape((-1,) + (1,) * (log.ndim - 1)) if weighted else 0.0
             parts.append(log + math.log(block.copies) + reach)
         return log_sum(np.concatenate(parts, axis=0))
+
+
+@remembered(64)
+def _first(entropy: Allocated) -> Allocated:
+    """The first of all equal allocations: the one that remembers."""
+    return entropy
 
 
 def octaves(log_n):

@@ -20,6 +20,7 @@ import math
 import numpy as np
 
 from dudley.calculus.allocate import octaves
+from dudley.calculus.memory import along
 from dudley.core.entropy import Entropy
 
 STEPS = 4  # grid scales per halving
@@ -37,6 +38,14 @@ def scales(log_n) -> np.ndarray:
     return -math.log(2) / STEPS * np.arange(np.max(lengths_of(log_n)))
 
 
+@along
+def by_integral(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
+    """The bound on R̂/A by Dudley's integral, for each n."""
+    grid = scales(log_n)
+    return dudley(entropies(entropy, log_A, log_n, grid), log_n, grid)
+
+
+@along
 def complexity(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
     """The best bound on R̂/A known here, for each n: proper and other covers, optimised scales.
 
@@ -45,22 +54,24 @@ def complexity(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
     """
     if log_A == -math.inf:
         return np.zeros(len(log_n))
-    best = _chained(entropy, log_A, log_n)
+    below, back = np.zeros(0), None
     if entropy.uses_points:
         below = np.floor(log_n / math.log(2) * (1 + 2.0**-50)) * math.log(2)
-        sizes, back = np.unique(below, return_inverse=True)
-        best = np.minimum(best, _chained(entropy, log_A, sizes)[back])
-    return best
+        below, back = np.unique(below, return_inverse=True)
+    values = _chained(entropy, log_A, np.concatenate([log_n, below]))
+    best = values[: len(log_n)]
+    return best if back is None else np.minimum(best, values[len(log_n) :][back])
 
 
 def _chained(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
-    grid = scales(log_n)
-    by_any = entropies(entropy, log_A, log_n, grid)
-    by_members = entropies(entropy.proper(), log_A, log_n, grid)
-    return np.minimum(
-        optimised(by_any, log_n, grid, proper=False),
-        optimised(by_members, log_n, grid, proper=True),
-    )
+    """The better of any covers and covers by members, all in one program."""
+    grid, members = scales(log_n), entropy.proper()
+    if members == entropy:  # then links between members are never longer
+        return optimised(entropies(entropy, log_A, log_n, grid), log_n, grid, proper=True)
+    log_H = [entropies(one, log_A, log_n, grid) for one in (entropy, members)]
+    proper = np.repeat([False, True], len(log_n))
+    values = optimised(np.concatenate(log_H, axis=1), np.tile(log_n, 2), grid, proper)
+    return values.reshape(2, -1).min(axis=0)
 
 
 def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarray) -> np.ndarray:
@@ -101,8 +112,11 @@ def tree(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool) -
     return np.minimum(1.0, (d[1:] + sums).min(axis=0))
 
 
-def optimised(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool) -> np.ndarray:
-    """min(1, min over chains of d_J + Σ_j ℓ_j √(2H(d_j)/n)), in units of A."""
+def optimised(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper) -> np.ndarray:
+    """min(1, min over chains of d_J + Σ_j ℓ_j √(2H(d_j)/n)), in units of A.
+
+    ``proper`` says whether centres are members: for all columns alike, or for each.
+    """
     best = _program(log_H, log_n, grid, proper)
     return np.minimum(1.0, (best + np.exp(grid)[:, None]).min(axis=0))
 
@@ -110,10 +124,10 @@ def optimised(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bo
 def _program(log_H, log_n, grid, proper):
     """Cost of the best chain that ends at each scale: V_k = min_i V_i + ℓ_{ik} √(2H_k/n), i < k."""
     d, root = np.exp(grid)[:, None], math.sqrt(2) * _roots(log_H, log_n)
-    best = np.zeros_like(root)
+    best, extra = np.zeros_like(root), np.where(proper, 0.0, d)
     for k in range(1, len(d)):
         starts = _starts(k)
-        best[k] = (best[starts] + (d[starts] + (0 if proper else d[k])) * root[k]).min(axis=0)
+        best[k] = (best[starts] + (d[starts] + extra[k]) * root[k]).min(axis=0)
     return best
 
 

@@ -29,6 +29,7 @@ import numpy as np
 
 from dudley.calculus.allocate import Allocated, Block, log_sum
 from dudley.calculus.facts import Facts, Parameter, Signal, Use
+from dudley.calculus.memory import remembered
 from dudley.classes.best import BestOf
 from dudley.core.constraint import size_of
 from dudley.core.entropy import Scope
@@ -307,6 +308,28 @@ def compose(
 
     ``covers`` restricts every block to the covers of these names: a paper's own way.
     """
+    if np.ndim(signal.radius.log) or not hashable(network):
+        return _composed(network, signal, covers)
+    facts = (float(signal.radius.log), signal.rows, signal.width, signal.l1, signal.metric)
+    return _composed_once(network, facts, covers)
+
+
+def hashable(network: Node) -> bool:
+    """Can results for this network be remembered?"""
+    try:
+        hash(network)
+    except TypeError:
+        return False
+    return True
+
+
+@remembered(64)
+def _composed_once(network: Node, facts: tuple, covers) -> tuple[Allocated, Facts]:
+    log_R, *others = facts
+    return _composed(network, Signal(Magnitude(log_R), *others), covers)
+
+
+def _composed(network: Node, signal: Signal, covers) -> tuple[Allocated, Facts]:
     facts = network.facts(signal)
     blocks = []
     for use in tie_together(facts.uses):

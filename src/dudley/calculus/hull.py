@@ -8,10 +8,11 @@ finer where they grow faster, and in log space: x = e^{−y}, log H.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
+from dudley.calculus.memory import forget as forget
+from dudley.calculus.memory import remembered
 from dudley.core.entropy import Entropy
 
 Hull = tuple[np.ndarray, np.ndarray, np.ndarray]  # y, log H, log slopes between
@@ -20,7 +21,7 @@ _COARSE = np.concatenate([np.arange(0, 12, 0.05), 12 * 1.05 ** np.arange(310)]) 
 _STEP, _MOST = 0.01, 100  # between coarse nodes, as many as keep steps of log H near one percent
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _nodes(entropy: Entropy) -> np.ndarray:
     """Where an entropy is tabulated: finer where it grows faster."""
     log_n = math.log(1e6) if entropy.uses_points else None
@@ -34,45 +35,94 @@ def _nodes(entropy: Entropy) -> np.ndarray:
     return np.append(starts + widths * inside, _COARSE[-1])
 
 
-@lru_cache(maxsize=1024)
+@remembered(1024)
 def _table(entropy: Entropy, nodes_of: Entropy, log_n: float | None) -> np.ndarray:
     """log H of one part of an entropy, at the nodes of another."""
     return entropy.log_log(entropy.log_radius - _nodes(nodes_of), log_n)
 
 
-@lru_cache(maxsize=512)
 def hull(entropy: Entropy, log_n: float | None) -> Hull:
     """Vertices (y, log H) of the lower convex hull of H(x), x = e^{−y}, and log slopes between.
 
-    A node above the chord of its neighbours is not a vertex; dropping such nodes until none is
-    left leaves the hull.
+    Resolutions are relative to the radius, so classes that differ by a factor share one hull.
     """
+    return _hull(entropy.unit(), log_n)
+
+
+@remembered(512)
+def _hull(entropy: Entropy, log_n: float | None) -> Hull:
     parts = entropy.parts()
     tables = [_table(part, parts[0], log_n if part.uses_points else None) for part in parts]
     y, log_H = _nodes(parts[0]), np.minimum.reduce(tables)
     if len(parts) > 1 and np.array_equal(log_H, tables[0]):  # the number of points helps nowhere
-        return hull(parts[0], None)
+        return _hull(parts[0], None)
     log_H = np.maximum.accumulate(np.where(y == 0, -math.inf, log_H))
     ends = np.append(log_H[1:] > log_H[:-1], True) & (log_H < math.inf)  # far end of each step
-    y, log_H = y[ends], log_H[ends]
-    while True:
+    return _vertices(y[ends], log_H[ends])
+
+
+def _vertices(y: np.ndarray, log_H: np.ndarray) -> Hull:
+    """The lower convex hull of points in the order of y.
+
+    A point on or above the chord of two others is not a vertex. First go those above the hull of
+    every sixteenth point, which bridges what is far from convex; then, again and again, those
+    above the chord of their neighbours; what that leaves unsettled is scanned point by point.
+    """
+    coarse = np.append(np.arange(0, len(y) - 1, 16), len(y) - 1)
+    coarse = coarse[_scan(y[coarse].tolist(), log_H[coarse].tolist())]
+    keep = _below(y, log_H, coarse)
+    for _ in range(16):
+        y, log_H = y[keep], log_H[keep]
         slopes = _log_slopes(y, log_H)
         keep = np.ones(len(y), dtype=bool)
         keep[1:-1] = slopes[:-1] < slopes[1:]
         if keep.all():
             return y, log_H, slopes
-        y, log_H = y[keep], log_H[keep]
+    kept = _scan(y.tolist(), log_H.tolist())
+    return y[kept], log_H[kept], _log_slopes(y[kept], log_H[kept])
+
+
+def _below(y: np.ndarray, log_H: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Which points are below the chord of the two ``ends`` around them, or are such an end."""
+    keep = np.zeros(len(y), dtype=bool)
+    keep[ends] = True
+    inside = np.flatnonzero(~keep)
+    right = np.searchsorted(ends, inside)
+    a, b = ends[right - 1], ends[right]
+    before = _log_slope(y[a], log_H[a], y[inside], log_H[inside])
+    after = _log_slope(y[inside], log_H[inside], y[b], log_H[b])
+    keep[inside] = before < after
+    return keep
+
+
+def _scan(y: list[float], log_H: list[float]) -> list[int]:
+    """The vertices in one pass: a point goes when the next one makes it lie above a chord."""
+    kept: list[int] = []
+    slopes: list[float] = []
+    for i in range(len(y)):
+        slope = -math.inf
+        while kept:
+            k = kept[-1]
+            rise = log_H[i] + math.log(-math.expm1(log_H[k] - log_H[i]))
+            slope = rise + y[k] - math.log(-math.expm1(y[k] - y[i]))
+            if not slopes or slopes[-1] < slope:
+                break
+            kept.pop()
+            slopes.pop()
+        if kept:
+            slopes.append(slope)
+        kept.append(i)
+    return kept
 
 
 def _log_slopes(y, log_H):
     """log of (H_{k+1} − H_k)/(x_k − x_{k+1})."""
+    return _log_slope(y[:-1], log_H[:-1], y[1:], log_H[1:])
+
+
+def _log_slope(y, log_H, next_y, next_log_H):
+    """log of (H′ − H)/(x − x′), x = e^{−y}."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        rise = log_H[1:] + np.log1p(-np.exp(np.minimum(log_H[:-1] - log_H[1:], 0.0)))
-        run = -y[:-1] + np.log1p(-np.exp(y[:-1] - y[1:]))
+        rise = next_log_H + np.log(-np.expm1(log_H - next_log_H))
+        run = -y + np.log(-np.expm1(y - next_y))
     return rise - run
-
-
-def forget() -> None:
-    """Empty the tables (for benchmarks, which must not be answered from memory)."""
-    for table in (_nodes, _table, hull):
-        table.cache_clear()

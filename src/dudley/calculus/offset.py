@@ -141,7 +141,8 @@ class Bernstein:
 
     @property
     def rate(self) -> float:
-        low, high = 0.0, 1 / (2 * self.V)  # φ ≥ 1/2, so t ≤ 1/(2V)
+        # φ ≥ 1/2, so t ≤ 1/(2V); any smaller t is valid, and past 2tM = 700 φ leaves the floats
+        low, high = 0.0, min(0.5 / self.V, 350 / self.M)
         for _ in range(200):
             t = (low + high) / 2
             low, high = (t, high) if 4 * t * self.V * _φ(2 * t * self.M) <= 1 else (low, t)

@@ -16,6 +16,14 @@ from dudley.core.rounding import ceil_power_ratio
 _TOO_MANY = 600.0  # past e^600 examples a cover on points is not evaluated
 
 
+def _in_units(bound: float, radius: float) -> float:
+    """bound/radius or a little more: one float for all quotients that differ by rounding."""
+    if bound == radius or bound == 0:
+        return bound / radius
+    mantissa, exponent = math.frexp(bound / radius)
+    return math.ldexp(math.ceil(mantissa * (1 + 2.0**-46) * 2.0**40), exponent - 40)
+
+
 @dataclass(frozen=True)
 class BestOf(Entropy):
     """min over covers at each ε; zero once ε reaches the radius of the class.
@@ -43,6 +51,13 @@ class BestOf(Entropy):
         """The same minimum as that of covers of uniform scope and of covers on points."""
         groups = ([c for c in self.covers if c.scope is scope] for scope in Scope)
         return tuple(replace(self, covers=tuple(group)) for group in groups if group)
+
+    def unit(self) -> BestOf:
+        """The same covers with bounds in units of the radius, rounded up to a dozen digits."""
+        if not 0 < self.radius < math.inf:
+            return self
+        covers = tuple(replace(c, bound=_in_units(c.bound, self.radius)) for c in self.covers)
+        return replace(self, covers=covers, radius=1.0, scale=1.0)
 
     def available(self, log_n: float | None) -> list[Cover]:
         """The covers that may be used: those on points only for a number of examples."""

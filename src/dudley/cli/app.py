@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dudley.cli import construct, derive, theorems, tour
+from dudley.cli import audit, compare, construct, derive, theorems, tour
 
 app = typer.Typer(
     name="dudley",
@@ -19,6 +19,8 @@ app = typer.Typer(
 app.command("derive")(derive.derive)
 app.add_typer(theorems.theorems_app, name="theorems")
 app.command("evaluate")(theorems.evaluate)
+app.command("audit")(audit.audit)
+app.command("compare")(compare.compare)
 app.command("construct")(construct.construct)
 app.command("tour")(tour.tour)
 

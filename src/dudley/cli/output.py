@@ -11,7 +11,7 @@ from dudley.core.provenance import envelope
 
 WIDEST = 120  # longer lines are hard to read
 _BREAKS = re.compile(
-    r"(?=[+=])|(?<=\}\{)|(?<=:)"
+    r"(?=[+=])|(?<=\}\{)|(?<=:)|(?<=,\\ )"
     r"|(?=\\(?:quad|qquad|le|frac|tfrac|sum|inf|int|min|max|log|sqrt|text|[bB]igl|Delta)(?![a-z]))"
 )
 

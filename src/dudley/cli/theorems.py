@@ -13,7 +13,9 @@ from dudley.core.bound import Bound
 from dudley.core.errors import UnknownName
 from dudley.core.statement import Input, Statement, Verdict
 from dudley.core.vocabulary import split_assignments
+from dudley.report.counterexamples import Counterexample, against, words
 from dudley.theorems import registry
+from dudley.theorems.order import in_reading_order
 
 theorems_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
@@ -50,13 +52,14 @@ def show(
     id: Annotated[str, typer.Argument(help="The statement, such as trauger2024/theorem-4.1.")],
     as_json: Json = False,
 ) -> None:
-    """Hypotheses, both formulas, verdict and erratum of one statement.
+    """Hypotheses, formulas, verdict, erratum and counterexamples of one statement.
 
     Example: dudley theorems show trauger2024/lemma-3.5
     """
     s = registry.load()[id]
     if as_json:
-        print_json("theorem", [summary(s)])
+        found = [c.to_json() for c in against(id)]
+        print_json("theorem", [summary(s) | {"counterexamples": found}])
         return
     print("\n".join(described(s)))
 
@@ -106,7 +109,35 @@ def described(s: Statement) -> list[str]:
     lines += [paragraph(str(assumption), 4, "  · ") for assumption in s.assumptions]
     for name, form in s.forms.items():
         lines += ["", f"{name}, {form.sense.value}:", formula(form.latex)]
-    return [*lines, "", paragraph(s.erratum, 2, "erratum: ")] if s.erratum else lines
+    if s.rates:
+        said = ", ".join(f"{form} n^{exponent:g}" for form, exponent in s.rates.items())
+        lines += ["", paragraph(said, 2, "rates, up to logarithms: ")]
+    if s.erratum:
+        lines += ["", paragraph(s.erratum, 2, "erratum: ")]
+    for counterexample in against(s.id):
+        lines += ["", *told(counterexample)]
+    return lines
+
+
+def told(c: Counterexample) -> list[str]:
+    """A counterexample for people: the printed value, the provable one, and the derived ones."""
+    lines = [paragraph(c.story, 2, f"counterexample {c.name}: ")]
+    lines.append(paragraph(" ".join(words(c.inputs)), 14, "  inputs      "))
+    printed, *others = [(form, number(bound)) for form, bound in c.values.items()]
+    known = ("at least", f"{c.lower_bound:.6g}   (proved)")
+    lines += [f"  {name:<10}  {text}" for name, text in (printed, known, *others)]
+    if c.family is not None:
+        sizes = c.family.sizes
+        grown = f"{c.family.grows} = {sizes[0]:g} … {sizes[-1]:g}: at least/printed grows like "
+        grown += f"{c.family.grows}^{c.family.exponent:.2f}"
+        lines.append(paragraph(grown, 14, "  family      "))
+    return lines
+
+
+def number(bound: Bound) -> str:
+    """A value by itself."""
+    text = f"{bound.value:.6g}" if math.isfinite(bound.value) else f"e^{bound.log_value:.6g}"
+    return text + ("   (the formula is negative here)" if bound.negative is not None else "")
 
 
 def optional(i: Input) -> str:
@@ -129,20 +160,11 @@ def select(paper: str | None, verdict: str | None) -> list[Statement]:
     words = [v.value for v in Verdict]
     if verdict is not None and verdict not in words:
         raise UnknownName("verdict", verdict, words)
-    statements = [s for _, s in registry.load().items()]
     return [
         s
-        for s in sorted(statements, key=lambda s: reading_order(s.id))
+        for s in in_reading_order()
         if paper in (None, s.paper) and verdict in (None, s.verdict.value)
     ]
-
-
-def reading_order(id: str) -> tuple:
-    """Papers by key, numbers before letters, 4.2 before 4.10."""
-    paper, _, rest = id.partition("/")
-    number = rest.partition("-")[2]
-    parts = [(0, int(p), "") if p.isdigit() else (1, 0, p) for p in number.split(".")]
-    return paper, parts, rest
 
 
 def summary(s: Statement) -> dict:
@@ -158,4 +180,5 @@ def summary(s: Statement) -> dict:
         "latex": {name: form.latex for name, form in s.forms.items()},
         "assumptions": [str(a) for a in s.assumptions],
         "also": list(s.also),
+        "rates": dict(s.rates),
     }

@@ -75,6 +75,13 @@ class Entropy(ABC):
         """Entropies whose minimum this one is, so that what ignores n is tabulated once."""
         return (self,)
 
+    def unit(self) -> Entropy:
+        """One entropy for all that differ by a factor on ε only, so that they share tables.
+
+        At the same fraction of its radius it is at least this one (and equal but for rounding).
+        """
+        return self
+
     def __call__(self, ε, n=None):
         """log N(ε); infinite where the value leaves the floats.
 

@@ -34,6 +34,8 @@ class Magnitude:
         """The magnitude of a number or array ≥ 0 (a magnitude is returned as it is)."""
         if isinstance(value, Magnitude):
             return value
+        if type(value) is float and value >= 0:
+            return cls(math.log(value) if value > 0 else -math.inf)
         if not np.all(np.greater_equal(value, 0)):  # NaN included: nothing may pass for zero
             raise InputError("magnitude", "numbers ≥ 0", value)
         if isinstance(value, np.ndarray):
@@ -42,8 +44,12 @@ class Magnitude:
         return cls(math.log(value) if value > 0 else -math.inf)
 
     def __mul__(self, other) -> Magnitude:
+        mine, theirs = self.log, Magnitude.of(other).log
+        if type(mine) is float and type(theirs) is float:
+            total = mine + theirs
+            return Magnitude(math.inf if total != total else total)
         with np.errstate(invalid="ignore"):
-            total = self.log + Magnitude.of(other).log
+            total = mine + theirs
         if isinstance(total, np.ndarray):
             return Magnitude(np.where(np.isnan(total), math.inf, total))
         return Magnitude(math.inf if total != total else total)  # 0·∞ stays unknown
@@ -55,7 +61,8 @@ class Magnitude:
         return Magnitude.of(other) / self
 
     def __add__(self, other) -> Magnitude:
-        return Magnitude(np.logaddexp(self.log, Magnitude.of(other).log))
+        total = np.logaddexp(self.log, Magnitude.of(other).log)
+        return Magnitude(total if isinstance(total, np.ndarray) else float(total))
 
     def __pow__(self, power: float) -> Magnitude:
         return Magnitude(self.log * power if power else np.zeros_like(self.log))

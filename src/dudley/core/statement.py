@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 
@@ -78,10 +79,18 @@ class Form:
     value: Callable[..., float | Bound]
     sense: Sense = Sense.SURELY
 
-    def __call__(self, values: Mapping[str, float]) -> float | Bound:
-        wanted = inspect.signature(self.value).parameters
+    @cached_property
+    def arguments(self) -> frozenset[str]:
+        """The inputs that the program takes, dots as underscores."""
+        return frozenset(inspect.signature(self.value).parameters)
+
+    def select(self, values: Mapping[str, float]) -> dict[str, float]:
+        """The inputs that this form uses, by the names of its arguments."""
         by_argument = {name.replace(".", "_"): value for name, value in values.items()}
-        return self.value(**{name: by_argument[name] for name in wanted if name in by_argument})
+        return {name: v for name, v in by_argument.items() if name in self.arguments}
+
+    def __call__(self, values: Mapping[str, float]) -> float | Bound:
+        return self.value(**self.select(values))
 
 
 @dataclass(frozen=True)

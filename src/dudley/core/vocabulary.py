@@ -47,7 +47,8 @@ MAPS = {
 }
 ACCURACY = {
     "delta": "one minus the confidence",
-    "epsilon": "resolution of a cover",
+    "epsilon": "resolution at which a cover is counted",
+    "resolution": "resolution of the cover inside a bound on the excess risk",
     "beta": "offset",
     "tail.nu": "scale of a sub-Gaussian tail",
     "tail.beta": "exponent of a polynomial tail",
@@ -79,6 +80,9 @@ PARTS = {
     "head.B_in": "B with ‖φ_in(x)‖ ≤ B‖x‖",
     "score.C": "C in log N(ε) ≤ C/ε² for the scores",
     "inner.C": "C in log N(ε) ≤ C/ε² for the inner map",
+    "score.rank": "r in log N(ε) ≤ rC log(rB²/ε²) for the scores",
+    "inner.rank": "r in log N(ε) ≤ rC log(rB²/ε²) for the inner map",
+    "subspace.dim": "dimension of a fixed subspace that holds every output",
     "score.weight": "change of the output per unit error of a score",
     "inner.weight": "change of the output per unit error of the inner map",
     "error.score": "largest change of a score",
@@ -191,6 +195,6 @@ def check_value(name: str, value: float) -> float:
         raise InputError(name, "a number strictly between 0 and 1", value)
     if name == "noise.free" and value not in (0, 1):
         raise InputError(name, "0 or 1", value)
-    if name in ("epsilon", "margin") and value == 0:
+    if name in ("epsilon", "resolution", "margin") and value == 0:
         raise InputError(name, "a number > 0", value)
     return float(value)

@@ -65,13 +65,13 @@ _declare(
 )
 
 
+def _refuse(x):
+    raise InputError("sigma", "an activation that can be run", "declared constants only")
+
+
 def declared(lipschitz: float, at0: float = 0.0) -> Activation:
     """An activation known only by its facts; it can be bounded, not run."""
-
-    def refuse(x):
-        raise InputError("sigma", "an activation that can be run", "declared constants only")
-
-    return Activation("declared", refuse, lipschitz, at0)
+    return Activation("declared", _refuse, lipschitz, at0)
 
 
 def activation(σ) -> Activation:

@@ -21,6 +21,7 @@ from dudley.core.errors import InputError, NotYetPaid
 from dudley.networks import elasticity, explain, proof
 from dudley.networks.embeddings import Tokens
 from dudley.networks.losses import CrossEntropy, Loss, Margin
+from dudley.networks.robust import Robust
 
 
 def input_width(network: Node) -> int | None:
@@ -51,7 +52,7 @@ class Capacity:
     network: Node
     inputs: Tokens
     n: float | None = None
-    loss: Loss | Margin | CrossEntropy = field(default_factory=Loss)
+    loss: Loss | Margin | CrossEntropy | Robust = field(default_factory=Loss)
     covers: tuple[str, ...] | None = None
     _needed: dict = field(default_factory=dict, init=False, repr=False)
 
@@ -183,12 +184,10 @@ class Capacity:
     @cached_property
     def loss_class(self) -> tuple[Allocated, float]:
         """The entropy of the centred loss class, and the log of its radius min(b/2, L·A)."""
-        log_L = math.log(self.loss.lipschitz)
-        blocks = tuple(
-            replace(b, weight=b.weight * self.loss.lipschitz) for b in self.allocated.blocks
-        )
-        log_A = min(math.log(self.loss.range / 2), log_L + float(self.facts.out.radius.log))
-        return Allocated(blocks), log_A
+        L = self.loss.lipschitz
+        log_A = math.log(L) + float(self.facts.out.radius.log)
+        blocks = tuple(replace(b, weight=b.weight * L) for b in self.allocated.blocks)
+        return Allocated(blocks), min(math.log(self.loss.range / 2), log_A)
 
     def _gap_values(self, log_n, delta, nats):
         """2R, the deviation, and their sum cut at the trivial bound, for each n."""

@@ -88,7 +88,7 @@ class Positions(Node):
         return {"P": Parameter((self.T, self.d), self.P, self.trained)}, width
 
     def apply(self, params, X):
-        return X + params["P"][: X.shape[-2]]
+        return X + params["P"][..., : X.shape[-2], :]
 
 
 def Embedding(V: int, d: int, W_E: Constraint) -> Dense:

@@ -1,7 +1,11 @@
 """Network files: TOML in, a network, its inputs and its loss out.
 
 Keys are the vocabulary; norms stand under their matrix (``W_QK.l11 = 20``), a list gives one
-value per repeat, and an unknown key is refused with the nearest one named.
+value per repeat, and an unknown key is refused with the nearest one named. ``[loss]`` holds
+``lipschitz`` and ``range``, or ``margin``, or ``clip``; ``psi`` makes the loss robust:
+
+>>> _loss(tomllib.loads("range = 100.0\\npsi = { power = 1.5, scale = 0.1 }")).name
+'log-truncation of power 1.5 at scale 0.1 of a 1-Lipschitz loss in [0, 100]'
 """
 
 from __future__ import annotations
@@ -27,11 +31,22 @@ from dudley.networks.head import Head
 from dudley.networks.losses import CrossEntropy, Loss, Margin
 from dudley.networks.multihead import MultiHeadAttention
 from dudley.networks.registry import NODES
+from dudley.networks.robust import Robust
 
 SCHEMA = "dudley.net/1"
 EXAMPLES = Path(__file__).parent.parent / "examples"
 _SECTIONS = ("schema", "title", "input", "layer", "output", "loss")
 _NESTED = {"mlp": "mlp", "ln": "layer-norm"}  # keys that hold a node, and its default kind
+LOSS = {
+    "lipschitz": "Lipschitz constant of the loss in the prediction; 1 if not given",
+    "range": "the loss lies in [0, range]; 1 if not given",
+    "margin": "the ramp of this margin, instead of both",
+    "multiclass": "true: the margin is that of logits",
+    "clip": "cross-entropy clipped at this value, instead of both",
+    "psi": "robust: ψ(αℓ)/α for the loss ℓ, with psi.power (2 if not given: Catoni's) and "
+    "psi.scale = α (1 if not given); not with a margin",
+}  # the keys of [loss]
+_PSI = ("power", "scale")
 
 
 @dataclass(frozen=True)
@@ -41,7 +56,7 @@ class Description:
     title: str
     network: Node
     inputs: Tokens
-    loss: Loss | Margin | CrossEntropy
+    loss: Loss | Margin | CrossEntropy | Robust
 
 
 def load(path: str | Path, overrides: dict[str, float] | None = None) -> Description:
@@ -124,21 +139,32 @@ def _inputs(table: dict) -> tuple[Tokens, list[Node], int]:
     return tokens, positions, d
 
 
-def _loss(table: dict) -> Loss | Margin | CrossEntropy:
+def _loss(table: dict) -> Loss | Margin | CrossEntropy | Robust:
     table = _table(table, "[loss]")
-    _refuse_unknown("key of [loss]", table, ("lipschitz", "range", "margin", "multiclass", "clip"))
+    _refuse_unknown("key of [loss]", table, LOSS)
     kinds = [name for name in ("margin", "clip") if name in table]
     if len(kinds) > 1 or (kinds and {"lipschitz", "range"} & set(table)):
         raise InputError("[loss]", "margin, or clip, or lipschitz and range", " and ".join(table))
     if "margin" in table:
+        if "psi" in table:
+            raise InputError("[loss]", "psi with clip, or with lipschitz and range", "a margin")
         return Margin(table["margin"], _flag(table, "multiclass"))
     if "multiclass" in table:
         raise InputError("[loss]", "multiclass only with margin", "no margin")
     if "clip" in table:
-        return CrossEntropy(table["clip"])
+        return _robust(CrossEntropy(table["clip"]), table)
     values = {k: radius_of(f"loss.{k}", table.get(k, 1.0)) for k in ("lipschitz", "range")}
     name = f"a {values['lipschitz']:g}-Lipschitz loss in [0, {values['range']:g}]"
-    return Loss(**values, name=name)
+    return _robust(Loss(**values, name=name), table)
+
+
+def _robust(base: Loss | CrossEntropy, table: dict) -> Loss | CrossEntropy | Robust:
+    """The loss, or ψ(αℓ)/α where the table has a ψ."""
+    if "psi" not in table:
+        return base
+    psi = _table(table["psi"], "psi")
+    _refuse_unknown("key of psi", psi, _PSI)
+    return Robust(base, **{name: radius_of(f"psi.{name}", value) for name, value in psi.items()})
 
 
 def _flag(table: dict, name: str) -> bool:
@@ -280,6 +306,8 @@ def _override(tables: dict, name: str, value: float) -> None:
     number = int(value) if value == int(value) and abs(value) < 2**53 else value
     if name == "margin" or path[0] == "loss":
         _set(tables, ["loss", path[-1]], value)
+    elif path[0] == "psi":
+        _set(tables, ["loss", *path], value)
     elif name == "L":
         repeated = [layer for layer in tables.get("layer", []) if "repeat" in layer]
         if not repeated:

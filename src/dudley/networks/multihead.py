@@ -203,7 +203,7 @@ class MultiHeadAttention(Node):
     def _rms(self, Y, gain):
         xp = namespace(Y)
         rows = Y / xp.sqrt(xp.mean(Y * Y, axis=-1, keepdims=True) + self.qk_eps)
-        return rows if gain is None else rows * gain[:, 0]
+        return rows if gain is None else rows * transpose(gain)[..., None, :, :]  # (…, 1, 1, k)
 
 
 def rotate(Y):

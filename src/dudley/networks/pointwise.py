@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from dudley.calculus.compose import Chain, Node
 from dudley.calculus.facts import Facts, Parameter, Use
-from dudley.core.arrays import namespace
+from dudley.core.arrays import namespace, transpose
 from dudley.core.constraint import Constraint, radius_of, size_of
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
@@ -227,7 +227,7 @@ class LayerNorm(Node):
         xp = namespace(X)
         c = X - xp.mean(X, axis=-1, keepdims=True) if self.centered else X
         rows = c / xp.sqrt(xp.mean(c * c, axis=-1, keepdims=True) + self.eps)
-        gain = params["gain"][:, 0] if "gain" in params else 1
+        gain = transpose(params["gain"]) if "gain" in params else 1
         return rows * gain + params.get("bias", 0)
 
 

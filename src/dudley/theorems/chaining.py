@@ -24,11 +24,8 @@ def chained(entropy: Entropy, A: float, n: float, rule: str = "dudley") -> float
     if A == 0:
         return 0.0
     log_n = np.array([math.log(n)])
-    if rule == "best":
-        return A * float(chain.complexity(entropy, math.log(A), log_n)[0])
-    grid = chain.scales(log_n)
-    log_H = chain.entropies(entropy, math.log(A), log_n, grid)
-    return A * float(chain.dudley(log_H, log_n, grid)[0])
+    form = chain.complexity if rule == "best" else chain.by_integral
+    return A * float(form(entropy, math.log(A), log_n)[0])
 
 
 def printed_integral(n, class_C, class_radius, c) -> float:

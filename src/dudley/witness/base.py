@@ -45,6 +45,7 @@ class Family:
     sizes: Sequence[float]
     lower_bounds: Sequence[float]
     printed: Sequence[float]
+    grows: str = "size"  # the letter of what grows
 
     @property
     def exponent(self) -> float:

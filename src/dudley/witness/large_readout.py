@@ -72,4 +72,4 @@ class LargeReadout(Witness):
             math.log(3 * p**2) / RESOLUTION**2 * (1 + layer_terms(p) / readout(p) ** (2 / 3)) ** 3
             for p in SIZES
         ]
-        return Family(SIZES, [p**2 * math.log(2) for p in SIZES], printed)
+        return Family(SIZES, [p**2 * math.log(2) for p in SIZES], printed, "p")

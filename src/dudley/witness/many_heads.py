@@ -153,4 +153,4 @@ class ManyHeads(Witness):
         for heads in map(SignHeads, SIZES):
             γ = 16 ** (1 / 3) + 1 + (2 / heads.s) ** (2 / 3)
             printed.append(γ**3 * constant(statement, heads.d) / RESOLUTION**2)
-        return Family(SIZES, [SignHeads(p).log_count for p in SIZES], printed)
+        return Family(SIZES, [SignHeads(p).log_count for p in SIZES], printed, "p")

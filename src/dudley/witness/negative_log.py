@@ -27,8 +27,8 @@ class NegativeLog(Witness):
     s: float = 100.0
     refutes = ("edelman2021/corollary-A.3",)
     story = (
-        "All functions into {−1, 1} have complexity 1, and C = ne² is a valid constant for their "
-        "covers; the printed right-hand side is then 0."
+        "All functions into {−1, 1} have complexity 1, and C = n·e^{2−2/s} is a valid constant for "
+        "their covers if s ≥ 3; the printed right-hand side is then c·e^{1−1/s}/s. Here s = 100."
     )
 
     def inputs(self, statement):
@@ -43,7 +43,8 @@ class NegativeLog(Witness):
 
     def family(self) -> Family:
         """s → ∞: lower bound 1, printed e^{1−1/s}/s."""
-        return Family(SIZES, [1.0] * len(SIZES), [math.exp(1 - 1 / s) / s for s in SIZES])
+        printed = [math.exp(1 - 1 / s) / s for s in SIZES]
+        return Family(SIZES, [1.0] * len(SIZES), printed, "s")
 
 
 @WITNESSES.register("negative-log-gap")
@@ -84,4 +85,4 @@ class NegativeLogGap(Witness):
         """s → ∞ with n = s²."""
         drift = 2 * math.sqrt(math.log(1 / self.delta) / 2)
         printed = [(2 * math.exp(1 - 1 / s) + drift) / s for s in SIZES]
-        return Family(SIZES, [0.5] * len(SIZES), printed)
+        return Family(SIZES, [0.5] * len(SIZES), printed, "s")

@@ -105,4 +105,4 @@ class ShatteredScores(Witness):
             values, scores = 1 / (s * math.sqrt(p)), factor(s) * SHARPNESS * math.sqrt(p) / s**3
             size = (3 * p * s / RESOLUTION) ** 2
             printed.append(size * (values ** (2 / 3) + scores ** (2 / 3)) ** 3 * math.log(3 * p**2))
-        return Family(SIZES, [p**2 * math.log(2) for p in SIZES], printed)
+        return Family(SIZES, [p**2 * math.log(2) for p in SIZES], printed, "p")

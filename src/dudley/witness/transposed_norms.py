@@ -69,4 +69,4 @@ class TransposedNorms(Witness):
         """The ratio grows like √(d/log d); the printed values without the term of W_QK."""
         sizes = [4**e for e in range(4, 10)]
         printed = [self.B_x * math.sqrt(math.log(2 * d) / (2 * d)) for d in sizes]
-        return Family(sizes, [0.25] * len(sizes), printed)
+        return Family(sizes, [0.25] * len(sizes), printed, "d")

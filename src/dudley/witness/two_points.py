@@ -26,8 +26,10 @@ class TwoPoints(Witness):
 
     One token x, uniform on {e_1, e_2} ⊂ R²; Y = 0 and ℓ(y, ŷ) = |y − ŷ|, so f* = 0, B = 0, κ = 1
     and g = |f| ≥ 0 without noise. W_v = W_c = I, σ the identity, w ∈ {e_1, e_2}: two predictors,
-    each with risk ½. So E exc = inf_F exc = ½ whatever the minimiser does, and the claim would need
-    R_off ≥ 0. With β = 1/M = ½ each g is an indicator, and
+    each with risk ½. Here f* is the best of all functions, as in the proof. (With the best of the
+    class in its place, as in section 4.1, R_off ≥ 0 and this instance refutes nothing; that of
+    ``label_noise`` serves for both.) So E exc = inf_F exc = ½ whatever the minimiser does, and the
+    claim would need R_off ≥ 0. With β = 1/M = ½ each g is an indicator, and
 
         R_off = (1/n) E max_j [S_j − βk_j],   k_1 ~ Bin(n, ½),   k_2 = n − k_1,
 

@@ -39,4 +39,4 @@ class WrongSide(Witness):
         """The ratio grows like k/log k."""
         sizes = [10**e for e in range(2, 8)]
         truth = [WrongSide(k).lower_bound() for k in sizes]
-        return Family(sizes, truth, [4 * math.log(k) for k in sizes])
+        return Family(sizes, truth, [4 * math.log(k) for k in sizes], "k")

@@ -206,7 +206,7 @@ LEMMA_B_4 = register(
         ),
         verdict=Verdict.FALSE,
         erratum=(
-            "The input is diag(b)V (V + diag(b) has no meaning for T ≠ d). True at Δ = 0. For "
+            "The input is diag(b)V: the printed V + diag(b) needs T = d. True at Δ = 0. For "
             "Δ > 0 the softmax is uneven on the relevant vectors, and the printed R leaves "
             "γ/4 + (3/4)sΔ even by the paper's own estimate. A head as promised does exist for "
             "Δ < 1/(2s−1): the dual basis, in keys and values, with "

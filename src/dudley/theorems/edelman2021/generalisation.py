@@ -67,7 +67,9 @@ register(
             Sense.CONFIDENCE,
         ),
         derived=Form(
-            r"2L\widehat{\mathcal R}(\mathcal F)+3b\sqrt{\tfrac{\log(2/\delta)}{2m}}", two_sided
+            r"2L\widehat{\mathcal R}(\mathcal F)+3b\sqrt{\tfrac{\log(2/\delta)}{2m}}",
+            two_sided,
+            Sense.CONFIDENCE,
         ),
         verdict=Verdict.SLIP_CONSTANT,
         erratum=(
@@ -112,13 +114,19 @@ register(
             r"2L\min\Bigl(A,\inf_a4a+12\int_a^{A/2}\sqrt{\tfrac{C_{\mathcal F}}{\varepsilon^2m}}"
             r"d\varepsilon\Bigr)+3b\sqrt{\tfrac{\log(2/\delta)}{2m}}",
             by_cover,
+            Sense.CONFIDENCE,
         ),
-        best=Form(r"2L\widehat{\mathcal R}+b\sqrt{\tfrac{\log(2/\delta)}{2m}}", by_any_rule),
+        best=Form(
+            r"2L\widehat{\mathcal R}+b\sqrt{\tfrac{\log(2/\delta)}{2m}}",
+            by_any_rule,
+            Sense.CONFIDENCE,
+        ),
         verdict=Verdict.FALSE,
         erratum=(
             "It inherits Corollary A.3: where A√(m/C) is small the logarithm is negative and so "
             "may be the bound; it needs log⁺. It inherits the deviation term of Theorem A.4. "
-            "Repaired, 2L times the complexity of A.3 with constant 12, and 3b√(log(2/δ)/2m)."
+            "Once repaired it reads: 2L times the complexity of Corollary A.3 with constant 12, "
+            "plus 3b√(log(2/δ)/2m)."
         ),
         example={"n": 1_000_000, "class.C": 1.0, "class.radius": 1.0, "delta": 0.05},
         assumptions=(SAMPLE,),

@@ -23,7 +23,7 @@ LEARNING = (
     Input("noise.free", default=0.0),
     Input("bernstein.V", default=math.inf),
 )
-RESOLUTION = Input("epsilon", "resolution δ of the cover; the best one if not given", math.inf)
+RESOLUTION = Input("resolution", "resolution δ of the cover; the best one if not given", math.inf)
 SIGMA = Input("sigma.lipschitz", aliases=("L_sigma",))
 HEADS = Input("H")
 X_OP = Input("X.op", aliases=("B_X",))
@@ -37,8 +37,18 @@ SPECTRAL = (
 ASSUMPTIONS = (
     *ERM,
     Assumption("sigma", "σ acts entrywise and σ(0) = 0", Status.DECLARED),
-    Assumption("target", "|f*(X)| is at most target.bound", Status.DECLARED),
+    Assumption(
+        "target",
+        "|f*(X)| is at most target.bound, and inf_F exc at most class.approximation",
+        Status.DECLARED,
+    ),
 )
+PROJECTION = Assumption("Π", "it projects each row onto the unit ball", Status.DECLARED)
+
+
+def of_stack(inputs: tuple[Input, ...]) -> tuple[Assumption, ...]:
+    """What a statement about layers assumes of Π; nothing if it is about heads."""
+    return (PROJECTION,) if any(i.name == "L" for i in inputs) else ()
 
 
 @dataclass(frozen=True)

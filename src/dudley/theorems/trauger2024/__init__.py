@@ -1,4 +1,7 @@
-"""Trauger & Tewari: sequence-length independent norm-based bounds for Transformers.
+"""Trauger, Tewari: *Sequence Length Independent Norm-Based Generalization Bounds for Transformers*.
+
+arXiv:2310.13088. Covers of linear maps whose size ignores the number of points, and what they give
+for one attention head, for L blocks and for word masking.
 
 Notation. The paper's section 3 writes maps as x ↦ Wx with ‖W‖_{q,p} the p-norm of the q-norms of
 the *columns* of W ∈ R^{k×d}. Here maps are x ↦ xW with W ∈ R^{d×k}, the transpose; so the paper's

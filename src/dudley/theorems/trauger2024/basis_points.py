@@ -45,6 +45,9 @@ class OnBasis(Entropy):
     def log_log(self, log_ε, log_n=None):
         return self.inner.log_log(log_ε, math.log(self.d))
 
+    def unit(self) -> OnBasis:
+        return OnBasis(self.inner.unit(), self.d)
+
     def proper(self) -> OnBasis:
         return OnBasis(self.inner.proper(), self.d)
 

@@ -107,11 +107,11 @@ DEFINITION_2_6 = register(
         derived=Form(r"L_\sigma^2B_{c2}B_{v2}(1+2B_{QK2}R^2)", slope),
         verdict=Verdict.SLIP_SYMBOL,
         erratum=(
-            "Three symbols. W_Q and W_K are d×k, not d×T (else the parameters would depend on the "
-            "sequence length). f contains σ and g applies σ again: the constants that appendix E "
-            "uses hold for the block with one σ; as defined they need L_σ². The [CLS] row attends "
-            "with softmax(X W_QKᵀ x_cls), later written with W_QK, which matters for norms that "
-            "have an orientation."
+            "Three points of notation. W_Q and W_K are d×k, not d×T (else the parameters would "
+            "depend on the sequence length). f contains σ and g applies σ again: the constants "
+            "that appendix E uses hold for the block with one σ; as defined they need L_σ². The "
+            "[CLS] row attends with softmax(X W_QKᵀ x_cls), later written with W_QK, which matters "
+            "for norms that have an orientation."
         ),
         example={"W_QK.op": 0.5, "W_v.op": 1.0, "W_c.op": 1.0, "sigma.lipschitz": 2.0},
     )

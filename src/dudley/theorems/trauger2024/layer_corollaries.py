@@ -50,7 +50,7 @@ B_X1 = Input("X.row1inf", aliases=("B_x",))
 ELL1 = (
     "Lemmas 3.3 and 3.4 ask for inputs in an ℓ1 ball, but Π puts hidden rows into the ℓ2 ball: "
     "their ℓ1 norm can be √d, which multiplies C_1 by d. The missing B_x² of Theorem 4.2 is what "
-    "makes the claim false and not only unproved: the 2^m heads live in it. "
+    "makes the claim false and not only unproved: the counterexample has long tokens."
 )
 PRINTED = (
     r"\frac{(\gamma+\eta)^3}{\varepsilon^2}\text{ of Theorem 4.2 with }C_{B_x}=B_x^2C_1,\ C_1="
@@ -171,10 +171,9 @@ COROLLARY_4_2_1 = register(
         ),
         best=Form(BEST, stacked(by_maurey_best)),
         verdict=Verdict.FALSE,
-        erratum=MISSING
-        + (
-            "W_QK is d×d, so its count is log(2d²+1). The summary after the corollary must read "
-            "B²·max(1, B_x)⁶·B_w²(…)^{O(L)}."
+        erratum=(
+            f"{MISSING} W_QK is d×d, so its count is log(2d²+1). The summary after the corollary "
+            "must read B²·max(1, B_x)⁶·B_w²(…)^{O(L)}."
         ),
         assumptions=(SIGMA,),
         example=EXAMPLE | {"X.row2inf": 4.0, "W.l11": 1.0},
@@ -210,7 +209,7 @@ COROLLARY_F_0_1 = register(
         ),
         best=Form(BEST, stacked(by_rows_best)),
         verdict=Verdict.FALSE,
-        erratum=ELL1 + MISSING,
+        erratum=f"{ELL1} {MISSING}",
         assumptions=(SIGMA,),
         example=EXAMPLE | {"X.row1inf": 4.0, "W.row1inf": 1.0},
     )
@@ -246,7 +245,7 @@ COROLLARY_F_0_2 = register(
         ),
         best=Form(BEST, stacked(by_basis_best)),
         verdict=Verdict.FALSE,
-        erratum=ELL1 + "Lemma 3.4 itself needs the other orientation of the norm. " + MISSING,
+        erratum=f"{ELL1} Lemma 3.4 itself needs the other orientation of the norm. {MISSING}",
         assumptions=(SIGMA,),
         example=EXAMPLE | {"X.row1inf": 4.0, "W.row21": 1.0, "W.col21": 1.0},
     )

@@ -49,10 +49,10 @@ SPECTRAL = (
 )
 SIGMA = Assumption("sigma", "σ acts entrywise and σ(0) = 0, once per block", Status.DECLARED)
 MISSING = (
-    "Against the paper's own proof: γ lacks the term of the first W_c, the term of the first W_v "
-    "has B_v2 for B_c2 and no α_1, and τ_i has B_v2 for B_c2 as well. Beyond the proof: the first "
-    "layer sees tokens of norm B_x, so its W_v needs C_{B_x} and its W_QK a further factor B_x² "
-    "(B_x⁶ in the log-cover); inputs of W_c have norm L_σ. "
+    "Compared with the paper's own proof, γ lacks the term of the first W_c, the term of the first "
+    "W_v has B_v2 for B_c2 and no α_1, and τ_i has B_v2 for B_c2 as well. Beyond the proof: the "
+    "first layer sees tokens of norm B_x, so its W_v needs C_{B_x} and its W_QK a further factor "
+    "B_x² (B_x⁶ in the log-cover); inputs of W_c have norm up to L_σ."
 )
 
 
@@ -152,7 +152,10 @@ THEOREM_4_2 = register(
             derived,
         ),
         verdict=Verdict.FALSE,
-        erratum=MISSING + "Two members of a class and the 2^m heads refute it.",
+        erratum=(
+            f"{MISSING} Two instances refute it: a class with two members, and 2^m heads that m "
+            "inputs tell apart."
+        ),
         assumptions=(SIGMA,),
         example={
             "L": 2,

@@ -29,10 +29,10 @@ from dudley.theorems.registry import register
 QUANTITY = "log covering number of the linear maps, ℓ2 outputs"
 WRONG_SIDE = (
     "‖W‖_{2,1} sums the norms of the columns of W, which for x ↦ Wx belong to input coordinates; "
-    "the proof covers output coordinates, so the sum must run over rows. With that norm the bound "
-    "holds with an explicit constant (perceptron cover) and an additive term of order k; with the "
-    "printed norm only a bound that grows with k is possible: for d = 1 the class is an ℓ2 ball "
-    "of R^k."
+    "the proof covers output coordinates, so the sum must run over rows (columns in the derived "
+    "form, where maps are x ↦ xW). With that norm the bound holds with an explicit constant "
+    "(perceptron cover) and an additive term of order k; with the printed norm only a bound that "
+    "grows with k is possible: for d = 1 the class is an ℓ2 ball of R^k."
 )
 
 

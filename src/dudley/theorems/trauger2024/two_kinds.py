@@ -19,6 +19,7 @@ True
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from dudley.classes.linear import LinearMap
 from dudley.core.bound import Bound, Sense
@@ -63,6 +64,7 @@ def best(d, k, n, W_l11, X_row2inf) -> Bound:
     return Bound.of(value, quantity="", sense=Sense.SURELY, trivial=A)
 
 
+@lru_cache
 def crossing(d: int, k: int) -> float:
     """The ratio B_xB_w/ε at which the cover by norms becomes larger than the cover by volume.
 

@@ -1,0 +1,1 @@
+"""Attacks on bounds: what is reported as a lower bound is true."""

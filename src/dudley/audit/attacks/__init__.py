@@ -1,0 +1,1 @@
+"""One file for each family of attacks; adding one means adding a file."""

@@ -1,0 +1,132 @@
+"""Judge: what a true lower bound says about each form of a statement.
+
+A derived or best form below it is *broken*: a bug of ours. A printed form below it is *refuted*;
+where the paper hides a constant, only a family of instances whose ratio diverges refutes. A verdict
+*false* that nothing refutes is *not reproduced*. The ratio lower bound/claimed says how far a form
+that stands could still be sharpened.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from dudley.audit.base import Finding
+from dudley.core.bound import Sense
+from dudley.core.errors import InputError
+from dudley.core.statement import Statement, Verdict
+from dudley.theorems import registry
+from dudley.witness.base import Family
+
+ROUNDING = 1e-12
+
+
+class Outcome(Enum):
+    """What became of one form of one statement."""
+
+    BROKEN = "broken"
+    REFUTED = "refuted"
+    NOT_REPRODUCED = "not reproduced"
+    STANDS = "stands"
+    CONSTANT = "up to a constant"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One form of a statement against one attack."""
+
+    statement: str
+    form: str
+    verdict: str
+    attack: str
+    method: str
+    δ: float
+    inputs: Mapping[str, float]
+    lower: float
+    claimed: float | None  # null where it leaves the floats
+    ratio: float | None  # lower/claimed; null where the claim is not positive
+    outcome: Outcome
+
+    @property
+    def strength(self) -> tuple[bool, float]:
+        """What makes one attack stronger than another: it decides, then the ratio."""
+        decided = self.outcome in (Outcome.BROKEN, Outcome.REFUTED)
+        return decided, math.inf if self.ratio is None else self.ratio
+
+    def to_json(self) -> dict:
+        return {**vars(self), "inputs": dict(self.inputs), "outcome": self.outcome.value}
+
+    @classmethod
+    def from_json(cls, fields: Mapping) -> Row:
+        return cls(**{**fields, "outcome": Outcome(fields["outcome"])})
+
+
+def judge(attack: str, finding: Finding) -> list[Row]:
+    """Every form of the statement on the instance that was found."""
+    statement = registry.load()[finding.statement]
+    return [_row(attack, finding, statement, form) for form in statement.forms]
+
+
+def _row(attack: str, finding: Finding, statement: Statement, form: str) -> Row:
+    lower = finding.lower
+    try:
+        bound = statement.evaluate_on(finding.inputs, form)
+        log_claimed, value = bound.log_value, bound.value
+    except InputError as refusal:
+        if "stays below 1e308" not in str(refusal):
+            raise
+        log_claimed = value = math.inf
+    below = value < lower.value * (1 - ROUNDING)
+    if form != "printed":
+        outcome = Outcome.BROKEN if below else Outcome.STANDS
+    elif statement.printed.sense is Sense.CONSTANT:
+        outcome = Outcome.REFUTED if diverges(finding.family) else Outcome.CONSTANT
+    else:
+        outcome = Outcome.REFUTED if below else Outcome.STANDS
+    return Row(
+        statement=statement.id,
+        form=form,
+        verdict=statement.verdict.value,
+        attack=attack,
+        method=lower.method,
+        δ=lower.δ,
+        inputs=finding.inputs,
+        lower=lower.value,
+        claimed=value if math.isfinite(value) else None,
+        ratio=_ratio(lower.value, log_claimed),
+        outcome=outcome,
+    )
+
+
+def _ratio(lower: float, log_claimed: float) -> float | None:
+    if lower <= 0:
+        return 0.0
+    log_ratio = math.log(lower) - log_claimed
+    return math.exp(log_ratio) if log_ratio < 700 else None
+
+
+def diverges(family: Family | None) -> bool:
+    """Does the ratio of truth to claim grow without bound along the family?"""
+    if family is None:
+        return False
+    ratios = [t / p for t, p in zip(family.lower_bounds, family.printed, strict=True)]
+    return family.exponent > 0.1 and ratios[-1] > 2 * ratios[0]
+
+
+def strongest(rows: Iterable[Row]) -> list[Row]:
+    """One row for each form: its strongest attack, with false verdicts that nothing refuted."""
+    best: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        key = (row.statement, row.form)
+        if key not in best or row.strength > best[key].strength:
+            best[key] = row
+    return [_reproduced(row) for row in best.values()]
+
+
+def _reproduced(row: Row) -> Row:
+    missed = row.form == "printed" and row.verdict == Verdict.FALSE.value
+    if not missed or row.outcome is Outcome.REFUTED:
+        return row
+    return Row(**{**vars(row), "outcome": Outcome.NOT_REPRODUCED})

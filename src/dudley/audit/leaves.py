@@ -1,0 +1,131 @@
+"""Leaves: the arrays in a network's nest of parameters, and the use that bounds each.
+
+``parameters`` of a node gives dictionaries and lists, nested as ``apply`` expects arrays. A leaf is
+one place in that nest; its name is that of the use in the node's facts. Leaves whose constraints
+carry one tie name are one array, transposed where the shapes are.
+
+>>> import dudley as du
+>>> net = du.Head(4, du.Spectral(1.0), du.Spectral(2.0)) >> du.Readout(du.L2(1.0))
+>>> [leaf.name for leaf in leaves(net, net.parameters(4)[0])]
+['0.W_v', '0.W_QK', '1.w']
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dudley.calculus.compose import Chain, Heads, Node, Parallel, Repeat, Residual
+from dudley.calculus.facts import Facts, Parameter, Use
+from dudley.core.constraint import Constraint
+
+Path = tuple[int | str, ...]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One array of the nest: where it is, what it is, and the name of its use."""
+
+    path: Path
+    parameter: Parameter
+    name: str
+    layer: int | None
+
+    @property
+    def label(self) -> str:
+        return ".".join(map(str, self.path))
+
+    def use(self, facts: Facts) -> Use | None:
+        return next((u for u in facts.uses if u.name == self.name), None)
+
+    def weight(self, facts: Facts) -> float:
+        """Output change per unit error of this block, as the facts declare it."""
+        use = self.use(facts)
+        if use is None:
+            return math.nan
+        log = np.ravel(use.weight.log)
+        with np.errstate(over="ignore"):
+            return float(np.exp(log[self.layer if log.size > 1 and self.layer is not None else 0]))
+
+
+def leaves(node: Node, nest, prefix="", path: Path = (), layer: int | None = None) -> list[Leaf]:
+    """The leaves of a nest of parameters, named as the uses of the node's facts are."""
+    if isinstance(node, Chain | Parallel):
+        parts = zip(node.nodes, nest, strict=True)
+        return [
+            leaf
+            for i, (child, own) in enumerate(parts)
+            for leaf in leaves(child, own, f"{prefix}{i}.", (*path, i), layer)
+        ]
+    if isinstance(node, Heads):
+        return [
+            leaf
+            for i, own in enumerate(nest)
+            for leaf in leaves(node.inner, own, prefix, (*path, i), layer)
+        ]
+    if isinstance(node, Repeat):
+        return [
+            leaf
+            for i, own in enumerate(nest)
+            for leaf in leaves(node.inner, own, f"{prefix}*.", (*path, i), i)
+        ]
+    if isinstance(node, Residual):
+        return leaves(node.inner, nest, prefix, path, layer)
+    return [Leaf((*path, n), p, prefix + n, layer) for n, p in nest.items()]
+
+
+def nest_like(nest, found: Mapping[Path, Any], path: Path = ()):
+    """The nest of arrays with the structure of a nest of parameters."""
+    if isinstance(nest, dict):
+        return {n: found[(*path, n)] for n in nest}
+    return [nest_like(own, found, (*path, i)) for i, own in enumerate(nest)]
+
+
+def ties_of(everything: list[Leaf]) -> dict[Path, tuple[Path, bool]]:
+    """Leaf → (the first leaf of the same tie, whether it is its transpose)."""
+    first: dict[str, Leaf] = {}
+    found: dict[Path, tuple[Path, bool]] = {}
+    for leaf in everything:
+        tie = leaf.parameter.constraint.tie
+        if tie is None:
+            continue
+        master = first.setdefault(tie, leaf)
+        if master is not leaf:
+            found[leaf.path] = (master.path, master.parameter.shape != leaf.parameter.shape)
+    return found
+
+
+def masters(everything: list[Leaf], ties: Mapping[Path, tuple[Path, bool]]) -> list[Leaf]:
+    """The leaves that are arrays of their own, each in every set that its ties ask for."""
+    found = {leaf.path: leaf for leaf in everything if leaf.path not in ties}
+    for leaf in everything:
+        if leaf.path in ties:
+            path, transposed = ties[leaf.path]
+            own = found[path].parameter
+            asked = _turned(leaf.parameter.constraint) if transposed else leaf.parameter.constraint
+            if asked.balls != own.constraint.balls or asked.rank != own.constraint.rank:
+                found[path] = replace(
+                    found[path], parameter=replace(own, constraint=own.constraint & asked)
+                )
+    return list(found.values())
+
+
+def _turned(constraint: Constraint) -> Constraint:
+    """What a constraint on Wᵀ says of W: rows and columns change places."""
+    swap = {"row": "col", "col": "row"}
+    balls = [
+        replace(b, norm=swap.get(b.norm[:3], b.norm[:3]) + b.norm[3:]) for b in constraint.balls
+    ]
+    return replace(constraint, balls=tuple(balls))
+
+
+def with_ties(found: dict[Path, Any], ties: Mapping[Path, tuple[Path, bool]]) -> dict[Path, Any]:
+    """Every leaf's array, those of tied leaves taken from their masters."""
+    everything = dict(found)
+    for path, (master, transposed) in ties.items():
+        everything[path] = found[master].swapaxes(-1, -2) if transposed else found[master]
+    return everything

@@ -1,0 +1,161 @@
+"""Run attacks: all that aim at the chosen statements, in parallel, within a budget, resumably."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import numpy as np
+
+from dudley.audit.base import ATTACKS, Attack, Finding
+from dudley.audit.journal import Journal
+from dudley.audit.judge import Outcome, Row, judge, strongest
+from dudley.core.registry import Registry
+from dudley.theorems import registry
+from dudley.witness import load as load_witnesses
+from dudley.witness.lower import LowerBound
+
+Ended = tuple[str, list[Row]]  # an attack that ended, and what it found
+
+
+def load() -> Registry[type[Attack]]:
+    """The registry with every attack in it, each witness being one."""
+    package = import_module("dudley.audit.attacks")
+    for module in iter_modules(package.__path__):
+        import_module(f"dudley.audit.attacks.{module.name}")
+    for name, witness in load_witnesses().items():
+        if f"witness {name}" not in ATTACKS:
+            ATTACKS.register(f"witness {name}")(from_witness(witness))
+    return ATTACKS
+
+
+def from_witness(witness) -> type[Attack]:
+    """A witness as an attack on what it refutes."""
+
+    class FromWitness(Attack):
+        targets = witness.refutes
+
+        def run(self, rng) -> Iterator[Finding]:
+            instance = witness()
+            lower = LowerBound(instance.lower_bound(), witness.story)
+            family = instance.family() if hasattr(instance, "family") else None
+            for statement in witness.refutes:
+                yield Finding(statement, instance.inputs(statement), lower, family)
+
+    return FromWitness
+
+
+def execute(name: str, seed: int) -> list[Row]:
+    """One attack and the judgement of all it finds; the same for the same seed."""
+    rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    return [row for finding in load()[name]().run(rng) for row in judge(name, finding)]
+
+
+@dataclass
+class Report:
+    """What an audit found, and what it had no time for."""
+
+    rows: list[Row] = field(default_factory=list)
+    undone: list[str] = field(default_factory=list)
+
+    @property
+    def table(self) -> list[Row]:
+        """One row for each form, by its strongest attack."""
+        return strongest(self.rows)
+
+    @property
+    def exit_code(self) -> int:
+        """1: something is broken or not reproduced; 3: attacks were left undone; 0: all is well."""
+        bad = {Outcome.BROKEN, Outcome.NOT_REPRODUCED}
+        if any(row.outcome is Outcome.BROKEN for row in self.table):
+            return 1
+        if not self.undone and any(row.outcome in bad for row in self.table):
+            return 1
+        return 3 if self.undone else 0
+
+
+def chosen(ids: Sequence[str], full: bool) -> list[str]:
+    """Names of the attacks to run: quick ones first; with ids, only those that aim at them."""
+    for id in ids:
+        registry.load()[id]  # refuses an unknown one
+    attacks = dict(load().items())
+    names = [n for n, a in attacks.items() if not ids or set(ids) & set(a.targets)]
+    return sorted(
+        (n for n in names if full or attacks[n].quick), key=lambda n: not attacks[n].quick
+    )
+
+
+def run(
+    ids: Sequence[str] = (),
+    *,
+    full: bool = False,
+    budget: float | None = None,
+    seed: int = 0,
+    journal: Path | None = None,
+    jobs: int | None = None,
+    progress: Callable[[Iterable[Ended], int], Iterable[Ended]] | None = None,
+) -> Report:
+    """Attack the chosen statements (all by default); ``budget`` in seconds ends it early."""
+    names, book = chosen(ids, full), Journal(journal, seed)
+    known = book.read()
+    todo = [name for name in names if name not in known]
+    report = Report([row for name in names for row in known.get(name, [])])
+    ended = _execute_all(todo, seed, budget, jobs or os.cpu_count() or 1)
+    done = set()
+    for name, rows in _seen(ended, len(todo), progress):
+        book.write(name, rows)
+        report.rows += rows
+        done.add(name)
+    report.undone = [name for name in todo if name not in done]
+    if ids:
+        report.rows = [row for row in report.rows if row.statement in ids]
+    return report
+
+
+def _seen(ended, count, progress):
+    """Each attack as it ends, told to ``progress`` if there is one."""
+    return ended if progress is None else progress(ended, count)
+
+
+def _execute_all(names, seed, budget, jobs) -> Iterator[Ended]:
+    """Attacks as they end, one process each, until the budget is spent."""
+    deadline = None if budget is None else time.monotonic() + budget
+    if jobs == 1:
+        for name in names:
+            if deadline is not None and time.monotonic() >= deadline:
+                return
+            yield name, execute(name, seed)
+        return
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"))
+    waiting, running = list(names), {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                name = waiting.pop(0)
+                running[pool.submit(execute, name, seed)] = name
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ended: set[Future]
+            ended, _ = wait(running, timeout=left, return_when=FIRST_COMPLETED)
+            if not ended:
+                return
+            for future in ended:
+                yield running.pop(future), future.result()
+    finally:
+        _stop(pool)
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """End the workers, busy or not."""
+    workers = list((getattr(pool, "_processes", None) or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for worker in workers:
+        worker.terminate()

@@ -1,0 +1,63 @@
+"""Teacher: the readout that suits given signs, found by linear algebra instead of ascent.
+
+Where a network ends in a readout, f = Φw with features Φ (n, k) of the other weights. Without a
+penalty the best w is the corner of its ball in the direction Φᵀs. With a penalty β the objective is
+a concave quadratic, whose best w without constraints is (ΦᵀΦ)⁺Φᵀs/(2β); ridge terms of several
+sizes bring it near the ball, and the best of them is taken.
+
+>>> import numpy as np, dudley as du
+>>> from dudley.audit.backend import tensor
+>>> from dudley.audit.family import Family
+>>> family = Family.of(du.Readout(du.L2(9.0)), np.eye(2)[:, None, :])
+>>> taught(family, {("w",): tensor([[[0.0], [0.0]]])}, tensor(family.X), tensor([[1, -1]]), 0.25)[
+...     ("w",)].flatten().round(decimals=6).tolist()  # s/(2β)
+[2.0, -2.0]
+"""
+
+from __future__ import annotations
+
+from dudley.audit.backend import torch
+from dudley.audit.balls import into_ball
+from dudley.audit.broadcast import apply_many
+from dudley.audit.corners import corner
+from dudley.audit.family import Family, Weights
+from dudley.calculus.compose import Chain
+from dudley.networks.outputs import Readout
+from dudley.networks.pointwise import Pool
+
+RIDGES = (1e-10, 1e-4, 1e-2, 0.1, 1.0, 10.0, 100.0)  # relative to the mean eigenvalue
+
+
+def objective(f, signs, β: float):
+    """(1/n) Σ s f − (β/n) Σ f², for each member."""
+    value = (f * signs).mean(-1)
+    return value - β * (f * f).mean(-1) if β else value
+
+
+def taught(family: Family, W: Weights, X, signs, β: float) -> Weights:
+    """The same weights with the readout that the signs ask for; unchanged if there is none."""
+    network = family.network
+    nodes = network.nodes if isinstance(network, Chain) else (network,)
+    last = nodes[-1]
+    path = (len(nodes) - 1, "w") if isinstance(network, Chain) else ("w",)
+    if not isinstance(last, Readout) or path not in W:
+        return W
+    rows = X[None].expand(len(signs), *X.shape)
+    if len(nodes) > 1:
+        rows = apply_many(Chain(nodes[:-1]), family.nest(W)[:-1], X)
+    Φ = Pool(last.pool).apply({}, rows)[..., 0, :]  # (B, n, k)
+    Φᵀs = Φ.transpose(-1, -2) @ signs[..., None]  # (B, k, 1)
+    best = corner(Φᵀs, last.w)
+    if not β:
+        return {**W, path: best}
+    value = objective((Φ @ best)[..., 0], signs, β)
+    gram = Φ.transpose(-1, -2) @ Φ
+    scale = gram.diagonal(dim1=-1, dim2=-2).mean(-1)[:, None, None] + 1e-300
+    one = torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
+    for ridge in RIDGES:
+        w = torch.linalg.solve(gram + ridge * scale * one, Φᵀs / (2 * β))
+        w = into_ball(torch.nan_to_num(w), last.w)
+        new = objective((Φ @ w)[..., 0], signs, β)
+        best = torch.where((new > value)[:, None, None], w, best)
+        value = torch.maximum(new, value)
+    return {**W, path: best}

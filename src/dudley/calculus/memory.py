@@ -1,0 +1,96 @@
+"""What is remembered between evaluations, so that a sweep does not compute a thing twice.
+
+Two kinds. :func:`remembered` keeps the results of a pure function of hashable arguments (tables,
+compositions). :func:`along` serves sweeps over the number of examples: inside ``sweeping(sizes)`` a
+function of (entropy, log A, log n) is evaluated for all sizes when it is called again, and further
+calls look their size up; each value is the one that a call by itself gives, to the last digit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import lru_cache, wraps
+
+import numpy as np
+
+_TABLES: list = []
+
+
+def remembered(maxsize: int) -> Callable[[Callable], Callable]:
+    """A decorator: keep the last ``maxsize`` results, until :func:`forget`.
+
+    >>> @remembered(8)
+    ... def twice(x):
+    ...     print("computed")
+    ...     return 2 * x
+    >>> twice(3), twice(3)
+    computed
+    (6, 6)
+    """
+
+    def keep(function: Callable) -> Callable:
+        table = lru_cache(maxsize)(function)
+        _TABLES.append(table)
+        return table
+
+    return keep
+
+
+def forget() -> None:
+    """Empty all tables (for benchmarks, which must not be answered from memory)."""
+    for table in _TABLES:
+        table.cache_clear()
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """The log sizes of a sweep, increasing, and what was found for all of them at once.
+
+    What is asked for once may be asked for one size only (a class can depend on n); what is asked
+    for again is found for all.
+    """
+
+    log_n: np.ndarray
+    asked: set[Hashable] = field(default_factory=set)
+    found: dict[Hashable, np.ndarray] = field(default_factory=dict)
+
+
+_AXIS: ContextVar[_Axis | None] = ContextVar("axis", default=None)
+
+
+@contextmanager
+def sweeping(sizes: Iterable[float]) -> Iterator[None]:
+    """Within it, functions marked by :func:`along` are evaluated for all these sizes at once."""
+    sizes = list(sizes)
+    logs = np.unique(np.array([*np.log(sizes), *map(math.log, sizes)]))  # they can differ
+    before = _AXIS.set(_Axis(logs))
+    try:
+        yield
+    finally:
+        _AXIS.reset(before)
+
+
+def along(function: Callable) -> Callable:
+    """A decorator for functions of (entropy, log A, array of log n) that act on each n alone."""
+
+    @wraps(function)
+    def call(entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
+        axis = _AXIS.get()
+        if axis is None:
+            return function(entropy, log_A, log_n)
+        places = np.minimum(np.searchsorted(axis.log_n, log_n), len(axis.log_n) - 1)
+        if not np.array_equal(axis.log_n[places], log_n):
+            return function(entropy, log_A, log_n)
+        key = (function, entropy, log_A)
+        if key not in axis.asked and len(axis.log_n) > 2:
+            axis.asked.add(key)
+            return function(entropy, log_A, log_n)
+        if key not in axis.found:
+            axis.found[key] = function(entropy, log_A, axis.log_n)
+        return axis.found[key][places]
+
+    return call

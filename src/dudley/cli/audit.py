@@ -1,0 +1,124 @@
+"""``dudley audit``: attack every bound, and say which stands."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dudley.cli.output import print_json, width
+from dudley.core.errors import InputError
+
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def audit(
+    ids: Annotated[list[str] | None, typer.Argument(help="Statements; all if none.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Also the attacks that take long.")] = False,
+    budget: Annotated[
+        str | None, typer.Option(help="Stop after this time, such as 60s or 10m.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the attacks' own draws.", min=0)] = 0,
+    journal: Annotated[
+        Path | None, typer.Option(help="Keep results here; a second run goes on from there.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes; as many as cores by default.", min=1)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Attack the bounds from below: exit 1 if a derived one breaks or a refutation fails.
+
+    Exit 3 if attacks were left undone when the budget was spent.
+
+    Example: dudley audit trauger2024/lemma-3.5 --seed 1
+    """
+    from dudley.audit.run import run
+
+    seconds = None if budget is None else parse_duration(budget)
+    report = run(
+        ids or (),
+        full=full,
+        budget=seconds,
+        seed=seed,
+        journal=journal,
+        jobs=jobs,
+        progress=watched if sys.stderr.isatty() else None,
+    )
+    if as_json:
+        print_json("audit", [row.to_json() for row in report.table])
+    else:
+        show(report)
+    raise typer.Exit(report.exit_code)
+
+
+def parse_duration(text: str) -> float:
+    """Seconds in a text such as 90, 60s, 10m or 1h.
+
+    >>> parse_duration("10m")
+    600.0
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
+    if match is None:
+        raise InputError("--budget", "a time such as 60s, 10m or 1h", text)
+    return float(match[1]) * UNITS[match[2] or "s"]
+
+
+def watched(ended, count: int):
+    """Each attack as it ends, behind a progress bar on stderr."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
+        task = progress.add_task("attacks", total=count)
+        for name, rows in ended:
+            progress.update(task, advance=1, description=name)
+            yield name, rows
+        progress.update(task, description="attacks")
+
+
+def show(report) -> None:
+    """The table, then what it comes to."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from dudley.audit.judge import Outcome
+    from dudley.theorems.order import reading_order
+
+    styles = {Outcome.BROKEN: "bold red", Outcome.NOT_REPRODUCED: "bold red"}
+    styles |= {Outcome.REFUTED: "yellow"}
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True)
+    table.add_column("statement", no_wrap=True)
+    table.add_column("form", no_wrap=True)
+    table.add_column("strongest attack", overflow="ellipsis", no_wrap=True, ratio=1)
+    for head in ("lower bound", "claimed", "ratio"):
+        table.add_column(head, justify="right", no_wrap=True, min_width=len("past 1e308"))
+    table.add_column("verdict", no_wrap=True, min_width=len("not reproduced"))
+    for row in sorted(report.table, key=lambda row: (reading_order(row.statement), row.form)):
+        claimed = "past 1e308" if row.claimed is None else f"{row.claimed:.4g}"
+        ratio = "∞" if row.ratio is None else f"{row.ratio:.3g}"
+        cells = (row.statement, row.form, row.attack, f"{row.lower:.4g}", claimed, ratio)
+        table.add_row(*cells, row.outcome.value, style=styles.get(row.outcome, ""))
+    console = Console(width=max(width(), 120), highlight=False)
+    console.print(table)
+    console.print(summary(report), markup=False)
+
+
+def summary(report) -> str:
+    """What an audit comes to, in a sentence or two."""
+    from dudley.audit.judge import Outcome
+
+    counts = {o: sum(row.outcome is o for row in report.table) for o in Outcome}
+    told = ", ".join(f"{count} {o.value}" for o, count in counts.items() if count)
+    chance = sum({(row.attack, row.statement): row.δ for row in report.rows}.values())
+    lines = [f"{len(report.table)} forms: {told or 'nothing was attacked'}."]
+    if chance:
+        lines.append(f"All lower bounds hold at once but for a chance of {chance:.1e}.")
+    if report.undone:
+        lines.append(f"{len(report.undone)} attacks were left undone; raise --budget to go on.")
+    return "\n".join(lines)

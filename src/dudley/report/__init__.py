@@ -1,0 +1,1 @@
+"""Documents written from the registries and from committed results."""

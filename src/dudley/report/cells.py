@@ -1,0 +1,122 @@
+"""The numbers of a comparison as text, the same for the terminal and for pages."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+from dudley.core.bound import Bound, Sense
+from dudley.core.situation import Derived
+from dudley.theorems.comparison import KINDS, Comparison, Row
+
+MARKS = {
+    "~": "up to a constant that the paper does not name; here c = 1 unless given",
+    "*": "says nothing: at or above what holds without theory",
+    "!": "negative: the formula bounds nothing here",
+}
+
+
+def short(x: float) -> str:
+    """Three digits, and an exponent without ornaments.
+
+    >>> short(1234567.0), short(4.08e-7), short(0.25)
+    ('1.23e6', '4.08e-7', '0.25')
+    """
+    return re.sub(r"e([+-])0*", lambda sign: "e" + sign[1].replace("+", ""), f"{x:.3g}")
+
+
+def number(bound: Bound) -> str:
+    """A bound in a few signs: its value, or a power of ten past the floats.
+
+    >>> number(Bound.of(0.12345, quantity="risk", sense=Sense.CONSTANT))
+    '~0.123'
+    >>> number(Bound(2000.0, "log covering number", Sense.SURELY))
+    '10^868.6'
+    """
+    if math.isfinite(bound.value):
+        text = short(bound.value)
+    else:
+        text = f"10^{bound.log_value / math.log(10):.1f}"
+    mark = "~" if bound.sense is Sense.CONSTANT else ""
+    says_nothing = bound.trivial < math.inf and bound.vacuous
+    after = "!" if bound.negative is not None else "*" if says_nothing else ""
+    return f"{mark}{text}{after}"
+
+
+def cell(row: Row, form: str) -> str:
+    """A form's number; along an axis its first and last, ``–`` where it was refused."""
+    if form not in row.curves:
+        return ""
+    bounds = row.bounds(form)
+    ends = [bounds[0]] if len(bounds) == 1 else [bounds[0], bounds[-1]]
+    texts = ["–" if b is None else number(b) for b in ends]
+    return texts[0] if len(set(texts)) == 1 else " → ".join(texts)
+
+
+def informative(comparison: Comparison, row: Row, form: str) -> str:
+    """From where on a form says something: below what is trivial, or below 1."""
+    i = row.informative_from(form)
+    return "" if i is None else short(comparison.points[i])
+
+
+def marks(comparison: Comparison) -> dict[str, str]:
+    """The marks that occur, with what they mean."""
+    text = " ".join(cell(row, form) for row in comparison.rows for form in row.curves)
+    return {mark: meaning for mark, meaning in MARKS.items() if mark in text}
+
+
+def derivations(derived: dict[str, Derived]) -> list[str]:
+    """What followed, one line for each source and value, norms of one matrix together.
+
+    >>> both = [Derived(f"W_v.{norm}", 1.0, ("W_v.l11",)) for norm in ("op", "row1inf")]
+    >>> derivations({one.name: one for one in both})
+    ['W_v.op, .row1inf ≤ 1 from W_v.l11']
+    """
+    lines: dict[tuple, list[str]] = {}
+    for one in derived.values():
+        owner, dot, norm = one.name.partition(".")
+        names = lines.setdefault((owner, one.value, one.sources), [])
+        names.append(f".{norm}" if names and dot else one.name)
+    return [
+        str(Derived(", ".join(names), value, sources))
+        for (_, value, sources), names in lines.items()
+    ]
+
+
+def lacking(comparison: Comparison) -> dict[tuple[str, ...], list[str]]:
+    """The statements that were not evaluated, by the names they miss; fewest names first."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for id, names in comparison.missing.items():
+        found.setdefault(names, []).append(id)
+    return dict(sorted(found.items(), key=lambda item: (len(item[0]), item[0])))
+
+
+def most_wanted(comparison: Comparison, count: int = 6) -> list[str]:
+    """The names that most of the statements not evaluated miss, with how many do."""
+    tally = Counter(name for names in comparison.missing.values() for name in names)
+    return [f"{name} ({times})" for name, times in tally.most_common(count)]
+
+
+def crossings(comparison: Comparison) -> list[str]:
+    """Where parameter counting and norm-based bounds change places, in words."""
+    name = comparison.sweep.name if comparison.sweep else ""
+    found = [
+        f"{c.id}, {c.form}: {KINDS[c.kinds[0]]} give less below {name} ≈ {short(c.at)}, "
+        f"{KINDS[c.kinds[1]]} above"
+        for c in comparison.crossings
+    ]
+    for row in comparison.rows:
+        for form in row.curves:
+            bound = row.bounds(form)[-1]
+            if bound is not None and "crossing" in bound.details:
+                at = f" at {name} = {short(comparison.points[-1])}" if name else ""
+                kinds = ", ".join(
+                    f"{text} {short(bound.details[kind])}" for kind, text in KINDS.items()
+                )
+                ratio = bound.details["crossing"]
+                found.append(
+                    f"{row.id}, {form}{at}: {kinds}; as covers they are equal at "
+                    f"B_x·B_w/ε = {ratio:.4g}"
+                )
+    return found

@@ -1,0 +1,43 @@
+"""Files that are whole or absent: written beside their place, then renamed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dudley.core.errors import InputError
+
+
+def expect_place(path: Path, endings: tuple[str, ...]) -> None:
+    """Refuse a file that could not be written: unknown ending, no such folder, a folder itself."""
+    if path.suffix not in endings:
+        raise InputError("--out", f"a file that ends in {', '.join(endings)}", path.name)
+    if not path.parent.is_dir():
+        raise InputError("--out", "a file in a folder that exists", str(path.parent))
+    if path.is_dir():
+        raise InputError("--out", "a file", f"the folder {path}")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError("--out", "a folder that can be written to", str(path.parent))
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Path]:
+    """A temporary file that takes the place of ``path`` when all went well, and is gone if not."""
+    handle, name = tempfile.mkstemp(prefix=".dudley-", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,295 @@
+"""Compare: every statement on one situation, side by side, along an axis if one is swept.
+
+A statement is evaluated where all its inputs are given, derivable (:mod:`dudley.core.situation`)
+or have a default of its own; for the others the comparison says what is missing. Nothing is
+ranked across kinds: a covering number is set beside covering numbers, a gap beside gaps.
+
+>>> from dudley.core.situation import Situation
+>>> here = Situation({"d": 64, "k": 64, "n": 1e5, "W.l11": 3.0, "X.row2inf": 1.0, "epsilon": 0.5})
+>>> both = compare(here, sweep="n=1e3:1e6:log4")
+>>> row = both.row("trauger2024/section-2.5")
+>>> [f"{bound.value:.3g}" for bound in row.curves["derived"]]
+['3', '2.77', '1.11', '0.364']
+>>> compare(here).missing["edelman2021/definition-3.2"]
+('W_v.op', 'W_c.op')
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from dudley.calculus.memory import sweeping
+from dudley.core.bound import Bound
+from dudley.core.errors import DudleyError, UnknownName
+from dudley.core.situation import Derived, Situation, canonical, closed
+from dudley.core.statement import MEASURES, Statement
+from dudley.core.sweep import Sweep
+from dudley.core.vocabulary import GIVEN
+from dudley.theorems import registry
+from dudley.theorems.order import reading_order
+
+FORMS = ("printed", "derived", "best")
+SCALED_TO_ONE = ("excess risk", "risk − training loss", "Rademacher complexity")
+Outcome = Bound | str  # a bound, or why there is none
+
+
+@dataclass(frozen=True)
+class Row:
+    """One statement: each form's outcome at every point of the axis (at one, without a sweep)."""
+
+    statement: Statement
+    curves: Mapping[str, tuple[Outcome, ...]]
+
+    @property
+    def id(self) -> str:
+        return self.statement.id
+
+    def bounds(self, form: str) -> list[Bound | None]:
+        """The bounds of a form along the axis, ``None`` where it was refused."""
+        return [b if isinstance(b, Bound) else None for b in self.curves.get(form, ())]
+
+    @property
+    def refusals(self) -> dict[str, str]:
+        """For each form that was refused somewhere, the first reason."""
+        found = {}
+        for form, outcomes in self.curves.items():
+            reasons = [outcome for outcome in outcomes if isinstance(outcome, str)]
+            if reasons:
+                found[form] = reasons[0]
+        return found
+
+    @property
+    def can_inform(self) -> bool:
+        """Is there something to be below: a trivial bound, or 1 for what is scaled to it?"""
+        trivial = any(b is not None and b.trivial < math.inf for b in self.bounds("derived"))
+        return trivial or self.statement.measure in SCALED_TO_ONE
+
+    def informative_from(self, form: str) -> int | None:
+        """The first point at which a bound is below what holds without theory (or below 1)."""
+        for i, bound in enumerate(self.bounds(form) if self.can_inform else ()):
+            if bound is None or bound.vacuous:
+                continue
+            if bound.value < (bound.trivial if bound.trivial < math.inf else 1.0):
+                return i
+        return None
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Where two kinds of one statement change places along the axis."""
+
+    id: str
+    form: str
+    kinds: tuple[str, str]  # the smaller one before, and after
+    at: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What every applicable statement gives, what was derived for them, what others miss."""
+
+    situation: Situation
+    sweep: Sweep | None
+    rows: tuple[Row, ...]
+    missing: Mapping[str, tuple[str, ...]]
+    derived: Mapping[str, Derived]
+    unused: tuple[str, ...]
+
+    def row(self, id: str) -> Row:
+        """One statement's row."""
+        for row in self.rows:
+            if row.id == id:
+                return row
+        raise UnknownName("statement that applies here", id, [row.id for row in self.rows])
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        """The values of the swept name; empty without a sweep."""
+        return self.sweep.values if self.sweep else ()
+
+    @property
+    def groups(self) -> dict[str, list[Row]]:
+        """The rows by what they bound, in a fixed order."""
+        found = {m: [row for row in self.rows if row.statement.measure == m] for m in MEASURES}
+        return {measure: rows for measure, rows in found.items() if rows}
+
+    @property
+    def readings(self) -> dict[str, dict[str, list[str]]]:
+        """Given names that statements read in different ways: name → meaning → statements."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for row in self.rows:
+            for i in row.statement.inputs:
+                if i.name in self.situation.values and (i.name in GIVEN or i.name[:2] == "W."):
+                    found.setdefault(i.name, {}).setdefault(i.text, []).append(row.id)
+        return {name: texts for name, texts in found.items() if len(texts) > 1}
+
+    @cached_property
+    def crossings(self) -> tuple[Crossing, ...]:
+        """Where parameter counting and norm-based bounds change places along the axis."""
+        every = ((row, form) for row in self.rows for form in row.curves)
+        return tuple(c for row, form in every for c in self._crossings(row, form))
+
+    def _crossings(self, row: Row, form: str) -> Iterator[Crossing]:
+        known = [
+            (x, {kind: b.details[kind] for kind in KINDS})
+            for x, b in zip(self.points, row.bounds(form), strict=False)
+            if b is not None and all(kind in b.details for kind in KINDS)
+        ]
+        for (x, one), (y, two) in pairwise(known):
+            before, after = _lead(one), _lead(two)
+            if before * after < 0:
+                first, second = KINDS if before < 0 else reversed(KINDS)
+                share = before / (before - after)
+                log = self.sweep is not None and self.sweep.log
+                at = x * (y / x) ** share if log else x + share * (y - x)
+                yield Crossing(row.id, form, (first, second), at)
+
+    def to_json(self) -> dict:
+        """Plain data; a number that is not a finite float is null."""
+        return {
+            "situation": dict(self.situation.values),
+            "sweep": None if self.sweep is None else self.sweep.to_json(),
+            "rows": [self._row_json(row) for row in self.rows],
+            "missing": {id: list(names) for id, names in self.missing.items()},
+            "derived": {
+                d.name: {"value": d.value, "from": list(d.sources)} for d in self.derived.values()
+            },
+            "unused": list(self.unused),
+            "readings": self.readings,
+            "crossings": [
+                {"id": c.id, "form": c.form, "before": c.kinds[0], "after": c.kinds[1], "at": c.at}
+                for c in self.crossings
+            ],
+        }
+
+    def _row_json(self, row: Row) -> dict:
+        s = row.statement
+        forms = {
+            form: [{"refused": o} if isinstance(o, str) else _point(o) for o in outcomes]
+            for form, outcomes in row.curves.items()
+        }
+        senses = {form: f.sense.value for form, f in s.forms.items() if form in forms}
+        head = {"id": s.id, "verdict": s.verdict.value, "measure": s.measure}
+        return head | {"quantity": s.quantity, "senses": senses, "forms": forms}
+
+
+# As section 2.5 of trauger2024 tells bounds apart: names of details, and words for them.
+KINDS = {"parameter_counting": "parameter counting", "norm_based": "norms"}
+
+
+def _lead(kinds: Mapping[str, float]) -> float:
+    """log of the first kind over the second: negative where the first is smaller."""
+    one, two = (kinds[kind] for kind in KINDS)
+    return math.log(one) - math.log(two) if one > 0 and two > 0 else 0.0
+
+
+def _point(bound: Bound) -> dict:
+    whole = bound.to_json()
+    kept = ("value", "log_value", "vacuous", "negative", "trivial")
+    kinds = {kind: bound.details[kind] for kind in KINDS if kind in bound.details}
+    return {name: whole[name] for name in kept} | kinds
+
+
+def compare(
+    situation: Situation | Mapping[str, float],
+    sweep: Sweep | str | None = None,
+    papers: tuple[str, ...] = (),
+    forms: tuple[str, ...] = FORMS,
+) -> Comparison:
+    """Every statement whose inputs are given or follow, on one situation or along an axis.
+
+    ``sweep`` is a :class:`Sweep` or its text, such as ``n=1e3:1e9:log40``; ``papers`` and
+    ``forms`` narrow what is evaluated.
+    """
+    if not isinstance(situation, Situation):
+        situation = Situation(situation)
+    axis = Sweep.parse(sweep) if isinstance(sweep, str) else sweep
+    for paper in papers:
+        if paper not in registry.PAPERS:
+            raise UnknownName("paper", paper, registry.PAPERS)
+    for form in forms:
+        if form not in FORMS:
+            raise UnknownName("form", form, FORMS)
+    here = [situation] if axis is None else [situation.but(axis.name, x) for x in axis.values]
+    statements = [s for _, s in registry.load().items() if not papers or s.paper in papers]
+    rows, missing = [], {}
+    for s in sorted(statements, key=lambda s: reading_order(s.id)):
+        lacking = tuple(
+            i.name for i in s.inputs if i.default is None and here[0].find(i.name) is None
+        )
+        if lacking:
+            missing[s.id] = lacking
+        else:
+            with sweeping([one.values["n"] for one in here if "n" in one.values] or [1]):
+                rows.append(Row(s, _evaluated(s, here, forms)))
+    followed = _followed(here[0], rows)
+    wanted = {canonical(i.name) for s in statements for i in s.inputs}
+    wanted |= {canonical(source) for one in followed.values() for source in one.sources}
+    unused = tuple(name for name in here[0].values if canonical(name) not in wanted)
+    return Comparison(here[0], axis, tuple(rows), missing, followed, unused)
+
+
+def _followed(here: Situation, rows: list[Row]) -> dict[str, Derived]:
+    """What was derived for these statements, by the names they use."""
+    names = {name for row in rows for name in inputs_of(row.statement, here)}
+    return {name: here.why(name) for name in sorted(names) if not here.gives(name)}
+
+
+def inputs_of(s: Statement, here: Situation) -> dict[str, float]:
+    """A statement's inputs in a situation: what is given, or follows and is of use.
+
+    A norm that the statement can do without is passed on only where it says more than the norms
+    that the statement has anyway: a class described twice has fewer covers by its own members.
+    """
+    found = {i.name: v for i in s.inputs if (v := here.find(i.name)) is not None}
+    for i in s.inputs:
+        if i.default == math.inf and i.name in found and not here.gives(i.name):
+            others = {n: v for n, v in found.items() if n != i.name and _same(n, i.name)}
+            sizes = {n: here.values[n] for n in ("d", "k", "T") if n in here.values}
+            own = closed({canonical(n): v for n, v in (others | sizes).items()})
+            if not found[i.name] < own.get(canonical(i.name), math.inf):
+                del found[i.name]
+    return found
+
+
+def _same(one: str, other: str) -> bool:
+    """Are these norms of one matrix?"""
+    return canonical(one).partition(".")[0] == canonical(other).partition(".")[0]
+
+
+def _evaluated(s: Statement, here: list[Situation], forms) -> dict[str, tuple[Outcome, ...]]:
+    """Each form along the axis; where its own inputs do not change it is evaluated once.
+
+    Point by point, all forms of one before the next: they share what was composed and solved.
+    """
+    names = [name for name in s.forms if name in forms]
+    found: dict[str, list[Outcome]] = {name: [] for name in names}
+    known: dict[tuple, Outcome] = {}
+    for one in here:
+        values, reason = inputs_of(s, one), _not_this(s, one)
+        for name in names:
+            key = (name, reason, *sorted(s.form(name).select(values).items()))
+            if key not in known:
+                known[key] = reason or _outcome(s, values, name)
+            found[name].append(known[key])
+    return {name: tuple(outcomes) for name, outcomes in found.items()}
+
+
+def _not_this(s: Statement, here: Situation) -> str:
+    """Why a statement does not speak of this situation, if it does not."""
+    names = {i.name for i in s.inputs}
+    square = "d" in names and "k" not in names
+    values = any(name.startswith(("W_v.", "W_c.")) for name in names)
+    d, k = here.values.get("d", math.inf), here.values.get("k", 0)
+    return f"takes k = d, and k = {k:g} is more" if square and values and k > d else ""
+
+
+def _outcome(s: Statement, values: Mapping[str, float], form: str) -> Outcome:
+    try:
+        return s.evaluate_on(values, form)
+    except DudleyError as refusal:
+        return str(refusal)

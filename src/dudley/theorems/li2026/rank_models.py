@@ -1,0 +1,82 @@
+"""Heads and layers whose matrices have a bounded rank and spectral norm, as learning problems.
+
+>>> fields = dict(n=1e6, kappa=1.0, target_bound=1.0, class_approximation=0.0, noise_free=1)
+>>> fields |= dict(bernstein_V=float("inf"), L=2, d=64, k=64, r_QK=2, r_v=4, r_c=4, W_QK_op=1.0)
+>>> fields |= dict(W_v_op=1.0, W_c_op=1.0, w_l2=1.0, sigma_lipschitz=1.0, X_op=9.0, X_row2inf=1.0)
+>>> model = LowRankStack(**fields)
+>>> model.R, model.A, round(model.entropy(COUNTING)(0.01))
+(1.0, 1.0, 21866)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dudley.calculus.allocate import Allocated
+from dudley.core.statement import Input
+from dudley.theorems.li2026.models import SPECTRAL, TOKENS, X_OP, Layer, Learning
+from dudley.theorems.li2026.ranks import COUNTING, Matrices
+
+SIZES = (Input("d"), Input("k"))
+RANKS = (Input("r_QK"), Input("r_v"), Input("r_c"))
+SCORES = Input("W_QK.op", aliases=("B_QK",))
+CLASS = (*SIZES, *RANKS, SCORES, *SPECTRAL, X_OP, TOKENS)
+
+
+class _LowRank:
+    """What both architectures do with their matrices."""
+
+    X_op: float
+    X_row2inf: float
+
+    @property
+    def matrices(self) -> Matrices:
+        names = Matrices.__dataclass_fields__
+        return Matrices(**{name: getattr(self, name) for name in names})
+
+    @property
+    def R(self) -> float:
+        """The largest token norm."""
+        return min(self.X_op, self.X_row2inf)
+
+
+@dataclass(frozen=True)
+class LowRankLayer(Layer, _LowRank):
+    """H heads of low rank."""
+
+    d: float
+    k: float
+    r_QK: float
+    r_v: float
+    r_c: float
+    W_QK_op: float
+
+    def entropy(self, covers=COUNTING) -> Allocated:
+        return self.matrices.entropy(self.matrices.layer(self.H), self.R, covers)
+
+
+@dataclass(frozen=True)
+class LowRankStack(Learning, _LowRank):
+    """L blocks of low rank."""
+
+    L: float
+    d: float
+    k: float
+    r_QK: float
+    r_v: float
+    r_c: float
+    W_QK_op: float
+    W_v_op: float
+    W_c_op: float
+    w_l2: float
+    sigma_lipschitz: float
+    X_op: float
+    X_row2inf: float
+
+    @property
+    def A(self) -> float:
+        """The largest prediction: rows leave Π with norm at most 1."""
+        return self.w_l2
+
+    def entropy(self, covers=COUNTING) -> Allocated:
+        return self.matrices.entropy(self.matrices.stack(self.L), self.R, covers)

@@ -1,0 +1,103 @@
+"""What is remembered changes no number."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+import dudley as du
+from dudley.calculus import chain, hull
+from dudley.calculus.memory import along, forget, remembered, sweeping
+
+SIZES = np.round(np.geomspace(10, 1e11, 23))
+
+
+def entropies():
+    """Entropies of several makes: uniform and on points, single and composed."""
+    one = du.LinearMap((16, 8), du.L11(3.0)).entropy().scaled(2.0)
+    columns = du.LinearMap((16, 8), du.Col2Inf(1.0)).entropy(rows=5)
+    head = du.Head(d=16, W_QK=du.Col21(2.0), W_v=du.L11(1.0), W_c=du.Frobenius(1.0))
+    cap = du.capacity(head >> du.Readout(w=du.L1(1.0)), du.Tokens(1.0, T=9))
+    return [one, columns, cap.allocated]
+
+
+def test_a_sweep_gives_each_value_to_the_last_digit():
+    for entropy in entropies():
+        log_A = 0.3
+        for rule in (chain.complexity, chain.by_integral):
+            hull.forget()
+            alone = [float(rule(entropy, log_A, np.array([math.log(n)]))[0]) for n in SIZES]
+            hull.forget()
+            with sweeping(SIZES):
+                swept = [float(rule(entropy, log_A, np.array([math.log(n)]))[0]) for n in SIZES]
+                others = rule(entropy, log_A, np.log([17.0, 12345.0]))
+            assert swept == alone
+            assert np.array_equal(others, rule(entropy, log_A, np.log([17.0, 12345.0])))
+
+
+def test_all_sizes_are_found_at_once_when_asked_again():
+    calls = []
+
+    @along
+    def rule(entropy, log_A, log_n):
+        calls.append(len(log_n))
+        return log_n + log_A
+
+    with sweeping([2, 4, 8, 16]):
+        values = [float(rule("same", 1.0, np.log([n]))[0]) for n in (2, 4, 8, 16)]
+        assert rule("other", 1.0, np.log([8]))[0] == np.log(8) + 1
+    assert values == [float(np.log(n) + 1.0) for n in (2, 4, 8, 16)]
+    assert calls[0] == 1 and calls[1] >= 4 and len(calls) == 3
+    rule("same", 1.0, np.log([4]))
+    assert len(calls) == 4  # nothing is kept outside
+
+
+def test_forgetting_empties_the_tables():
+    calls = []
+
+    @remembered(4)
+    def square(x):
+        calls.append(x)
+        return x * x
+
+    assert square(3) == square(3) == 9 and calls == [3]
+    forget()
+    assert square(3) == 9 and calls == [3, 3]
+
+
+def test_classes_that_differ_by_a_factor_share_a_hull_that_serves_both():
+    small, large = (du.LinearMap((12, 7), du.Row21(r)).entropy() for r in (0.37, 411.0))
+    assert small.unit() == large.unit()
+    assert hull.hull(small, None) is hull.hull(large, None)
+    for entropy in (small, large):
+        fraction = np.exp(-np.linspace(0.01, 9, 50))
+        at_unit = entropy.unit().log_log(np.log(fraction))
+        at_own = entropy.log_log(entropy.log_radius + np.log(fraction))
+        assert (at_unit >= at_own - 1e-12).all() and np.allclose(at_unit, at_own, atol=1e-9)
+
+
+def test_equal_allocations_are_equal_and_unequal_ones_are_not():
+    def cap(r):
+        net = du.Head(d=8, W_QK=du.L11(r), W_v=du.L11(1.0)) >> du.Readout(w=du.L1(1.0))
+        return du.capacity(net, du.Tokens(1.0, T=4)).allocated
+
+    forget()
+    one = cap(2.0)
+    forget()
+    same, other = cap(2.0), cap(2.5)
+    assert one is not same and one == same and hash(one) == hash(same)
+    assert one != other and float(one(0.1)) == float(same(0.1)) != float(other(0.1))
+
+
+def test_the_hull_is_the_lower_hull():
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        y = np.cumsum(rng.exponential(0.05, 400))
+        log_H = np.cumsum(rng.exponential(0.1, 400)) + 3 * (rng.random() < 0.5) * (y > 9)
+        v, log_V, slopes = hull._vertices(y, log_H)
+        assert (np.diff(slopes) > 0).all()
+        x, H, hx, hV = np.exp(-y), np.exp(log_H), np.exp(-v), np.exp(log_V)
+        chord = np.interp(x, hx[::-1], hV[::-1])
+        assert (chord * (1 - 1e-9) <= H).all()  # no point below the hull
+        assert np.isin(v, y).all() and v[0] == y[0] and v[-1] == y[-1]

@@ -1,0 +1,370 @@
+"""Li et al., section 5.2: allocation, rank covers and rank-based bounds against other oracles."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from dudley.calculus.compose import Chain, Repeat
+from dudley.core.constraint import L2, Spectral
+from dudley.core.errors import InputError
+from dudley.networks.blocks import li_block
+from dudley.networks.head import Head
+from dudley.networks.outputs import Readout
+from dudley.theorems.li2026.allocation import capped, least_value, printed_value
+from dudley.theorems.li2026.ranks import LogCover, Matrices, bound_by_log, bound_by_log_log
+from dudley.theorems.registry import evaluate, load
+from dudley.witness.fixed_subspace import BallOfRankOne, FixedSubspace
+from dudley.witness.low_rank import RANK_BASED, LabelNoiseLowRank, OneHotLowRank
+from dudley.witness.one_hot import OneHotRankOne
+
+STATEMENTS = load()
+SMALL = Matrices(8, 4, 2, 3, 4, 0.5, 1.5, 0.8, 1.2, 1.1)
+
+
+# -- Corollary 5.6 ----------------------------------------------------------------------------
+
+
+def test_the_split_of_three_blocks_is_the_catalogued_one():
+    blocks = ([1.0, 2.0, 3.0], [1.0, 0.5, 2.0], [1.0, 3.0, 0.7], 2.0, 0.3)
+    assert least_value(*blocks) == pytest.approx(47.33, abs=5e-3)
+    assert printed_value(*blocks) == pytest.approx(29.65, abs=5e-3)
+
+
+def test_the_split_is_that_of_a_numerical_optimiser():
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        m = int(rng.integers(2, 5))
+        r, C, β = rng.uniform(1, 4, m), rng.uniform(0.2, 2, m), rng.uniform(0.3, 3, m)
+        B_X, ε = float(rng.uniform(0.5, 2)), float(rng.uniform(0.05, 0.2))
+
+        def cost(u, r=r, C=C, β=β, B_X=B_X, ε=ε):
+            return float((r * C * np.log(r * B_X**2 / (ε * softmax(u) / β) ** 2)).sum())
+
+        found = minimize(cost, np.zeros(m)).fun
+        assert least_value(r, C, β, B_X, ε) == pytest.approx(found, rel=1e-6)
+        assert printed_value(r, C, β, B_X, ε) != pytest.approx(found, rel=1e-3)
+
+
+def test_capped_blocks_give_back_what_they_do_not_need():
+    rng = np.random.default_rng(1)
+    share = np.linspace(0, 1, 200_001)[1:-1]
+    for _ in range(20):
+        p, log_a = rng.uniform(0.1, 3, 2), rng.normal(0, 2, 2)
+        costs = 2 * p[0] * np.maximum(log_a[0] - np.log(share), 0)
+        costs += 2 * p[1] * np.maximum(log_a[1] - np.log(1 - share), 0)
+        assert capped(p, log_a) <= costs.min() + 1e-9
+        assert capped(p, log_a) == pytest.approx(costs.min(), rel=1e-3, abs=1e-3)
+
+
+def test_blocks_that_cost_nothing_are_left_out():
+    assert capped([0.0, 1.0], [3.0, 1.0]) == pytest.approx(2.0)
+    assert capped([1.0, 1.0], [-math.inf, 1.0]) == pytest.approx(2.0)
+    assert capped([1.0, 1.0], [-3.0, -2.0]) == 0.0  # both fit
+
+
+# -- Assumption 5.7 and Lemma B.6 -------------------------------------------------------------
+
+
+def test_the_packing_of_the_disc_refutes_lemma_b6():
+    w = FixedSubspace()
+    points, q = w.packing(), np.array([0.6, 0.8])
+    maps = np.einsum("i,nj->nij", q, points)  # W = q aᵀ, into the line of q
+    assert np.linalg.norm(maps, 2, axis=(1, 2)).max() <= 1 + 1e-12
+    outputs = maps @ np.eye(2)  # on e_1 and e_2, as columns
+    apart = np.linalg.norm(outputs[:, None] - outputs[None], axis=2).max(axis=-1)
+    np.fill_diagonal(apart, math.inf)
+    assert apart.min() > 2 * w.epsilon  # no centre is within ε of two of them
+    printed = evaluate("li2026/lemma-B.6", w.inputs(""), "printed").value
+    assert printed == pytest.approx(math.log(20))
+    assert len(points) == 69 > math.exp(printed)
+
+
+def test_the_area_bound_is_below_a_cover_by_squares():
+    """An explicit cover of the disc: the lower bound may not exceed its size."""
+    for ε in (0.3, 0.1, 0.03):
+        grid = np.arange(-1 + ε, 1 + ε, 2 * ε)
+        x, y = np.meshgrid(grid, grid)
+        nearest = np.maximum(np.abs(x) - ε, 0) ** 2 + np.maximum(np.abs(y) - ε, 0) ** 2
+        w = FixedSubspace(ε)
+        assert w.lower_bound() <= math.log((nearest <= 1).sum())
+        for form in ("derived", "best"):
+            assert evaluate("li2026/lemma-B.6", w.inputs(""), form).value >= w.lower_bound()
+
+
+def test_the_proof_of_b6_has_an_inequality_the_wrong_way_round():
+    W = np.ones((5, 5))
+    assert np.linalg.norm(W, 2) > np.linalg.norm(W, axis=0).max()
+
+
+@pytest.mark.parametrize("id, k", [("assumption-5.7", 1), ("lemma-B.6", 1)])
+def test_derived_covers_hold_an_interval(id, k):
+    """Width one: the class is an interval, with exactly ⌈1/ε⌉ intervals of length 2ε."""
+    for ε in (0.9, 0.5, 0.1, 0.01):
+        values = {"k": 1, "W.op": 1.0, "X.row2inf": 1.0, "epsilon": ε}
+        own = {"d": 1, "W.rank": 1} if "5.7" in id else {"subspace.dim": 1}
+        for form in ("derived", "best"):
+            found = evaluate(f"li2026/{id}", values | own, form).value
+            assert found >= math.log(math.ceil(1 / ε)) - 1e-12
+
+
+def test_derived_rank_covers_hold_a_greedy_packing():
+    """Matrices of rank one, pairwise more than 2ε apart in spectral norm: each its own centre."""
+    rng, ε = np.random.default_rng(2), 0.25
+    a, b = rng.normal(size=(2, 3000, 2))
+    a, b = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (a, b))
+    kept: list[np.ndarray] = []
+    for W in np.einsum("ni,nj->nij", a, b) * np.sqrt(rng.uniform(size=(3000, 1, 1))):
+        if all(np.linalg.norm(W - other, 2) > 2 * ε for other in kept):
+            kept.append(W)
+    values = {"d": 2, "k": 2, "W.rank": 1, "W.op": 1.0, "X.row2inf": 1.0, "epsilon": ε}
+    for form in ("derived", "best"):
+        assert evaluate("li2026/assumption-5.7", values, form).value >= math.log(len(kept))
+    assert math.log(len(kept)) > evaluate("li2026/assumption-5.7", values, "printed").value
+
+
+def test_no_constant_serves_assumption_5_7():
+    family = BallOfRankOne().family()
+    assert family.exponent == pytest.approx(1.0)
+    for k, lower, printed in zip(family.sizes, family.lower_bounds, family.printed, strict=True):
+        values = BallOfRankOne(int(k)).inputs("li2026/assumption-5.7")
+        assert evaluate("li2026/assumption-5.7", values, "printed").value == pytest.approx(printed)
+        assert evaluate("li2026/assumption-5.7", values, "best").value >= lower
+
+
+@pytest.mark.parametrize("id, name", [("assumption-5.7", "W.rank"), ("lemma-B.6", "subspace.dim")])
+def test_no_rank_below_one(id, name):
+    s = STATEMENTS[f"li2026/{id}"]
+    for form in s.forms:
+        with pytest.raises(InputError, match=name):
+            s.evaluate_on({**s.example, name: 0.5}, form)
+
+
+# -- the printed pieces -----------------------------------------------------------------------
+
+
+def test_printed_weights_of_the_stack_by_a_plain_loop():
+    m, L, c, B_X, δ = SMALL, 3, 2.0, 1.7, 0.01
+    step = 1.1 * 0.8 * 1.5 * (1 + 4 * 0.5)
+    α = [step ** (L - i) for i in range(L)]  # α_i = Π_{j=i}^L
+    β = [1.0]
+    β += [a * 1.2 for a in α]
+    β += [a * 1.2 * 1.1 * 1.5 for a in α]
+    β += [a * 2 * 1.1 * 0.8 * 1.5 * 1.2 for a in α]
+    r = [1] + 3 * [4] + 3 * [3] + 3 * [2]
+    assert np.exp(m.stack_weights(L)) == pytest.approx(β)
+    assert m.ranks(L).tolist() == r
+    by_hand = printed_value(r, [c] * 10, β, B_X, δ)  # Corollary 5.6 as printed
+    assert m.stack_cover(B_X, L, c)(δ) == pytest.approx(by_hand)
+
+
+def test_printed_pieces_of_the_layer_by_hand():
+    m, H, c, B_x, δ = SMALL, 3, 2.0, 1.7, 0.01
+    β = {"w": 3 * 0.8, "c": 3 * 1.2 * 1.1, "v": 3 * 1.2 * 1.1 * 0.8}
+    β["QK"] = 2 * 3 * 1.2 * 1.1 * 0.8 * 1.5
+    r = {"w": 1, "c": 4, "v": 3, "QK": 2}
+    total = 0.0
+    for j in r:
+        ε = δ * r[j] * c / (β[j] * c * 10)
+        total += r[j] * c * math.log(r[j] * B_x**2 / ε**2)
+    assert m.layer_cover(B_x, H, c)(δ) == pytest.approx(total)
+
+
+@pytest.mark.parametrize("id", RANK_BASED)
+def test_printed_bounds_at_a_given_resolution(id):
+    """B_X and not B_x in the prefactor; (1 + log N) once, (1 + log N_rank) twice."""
+    s, δ = STATEMENTS[id], 1e-3
+    values = {**s.example, "X.op": 5.0, "X.row2inf": 2.0, "target.bound": 0.5, "resolution": δ}
+    values |= {"class.approximation": 0.25, "c": 3}
+    m = Matrices(64, 64, 2, 4, 4, 1.0, 1.0, 1.0, 1.0, 1.0)
+    if id.endswith("5.8"):
+        expected = 4 * (0.5 + 1) / 1e6 * (1 + m.stack_cover(5.0, 2, 3)(δ))
+    else:
+        H = values.get("H", 1)
+        expected = 4 * (0.5 + H * 5) / 1e6 * (1 + math.log(1 + m.layer_cover(2.0, H, 3)(δ)))
+    found = s.evaluate_on(values, "printed").value
+    assert found == pytest.approx(expected + 8 * δ + 0.25)
+
+
+def test_a_stack_of_ninety_six_layers():
+    m = Matrices(64, 64, 4, 4, 4, 10.0, 100.0, 100.0, 1.0, 1.0)
+    assert np.isfinite(m.stack_weights(96)).all() and m.stack_weights(96).shape == (289,)
+    values = {**STATEMENTS["li2026/theorem-5.8"].example, "L": 96, "W_v.op": 100.0, "n": 1e9}
+    for form in ("printed", "derived", "best"):
+        assert 0 < evaluate("li2026/theorem-5.8", values, form).value < math.inf
+
+
+@pytest.mark.parametrize("rule", [bound_by_log, bound_by_log_log])
+def test_the_best_resolution_is_that_of_a_fine_grid(rule):
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        slope = float(np.exp(rng.uniform(-2, 4)))
+        cover = LogCover(slope * float(rng.normal(0, 3)), slope)
+        P, κ = float(np.exp(rng.uniform(-15, 3))), float(np.exp(rng.normal(0, 1)))
+        grid = cover.end - np.linspace(0, 40, 20_001)  # every δ with a log-cover ≥ 0
+        values = [rule(cover, P, κ, math.exp(t)) for t in grid]
+        found = rule(cover, P, κ, math.inf)
+        assert found <= min(values) * (1 + 1e-9)
+        assert found == pytest.approx(min(values), rel=1e-4)
+
+
+def test_a_resolution_without_a_logarithm_is_refused():
+    s = STATEMENTS["li2026/theorem-B.4"]
+    with pytest.raises(InputError, match="N_rank"):
+        s.evaluate_on({**s.example, "resolution": 1e6}, "printed")
+
+
+# -- the derived entropies --------------------------------------------------------------------
+
+
+def factor_cover(r, a, b, x):
+    """min{ra log(1 + 2x(a+b)/a) + rb log(1 + 2x(a+b)/b), ab log(1 + 2x)}."""
+    low = r * a * np.log1p(2 * x * (a + b) / a) + r * b * np.log1p(2 * x * (a + b) / b)
+    return np.where(x <= 1, 0.0, np.minimum(low, a * b * np.log1p(2 * x)))
+
+
+def best_split(blocks, δ):
+    """The cheapest split found by an optimiser over (rank, a, b, norm, weight)."""
+    r, a, b, B, β = (np.array(column, dtype=float) for column in zip(*blocks, strict=True))
+
+    def cost(u):
+        return float(factor_cover(r, a, b, B * β / (δ * softmax(u))).sum())
+
+    starts = [np.zeros(len(r)), np.log(r * (a + b)), np.log(a * b)]
+    return min(
+        minimize(cost, s, method="Nelder-Mead", options={"maxiter": 4000}).fun for s in starts
+    )
+
+
+def test_the_derived_entropy_of_a_layer_is_the_sum_of_its_matrices():
+    """Weights of one head: w 1, W_c B_w, W_v B_wB_cL_σ, W_QK B_wB_cB_vL_σR², on their radii."""
+    m, R, H, δ = SMALL, 1.5, 2, 1e-3
+    hidden = 1.1 * 1.5 * R
+    blocks = [(8, 8, 1, 1.2, H * hidden * 0.8)]
+    for _ in range(H):
+        blocks += [(4, 4, 8, 0.8, 1.2 * hidden), (3, 8, 4, 1.5, 1.2 * 0.8 * 1.1 * R)]
+        blocks += [(2, 8, 8, 0.5, 1.2 * 0.8 * 1.5 * 1.1 * R**3)]
+    assert m.entropy(m.layer(H), R)(δ) == pytest.approx(best_split(blocks, δ), rel=0.01)
+
+
+def test_the_derived_entropy_of_a_stack_is_the_sum_of_its_matrices():
+    """Two blocks in which σ acts twice: T11 with radii R and 1."""
+    m, R, δ = SMALL, 1.5, 1e-3
+    B_QK, B_v, B_c, B_w, L_σ = 0.5, 1.5, 0.8, 1.2, 1.1
+    blocks = [(8, 8, 1, B_w, min(1.0, L_σ))]
+    second = L_σ**2 * B_c * B_v * (1 + 2 * B_QK)
+    for radius, α in ((R, second), (1.0, 1.0)):
+        through = B_w * α * L_σ
+        blocks += [(4, 4, 8, B_c, through * L_σ * B_v * radius)]
+        blocks += [(3, 8, 4, B_v, through * L_σ * B_c * radius)]
+        blocks += [(2, 8, 8, B_QK, through * L_σ * B_c * B_v * radius**3)]
+    assert m.entropy(m.stack(2), R)(δ) == pytest.approx(best_split(blocks, δ), rel=0.02)
+
+
+# -- the witnesses ----------------------------------------------------------------------------
+
+
+def networks(d: int) -> dict[str, Chain]:
+    one = Spectral(1.0)
+    head = Head(d, W_v=one, W_QK=one, W_c=one, sigma="identity", query="cls")
+    block = li_block(d, one, one, one, sigma="identity")
+    return {"layer": head >> Readout(L2(1.0)), "stack": Repeat(block, 1) >> Readout(L2(1.0))}
+
+
+def minimiser(kind: str, u: np.ndarray):
+    """The weights of x ↦ u·x as matrices of rank one, in the nesting that ``apply`` expects."""
+    e = np.eye(len(u))[0]
+    head = {
+        "W_QK": np.zeros((len(u), len(u))),
+        "W_v": np.outer(u, e),
+        "W_c": np.outer(e, e),
+    }
+    inner = head if kind == "layer" else [[head, {}, {}, {}]]
+    return head, [inner, {"w": e[:, None]}]
+
+
+@pytest.mark.parametrize("kind", ["layer", "stack"])
+def test_the_one_hot_minimiser_is_in_the_class_and_errs(kind):
+    n = 12
+    witness, rng, losses = OneHotLowRank(n), np.random.default_rng(4), []
+    d = witness.d
+    X = np.eye(d)[:, None, :]  # every input, one token each
+    for _ in range(20):
+        sample = rng.integers(0, d, n)
+        unseen = np.setdiff1d(np.arange(d), sample)
+        u = np.zeros(d)
+        u[unseen] = 1 / math.sqrt(len(unseen))
+        head, params = minimiser(kind, u)
+        assert np.linalg.matrix_rank(head["W_v"]) == np.linalg.matrix_rank(head["W_c"]) == 1
+        given = witness.inputs("li2026/theorem-5.8")
+        for name, W in head.items():
+            assert np.linalg.norm(W, 2) <= given[f"{name}.op"] + 1e-12
+        f = np.ravel(networks(d)[kind].apply(params, X))
+        assert np.abs(f[sample]).max() == 0  # a minimiser: the training loss is 0
+        losses.append(np.abs(f).mean())
+    assert min(losses) >= witness.lower_bound() - 1e-12
+    assert np.mean(losses) < 2 * witness.lower_bound()  # and not far above
+
+
+def test_the_base_witness_is_the_one_described():
+    assert OneHotLowRank(5).lower_bound() == OneHotRankOne(5).lower_bound()
+
+
+def test_the_majority_errs_as_often_as_the_witness_says():
+    witness = LabelNoiseLowRank(1001)
+    rng = np.random.default_rng(5)
+    heads = rng.binomial(1001, 0.5 + witness.h, 200_000)
+    error = 4 * witness.h * (heads <= 500)
+    deviation = 6 * error.std() / math.sqrt(len(error))
+    assert abs(error.mean() - witness.lower_bound()) < deviation
+    assert witness.lower_bound() * math.sqrt(1001) == pytest.approx(0.34, abs=0.01)
+
+
+@pytest.mark.parametrize("witness", [OneHotLowRank, LabelNoiseLowRank])
+def test_families_hold_the_printed_values(witness):
+    for c in (1.0, 30.0):
+        family = witness().family(c)
+        for n, printed in zip(family.sizes, family.printed, strict=True):
+            stack, *layers = (
+                evaluate(id, witness(int(n)).inputs(id) | {"c": c}, "printed").value
+                for id in RANK_BASED
+            )
+            assert stack == pytest.approx(printed, rel=1e-9)
+            assert max(layers) <= stack
+        assert family.exponent > 0.3
+
+
+@pytest.mark.parametrize("id", RANK_BASED)
+@pytest.mark.parametrize("witness", [OneHotLowRank, LabelNoiseLowRank])
+def test_every_constant_is_refuted_in_the_end(witness, id):
+    for c in (1.0, 10.0, 300.0):
+        refuted = []
+        for e in (7, 10, 13):
+            w = witness(10**e + (witness is LabelNoiseLowRank))
+            printed = evaluate(id, w.inputs(id) | {"c": c}, "printed").value
+            refuted.append(printed < w.lower_bound())
+        assert refuted[-1] and sorted(refuted) == refuted
+
+
+@pytest.mark.parametrize("id", ["li2026/theorem-B.4", "li2026/theorem-B.5"])
+def test_the_logarithm_of_n_rank_is_refuted_even_with_the_dimension_in_the_constant(id):
+    """C_1 = 10·(d + k) is more than covers of rank 1 need for ε ≤ ½; the claim still fails."""
+    for e in (6, 8, 10):
+        w = OneHotLowRank(10**e)
+        inputs = w.inputs(id)
+        printed = evaluate(id, inputs | {"c": 10 * (inputs["d"] + inputs["k"])}, "printed").value
+        assert printed < w.lower_bound()
+
+
+@pytest.mark.parametrize("id", RANK_BASED)
+def test_derived_bounds_fall_only_where_the_noise_allows_it(id):
+    s = STATEMENTS[id]
+    known = s.evaluate_on({**s.example, "n": 10**9}, "best").value
+    unknown = s.evaluate_on({**s.example, "n": 10**9, "noise.free": 0}, "best").value
+    assert unknown > 10 * known
+    more = s.evaluate_on({**s.example, "n": 10**9, "class.approximation": 0.01}).value
+    assert more == pytest.approx(s.evaluate_on({**s.example, "n": 10**9}).value + 0.03)

@@ -1,0 +1,434 @@
+"""mwigo2026: derived bounds against exact complexities and searches, hypotheses against hand."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+from dudley.core.errors import InputError
+from dudley.core.statement import Verdict
+from dudley.networks.blocks import shallow_encoder
+from dudley.theorems.mwigo2026.encoder import Encoder
+from dudley.theorems.mwigo2026.training import Start
+from dudley.theorems.registry import load
+
+STATEMENTS = {i: s for i, s in load().items() if s.paper == "mwigo2026"}
+VERDICTS = {
+    Verdict.OK: "equation-3.2 equation-3.3 assumption-3",
+    Verdict.SLIP_SYMBOL: "section-4.1",
+    Verdict.FALSE: "lemma-1 lemma-2 lemma-4 theorem-5 lemma-6",
+}
+MATRICES = ("W_Q", "W_K", "W_v")
+
+
+def value(id: str, given: dict, form: str = "derived") -> float:
+    return STATEMENTS[f"mwigo2026/{id}"].evaluate_on(given, form).value
+
+
+def example(id: str, **changes) -> dict:
+    renamed = {name.replace("__", "."): v for name, v in changes.items()}
+    return dict(STATEMENTS[f"mwigo2026/{id}"].example) | renamed
+
+
+def test_verdicts_are_as_audited():
+    found = {s.id.partition("/")[2]: s.verdict for s in STATEMENTS.values()}
+    assert found == {id: verdict for verdict, ids in VERDICTS.items() for id in ids.split()}
+
+
+def test_the_recalled_equations_by_hand():
+    given = {"n": 50, "class.rademacher": 0.1, "loss.lipschitz": 2.0, "loss.range": 3.0}
+    given["delta"] = 0.1
+    assert value("equation-3.2", given, "printed") == pytest.approx(
+        0.4 + 9 * math.sqrt(math.log(20) / 100)
+    )
+    assert value("equation-3.2", given) == pytest.approx(0.4 + 9 * math.sqrt(math.log(10) / 100))
+    assert value("equation-3.3", {"n": 4, "class.C": 16.0, "class.radius": 1.0, "c": 1.0}) == 1.0
+    assert value("section-4.1", dict.fromkeys(example("section-4.1"), 3.0)) == 6.0
+
+
+def test_the_quantile_of_assumption_3_inverts_its_tail_and_depends_on_the_unit():
+    given = {"X.fro": 10.0, "correlation.c": 0.7, "delta": 0.01}
+    t = value("assumption-3", given, "printed")
+    assert math.exp(-(t**0.7)) == pytest.approx(0.01)
+    assert value("assumption-3", given | {"X.fro": 20.0}, "printed") == t  # it has no unit
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        X, Y = rng.normal(size=(2, 3, 5))
+        size = max(np.linalg.norm(X), np.linalg.norm(Y))
+        assert abs(np.vdot(X.T @ X, Y.T @ Y)) <= size**4 * (1 + 1e-12)
+    with pytest.raises(InputError, match=r"correlation\.c"):
+        value("assumption-3", given | {"correlation.c": 0.0})
+
+
+# -- Lemmas 1 and 2 ------------------------------------------------------------------------------
+
+
+def exact_complexity(X: np.ndarray, η_O: float, η_V: float) -> float:
+    """R_S of {x ↦ w·relu(W_V x)} for inputs x ∈ R² of one token, by enumeration.
+
+    Σ_n ε_n w·relu(W_V x_n) = Σ_j w_j g(v_j) with v_j the rows of W_V and g(v) = Σ_n ε_n (v·x_n)_+,
+    which is positively homogeneous; so the supremum is η_Oη_V max_{‖v‖=1}|g(v)|, here on a grid.
+    """
+    angles = np.linspace(0, 2 * np.pi, 4001)
+    heights = np.maximum(X @ np.stack([np.cos(angles), np.sin(angles)]), 0.0)
+    signs = np.array(list(itertools.product((-1, 1), repeat=len(X))))
+    return η_O * η_V * float(np.abs(signs @ heights).max(axis=1).mean()) / len(X)
+
+
+@pytest.mark.parametrize("id", ["lemma-1", "lemma-2"])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8])
+def test_derived_complexities_are_above_exact_ones(id, n):
+    rng = np.random.default_rng(n)
+    for _ in range(5):
+        η_O, η_V, B = rng.uniform(0.1, 3.0, size=3)
+        X = rng.normal(size=(n, 2))
+        X *= B / np.linalg.norm(X, axis=1, keepdims=True)
+        norms = {"W_Q.fro": 1.0, "W_K.fro": 1.0, "W_v.fro": η_V, "w.l2": η_O, "X.fro": B}
+        given = {"n": n, "T": 1, "d": 2, "k": 3} | {k: float(v) for k, v in norms.items()}
+        truth = exact_complexity(X, η_O, η_V)
+        assert 0 < truth <= value(id, given, "best") <= value(id, given) * (1 + 1e-12)
+        if n == 1:  # f and −f are both in the class
+            assert truth == pytest.approx(value(id, given, "best"), rel=1e-5)
+
+
+def supremum_near(rng, ε, X, θ0, radii, steps=60) -> float:
+    """A lower bound on sup Σ_n ε_n f_θ(x_n) over the balls around θ⁰, by alternating ascent."""
+    W0, w0 = θ0
+    best = -math.inf
+    for _ in range(4):
+        W, w = W0 + 0.0, w0 + 0.0
+        D = rng.normal(size=W.shape)
+        W = W0 + radii[0] * D / np.linalg.norm(D)
+        for _ in range(steps):
+            H = np.maximum(X @ W, 0.0)
+            g = ε @ H
+            w = w0 + radii[1] * g / max(np.linalg.norm(g), 1e-12)
+            G = X.T @ (ε[:, None] * (H > 0) * w)
+            W = W + 0.3 * G
+            D = W - W0
+            W = W0 + D * min(1.0, radii[0] / max(np.linalg.norm(D), 1e-12))
+            best = max(best, float(ε @ (np.maximum(X @ W, 0.0) @ w)))
+    return best
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_balls_around_the_initialisation_hold_what_a_search_finds_in_them(n):
+    """W⁰ and w⁰ known, R_V and R_O small: complexity by enumeration of signs and ascent."""
+    rng, ratios = np.random.default_rng(10 + n), []
+    for R in (0.02, 0.1, 0.5):
+        X = rng.normal(size=(n, 2))
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        u = np.abs(rng.normal(size=3)) + 0.1
+        W0 = np.outer(X[0], u) / np.linalg.norm(u)  # aligned with the first input
+        w0 = u / np.linalg.norm(u)
+        signs = np.array(list(itertools.product((-1.0, 1.0), repeat=n)))
+        truth = np.mean([supremum_near(rng, ε, X, (W0, w0), (R, R)) for ε in signs]) / n
+        given = {"n": n, "T": 1, "d": 2, "k": 3, "X.fro": 1.0, "W_Q.fro": 1.0, "W_K.fro": 1.0}
+        given |= {"W_v.fro": float(np.linalg.norm(W0)) + R, "w.l2": 1.0 + R}
+        given |= {"W_Q.moved": R, "W_K.moved": R, "W_v.moved": R, "w.moved": R}
+        bound = value("lemma-1", given, "best")
+        assert truth <= bound <= value("lemma-1", given)
+        ratios.append(truth / bound)
+    if n == 1:
+        assert ratios[0] > 0.8  # a bound a fifth smaller would be caught
+
+
+def test_attention_near_its_initialisation_stays_within_the_declared_reach():
+    """Encoders of three tokens drawn near θ⁰: |f − f⁰| never exceeds the first scale of the chain.
+
+    On one example the complexity is half the range of f over the class, so a search for the
+    largest and smallest value must stay below the bound for n = 1.
+    """
+    rng, worst = np.random.default_rng(3), 0.0
+    d, k, T = 3, 4, 3
+    for trial in range(12):
+        R = (0.05, 0.3)[trial % 2]
+        X = rng.normal(size=(1, T, d)) * rng.uniform(0.5, 2.0)
+        θ0 = [rng.normal(size=s) / math.sqrt(s[0]) for s in ((d, k), (d, k), (d, k), (k, 1))]
+        norms = [float(np.linalg.norm(W)) + R for W in θ0]
+        ops = [float(np.linalg.norm(W, 2)) + R for W in θ0]
+        given = {
+            "n": 1,
+            "T": T,
+            "d": d,
+            "k": k,
+            "X.fro": float(np.linalg.norm(X)),
+            "w.l2": norms[3],
+        }
+        given["X.row2inf"] = float(np.linalg.norm(X[0], axis=1).max())
+        for i, name in enumerate(MATRICES):
+            given |= {f"{name}.fro": norms[i], f"{name}.op": ops[i], f"{name}.moved": R}
+        given["w.moved"] = R
+        ball = shallow_encoder(
+            d, k, *(Encoder.matrix(as_encoder(given), W) for W in MATRICES), None
+        )  # type: ignore[arg-type]
+
+        def f(θ, X=X, ball=ball):
+            Q, K, V, w = θ
+            return ball.apply([{"W_Q": Q, "W_K": K, "W_v": V}, {"w": w}], X).item()
+
+        range_ = climb(rng, f, θ0, R, +1) - climb(rng, f, θ0, R, -1)
+        bound = value("lemma-1", given, "best")
+        assert range_ / 2 <= bound
+        worst = max(worst, range_ / 2 / bound)
+    assert worst > 0.15
+
+
+def as_encoder(given: dict) -> Encoder:
+    names = {name.replace(".", "_"): v for name, v in given.items()}
+    return Encoder(**names)
+
+
+def climb(rng, f, θ0, R, sign) -> float:
+    """The largest sign·f found near θ⁰ by random steps, times sign."""
+    best, at = sign * f(θ0), [W + 0.0 for W in θ0]
+    for step in range(150):
+        size = R * 0.97**step
+        new = []
+        for W, W0 in zip(at, θ0, strict=True):
+            D = W + size * rng.normal(size=W.shape) / math.sqrt(W.size) - W0
+            new.append(W0 + D * min(1.0, R / np.linalg.norm(D)))
+        if (found := sign * f(new)) > best:
+            best, at = found, new
+    return sign * best
+
+
+@pytest.mark.parametrize("id", ["lemma-1", "lemma-2"])
+def test_derived_complexities_scale_with_the_readout_and_printed_ones_do_not(id):
+    given = example(id)
+    for form in ("derived", "best"):
+        larger = value(id, given | {"w.l2": 8.0}, form)
+        assert larger == pytest.approx(8 * value(id, given, form), rel=1e-3)
+    assert value(id, given | {"w.l2": 8.0}, "printed") < 2 * value(id, given, "printed")
+
+
+@pytest.mark.parametrize("id", ["lemma-1", "lemma-2"])
+def test_longer_tokens_with_smaller_scores_are_only_a_scaling(id):
+    """X → 3X, W_Q → W_Q/9 leaves the attention alone and multiplies the output by 3."""
+    given = example(id)
+    scaled = given | {"X.fro": 3.0, "W_Q.fro": 1 / 9}
+    for form in ("derived", "best"):
+        assert value(id, scaled, form) == pytest.approx(3 * value(id, given, form), rel=2e-2)
+
+
+def catalogue(e: Encoder) -> float:
+    """An independent derivation by Zhang's covers (36) and sums of row norms (144), 4/12 Dudley."""
+    B, k, d = e.X_fro, e.k, e.d
+    x = np.array([1.0, math.sqrt(k), B**2 * e.W_K_fro * e.W_Q_fro * math.sqrt(d / k)]) * e.A
+    K = np.array([36.0, 144.0, 144.0])
+    g = (np.cbrt(K) * np.cbrt(x) ** 2).sum()
+
+    def at(a: float) -> float:
+        inner = math.ceil(8 * (g * np.cbrt(x / K)).max() / a + 2) * e.n * e.T
+        C = g**3 * math.log(2 * inner + 1)
+        return 4 * a + 12 * math.sqrt(C / e.n) * max(0.0, math.log(e.A / (2 * a)))
+
+    whole = min(at(a) for a in e.A * np.geomspace(1e-12, 0.5, 400))
+    return min(e.A, whole + 6 * e.A * math.sqrt(2 * (k + d) * math.log(2) / e.n))
+
+
+@pytest.mark.parametrize("n", [1e6, 1e9, 1e12, 1e15])
+def test_derived_is_below_an_independent_derivation(n):
+    rng = np.random.default_rng(int(math.log10(n)))
+    for _ in range(5):
+        norms = rng.uniform(0.2, 2.0, size=4)
+        e = Encoder(n, 5, 8, 16, 1.0, *(float(x) for x in norms))
+        assert e.derived().value <= catalogue(e) * 1.1
+
+
+def test_more_samples_help_and_larger_norms_do_not():
+    given = example("lemma-1")
+    for form in ("derived", "best"):
+        falling = [value("lemma-1", given | {"n": 10**e}, form) for e in (6, 9, 12, 15)]
+        assert falling == sorted(falling, reverse=True) and falling[-1] < falling[0] / 100
+        for name in ("X.fro", "W_Q.fro", "W_K.fro", "W_v.fro", "w.l2"):
+            assert value("lemma-1", given | {name: 2.0}, form) >= value("lemma-1", given, form)
+
+
+def test_the_radii_around_the_initialisation_help_in_proportion():
+    given = example("lemma-1")
+    moved = [dict.fromkeys((f"{W}.moved" for W in (*MATRICES, "w")), R) for R in (1.0, 1e-2, 1e-4)]
+    one, small, tiny = (value("lemma-1", given | m, "best") for m in moved)
+    assert one == pytest.approx(value("lemma-1", given, "best"))
+    assert tiny == pytest.approx(small / 100, rel=0.1) and small < one / 20
+
+
+@pytest.mark.parametrize("id", ["lemma-1", "lemma-2", "theorem-5"])
+def test_declared_rates_are_measured_up_to_logarithms(id):
+    given = example(id)
+    if id == "theorem-5":  # small norms, so that neither form is at the trivial bound
+        given |= {"k": 64, "d": 64, "X.fro": 1e-3, "loss.initial": 1e-4}
+        given |= {f"{W}.fro": 9.0 for W in MATRICES}
+    for form, rate in STATEMENTS[f"mwigo2026/{id}"].rates.items():
+        low, high = (value(id, given | {"n": n}, form) for n in (1e14, 1e16))
+        assert math.log(high / low) / math.log(100) == pytest.approx(rate, abs=0.09), form
+
+
+# -- Lemma 6 -------------------------------------------------------------------------------------
+
+
+def test_the_covering_number_of_lemma_6_grows_with_the_sixth_power_of_long_tokens():
+    given = example("lemma-6", n=10**12, X__row2inf=20.0)
+    given["W_v.op"] = given["W_v.row21"] = given["W_v.col21"] = 0.05
+    one, two = (value("lemma-6", given | {"X.row2inf": B}) for B in (20.0, 40.0))
+    assert 40 < two / one < 80
+    p, q = (value("lemma-6", given | {"X.row2inf": B}, "printed") for B in (20.0, 40.0))
+    assert q / p == pytest.approx(4.0)
+
+
+def test_the_covering_number_knows_the_readout_and_vanishes_at_the_radius():
+    given = example("lemma-6")
+    doubled = value("lemma-6", given | {"w.l2": 2.0, "epsilon": 1.0})
+    assert doubled == pytest.approx(value("lemma-6", given), rel=1e-6)
+    assert value("lemma-6", given | {"w.l2": 2.0}, "printed") == value("lemma-6", given, "printed")
+    assert value("lemma-6", given | {"epsilon": 100.0}, "best") == 0.0
+
+
+# -- Lemma 4 and Theorem 5 -----------------------------------------------------------------------
+
+
+def test_the_quantities_of_lemma_4_by_hand():
+    s = Start(
+        n=4, T=2, k=100, X_fro=3.0, W_Q_fro=7.0, W_K_fro=8.0, W_v_fro=9.0, w_l2=1.5, W_Q_op=2.0,
+        W_K_op=3.0, W_v_op=4.0, W_Q_moved=0.5, W_K_moved=0.25, W_v_moved=2.0, w_moved=1.0,
+        features_smin=2.0, loss_initial=8.0, correlation_c=2.0, delta=0.1,
+    )  # fmt: skip
+    R_X = 3 / math.sqrt(2)
+    assert s.ρ == pytest.approx(4**0.5 * 2**1.5 * R_X) == pytest.approx(12.0)
+    terms = (4.0, 0.75, 0.2 * 9 * 3 * 4 * 1.5 / 0.5, 0.2 * 9 * 2 * 4 * 1.5 / 0.25)
+    assert s.M == pytest.approx(max(terms)) == pytest.approx(86.4)
+    assert s.M_hat == pytest.approx(0.2 * 9 * 7 * 9 * 1.5 / 0.25)
+    assert s.z == pytest.approx(2.25 * (1 + 0.04 * 81 * 16 * 13))
+    assert s.z_hat == pytest.approx(2.25 * (1 + 0.04 * 81 * 81 * 113))
+    first, second, width = s.hypotheses
+    assert (first.left, first.right) == pytest.approx((4.0, 8 * 12 * 86.4 * 4))
+    assert (second.left, second.right) == pytest.approx((8.0, 32 * 144 * s.z * 4 / 1.5))
+    assert (width.left, width.right) == (100, 64) and width.holds and not first.holds
+    assert s.printed == pytest.approx(
+        min(4 / (8 * 12 * s.M_hat * 2), 8 * 1.5 / (32 * 12**4 * s.z_hat * 2))
+    )
+    assert s.training_loss(0.1, 3) == pytest.approx((1 - 0.2) ** 1.5 * 2.0)
+    assert s.failure(0.1) == pytest.approx(8 * math.exp(-50) + 0.1 + math.exp(-(3**-2) / 2))
+
+
+@pytest.mark.parametrize("W", [*MATRICES, "w"])
+def test_each_radius_has_its_own_term_in_M(W):
+    given = example("lemma-4", W_K__op=2.5, **{f"{W}__moved": 1e-6})
+    start = Start(**{k.replace(".", "_"): v for k, v in given.items() if not k.startswith("step")})
+    scores = 2 / 2000 * 2.2 * 1.2  # (2/√d_m)·‖X‖²·ξ_V·η_O
+    wanted = {"W_Q": scores * 2.5, "W_K": scores * 3.0, "W_v": 1.2, "w": 2.2}
+    found = start.M / 1e6
+    assert found == pytest.approx(wanted[W])
+
+
+def test_a_product_of_moved_matrices_stays_in_its_ball():
+    rng, worst = np.random.default_rng(4), 0.0
+    for _ in range(300):
+        Q0, K0, DQ, DK = rng.normal(size=(4, 3, 4)) * rng.uniform(0.1, 2.0, size=(4, 1, 1))
+        if _ % 2:  # aligned, where the bound is nearly attained
+            DK = rng.uniform(0.1, 1.0) * np.outer(u := rng.normal(size=3), v := rng.normal(size=4))
+            Q0, K0 = np.outer(u, v), np.outer(u, v)
+            DQ = rng.uniform(0.1, 1.0) * np.outer(u, v)
+        Q, K = Q0 + DQ, K0 + DK
+        e = Encoder(
+            1, 1, 3, 4, 1.0, *(float(np.linalg.norm(W)) for W in (Q, K)), 1.0, 1.0,
+            W_Q_op=float(np.linalg.norm(Q, 2)), W_K_op=float(np.linalg.norm(K, 2)),
+            W_Q_moved=float(np.linalg.norm(DQ)), W_K_moved=float(np.linalg.norm(DK)),
+        )  # fmt: skip
+        plain, spectral, near = e.product().balls
+        assert np.linalg.norm(Q @ K.T) <= plain.radius * (1 + 1e-12)
+        assert np.linalg.norm(Q @ K.T, 2) <= spectral.radius * (1 + 1e-12)
+        moved = float(np.linalg.norm(Q @ K.T - Q0 @ K0.T))
+        assert near.norm == "fro" and moved <= near.radius * (1 + 1e-12)
+        worst = max(worst, moved / near.radius)
+    assert worst > 0.7
+
+
+def test_the_hats_point_the_wrong_way():
+    """With the hypotheses tight the repaired minimum is the initial loss; the printed one is less.
+
+    And with M, z and ρ², the minimum never falls below the derived form where the hypotheses hold.
+    """
+    given = example("lemma-4")
+    s = Start(
+        **{k.replace(".", "_"): v for k, v in given.items() if k not in ("step.size", "steps")}
+    )
+    assert s.M_hat > s.M and s.z_hat > s.z
+    α, root = s.features_smin, math.sqrt(s.n)
+    repaired = min(α**2 / (8 * s.ρ * s.M * root), α**3 * s.w_l2 / (32 * s.ρ**2 * s.z * root))
+    assert all(h.holds for h in s.hypotheses)
+    assert s.printed < value("lemma-4", given) <= repaired
+
+
+def test_hypotheses_that_fail_are_visible():
+    for id in ("lemma-4", "theorem-5"):
+        for form in STATEMENTS[f"mwigo2026/{id}"].forms:
+            it = STATEMENTS[f"mwigo2026/{id}"]
+            good = it.evaluate_on(example(id), form)
+            assert good.details["hypotheses_hold"] and "NOT HOLD" not in str(good)
+            bad = it.evaluate_on(example(id, loss__initial=1.0, n=1000), form)
+            data = json.loads(json.dumps(bad.to_json(), allow_nan=False))
+            assert [h["holds"] for h in data["hypotheses"]] == [False] * 3
+            assert not data["hypotheses_hold"]
+            assert str(bad).count("DOES NOT HOLD") == 3
+            assert "hypotheses that do not hold: features; features, cubed; width" in str(bad)
+
+
+def test_the_stated_probability_vanishes_with_many_samples():
+    it = STATEMENTS["mwigo2026/lemma-4"]
+    stated = [
+        it.evaluate_on(example("lemma-4", n=n, T=13), "printed").details["probability"]
+        for n in (2, 400, 10**6)
+    ]
+    assert stated[0] > stated[1] > stated[2] and stated[1] == pytest.approx(1.9e-4 - 0.05, abs=1e-5)
+    assert stated[2] < 0
+    alone = it.evaluate_on(example("lemma-4", n=1), "printed")
+    assert alone.details["probability"] == pytest.approx(0.95)
+
+
+def test_inconsistent_norms_and_large_steps_are_refused():
+    for change in ({"W_v__moved": 3.0}, {"W_Q__op": 1e5}, {"w__moved": 2.0}, {"w__moved": 0.0}):
+        with pytest.raises(InputError, match="R"):
+            value("lemma-4", example("lemma-4", **change))
+    with pytest.raises(InputError, match=r"step\.size"):
+        value("lemma-4", example("lemma-4", step__size=7.0))
+    with pytest.raises(InputError, match="delta"):
+        tiny = {f"{W}__moved": 1e-3 for W in (*MATRICES, "w")}
+        value("theorem-5", example("theorem-5", **tiny, delta=0.5), "printed")
+
+
+def test_theorem_5_adds_up():
+    given = example("theorem-5", k=64, d=64, n=10**9, X__fro=1e-3, loss__initial=1e-3)
+    given |= {f"{W}.fro": 9.0 for W in MATRICES}
+    it = STATEMENTS["mwigo2026/theorem-5"]
+    norms = {i: v for i, v in given.items() if i in example("lemma-1") or i.endswith(".moved")}
+    norms |= {f"{W}.op": given[f"{W}.op"] for W in MATRICES}
+    for form, factor, log in (("derived", 3, math.log(2 / 0.05)), ("best", 1, math.log(1 / 0.05))):
+        R = value("lemma-1", norms, form)
+        training = value("lemma-4", {k: v for k, v in given.items() if k != "d"})
+        drift = factor * math.sqrt(log / (2 * 10**9))
+        assert it.evaluate_on(given, form).value == pytest.approx(training + 2 * R + drift)
+    printed = it.evaluate_on(given, "printed")
+    assert printed.value == pytest.approx(
+        value("lemma-4", {k: v for k, v in given.items() if k != "d"}, "printed")
+        + value("lemma-2", {k: v for k, v in norms.items() if k in example("lemma-2")}, "printed")
+        + math.sqrt(math.log(math.hypot(1, 1, 0.2, 0.2) / 0.05) / 1e9)
+    )
+    assert it.evaluate_on(given | {"loss.range": 1e-6}).value == 1e-6  # never above the trivial one
+
+
+def test_p_explodes_in_the_regime_of_theorem_5():
+    """d_m = N³ and expected LeCun norms: √(P/N) grows like N^5.5, and the sum is negative."""
+    roots = []
+    for N in (4, 8, 16, 32):
+        k = N**3
+        η = math.sqrt(k) + 1
+        e = Encoder(N, 1, k, k, 1.0, η, η, η, 2.0)
+        roots.append(math.sqrt(e.P / N / math.log(N)))
+        assert e.printed < 0
+    slopes = np.diff(np.log(roots)) / math.log(2)
+    assert slopes[-1] == pytest.approx(5.5, abs=0.1)
