@@ -14,7 +14,7 @@ from dudley.core.errors import InputError
 from dudley.core.statement import Verdict
 from dudley.networks.normalisers import Softmax
 from dudley.theorems.registry import evaluate, load
-from dudley.witness.constructions import (
+from dudley.witness.counterexamples.constructions import (
     BiasTooSmall,
     StepsForBumps,
     UnevenBag,

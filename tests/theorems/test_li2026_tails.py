@@ -17,10 +17,10 @@ from dudley.theorems import excess, registry
 from dudley.theorems.excess import Task
 from dudley.theorems.li2026.tails import PolynomialTail, SubGaussianTail
 from dudley.theorems.li2026.truncation import error_of_layer, error_of_stack, learn, truncate
-from dudley.witness.gaussian_matrix import GaussianMatrix
-from dudley.witness.noisy_tails import NoisyHeavyTailed, NoisySubGaussian
-from dudley.witness.unseen_heads import QueryHeads
-from dudley.witness.unseen_tails import UnseenHeavyTailed, UnseenSubGaussian
+from dudley.witness.counterexamples.gaussian_matrix import GaussianMatrix
+from dudley.witness.counterexamples.noisy_tails import NoisyHeavyTailed, NoisySubGaussian
+from dudley.witness.counterexamples.unseen_heads import QueryHeads
+from dudley.witness.counterexamples.unseen_tails import UnseenHeavyTailed, UnseenSubGaussian
 
 STATEMENTS = registry.load()
 

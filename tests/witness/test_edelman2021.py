@@ -12,10 +12,10 @@ from dudley.networks.blocks import trauger_block
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
 from dudley.theorems.registry import load
-from dudley.witness.fair_coin import FairCoin
-from dudley.witness.large_readout import LargeReadout
-from dudley.witness.negative_log import NegativeLog, NegativeLogGap
-from dudley.witness.shattered_scores import (
+from dudley.witness.counterexamples.fair_coin import FairCoin
+from dudley.witness.counterexamples.large_readout import LargeReadout
+from dudley.witness.counterexamples.negative_log import NegativeLog, NegativeLogGap
+from dudley.witness.counterexamples.shattered_scores import (
     RESOLUTION,
     SHARPNESS,
     ShatteredScores,

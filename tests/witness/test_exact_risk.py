@@ -11,8 +11,8 @@ import pytest
 
 import dudley as du
 from dudley.witness import exact_risk
+from dudley.witness.counterexamples.label_noise import LabelNoise
 from dudley.witness.exact_risk import constants, finite, one_hot, unseen
-from dudley.witness.label_noise import LabelNoise
 
 
 def brute(losses, p, n, worst=True):

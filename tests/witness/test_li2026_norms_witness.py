@@ -15,10 +15,10 @@ from dudley.networks.blocks import li_block
 from dudley.networks.head import Head
 from dudley.theorems.registry import load
 from dudley.witness import load as load_witnesses
-from dudley.witness.label_noise import LabelNoise
-from dudley.witness.one_hot import OneHot, OneHotRankOne
-from dudley.witness.turned_head import SecondSigma, TurnedHead
-from dudley.witness.unseen_heads import ManyQueries, QueryHeads, UnseenHeads
+from dudley.witness.counterexamples.label_noise import LabelNoise
+from dudley.witness.counterexamples.one_hot import OneHot, OneHotRankOne
+from dudley.witness.counterexamples.turned_head import SecondSigma, TurnedHead
+from dudley.witness.counterexamples.unseen_heads import ManyQueries, QueryHeads, UnseenHeads
 
 STATEMENTS = load()
 MINE = (OneHot, ManyQueries, UnseenHeads, TurnedHead, SecondSigma)

@@ -12,18 +12,23 @@ from dudley.core.constraint import Frobenius, Spectral
 from dudley.networks.blocks import shallow_encoder
 from dudley.networks.head import Head
 from dudley.theorems.registry import load
-from dudley.witness.identical_inputs import (
+from dudley.witness.counterexamples.identical_inputs import (
     OneInput,
     RepeatedSample,
     WideReadout,
     mean_sign,
     printed_bracket,
 )
-from dudley.witness.many_heads import SignHeads
-from dudley.witness.nine_cells import CELLS
-from dudley.witness.rectified_heads import RESOLUTION, RectifiedHeads
-from dudley.witness.rectified_heads import printed as printed_heads
-from dudley.witness.trained_encoder import NegativeRisk, OrthogonalPair, TrainedEncoder, drawn
+from dudley.witness.counterexamples.many_heads import SignHeads
+from dudley.witness.counterexamples.nine_cells import CELLS
+from dudley.witness.counterexamples.rectified_heads import RESOLUTION, RectifiedHeads
+from dudley.witness.counterexamples.rectified_heads import printed as printed_heads
+from dudley.witness.counterexamples.trained_encoder import (
+    NegativeRisk,
+    OrthogonalPair,
+    TrainedEncoder,
+    drawn,
+)
 
 STATEMENTS = load()
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from dudley.witness.no_head import OvershadowedBag, Tetrahedron, least_possible
+from dudley.witness.counterexamples.no_head import OvershadowedBag, Tetrahedron, least_possible
 
 torch.set_num_threads(1)
 TETRA = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / math.sqrt(3)

@@ -17,13 +17,13 @@ from dudley.networks.head import Head
 from dudley.theorems.registry import load
 from dudley.theorems.trauger2024.block import block_with_two_activations
 from dudley.witness import load as load_witnesses
-from dudley.witness.many_heads import ManyHeads, SignHeads
-from dudley.witness.maurey_slip import MaureySlip
-from dudley.witness.own_block import LongTokens, SigmaTwice
-from dudley.witness.quasi_norm import QuasiNorm
-from dudley.witness.transposed_norms import TransposedNorms
-from dudley.witness.two_members import TwoMembers
-from dudley.witness.wrong_side import WrongSide
+from dudley.witness.counterexamples.many_heads import ManyHeads, SignHeads
+from dudley.witness.counterexamples.maurey_slip import MaureySlip
+from dudley.witness.counterexamples.own_block import LongTokens, SigmaTwice
+from dudley.witness.counterexamples.quasi_norm import QuasiNorm
+from dudley.witness.counterexamples.transposed_norms import TransposedNorms
+from dudley.witness.counterexamples.two_members import TwoMembers
+from dudley.witness.counterexamples.wrong_side import WrongSide
 
 STATEMENTS = load()
 MINE = (

@@ -1,17 +1,18 @@
-"""Rigorous lower bounds: instances on which something is provably at least so large."""
+"""Rigorous lower bounds: packings, exact suprema and risks, and counterexamples."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from pkgutil import iter_modules
 
+from dudley.witness import counterexamples
 from dudley.witness.base import WITNESSES, Family, Witness
 
 
 def load() -> dict[str, type[Witness]]:
     """Every witness, by name."""
-    for module in iter_modules(__path__):
-        import_module(f"{__name__}.{module.name}")
+    for module in iter_modules(counterexamples.__path__):
+        import_module(f"{counterexamples.__name__}.{module.name}")
     return dict(WITNESSES.items())
 
 

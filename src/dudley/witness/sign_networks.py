@@ -1,7 +1,6 @@
 """The 2^(p²) heads as networks that run: one head, several, a stack, the shallow encoder.
 
-:class:`~dudley.witness.many_heads.SignHeads` gives one member for each p×p pattern of signs, and p²
-inputs that tell them apart. Here the same weights stand in the package's own nodes, so that a
+``many_heads.SignHeads`` gives one member for each p×p pattern of signs, and p² inputs that tell them apart. Here the same weights stand in the package's own nodes, so that a
 packing of 2^(p²) members is found by running them (small p), and its log is p² log 2 for any p.
 """
 
@@ -20,8 +19,8 @@ from dudley.core.rounding import down, up
 from dudley.networks.blocks import shallow_encoder, trauger_block
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
+from dudley.witness.counterexamples.many_heads import SignHeads
 from dudley.witness.lower import LowerBound
-from dudley.witness.many_heads import SignHeads
 from dudley.witness.members import outputs
 from dudley.witness.packings import greedy, sensitivity
 

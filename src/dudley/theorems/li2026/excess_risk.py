@@ -3,8 +3,9 @@
 The theorems bound the excess risk by 4 R_off(G, 1/2M) + inf_F exc, for one head, H heads and L
 layers, and the corollaries put log N(δ)/(2βn) + (1 + 2βM)κδ for R_off. Two things are missing. The
 proof symmetrises conditional excess losses, 0 ≤ E[g|X], while the minimiser saw labels: with label
-noise no such bound is true (a coin that is nearly fair, see ``witness/label_noise.py``). And the
-approximation error enters three times, since the proof compares with 3 P_n g.
+noise no such bound is true (a coin that is nearly fair: ``label_noise.py`` of the
+counterexamples). And the approximation error enters three times, since the proof compares with
+3 P_n g.
 
 So the repaired theorem takes the complexity of g(X, Y; f), not of E[g|X]; they agree where Y is a
 function of X. That f* is optimal at every example is not enough: for ℓ(y, u) = |y|·|u| and Y = 1/p

@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 from dudley.witness.base import WITNESSES, Family
-from dudley.witness.label_noise import LabelNoise
-from dudley.witness.one_hot import OneHotRankOne
+from dudley.witness.counterexamples.label_noise import LabelNoise
+from dudley.witness.counterexamples.one_hot import OneHotRankOne
 
 RANK_BASED = ("li2026/theorem-5.8", "li2026/theorem-B.4", "li2026/theorem-B.5")
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dudley.witness.base import WITNESSES, Family, Witness
-from dudley.witness.shattered_scores import RESOLUTION, SHARPNESS
+from dudley.witness.counterexamples.shattered_scores import RESOLUTION, SHARPNESS
 
 SIZES = (10, 30, 100, 300, 1000)
 

@@ -20,8 +20,8 @@ class TwoMembers(Witness):
 
     This reads C_1 per matrix: a constant for the class of each, here of W_v alone, as W_QK, W_c and
     w are fixed and need one centre. If one class must hold every matrix, I/b with it, C_1 grows as
-    b falls and this instance shows nothing; :class:`~dudley.witness.many_heads.ManyHeads` refutes
-    the theorem in that reading.
+    b falls and this instance shows nothing; ``many_heads.ManyHeads`` refutes the
+    theorem in that reading.
     """
 
     b: float = 0.01

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dudley.networks.robust import LogTruncation
 from dudley.witness.base import WITNESSES, Family, Witness
-from dudley.witness.unseen_heads import UnseenHeads
+from dudley.witness.counterexamples.unseen_heads import UnseenHeads
 
 SIZES = tuple(10**e for e in range(3, 9))
 TOKENS, NORM2 = 3, 3.0  # T and ‖X‖_F² of the inputs of QueryHeads

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from dudley.networks.robust import LogTruncation
 from dudley.witness.base import WITNESSES, Family
-from dudley.witness.label_noise import LabelNoise
-from dudley.witness.unseen_tails import BETA, norm_based, rank_based
+from dudley.witness.counterexamples.label_noise import LabelNoise
+from dudley.witness.counterexamples.unseen_tails import BETA, norm_based, rank_based
 
 SIZES = tuple(10**e + 1 for e in range(7, 13))
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dudley.witness.base import WITNESSES, Family, Witness
-from dudley.witness.many_heads import SIZES, SignHeads
+from dudley.witness.counterexamples.many_heads import SIZES, SignHeads
 
 RESOLUTION = 0.45
 
