@@ -12,7 +12,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup deps tour test test-slow check generate format bench lock clean
+.PHONY: help setup deps tour test test-slow check generate tightness format bench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,10 @@ check: $(VENV)/.stamp ## lint, format, types, import layers, generated files
 generate: $(VENV)/.stamp ## rewrite the generated files
 	@if [ -f scripts/generate.py ]; then $(BIN)/python scripts/generate.py; \
 	  else echo "make generate: nothing is generated yet"; fi
+
+tightness: $(VENV)/.stamp ## the full audit, its record and its table
+	$(BIN)/dudley audit --full --record results/audit/tightness.json
+	$(BIN)/python scripts/generate.py
 
 format: $(VENV)/.stamp ## apply ruff's fixes and its format
 	$(BIN)/ruff check --fix .

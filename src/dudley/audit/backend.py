@@ -9,19 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dudley.core.errors import DudleyError
-
-
-class TorchMissing(DudleyError, ImportError):
-    """A search was asked for on a machine without torch."""
-
+from dudley.core.extras import missing
 
 try:
     import torch
 except ImportError:
-    raise TorchMissing(
-        "a search with gradients needs torch, which is absent: pip install 'dudley[torch]'"
-    ) from None
+    raise missing("torch", "a search with gradients") from None
 
 
 def tensor(values, device: str = "cpu"):

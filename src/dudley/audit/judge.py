@@ -47,6 +47,7 @@ class Row:
     lower: float
     claimed: float | None  # null where it leaves the floats
     ratio: float | None  # lower/claimed; null where the claim is not positive
+    vacuous: bool  # the claim says nothing there: at the trivial bound, or below zero
     outcome: Outcome
 
     @property
@@ -73,11 +74,11 @@ def _row(attack: str, finding: Finding, statement: Statement, form: str) -> Row:
     lower = finding.lower
     try:
         bound = statement.evaluate_on(finding.inputs, form)
-        log_claimed, value = bound.log_value, bound.value
+        log_claimed, value, vacuous = bound.log_value, bound.value, bound.vacuous
     except InputError as refusal:
         if "stays below 1e308" not in str(refusal):
             raise
-        log_claimed = value = math.inf
+        log_claimed, value, vacuous = math.inf, math.inf, True
     below = value < lower.value * (1 - ROUNDING)
     if form != "printed":
         outcome = Outcome.BROKEN if below else Outcome.STANDS
@@ -96,6 +97,7 @@ def _row(attack: str, finding: Finding, statement: Statement, form: str) -> Row:
         lower=lower.value,
         claimed=value if math.isfinite(value) else None,
         ratio=_ratio(lower.value, log_claimed),
+        vacuous=vacuous,
         outcome=outcome,
     )
 
@@ -113,6 +115,22 @@ def diverges(family: Family | None) -> bool:
         return False
     ratios = [t / p for t, p in zip(family.lower_bounds, family.printed, strict=True)]
     return family.exponent > 0.1 and ratios[-1] > 2 * ratios[0]
+
+
+def by_attack(rows: Iterable[Row]) -> list[Row]:
+    """For each form of ours and each attack the strongest instance where the form says something.
+
+    Where it says nothing on any instance of an attack, the strongest of them.
+    """
+    best: dict[tuple[str, str, str], Row] = {}
+    for row in rows:
+        key = (row.statement, row.form, row.attack)
+        rank = (not row.vacuous, row.strength)
+        if row.form != "printed" and (
+            key not in best or rank > (not best[key].vacuous, best[key].strength)
+        ):
+            best[key] = row
+    return list(best.values())
 
 
 def strongest(rows: Iterable[Row]) -> list[Row]:

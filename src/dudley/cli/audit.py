@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import typer
 
 from dudley.cli.output import print_json, width
 from dudley.core.errors import InputError
+from dudley.core.provenance import envelope
+from dudley.report.files import expect_place, written
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -28,6 +31,9 @@ def audit(
     jobs: Annotated[
         int | None, typer.Option(help="Processes; as many as cores by default.", min=1)
     ] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Write how tight each bound is to this file, as JSON.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
     """Attack the bounds from below: exit 1 if a derived one breaks or a refutation fails.
@@ -36,8 +42,11 @@ def audit(
 
     Example: dudley audit trauger2024/lemma-3.5 --seed 1
     """
+    from dudley.audit.judge import by_attack
     from dudley.audit.run import run
 
+    if record is not None:
+        expect_place(record, (".json",), "--record")
     seconds = None if budget is None else parse_duration(budget)
     report = run(
         ids or (),
@@ -48,6 +57,11 @@ def audit(
         jobs=jobs,
         progress=watched if sys.stderr.isatty() else None,
     )
+    if record is not None:
+        items = [row.to_json() for row in by_attack(report.rows)]
+        text = json.dumps(envelope("tightness", items), indent=1, ensure_ascii=False)
+        with written(record) as file:
+            file.write_text(text + "\n", encoding="utf-8")
     if as_json:
         print_json("audit", [row.to_json() for row in report.table])
     else:
@@ -105,8 +119,10 @@ def show(report) -> None:
         cells = (row.statement, row.form, row.attack, f"{row.lower:.4g}", claimed, ratio)
         table.add_row(*cells, row.outcome.value, style=styles.get(row.outcome, ""))
     console = Console(width=max(width(), 120), highlight=False)
-    console.print(table)
-    console.print(summary(report), markup=False)
+    with console.capture() as drawn:
+        console.print(table)
+    print("\n".join(line.rstrip() for line in drawn.get().splitlines() if line.strip()))
+    print(summary(report))
 
 
 def summary(report) -> str:
@@ -114,7 +130,8 @@ def summary(report) -> str:
     from dudley.audit.judge import Outcome
 
     counts = {o: sum(row.outcome is o for row in report.table) for o in Outcome}
-    told = ", ".join(f"{count} {o.value}" for o, count in counts.items() if count)
+    words = {Outcome.STANDS: "stand"}
+    told = ", ".join(f"{count} {words.get(o, o.value)}" for o, count in counts.items() if count)
     chance = sum({(row.attack, row.statement): row.δ for row in report.rows}.values())
     lines = [f"{len(report.table)} forms: {told or 'nothing was attacked'}."]
     if chance:

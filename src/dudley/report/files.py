@@ -11,16 +11,16 @@ from pathlib import Path
 from dudley.core.errors import InputError
 
 
-def expect_place(path: Path, endings: tuple[str, ...]) -> None:
+def expect_place(path: Path, endings: tuple[str, ...], option: str = "--out") -> None:
     """Refuse a file that could not be written: unknown ending, no such folder, a folder itself."""
     if path.suffix not in endings:
-        raise InputError("--out", f"a file that ends in {', '.join(endings)}", path.name)
+        raise InputError(option, f"a file that ends in {', '.join(endings)}", path.name)
     if not path.parent.is_dir():
-        raise InputError("--out", "a file in a folder that exists", str(path.parent))
+        raise InputError(option, "a file in a folder that exists", str(path.parent))
     if path.is_dir():
-        raise InputError("--out", "a file", f"the folder {path}")
+        raise InputError(option, "a file", f"the folder {path}")
     if not os.access(path.parent, os.W_OK):
-        raise InputError("--out", "a folder that can be written to", str(path.parent))
+        raise InputError(option, "a folder that can be written to", str(path.parent))
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """The 2^(p²) heads as networks that run: one head, several, a stack, the shallow encoder.
 
-``many_heads.SignHeads`` gives one member for each p×p pattern of signs, and p² inputs that tell them apart. Here the same weights stand in the package's own nodes, so that a
-packing of 2^(p²) members is found by running them (small p), and its log is p² log 2 for any p.
+``many_heads.SignHeads`` gives one member for each p×p pattern of signs, and p² inputs that tell
+them apart. Here the same weights stand in the package's own nodes, so that a packing of 2^(p²)
+members is found by running them (small p), and its log is p² log 2 for any p.
 """
 
 from __future__ import annotations
