@@ -101,6 +101,7 @@ CASES: dict[str, Problem] = {
     "readout mean l1": Problem(du.Readout(du.L1(2.0), pool="mean")),
     "logits": Problem(du.Logits(5, du.Col2Inf(1.5)), logits=True),
     "logits rows": Problem(du.Logits(5, S(1.5), rows=2), logits=True),
+    "logits bias": Problem(du.Logits(5, S(1.5), b=du.LInf(0.5)), logits=True),
     "positions fixed": Problem(du.Positions(4, 5, du.Row2Inf(0.7))),
     "positions trained": Problem(du.Positions(4, 5, du.Row2Inf(0.7), trained=True)),
     "embedding": Problem(

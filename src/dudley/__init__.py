@@ -21,6 +21,8 @@ _NAMES = {
     "core.errors": "DudleyError InputError NotYetPaid UnknownName",
     "core.situation": "Situation",
     "core.sweep": "Sweep",
+    "measure": "measure",
+    "measure.measurement": "Measurement",
     "networks.blocks": "li_block post_ln_block pre_ln_block shallow_encoder trauger_block",
     "networks.capacity": "Capacity capacity",
     "networks.embeddings": "Embedding OneHot Positions Tokens",
@@ -38,6 +40,8 @@ __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str):
+    if name == "models":  # a package that needs torch
+        return import_module("dudley.models")
     if name not in _HOME:
         raise AttributeError(f"module 'dudley' has no attribute {name!r}")
     value = getattr(import_module(f"dudley.{_HOME[name]}"), name)
@@ -46,4 +50,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return [*globals(), *__all__, "models"]

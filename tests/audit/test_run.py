@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import planted
 from dudley.audit import journal as journals
+from dudley.audit import judge as judges
 from dudley.audit import run as runs
 from dudley.audit.base import ATTACKS, Attack, Finding
 from dudley.audit.journal import Journal
 from dudley.audit.judge import Outcome, Row, diverges, judge, strongest
-from dudley.core.errors import DudleyError
+from dudley.core.errors import DudleyError, InputError
 from dudley.core.statement import Form
 from dudley.theorems import registry
 from dudley.witness.base import Family
@@ -57,8 +61,9 @@ def test_the_strongest_attack_is_kept_and_a_false_verdict_must_be_reproduced():
     table = {row.form: row for row in strongest(weak)}
     assert table["printed"].outcome is Outcome.NOT_REPRODUCED
     assert table["derived"].attack == "2e-09"
-    report = runs.Report(rows=weak)
-    assert report.exit_code == 1
+    report = runs.Report(rows=weak, expected=[id])
+    assert report.exit_code == 1 and report.not_reproduced == [id]
+    assert runs.Report(expected=[id]).exit_code == 1  # no attack said anything of it
 
 
 @pytest.mark.parametrize(
@@ -78,6 +83,11 @@ def test_every_false_verdict_is_reproduced_and_nothing_of_ours_is_broken():
     false = {id for id, s in registry.load().items() if s.verdict.value == "false"}
     assert false <= refuted
     assert not [row for row in table if row.outcome is Outcome.BROKEN]
+    told = [(r.attack, r.statement, r.lower, r.inputs) for r in report.rows if r.form == "printed"]
+    again = {n: planted.findings(n) for n in runs.chosen([], full=False)}
+    assert told == [
+        (n, f.statement, f.lower.value, f.inputs) for n, found in again.items() for f in found
+    ]  # the same seed finds the same
 
 
 def test_a_planted_error_in_a_derived_form_is_found(monkeypatch):
@@ -163,3 +173,55 @@ def test_lower_bounds_refuse_what_is_no_number():
             LowerBound(value, "")
     with pytest.raises(DudleyError):
         LowerBound(1.0, "", δ=np.nan)
+
+
+class Failing(Attack):
+    """Ends in an error that does not survive a pickle."""
+
+    targets = (LINEAR,)
+    quick = False
+
+    def run(self, rng):
+        raise InputError("an attack", "to end well", "this")
+
+
+def test_an_attack_that_fails_is_named_and_nothing_stands_for_it(monkeypatch):
+    runs.load()
+    monkeypatch.setitem(ATTACKS._units, "failing", Failing)
+    with pytest.raises(runs.AttackFailed, match="attack failing failed, InputError: an attack"):
+        runs.run([LINEAR], full=True, jobs=1)
+
+
+def test_a_failure_in_a_worker_is_told_as_it_was():
+    with pytest.raises(runs.AttackFailed, match="attack no such failed, UnknownName"):
+        list(runs._execute_all(["no such"], 0, None, 2))
+
+
+def test_a_worker_that_dies_is_no_silence(monkeypatch):
+    class Dead(Future):
+        def __init__(self, *_):
+            super().__init__()
+            self.set_exception(BrokenProcessPool("a process was terminated"))
+
+    monkeypatch.setattr(runs.ProcessPoolExecutor, "submit", Dead)
+    with pytest.raises(runs.AttackFailed, match="attack linear maps failed, its process ended"):
+        list(runs._execute_all(["linear maps"], 0, None, 2))
+
+
+def test_rows_come_in_one_order_whoever_ends_first(tmp_path, monkeypatch):
+    ids, path = ["trauger2024/lemma-3.5"], tmp_path / "audit.jsonl"
+    plain = runs.run(ids, jobs=1)
+    real = runs._execute_all
+    monkeypatch.setattr(runs, "_execute_all", lambda names, *how: real(names[::-1], *how))
+    assert runs.run(ids, jobs=1, journal=path).rows == plain.rows
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text(lines[0])  # the last attack of all is known, the others are run again
+    assert runs.run(ids, jobs=1, journal=path).rows == plain.rows
+
+
+def test_a_lower_bound_below_zero_breaks_nothing_that_equals_it():
+    s = registry.load()[LINEAR]
+    same = replace(s, derived=Form(s.derived.latex, lambda **_: -1.0))
+    row = judges._row("x", found(-1.0), same, "derived")
+    assert row.claimed == row.lower == -1.0 and row.outcome is Outcome.STANDS
+    assert judges._row("x", found(-0.9), same, "derived").outcome is Outcome.BROKEN

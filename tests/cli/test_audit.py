@@ -23,6 +23,16 @@ def test_the_table_shows_the_refutation(capsys):
     assert "refuted" in out.out and "stands" in out.out and "6931" in out.out
 
 
+@pytest.mark.parametrize("columns", [80, 100, 120])
+def test_the_table_fits_the_terminal(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    _, out = run(capsys, "trauger2024/corollary-D.0.1", "--jobs", "1")
+    lines = out.out.splitlines()
+    assert max(map(len, lines)) <= columns
+    assert sum("stands" in line for line in lines) == 2
+    assert any("refuted" in line and "witness" in line for line in lines)
+
+
 def test_json_stands_alone(capsys):
     code, out = run(capsys, "trauger2024/lemma-3.5", "--jobs", "1", "--json")
     items = json.loads(out.out)["items"]

@@ -109,3 +109,10 @@ def test_bad_input_is_refused_before_anything_is_computed(
 def test_nothing_given_says_what_is_missing(dudley):
     done = dudley("compare")
     assert done.code == 0 and "missing, for " in done.out
+    assert "\n\n\n" not in done.out
+
+
+def test_what_is_derived_from_the_axis_says_where(dudley):
+    swept = dudley("compare", *WORDS, "--sweep", "d=4:16:lin3").out
+    assert "derived from what is given at d = 4:\n" in swept and "X.row1inf ≤ 2 from" in swept
+    assert "derived from what is given:\n" in dudley("compare", *WORDS, *AXIS).out

@@ -45,6 +45,8 @@ SHARP = {
     ("readout", "w"): 0.99,
     ("logits", "W"): 0.99,
     ("logits", "lipschitz"): 0.99,
+    ("logits bias", "b"): 0.99,
+    ("logits bias", "radius"): 0.95,
     ("positions trained", "P"): 0.99,
     ("embedding", "W_E"): 0.99,
     ("head", "lipschitz"): 0.9,

@@ -18,6 +18,7 @@ def test_values_and_vacuity():
     assert float(made(0.25, trivial=1.0)) == pytest.approx(0.25)
     assert not made(0.25, trivial=1.0).vacuous
     assert made(1.0, trivial=1.0).vacuous
+    assert made(1.0, trivial=1.0 + 1e-15).vacuous and not made(0.999999, trivial=1.0).vacuous
     assert made(0.0).value == 0.0
     assert not made(1e300).vacuous  # nothing trivial is known
     huge = Bound(1e5, "risk", Sense.SURELY, trivial=1.0)

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tomllib
+from dataclasses import replace
 from importlib import resources
 
 import pytest
@@ -52,8 +53,16 @@ def test_its_data_are_the_comparison(text: str):
 
 
 def test_text_is_escaped():
-    assert "<script>alert" not in page.html(compare({**HERE}, "n=1e2:1e8:log3"))
-    assert "\\u003c" in json.dumps("<").replace("<", "\\u003c")
+    """Whatever a statement or a note says, it cannot end a tag or the script with the data."""
+    found = compare(HERE, "n=1e2:1e8:log3", papers=("trauger2024",))
+    row = found.row("trauger2024/section-2.5")
+    hostile = replace(row.statement, id="x/</script><b>", quantity='Rademacher complexity "<i>')
+    rows = (replace(row, statement=hostile),)
+    text = page.html(replace(found, rows=rows, unused=("<script>alert",)))
+    assert "<script>alert" not in text and "<b>" not in text and "<i>" not in text
+    assert text.count("</script>") == 3
+    assert "&lt;script&gt;alert" in text and "x/&lt;/script&gt;" in text
+    assert "x/\\u003c/script>" in text and "&quot;&lt;i&gt;" in text
 
 
 def test_one_point_is_a_page_of_tables():

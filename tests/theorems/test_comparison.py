@@ -140,7 +140,8 @@ def test_parameter_counting_and_norms_cross_where_the_printed_formulas_say():
 
 
 def test_where_a_bound_begins_to_tell():
-    row = compare({**HERE}, "n=1e2:1e9:log15").row("trauger2024/section-2.5")
+    found = compare(HERE, "n=1e2:1e9:log15", papers=("trauger2024",), forms=("derived",))
+    row = found.row("trauger2024/section-2.5")
     i = row.informative_from("derived")
     bounds = row.bounds("derived")
     assert i and bounds[i].value < bounds[i].trivial <= bounds[i - 1].value

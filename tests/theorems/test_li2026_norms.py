@@ -15,8 +15,8 @@ from dudley.networks.blocks import li_block
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
 from dudley.theorems import excess
-from dudley.theorems.li2026 import gammas
-from dudley.theorems.li2026.gammas import Bounds, Class, γ_MH, γ_ML, γ_SH
+from dudley.theorems.li2026.gammas import Bounds, γ_MH, γ_ML, γ_SH
+from dudley.theorems.li2026.norm_models import Class, heads, layers
 from dudley.theorems.registry import load
 from dudley.witness.counterexamples.unseen_heads import QueryHeads
 
@@ -175,7 +175,7 @@ def test_a_cover_of_heads_has_room_for_all_patterns(m):
 def test_entropy_is_below_the_closed_form_and_not_far_below():
     """C_1(B_wB_cB_vL_σB_x)²[3 + (B_QKB_x²)^{2/3}]³/ε², softmax constant 1, w in an ℓ1 ball."""
     b, d, B_x, ε = Bounds(2.0, 1.5, 0.7, 1.2, 1.3, w_l1=1.2), 10**8, 1.1, 0.2
-    entropy = Class(gammas.heads(d, d, b), d, B_x).entropy("own")
+    entropy = Class(heads(d, d, b), d, B_x).entropy("own")
     A = b.w * b.c * b.v * b.σ * B_x
     closed = math.log(2 * d * d + 1) * A**2 * (3 + (b.QK * B_x**2) ** (2 / 3)) ** 3 / ε**2
     assert 0.3 * closed < entropy(ε) <= closed
@@ -224,7 +224,7 @@ def test_the_decomposition_of_a_head_is_that_of_the_calculus():
     b, B_x = Bounds(QK=0.4, v=1.3, c=0.8, w=1.2, σ=1.4), 3.0
     given = {"W_v.l11": 1.3, "W_c.l11": 0.8, "w.l2": 1.2, "sigma.lipschitz": 1.4}
     seen = {"QK": B_x, "v": B_x, "c": 1.4 * 1.3 * B_x, "w": 0.8 * 1.4 * 1.3 * B_x}
-    for use in Class(gammas.heads(2, 2, b), 2, B_x).facts.uses:
+    for use in Class(heads(2, 2, b), 2, B_x).facts.uses:
         name = use.name.replace("_", ".").rpartition(".")[2]
         errors = dict.fromkeys(("error.QK", "error.v", "error.c", "error.w"), 0.0)
         given_one = given | errors | {f"error.{name}": 1.0, "X.row2inf": B_x}
@@ -238,7 +238,7 @@ def test_the_decomposition_of_a_head_is_that_of_the_calculus():
 def test_the_layers_decomposition_is_that_of_the_calculus(L, L_σ, B_x):
     """Weights on unit errors, from the facts of L blocks (5) with spectral norms."""
     B_QK, B_v, B_c, B_w = 0.4, 1.3, 0.8, 1.2
-    net = gammas.layers(2, 2, Bounds(B_QK, B_v, B_c, B_w, L_σ), L)
+    net = layers(2, 2, Bounds(B_QK, B_v, B_c, B_w, L_σ), L)
     given = {"W_QK.l11": B_QK, "W_v.l11": B_v, "W_c.l11": B_c, "w.l2": B_w, "X.row2inf": B_x}
     given |= {"sigma.lipschitz": L_σ, "L": L}
     radii = [B_x]

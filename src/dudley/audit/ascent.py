@@ -143,7 +143,9 @@ class _Batch:
         W = self.family.inside({path: w[at].cpu() for path, w in self.W.items()})
         signs = tensor(self.all_signs[list(best)])
         f = self.family.outputs(W, tensor(self.family.X))
-        value = torch.nan_to_num(objective(f, signs, self.β), nan=-math.inf).numpy()
-        scale = self.family.radius * (1 + 2 * self.β * float(f.abs().max()))  # of rounding errors
-        safe = value - 1e-9 * np.abs(value) - 1e-12 * scale
+        value = objective(f, signs, self.β).numpy()
+        scale = self.family.scale * (
+            1 + 2 * self.β * f.abs().amax(-1).numpy()
+        )  # of rounding errors
+        safe = np.nan_to_num(value - 1e-9 * np.abs(value) - 1e-12 * scale, nan=-math.inf)
         return dict(zip(best, safe.tolist(), strict=True))

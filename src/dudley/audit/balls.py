@@ -41,7 +41,15 @@ def singular(W):
 
 
 def norm(name: str, W, exact: bool = False):
-    """A batch of matrix norms by the names of ``dudley.core.norms``."""
+    """A batch of matrix norms by the names of ``dudley.core.norms``, of any size."""
+    size = W.detach().abs().amax((-2, -1))
+    size = torch.where(
+        size > 0, size, torch.ones_like(size)
+    )  # squares of W/size are no longer lost
+    return size * _norm(name, W / size[..., None, None], exact)
+
+
+def _norm(name: str, W, exact: bool):
     if name == "op":
         thin = 1 in W.shape[-2:]
         return W.norm(dim=(-2, -1)) if thin else (singular if exact else spectral)(W)

@@ -88,4 +88,4 @@ def at_zero(family: Family, β: float, seed: int = 0) -> float:
     W = family.inside(family.starts([np.random.default_rng(seed)], seed, "cpu"))
     W |= {leaf.path: torch.zeros_like(W[leaf.path]) for leaf in family.moving}
     f = family.outputs(W, tensor(family.X))
-    return -β * float((f * f).mean()) * (1 + 1e-9)
+    return -float((math.sqrt(β) * f).square().mean()) * (1 + 1e-9)

@@ -23,6 +23,8 @@ from dudley.calculus.facts import Signal
 from dudley.core.entropy import Metric
 from dudley.core.errors import InputError
 from dudley.core.magnitude import Magnitude
+from dudley.witness.packings import sensitivity
+from dudley.witness.scaling import lengths
 
 UP = 1 + 1e-12
 Weights = dict[Path, torch.Tensor]
@@ -32,6 +34,7 @@ Weights = dict[Path, torch.Tensor]
 class Family:
     """A network with one output on examples X (n, T, d): leaves, ties, and A with |f(X_i)| ≤ A.
 
+    ``scale``: how far outputs move per relative change of all weights and signals, as by rounding.
     Weights that are no parameter of the class (fixed positions) are one draw, the same for all.
     """
 
@@ -40,21 +43,24 @@ class Family:
     free: tuple[Leaf, ...]  # all but those tied to another
     ties: Mapping[Path, tuple[Path, bool]]
     radius: float
+    scale: float
 
     @classmethod
     def of(cls, network: Node, X) -> Family:
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 3 or 0 in X.shape or not np.isfinite(X).all():
             raise InputError("X", "a finite array of shape (n, T, d)", f"shape {X.shape}")
-        R = float(np.linalg.norm(X, axis=-1).max()) * UP
-        out = network.facts(Signal(Magnitude.of(R), float(X.shape[1]), X.shape[2])).out
+        R = float(lengths(X).max()) * UP
+        signal = Signal(Magnitude.of(R), float(X.shape[1]), X.shape[2])
+        out = network.facts(signal).out
         if (out.rows, out.width, out.metric) != (1, 1, Metric.ROWS):
             raise InputError("network", "one output", f"{out.rows:g} rows of width {out.width}")
         every = leaves(network, network.parameters(X.shape[2])[0])
         ties = ties_of(every)
         if not any(leaf.parameter.trained for leaf in every):
             raise InputError("network", "at least one block of trained weights", "none")
-        return cls(network, X, tuple(masters(every, ties)), ties, float(out.radius) * UP)
+        free, A = tuple(masters(every, ties)), float(out.radius) * UP
+        return cls(network, X, free, ties, A, sensitivity(network, signal))
 
     @property
     def moving(self) -> tuple[Leaf, ...]:

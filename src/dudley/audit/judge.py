@@ -79,7 +79,7 @@ def _row(attack: str, finding: Finding, statement: Statement, form: str) -> Row:
         if "stays below 1e308" not in str(refusal):
             raise
         log_claimed, value, vacuous = math.inf, math.inf, True
-    below = value < lower.value * (1 - ROUNDING)
+    below = value < lower.value - ROUNDING * abs(lower.value)
     if form != "printed":
         outcome = Outcome.BROKEN if below else Outcome.STANDS
     elif statement.printed.sense is Sense.CONSTANT:

@@ -80,6 +80,9 @@ class Members:
         self.L = self._each(float(self.facts[R].lipschitz) for R, _, _ in plan)
         self.out_radius = self._each(float(self.facts[R].out.radius) for R, _, _ in plan)
         self.R = self._each(R for R, _, _ in plan)
+        sizes = self._each([self.size[leaf.path] for leaf in trained] for _ in plan)
+        moves = (self.weight * sizes).reshape(len(plan), len(trained)).nan_to_num(0.0).sum(1)
+        self.rounding = 1e-12 * (self.out_radius + self.L * self.R + moves)  # of outputs
         sizes = (*SIZES[:3], FREE if self.p.free_hats else SIZES[3])
         self.scale = self._each(sizes[r % 4] for _, _, r in plan)[:, None, None]
 

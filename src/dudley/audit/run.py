@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
+import traceback
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -18,9 +19,12 @@ import numpy as np
 from dudley.audit.base import ATTACKS, Attack, Finding
 from dudley.audit.journal import Journal
 from dudley.audit.judge import Outcome, Row, judge, strongest
+from dudley.core.extras import ExtraMissing
 from dudley.core.registry import Registry
+from dudley.core.statement import Verdict
 from dudley.theorems import registry
 from dudley.witness import load as load_witnesses
+from dudley.witness.base import family_against
 from dudley.witness.lower import LowerBound
 
 Ended = tuple[str, list[Row]]  # an attack that ended, and what it found
@@ -46,11 +50,44 @@ def from_witness(witness) -> type[Attack]:
         def run(self, rng) -> Iterator[Finding]:
             instance = witness()
             lower = LowerBound(instance.lower_bound(), witness.story)
-            family = instance.family() if hasattr(instance, "family") else None
             for statement in witness.refutes:
+                family = family_against(instance, statement)
                 yield Finding(statement, instance.inputs(statement), lower, family)
 
     return FromWitness
+
+
+class AttackFailed(RuntimeError):
+    """An attack ended in an error, or its process did: a fault of ours, and nothing is judged."""
+
+    def __init__(self, names: list[str], told: str):
+        super().__init__(f"attack {' or '.join(names)} failed, {told}")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What became of an attack: in words, since not every exception survives the way back."""
+
+    told: str
+    traceback: str
+
+
+def attempt(name: str, seed: int) -> list[Row] | Failure:
+    """Execute an attack; a failure is returned."""
+    try:
+        return execute(name, seed)
+    except ExtraMissing:  # no fault of the attack
+        raise
+    except Exception as error:
+        return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def _rows(name: str, found: list[Row] | Failure) -> list[Row]:
+    if isinstance(found, Failure):
+        failed = AttackFailed([name], found.told)
+        failed.add_note(found.traceback)
+        raise failed
+    return found
 
 
 def execute(name: str, seed: int) -> list[Row]:
@@ -65,6 +102,7 @@ class Report:
 
     rows: list[Row] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)  # false statements that were to be refuted
 
     @property
     def table(self) -> list[Row]:
@@ -74,12 +112,17 @@ class Report:
     @property
     def exit_code(self) -> int:
         """1: something is broken or not reproduced; 3: attacks were left undone; 0: all is well."""
-        bad = {Outcome.BROKEN, Outcome.NOT_REPRODUCED}
-        if any(row.outcome is Outcome.BROKEN for row in self.table):
+        if any(row.outcome is Outcome.BROKEN for row in self.rows):
             return 1
-        if not self.undone and any(row.outcome in bad for row in self.table):
-            return 1
-        return 3 if self.undone else 0
+        if self.undone:
+            return 3
+        return int(bool(self.not_reproduced))
+
+    @property
+    def not_reproduced(self) -> list[str]:
+        """False statements that nothing refuted."""
+        refuted = {row.statement for row in self.rows if row.outcome is Outcome.REFUTED}
+        return [id for id in self.expected if id not in refuted]
 
 
 def chosen(ids: Sequence[str], full: bool) -> list[str]:
@@ -107,17 +150,15 @@ def run(
     names, book = chosen(ids, full), Journal(journal, seed)
     known = book.read()
     todo = [name for name in names if name not in known]
-    report = Report([row for name in names for row in known.get(name, [])])
     ended = _execute_all(todo, seed, budget, jobs or os.cpu_count() or 1)
-    done = set()
     for name, rows in _seen(ended, len(todo), progress):
         book.write(name, rows)
-        report.rows += rows
-        done.add(name)
-    report.undone = [name for name in todo if name not in done]
-    if ids:
-        report.rows = [row for row in report.rows if row.statement in ids]
-    return report
+        known[name] = rows
+    rows = [row for name in names for row in known.get(name, [])]  # whichever ended first
+    undone = [name for name in names if name not in known]
+    statements = registry.load()
+    expected = [id for id in ids or statements if statements[id].verdict is Verdict.FALSE]
+    return Report([row for row in rows if not ids or row.statement in ids], undone, expected)
 
 
 def _seen(ended, count, progress):
@@ -132,7 +173,7 @@ def _execute_all(names, seed, budget, jobs) -> Iterator[Ended]:
         for name in names:
             if deadline is not None and time.monotonic() >= deadline:
                 return
-            yield name, execute(name, seed)
+            yield name, _rows(name, attempt(name, seed))
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"))
@@ -141,14 +182,21 @@ def _execute_all(names, seed, budget, jobs) -> Iterator[Ended]:
         while waiting or running:
             while waiting and len(running) < jobs:
                 name = waiting.pop(0)
-                running[pool.submit(execute, name, seed)] = name
+                running[pool.submit(attempt, name, seed)] = name
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             ended: set[Future]
             ended, _ = wait(running, timeout=left, return_when=FIRST_COMPLETED)
             if not ended:
                 return
-            for future in ended:
-                yield running.pop(future), future.result()
+            died = [future for future in ended if future.exception() is not None]
+            for future in ended - set(died):
+                name = running.pop(future)
+                yield name, _rows(name, future.result())
+            if died:
+                if isinstance(died[0].exception(), ExtraMissing):
+                    died[0].result()
+                told = f"its process ended: {died[0].exception()}"
+                raise AttackFailed(sorted(running[future] for future in died), told)
     finally:
         _stop(pool)
 

@@ -78,7 +78,7 @@ def ratios(m: Members, exact: bool = False):
     declared = torch.where(m.on_X > 0, m.L * moved, torch.zeros_like(m.L))
     if m.trained:
         declared = declared + (m.weight * torch.stack(errors, 1)).sum(1)
-    changed = _size(m, hat_y - y) / (declared + 1e-12 * m.out_radius + TINY)
+    changed = _size(m, hat_y - y) / (declared + m.rounding + TINY)
     size_y = _size(m, y) / (m.out_radius + TINY)
     return torch.where(m.radius_mode > 0, size_y, changed), (true, hats, x, hat_x)
 

@@ -31,7 +31,7 @@ RIDGES = (1e-10, 1e-4, 1e-2, 0.1, 1.0, 10.0, 100.0)  # relative to the mean eige
 def objective(f, signs, β: float):
     """(1/n) Σ s f − (β/n) Σ f², for each member."""
     value = (f * signs).mean(-1)
-    return value - β * (f * f).mean(-1) if β else value
+    return value - (β**0.5 * f).square().mean(-1) if β else value
 
 
 def taught(family: Family, W: Weights, X, signs, β: float) -> Weights:

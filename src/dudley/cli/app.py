@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dudley.cli import audit, compare, construct, derive, theorems, tour
+from dudley.cli import audit, compare, construct, derive, measure, theorems, tour
 
 app = typer.Typer(
     name="dudley",
@@ -22,6 +22,7 @@ app.command("evaluate")(theorems.evaluate)
 app.command("audit")(audit.audit)
 app.command("compare")(compare.compare)
 app.command("construct")(construct.construct)
+app.command("measure")(measure.measure)
 app.command("tour")(tour.tour)
 
 

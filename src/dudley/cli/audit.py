@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -96,33 +97,31 @@ def watched(ended, count: int):
 
 
 def show(report) -> None:
-    """The table, then what it comes to."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
+    """Each statement's name, a line for each form, then what it all comes to."""
     from dudley.audit.judge import Outcome
     from dudley.theorems.order import reading_order
 
-    styles = {Outcome.BROKEN: "bold red", Outcome.NOT_REPRODUCED: "bold red"}
-    styles |= {Outcome.REFUTED: "yellow"}
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=True)
-    table.add_column("statement", no_wrap=True)
-    table.add_column("form", no_wrap=True)
-    table.add_column("strongest attack", overflow="ellipsis", no_wrap=True, ratio=1)
-    for head in ("lower bound", "claimed", "ratio"):
-        table.add_column(head, justify="right", no_wrap=True, min_width=len("past 1e308"))
-    table.add_column("verdict", no_wrap=True, min_width=len("not reproduced"))
-    for row in sorted(report.table, key=lambda row: (reading_order(row.statement), row.form)):
-        claimed = "past 1e308" if row.claimed is None else f"{row.claimed:.4g}"
-        ratio = "∞" if row.ratio is None else f"{row.ratio:.3g}"
-        cells = (row.statement, row.form, row.attack, f"{row.lower:.4g}", claimed, ratio)
-        table.add_row(*cells, row.outcome.value, style=styles.get(row.outcome, ""))
-    console = Console(width=max(width(), 120), highlight=False)
-    with console.capture() as drawn:
-        console.print(table)
-    print("\n".join(line.rstrip() for line in drawn.get().splitlines() if line.strip()))
+    colours = {Outcome.REFUTED: "yellow", Outcome.BROKEN: "red", Outcome.NOT_REPRODUCED: "red"}
+    rows = sorted(report.table, key=lambda row: (reading_order(row.statement), row.form))
+    if rows:
+        print(line("form", "verdict", "lower bound", "claimed", "ratio", "attack"))
+    for id, forms in groupby(rows, key=lambda row: row.statement):
+        print(id)
+        for row in forms:
+            claimed = "past 1e308" if row.claimed is None else f"{row.claimed:.4g}"
+            ratio = "∞" if row.ratio is None else f"{row.ratio:.3g}"
+            told = (row.outcome.value, f"{row.lower:.4g}", claimed, ratio, row.attack)
+            typer.secho(line(row.form, *told), fg=colours.get(row.outcome))
     print(summary(report))
+
+
+def line(form: str, verdict: str, lower: str, claimed: str, ratio: str, attack: str) -> str:
+    """One line of the table; of the attack's name what fits, numbers always."""
+    text = f"  {form:<7}  {verdict:<16}  {lower:>11}  {claimed:>10}  {ratio:>8}"
+    room = width() - len(text) - 2
+    if len(attack) > room:
+        attack = attack[: room - 1] + "…" if room > 1 else ""
+    return f"{text}  {attack}".rstrip()
 
 
 def summary(report) -> str:
@@ -136,6 +135,8 @@ def summary(report) -> str:
     lines = [f"{len(report.table)} forms: {told or 'nothing was attacked'}."]
     if chance:
         lines.append(f"All lower bounds hold at once but for a chance of {chance:.1e}.")
+    if report.not_reproduced and not report.undone:
+        lines.append(f"Called false and not refuted: {', '.join(report.not_reproduced)}.")
     if report.undone:
         lines.append(f"{len(report.undone)} attacks were left undone; raise --budget to go on.")
     return "\n".join(lines)

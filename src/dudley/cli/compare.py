@@ -77,10 +77,12 @@ def report(found: Comparison, every_missing: bool = False) -> list[str]:
     if not found.rows:
         lines += ["no statement applies to what is given", ""]
     lines += [paragraph(f"{mark} {text}") for mark, text in cells.marks(found).items()]
-    lines += _listed("refused", _refused(found))
+    lines = lines if lines[-1] else lines[:-1]
+    lines += _listed("refused", cells.refusals(found))
     lines += _listed("parameter counting against norms", cells.crossings(found))
-    lines += _listed("derived from what is given", cells.derivations(dict(found.derived)))
-    lines += _listed("names that statements read in different ways", _readings(found))
+    title = f"derived from what is given{cells.when_derived(found)}"
+    lines += _listed(title, cells.derivations(dict(found.derived)))
+    lines += _listed("names that statements read in different ways", cells.readings(found))
     if found.unused:
         lines += ["", paragraph(f"not used: {', '.join(found.unused)}")]
     return lines + _missing(found, every_missing)
@@ -102,7 +104,7 @@ def table(found: Comparison, rows: list[Row]) -> list[str]:
         for row in rows
     ]
     if found.sweep is not None and any(row.can_inform for row in rows):
-        heads.append(f"tells from {found.sweep.name}")
+        heads.append(cells.informs(found))
         for row, line in zip(rows, body, strict=True):
             line.append(cells.informative(found, row, "derived") or "–")
     sizes = [max(map(len, column)) for column in zip(heads, *body, strict=True)]
@@ -128,15 +130,6 @@ def _listed(title: str, lines: list[str]) -> list[str]:
     return ["", f"{title}:", *(paragraph(line, 4, "  ") for line in lines)] if lines else []
 
 
-def _refused(found: Comparison) -> list[str]:
-    """Each refusal once, without the statement's name where it repeats it."""
-    return [
-        f"{row.id}, {form}: {why.removeprefix(f'{row.id}, {form}: ')}"
-        for row in found.rows
-        for form, why in row.refusals.items()
-    ]
-
-
 def _missing(found: Comparison, every: bool) -> list[str]:
     """What the other statements miss: the nearest by name, the rest by what they want most."""
     groups = cells.lacking(found)
@@ -149,11 +142,3 @@ def _missing(found: Comparison, every: bool) -> list[str]:
     count = len(found.missing)
     told = "" if every or not rest else " (--missing lists all)"
     return _listed(f"missing, for {count} other statement{'s' * (count > 1)}{told}", lines)
-
-
-def _readings(found: Comparison) -> list[str]:
-    return [
-        f"{name} in {', '.join(ids)}: {text}"
-        for name, texts in found.readings.items()
-        for text, ids in texts.items()
-    ]

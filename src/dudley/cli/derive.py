@@ -1,14 +1,19 @@
-"""``dudley derive``: the calculus on a network file."""
+"""``dudley derive``: the calculus on a network file, or on a measured checkpoint."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated
 
 import typer
 
+from dudley.calculus.union import Grid, pay
 from dudley.cli.output import print_json
-from dudley.core.errors import UnknownName
+from dudley.core.assumption import Assumption
+from dudley.core.bound import Bound
+from dudley.core.errors import InputError, UnknownName
 from dudley.core.vocabulary import parse_assignments
 from dudley.networks import explain, files, proof
 from dudley.networks.capacity import Capacity, capacity
@@ -17,10 +22,22 @@ OWN = {"n": None, "delta": 0.05, "epsilon": None}  # names that are not the netw
 
 
 def derive(
-    network: Annotated[str, typer.Argument(help="A network file, or an example's name.")],
+    network: Annotated[
+        str | None, typer.Argument(help="A network file, or an example's name.")
+    ] = None,
     values: Annotated[
         list[str] | None, typer.Argument(help="name=value: n, delta, epsilon, or a norm or size.")
     ] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(help="A trained model instead: measured, its norms paid for.")
+    ] = None,
+    init: Annotated[
+        str | None, typer.Option(help="Where its training began: covers are centred there.")
+    ] = None,
+    layout: Annotated[
+        str | None, typer.Option(help="Its model type, or a mapping file (TOML).")
+    ] = None,
+    device: Annotated[str, typer.Option(help="Where it is measured: cpu | cuda")] = "cpu",
     show_explain: Annotated[
         bool, typer.Option("--explain", help="The network as a tree: what costs what.")
     ] = False,
@@ -31,52 +48,134 @@ def derive(
 ) -> None:
     """Entropy, Rademacher complexity and generalisation gap of a network, explicit constants.
 
+    With --checkpoint: T=…, n=…, delta=…, X.row2inf=… (rows that enter the first block; tokens are
+    embedded otherwise), w.l2=… (the readout), margin=…, H=… (heads, where no config says it).
+
     Example: dudley derive single-head n=1e5 delta=0.05 --explain
     """
-    given = parse_assignments(values or [])
+    words = list(values or [])
+    if checkpoint is not None and network is not None:
+        words.insert(0, network)  # the first name=value
+        network = None
+    given = parse_assignments(words)
     own = {name: given.pop(name, default) for name, default in OWN.items()}
     unusable = [name for name in given if name.startswith(("tail.", "truncation", "beta", "kappa"))]
     if unusable:
         raise UnknownName("name for derive", unusable[0], [*OWN, "margin", "T", "W_QK.l11"])
-    described = files.load(network, given)
+    union, assumptions = None, ()
+    if checkpoint is not None:
+        described = _measured(checkpoint, init, layout, device, given)
+        union, assumptions = Grid(), described.assumptions
+    elif network is None:
+        raise InputError("network", "a network file, an example's name, or --checkpoint", "none")
+    elif (init, layout, device) != (None, None, "cpu"):
+        raise InputError("--init, --layout and --device", "--checkpoint with them", "none")
+    else:
+        described = files.load(network, given)
+    name = checkpoint or network or ""
     cap = capacity(described.network, described.inputs, own["n"], described.loss)
     delta = float(own["delta"] or OWN["delta"])
+    answer = Answer(cap, delta, own["epsilon"], union, assumptions)
     if as_json:
-        print_json("derive", [_item(network, cap, delta, own["epsilon"], show_explain, show_proof)])
+        print_json("derive", [_item(name, answer, show_explain, show_proof)])
         return
-    print(report(described.title or network, cap, delta, own["epsilon"]))
-    print("\n" + (cap.explain() if show_explain else f"culprit: {explain.culprit(cap)}"))
+    print(report(described.title or name, answer))
+    paid = answer.paid
+    print("\n" + (paid.explain() if show_explain else f"culprit: {explain.culprit(paid)}"))
     if show_proof:
-        print("\n" + cap.proof(delta))
+        print("\n" + answer.proof())
 
 
-def needed(cap: Capacity, delta: float) -> float:
+def _measured(checkpoint: str, init, layout, device: str, given: dict):
+    """The description of a checkpoint, measured now."""
+    from dudley.cli.measure import progress
+    from dudley.measure.network import describe
+    from dudley.measure.run import measure
+
+    heads = given.pop("H", None)
+    with progress() as tell:
+        found = measure(
+            checkpoint,
+            init,
+            layout,
+            device,
+            heads=None if heads is None else int(heads),
+            progress=tell,
+        )
+    return describe(found, given)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is asked of a network: numbers read off after training are paid for by ``union``."""
+
+    cap: Capacity
+    delta: float
+    epsilon: float | None
+    union: Grid | None = None
+    assumptions: tuple[Assumption, ...] = ()
+
+    @cached_property
+    def paid(self) -> Capacity:
+        """The same class with every number on its grid."""
+        return self.cap if self.union is None else pay(self.cap, self.union)[0]
+
+    @cached_property
+    def gap(self) -> Bound:
+        bound = self.cap.gap(self.delta, union=self.union)
+        return replace(bound, assumptions=bound.assumptions + self.assumptions)
+
+    @property
+    def needed(self) -> float:
+        """log₁₀ of the examples at which the gap is half its trivial bound."""
+        return needed(self.cap, self.delta, self.union)
+
+    @property
+    def log_entropy(self) -> float:
+        """log log N(ε)."""
+        assert self.epsilon is not None
+        log_n = None if self.cap.n is None else math.log(self.cap.n)
+        return float(self.paid.allocated.log_log(math.log(self.epsilon), log_n))
+
+    def proof(self) -> str:
+        """The lemmas; where numbers were paid for, the bound that pays stands at the end."""
+        text = (
+            self.paid.proof(self.delta)
+            if self.union is None
+            else proof.write(replace(self.paid, n=None), self.delta)
+        )
+        if self.union is None or self.cap.n is None:
+            return text
+        lines = [f"   {line}" for line in str(self.gap).splitlines()]
+        return "\n".join([text, f"Together, at n = {float(self.cap.n):g}:", *lines])
+
+
+def needed(cap: Capacity, delta: float, union: Grid | None = None) -> float:
     """log₁₀ of the examples at which the gap is half its trivial bound."""
-    return cap.log10_needed_n(cap.loss.range / 2, delta)
+    return cap.log10_needed_n(cap.loss.range / 2, delta, union)
 
 
-def report(title: str, cap: Capacity, delta: float, epsilon: float | None) -> str:
+def report(title: str, answer: Answer) -> str:
     """The answer for people."""
+    cap, paid = answer.cap, answer.paid
     count = files.count_parameters(cap.network, cap.signal.width)
-    out = cap.facts.out
+    out = paid.facts.out
     rows = [
         ("network", f"{title} ({count:,} weights)"),
         ("output radius", explain.power(float(out.radius.log))),
-        ("Lipschitz", explain.power(float(cap.facts.lipschitz.log))),
+        ("Lipschitz", explain.power(float(paid.facts.lipschitz.log))),
     ]
-    if epsilon is not None:
-        log_ε = math.log(epsilon)
-        log_n = None if cap.n is None else math.log(cap.n)
-        log_H = float(cap.allocated.log_log(log_ε, log_n))
-        rows.append((f"log N({epsilon:g})", explain.power(log_H)))
+    if answer.epsilon is not None:
+        rows.append((f"log N({answer.epsilon:g})", explain.power(answer.log_entropy)))
     if cap.n is not None and out.width == 1:
-        rows.append((f"Rademacher, n={cap.n:g}", f"{cap.rademacher():.4g}"))
-    log10 = needed(cap, delta)
+        rows.append((f"Rademacher, n={cap.n:g}", f"{paid.rademacher():.4g}"))
     half = f"gap ≤ {cap.loss.range / 2:g}"
-    rows.append((half, f"needs n = {examples(log10)}"))
+    rows.append((half, f"needs n = {examples(answer.needed)}"))
     lines = [f"{name:<20} {text}" for name, text in rows]
     if cap.n is not None:
-        lines += ["", str(cap.gap(delta))]
+        lines += ["", str(answer.gap)]
+    elif answer.assumptions:
+        lines += ["", *(f"  · {assumption}" for assumption in answer.assumptions)]
     return "\n".join(lines)
 
 
@@ -87,29 +186,27 @@ def examples(log10: float) -> str:
     return f"{math.ceil(10**log10):,}" if log10 < 6 else f"10^{log10:.2f}"
 
 
-def _item(name: str, cap: Capacity, delta: float, epsilon, with_tree: bool, with_proof: bool):
+def _item(name: str, answer: Answer, with_tree: bool, with_proof: bool) -> dict:
     """The answer for programs."""
-    log10 = needed(cap, delta)
+    cap, paid = answer.cap, answer.paid
     item: dict = {
         "id": name,
         "form": "derived",
-        "delta": delta,
-        "radius_log10": finite(float(cap.facts.out.radius.log10)),
-        "lipschitz_log10": finite(float(cap.facts.lipschitz.log10)),
-        "needed_n_log10": finite(log10),
+        "delta": answer.delta,
+        "radius_log10": finite(float(paid.facts.out.radius.log10)),
+        "lipschitz_log10": finite(float(paid.facts.lipschitz.log10)),
+        "needed_n_log10": finite(answer.needed),
         "needed_n_target": cap.loss.range / 2,
-        "culprit": explain.culprit(cap),
+        "culprit": explain.culprit(paid),
     }
-    if epsilon is not None:
-        log_n = None if cap.n is None else math.log(cap.n)
-        log_H = float(cap.allocated.log_log(math.log(epsilon), log_n))
-        item["entropy"] = {"epsilon": epsilon, "log_value": finite(log_H)}
+    if answer.epsilon is not None:
+        item["entropy"] = {"epsilon": answer.epsilon, "log_value": finite(answer.log_entropy)}
     if cap.n is not None:
-        item |= {"n": cap.n} | cap.gap(delta).to_json()
-        if cap.facts.out.width == 1:
-            item["rademacher"] = finite(cap.rademacher())
+        item |= {"n": cap.n} | answer.gap.to_json()
+        if paid.facts.out.width == 1:
+            item["rademacher"] = finite(paid.rademacher())
     if with_tree:
-        rows, log_ε, log_n = cap.shares
+        rows, log_ε, log_n = paid.shares
         item["explain"] = {
             "log_epsilon": finite(log_ε),
             "log_n": finite(log_n),
@@ -118,7 +215,7 @@ def _item(name: str, cap: Capacity, delta: float, epsilon, with_tree: bool, with
             ],
         }
     if with_proof:
-        item["proof"] = [vars(step) for step in proof.steps(cap)]
+        item["proof"] = [vars(step) for step in proof.steps(paid)]
     return item
 
 

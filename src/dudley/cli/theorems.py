@@ -13,6 +13,7 @@ from dudley.core.bound import Bound
 from dudley.core.errors import UnknownName
 from dudley.core.statement import Input, Statement, Verdict
 from dudley.core.vocabulary import split_assignments
+from dudley.report.cells import power
 from dudley.report.counterexamples import Counterexample, against, words
 from dudley.theorems import registry
 from dudley.theorems.order import in_reading_order
@@ -110,7 +111,7 @@ def described(s: Statement) -> list[str]:
     for name, form in s.forms.items():
         lines += ["", f"{name}, {form.sense.value}:", formula(form.latex)]
     if s.rates:
-        said = ", ".join(f"{form} n^{exponent:g}" for form, exponent in s.rates.items())
+        said = ", ".join(f"{form} n^({power(exponent)})" for form, exponent in s.rates.items())
         lines += ["", paragraph(said, 2, "rates, up to logarithms: ")]
     if s.erratum:
         lines += ["", paragraph(s.erratum, 2, "erratum: ")]

@@ -9,6 +9,8 @@ from enum import Enum
 from dudley.core.assumption import Assumption
 from dudley.core.errors import InputError
 
+ROUNDING = 1e-12  # so near the trivial bound a number is that bound
+
 
 class Sense(Enum):
     """In which sense the number is an upper bound."""
@@ -73,8 +75,8 @@ class Bound:
 
     @property
     def vacuous(self) -> bool:
-        """Does it say nothing: at or above the trivial bound, or below zero?"""
-        return self.negative is not None or self.value >= self.trivial
+        """Does it say nothing: at or above the trivial bound (up to rounding), or below zero?"""
+        return self.negative is not None or self.value >= self.trivial * (1 - ROUNDING)
 
     def __float__(self) -> float:
         return self.value

@@ -112,6 +112,7 @@ SPARSE = {
 }
 VOCABULARY = SIZES | INPUTS | MAPS | ACCURACY | TRAINING | GIVEN | PARTS | SPARSE
 SIGNED = ("class.offset",)  # a penalised supremum may be negative
+VECTORS = {"l1": "ℓ1 norm of {}", "l2": "ℓ2 norm of {}"}
 BESIDES_NORMS = {
     "rank": "rank of {}",
     "moved": "Frobenius distance of {} from its initial value",
@@ -152,7 +153,7 @@ def expect_known(name: str) -> None:
     if not known(name):
         head = name.partition(".")[0]
         norms = [f"{head}.{norm}" for norm in [*NORMS, *ALIASES, *BESIDES_NORMS]]
-        raise UnknownName("name", name, [*VOCABULARY, *norms])
+        raise UnknownName("name", name, list(dict.fromkeys([*VOCABULARY, *filter(known, norms)])))
 
 
 def split_assignments(words: list[str]) -> dict[str, float]:
@@ -176,11 +177,16 @@ def split_assignments(words: list[str]) -> dict[str, float]:
 
 
 def describe(name: str) -> str:
-    """What a name of the vocabulary means."""
+    """What a name of the vocabulary means.
+
+    >>> describe("w.l2"), describe("W_v.rank"), describe("T")
+    ('ℓ2 norm of w', 'rank of W_v', 'tokens per example')
+    """
     match = _MATRIX.fullmatch(name)
-    if match and match[2] in BESIDES_NORMS:
-        return BESIDES_NORMS[match[2]].format(match[1])
-    return f"{norm_named(match[2]).meaning} of {match[1]}" if match else VOCABULARY.get(name, name)
+    if match is None:
+        return VOCABULARY.get(name, name)
+    own = (VECTORS | BESIDES_NORMS).get(match[2])
+    return own.format(match[1]) if own else f"{norm_named(match[2]).meaning} of {match[1]}"
 
 
 def check_value(name: str, value: float) -> float:

@@ -58,6 +58,13 @@ _declare("sigmoid", _sigmoid, 0.25, 0.5)
 _declare("gelu", lambda x: x * 0.5 * (1 + erf(x / math.sqrt(2))), 1.12905, growth=1.0)
 _declare("swish", lambda x: x * _sigmoid(x), 1.09985, growth=1.0)
 _declare(
+    "gelu-tanh",  # tanh instead of the normal distribution: gelu_new of GPT-2
+    lambda x: x * _sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)),
+    1.129,
+    growth=1.0,
+)
+_declare("quick-gelu", lambda x: x * _sigmoid(1.702 * x), 1.09985, growth=1.0)
+_declare(
     "softplus",
     lambda x: x * (x > 0) + namespace(x).log1p(namespace(x).exp(-abs(x))),
     1.0,

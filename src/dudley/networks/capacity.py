@@ -116,25 +116,30 @@ class Capacity:
         log10 = self.log10_needed_n(target, delta)
         return math.ceil(10**log10) if log10 < 300 else math.inf
 
-    def log10_needed_n(self, target: float, delta: float = 0.05) -> float:
-        """log₁₀ of :meth:`needed_n`: deep networks need it."""
+    def log10_needed_n(
+        self, target: float, delta: float = 0.05, union: Grid | None = None
+    ) -> float:
+        """log₁₀ of :meth:`needed_n`: deep networks need it; ``union`` pays as in :meth:`gap`."""
         if not 0 < target < math.inf:
             raise InputError("target", "a number > 0", target)
-        self._refuse_observed(None)
+        self._refuse_observed(union)
         self._expect_loss_fits()
-        if (target, delta) not in self._needed:
-            self._needed[target, delta] = self._log10_needed_n(target, delta)
-        return self._needed[target, delta]
+        key = (target, delta, union)
+        if key not in self._needed:
+            paid, payments = (self, []) if union is None else pay(self, union)
+            nats = sum(p.nats for p in payments)
+            self._needed[key] = paid._log10_needed_n(target, delta, nats)
+        return self._needed[key]
 
-    def _log10_needed_n(self, target: float, delta: float) -> float:
+    def _log10_needed_n(self, target: float, delta: float, nats: float) -> float:
         low, high = 0.0, 64.0
-        while self._gap_values(np.array([high]), delta, 0.0)[2][0] > target:
+        while self._gap_values(np.array([high]), delta, nats)[2][0] > target:
             low, high = high, 2 * high
             if high > 1e6:
                 return math.inf
         while high - low > 1e-4:
             sizes = np.linspace(low, high, 17)
-            below = np.flatnonzero(self._gap_values(sizes, delta, 0.0)[2] <= target)
+            below = np.flatnonzero(self._gap_values(sizes, delta, nats)[2] <= target)
             first = below[0] if below.size else len(sizes) - 1
             low, high = sizes[max(first - 1, 0)], sizes[first]
             if first == 0:
@@ -228,7 +233,10 @@ class Capacity:
             Assumption("loss", self.loss.name, Status.DECLARED),
         ]
         if payments:
-            names = ", ".join(f"{p.where} {p.observed:.4g} → {p.used:.4g}" for p in payments)
+            shown = payments if len(payments) <= 12 else payments[:3]
+            names = ", ".join(f"{p.where} {p.observed:.4g} → {p.used:.4g}" for p in shown)
+            if len(shown) < len(payments):
+                names = f"{len(payments)} numbers, each raised to its grid: {names}, …"
             found.append(Assumption("weights", f"read off and paid for: {names}", Status.PAID))
         name = "other weights" if payments else "weights"
         fixed = Assumption(name, "norm bounds fixed before seeing the data", Status.DECLARED)

@@ -4,7 +4,7 @@ Keys are the vocabulary; norms stand under their matrix (``W_QK.l11 = 20``), a l
 value per repeat, and an unknown key is refused with the nearest one named. ``[loss]`` holds
 ``lipschitz`` and ``range``, or ``margin``, or ``clip``; ``psi`` makes the loss robust:
 
->>> _loss(tomllib.loads("range = 100.0\\npsi = { power = 1.5, scale = 0.1 }")).name
+>>> read_loss(tomllib.loads("range = 100.0\\npsi = { power = 1.5, scale = 0.1 }")).name
 'log-truncation of power 1.5 at scale 0.1 of a 1-Lipschitz loss in [0, 100]'
 """
 
@@ -113,7 +113,8 @@ def build(tables: dict, overrides: dict[str, float]) -> Description:
         node, width = _layer({"node": "readout"} | output, width, "[output]")
         nodes.append(node)
     network = functools.reduce(operator.rshift, nodes)
-    return Description(str(tables.get("title", "")), network, inputs, _loss(tables.get("loss", {})))
+    loss = read_loss(tables.get("loss", {}))
+    return Description(str(tables.get("title", "")), network, inputs, loss)
 
 
 # -- sections ---------------------------------------------------------------------------------
@@ -139,7 +140,8 @@ def _inputs(table: dict) -> tuple[Tokens, list[Node], int]:
     return tokens, positions, d
 
 
-def _loss(table: dict) -> Loss | Margin | CrossEntropy | Robust:
+def read_loss(table: dict) -> Loss | Margin | CrossEntropy | Robust:
+    """The loss of a table with the keys of ``LOSS``."""
     table = _table(table, "[loss]")
     _refuse_unknown("key of [loss]", table, LOSS)
     kinds = [name for name in ("margin", "clip") if name in table]

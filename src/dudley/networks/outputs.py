@@ -10,7 +10,8 @@ from dudley.core.constraint import Constraint, size_of
 from dudley.core.entropy import Metric
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
-from dudley.networks.pointwise import Pool
+from dudley.core.magnitude import ONE
+from dudley.networks.pointwise import Pool, bias_use
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Readout(Node):
 
 @dataclass(frozen=True)
 class Logits(Node):
-    """Each row x ↦ xW ∈ R^V, measured by its largest coordinate: classes or masked tokens.
+    """Each row x ↦ xW + b ∈ R^V, measured by its largest coordinate: classes or masked tokens.
 
     ``rows`` restricts the loss to that many rows per example (masked positions); 0 means the
     [CLS] row alone.
@@ -52,6 +53,7 @@ class Logits(Node):
     V: int
     W: Constraint
     rows: int = 0
+    b: Constraint | None = None
     lemma = Lemma(
         "Logits",
         "Coordinates are linear functionals of a row; the error is the largest of them.",
@@ -69,13 +71,19 @@ class Logits(Node):
         rows = float(self.rows or 1)
         if rows > signal.rows:
             raise InputError("rows of the logits", f"at most {signal.rows:g}", self.rows)
-        use = Use("W", W, signal.radius, form="logits", rows=rows, l1=signal.l1)
-        out = Signal(W.norm("col2inf") * signal.radius, rows, self.V, metric=Metric.LOGITS)
-        return Facts(out, W.norm("col2inf"), (use,))
+        radius = W.norm("col2inf") * signal.radius
+        uses = [Use("W", W, signal.radius, form="logits", rows=rows, l1=signal.l1)]
+        if self.b is not None:
+            radius = radius + Parameter((1, self.V), self.b).norm("linf")
+            uses += bias_use("b", self.b, self.V, ONE, form="logits")
+        out = Signal(radius, rows, self.V, metric=Metric.LOGITS)
+        return Facts(out, W.norm("col2inf"), tuple(uses))
 
     def parameters(self, width):
-        return {"W": Parameter((width, self.V), self.W)}, self.V
+        own = {"W": Parameter((width, self.V), self.W)}
+        own |= {} if self.b is None else {"b": Parameter((1, self.V), self.b)}
+        return own, self.V
 
     def apply(self, params, X):
         rows = X[..., -1:, :] if self.rows == 0 else X[..., : self.rows, :]
-        return rows @ params["W"]
+        return rows @ params["W"] + params.get("b", 0)

@@ -20,9 +20,11 @@ def expect_width(node: str, d: int, signal) -> None:
         raise InputError(f"input of {node}", f"rows of width {d}", f"width {signal.width}")
 
 
-def bias_use(name: str, b: Constraint | None, width: int, weight: Magnitude) -> list[Use]:
+def bias_use(
+    name: str, b: Constraint | None, width: int, weight: Magnitude, form: str = "linear"
+) -> list[Use]:
     """A bias is a linear map of the constant input 1."""
-    return [] if b is None else [Use(name, Parameter((1, width), b), weight, l1=1.0)]
+    return [] if b is None else [Use(name, Parameter((1, width), b), weight, form, l1=1.0)]
 
 
 def bias_norm(b: Constraint | None, width: int) -> Magnitude:
@@ -177,8 +179,9 @@ class ProjectRows(Node):
 
     def apply(self, params, X):
         xp = namespace(X)
-        norms = xp.sqrt(xp.sum(X * X, axis=-1, keepdims=True))
-        return X / xp.where(norms > 1, norms, xp.ones_like(norms))
+        squares = xp.sum(X * X, axis=-1, keepdims=True)
+        # √ after the choice: a row of zeros has a gradient
+        return X / xp.sqrt(xp.where(squares > 1, squares, xp.ones_like(squares)))
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from fractions import Fraction
 
 from dudley.core.bound import Bound, Sense
 from dudley.core.situation import Derived
@@ -24,6 +25,15 @@ def short(x: float) -> str:
     ('1.23e6', '4.08e-7', '0.25')
     """
     return re.sub(r"e([+-])0*", lambda sign: "e" + sign[1].replace("+", ""), f"{x:.3g}")
+
+
+def power(exponent: float) -> str:
+    """An exponent as a fraction.
+
+    >>> power(-1 / 3), power(-1.0)
+    ('-1/3', '-1')
+    """
+    return str(Fraction(exponent).limit_denominator(100))
 
 
 def number(bound: Bound) -> str:
@@ -54,6 +64,12 @@ def cell(row: Row, form: str) -> str:
     return texts[0] if len(set(texts)) == 1 else " → ".join(texts)
 
 
+def informs(comparison: Comparison) -> str:
+    """The head of the column that :func:`informative` fills for derived forms."""
+    assert comparison.sweep is not None
+    return f"tells from {comparison.sweep.name}"
+
+
 def informative(comparison: Comparison, row: Row, form: str) -> str:
     """From where on a form says something: below what is trivial, or below 1."""
     i = row.informative_from(form)
@@ -61,13 +77,17 @@ def informative(comparison: Comparison, row: Row, form: str) -> str:
 
 
 def marks(comparison: Comparison) -> dict[str, str]:
-    """The marks that occur, with what they mean."""
+    """The marks that occur, with what they mean; so too the last column along an axis."""
     text = " ".join(cell(row, form) for row in comparison.rows for form in row.curves)
-    return {mark: meaning for mark, meaning in MARKS.items() if mark in text}
+    found = {mark: meaning for mark, meaning in MARKS.items() if mark in text}
+    if comparison.sweep is not None and any(row.can_inform for row in comparison.rows):
+        head = f"{informs(comparison)}:"
+        found[head] = "where the derived form is first below what holds without theory"
+    return found
 
 
 def derivations(derived: dict[str, Derived]) -> list[str]:
-    """What followed, one line for each source and value, norms of one matrix together.
+    """What followed, one line for each source and value, norms of one matrix or sizes together.
 
     >>> both = [Derived(f"W_v.{norm}", 1.0, ("W_v.l11",)) for norm in ("op", "row1inf")]
     >>> derivations({one.name: one for one in both})
@@ -76,11 +96,38 @@ def derivations(derived: dict[str, Derived]) -> list[str]:
     lines: dict[tuple, list[str]] = {}
     for one in derived.values():
         owner, dot, norm = one.name.partition(".")
-        names = lines.setdefault((owner, one.value, one.sources), [])
+        names = lines.setdefault((owner if dot else "", one.value, one.sources), [])
         names.append(f".{norm}" if names and dot else one.name)
     return [
         str(Derived(", ".join(names), value, sources))
         for (_, value, sources), names in lines.items()
+    ]
+
+
+def when_derived(comparison: Comparison) -> str:
+    """Where on the axis the derived numbers are those shown; empty where they do not change."""
+    sweep = comparison.sweep
+    sources = {name for one in comparison.derived.values() for name in one.sources}
+    if sweep is None or sweep.name not in sources:
+        return ""
+    return f" at {sweep.name} = {short(comparison.points[0])}"
+
+
+def refusals(comparison: Comparison) -> list[str]:
+    """Each form that was refused, with the first reason, which may repeat its name."""
+    return [
+        f"{row.id}, {form}: {why.removeprefix(f'{row.id}, {form}: ')}"
+        for row in comparison.rows
+        for form, why in row.refusals.items()
+    ]
+
+
+def readings(comparison: Comparison) -> list[str]:
+    """Names that statements read in different ways, one line for each meaning."""
+    return [
+        f"{name} in {', '.join(ids)}: {text}"
+        for name, texts in comparison.readings.items()
+        for text, ids in texts.items()
     ]
 
 

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ from dudley.core.statement import Statement
 from dudley.theorems import registry
 from dudley.witness import Family, Witness
 from dudley.witness import load as load_witnesses
+from dudley.witness.base import family_against
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,7 @@ class Counterexample:
     @cached_property
     def family(self) -> Family | None:
         """Instances of growing size, where the witness has them."""
-        method = getattr(self.witness, "family", None)
-        if method is None:
-            return None
-        takes = inspect.signature(method).parameters
-        return method(self.statement.id) if "statement" in takes else method()
+        return family_against(self.witness, self.statement.id)
 
     @property
     def command(self) -> str:

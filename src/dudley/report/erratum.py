@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from dudley.core.bound import Bound, Sense
 from dudley.core.statement import Statement, Verdict
+from dudley.report.cells import power
 from dudley.report.counterexamples import Counterexample, against, command, evaluated
 from dudley.report.markdown import code, display, number, power_of_ten, prose, table
 
@@ -49,7 +50,7 @@ def holds(s: Statement) -> list[str]:
     if s.assumptions:
         parts.append(f"Assumed: {'; '.join(prose(a.statement) for a in s.assumptions)}.")
     if s.rates:
-        said = ", ".join(f"{form} $n^{{{rate:.4g}}}$" for form, rate in s.rates.items())
+        said = ", ".join(f"{form} $n^{{{power(rate)}}}$" for form, rate in s.rates.items())
         parts.append(f"Rates, up to logarithms: {said}.")
     return parts
 

@@ -93,7 +93,7 @@ def _section(comparison: Comparison, measure: str, rows: list[Row], shown: dict)
     heads = ["statement", "verdict", *forms]
     tells = comparison.sweep is not None and any(row.can_inform for row in rows)
     if comparison.sweep and tells:
-        heads += [f"derived tells from {comparison.sweep.name}"]
+        heads += [cells.informs(comparison)]
     top = "".join(f'<th scope="col"><button>{escape(head)}</button></th>' for head in heads)
     body = "\n".join(_row(comparison, row, forms, tells) for row in rows)
     place = list(shown).index(measure) if measure in shown else None
@@ -127,28 +127,22 @@ def _row(comparison: Comparison, row: Row, forms: list[str], tells: bool) -> str
 
 
 def _notes(comparison: Comparison) -> str:
-    refused = [
-        f"{row.id}, {form}: {why}" for row in comparison.rows for form, why in row.refusals.items()
-    ]
-    read = [
-        f"{name} in {', '.join(ids)}: {text}"
-        for name, texts in comparison.readings.items()
-        for text, ids in texts.items()
-    ]
     missing = [
         f"{', '.join(names)}: {', '.join(ids)}" for names, ids in cells.lacking(comparison).items()
     ]
+    derived = f"Derived from what is given{cells.when_derived(comparison)}"
     lists = {
         "Marks": [f"{mark} {meaning}" for mark, meaning in cells.marks(comparison).items()],
         "Parameter counting against norms": cells.crossings(comparison),
-        "Derived from what is given": cells.derivations(dict(comparison.derived)),
-        "Names read in different ways": read,
-        "Refused": refused,
+        derived: cells.derivations(dict(comparison.derived)),
+        "Names read in different ways": cells.readings(comparison),
+        "Refused": cells.refusals(comparison),
         "Not used": list(comparison.unused),
         "Missing for other statements": missing,
     }
     return "\n".join(
-        f"<details{' open' if title == 'Marks' else ''}><summary>{title} ({len(lines)})</summary>"
+        f"<details{' open' if title == 'Marks' else ''}>"
+        f"<summary>{escape(title)} ({len(lines)})</summary>"
         f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul></details>"
         for title, lines in lists.items()
         if lines

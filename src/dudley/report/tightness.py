@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dudley.audit.judge import Row
 from dudley.core.statement import MEASURES
+from dudley.report.cells import short
 from dudley.report.markdown import cell, code, section, table
 from dudley.theorems import registry
 from dudley.theorems.order import reading_order
@@ -72,9 +73,9 @@ def line(key: tuple[str, str], rows: list[Row]) -> list[str]:
 
 
 def number(value: float) -> str:
-    """Three digits, and no more than are there."""
-    return f"{value:.3g}" if value < math.inf else "none"
+    """Three digits, or that nothing was found."""
+    return short(value) if value < math.inf else "found nothing"
 
 
 def shown(row: Row) -> str:
-    return number(factor(row)) + (" (trivial)" if row.vacuous else "")
+    return number(factor(row)) + (" (trivial)" if row.vacuous and row.ratio else "")

@@ -8,6 +8,7 @@ refutes nothing: a :class:`Family` shows that the ratio diverges, with the fitte
 
 from __future__ import annotations
 
+import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -52,6 +53,15 @@ class Family:
         """The slope of log(lower bound/printed) against log size: positive means refuted."""
         ratios = np.log(np.asarray(self.lower_bounds) / np.asarray(self.printed))
         return float(np.polyfit(np.log(np.asarray(self.sizes, dtype=float)), ratios, 1)[0])
+
+
+def family_against(witness: Witness, statement: str) -> Family | None:
+    """The instances of growing size against one statement, where the witness has them."""
+    method = getattr(witness, "family", None)
+    if method is None:
+        return None
+    own = "statement" in inspect.signature(method).parameters
+    return method(statement) if own else method()
 
 
 def log_volume_ratio(dim: int, ratio: float) -> float:

@@ -6,7 +6,8 @@ alone (fewer than all, and of ℓ1 norm R as well) R·row2inf, R²·linf and R·
 
 *Patterns* (``patterns``) of signs in an a'×b' corner of W. A difference in a row is revealed by
 R·e_i, one in a column by the difference itself as input. Rows may also be nearer than 2ε, where no
-ball of their space holds many (``crowds``); columns not, since centres need not be linear.
+ball of their space holds many (``crowds``), if an output at R·e_i is the whole row. Columns and
+scores not: they are shown number by number, and centres need not be linear in what shows them.
 
 *Volumes* (``volumes``), also of corners. A centre moves neither; members near several centres are
 not attacked. Every corner is a smaller class, so any corner's bound is a bound.
@@ -112,21 +113,22 @@ def _linear(maps, ε, reach, n, form, l1) -> LowerBound:
     for a, b in _corners(rows, columns, maps.constraint.rank):
         if n is not None and form == "bilinear" and a * b > n:
             continue
-        for value, method in _bounds(radii, a, b, metric, ε):
+        for value, method in _bounds(radii, a, b, metric, ε, form):
             if value > best.value:
                 best = LowerBound(value, method)
     return best
 
 
-def _bounds(radii, a: int, b: int, metric: str, ε: float) -> Iterator[tuple[float, str]]:
+def _bounds(radii, a: int, b: int, metric: str, ε: float, form: str) -> Iterator[tuple[float, str]]:
     value, name = volume_ratio(radii, (a, b), metric, ε)
     yield value, f"volumes: the {name} ball in R^({a}×{b})"
     if metric in ("op", "row2inf"):
         for k in {k for k in SPARSITIES if k < b} | {b}:
             value = rows_of_signs(radii, a, b, k, ε)
             yield value, f"signs: {a}×{b} patterns, {k} to a row"
-            value = rows_in_crowds(radii, a, b, k, ε)
-            yield value, f"crowds: {a}×{b} patterns, {k} to a row"
+            if form == "linear":
+                value = rows_in_crowds(radii, a, b, k, ε)
+                yield value, f"crowds: {a}×{b} patterns, {k} to a row"
     if metric in ("op", "col2inf"):
         for k in {k for k in SPARSITIES if k < a} | {a}:
             value = rows_of_signs(_swapped(radii), b, a, k, ε)

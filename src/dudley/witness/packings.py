@@ -24,6 +24,7 @@ from dudley.witness.codes import gilbert_varshamov
 from dudley.witness.linear_maps import linear
 from dudley.witness.lower import LowerBound
 from dudley.witness.members import draw_parameters, inputs, outputs
+from dudley.witness.scaling import near_one
 
 __all__ = ["distances", "gilbert_varshamov", "greedy", "linear", "network", "separated"]
 
@@ -39,7 +40,9 @@ def distances(F: np.ndarray) -> np.ndarray:
     F = np.asarray(F, dtype=float)
     if F.ndim == 2:
         F = F[:, :, None]
-    return np.stack([np.linalg.norm(F - own, axis=-1).max(axis=-1, initial=0.0) for own in F])
+    F, power = near_one(F)
+    far = [np.linalg.norm(F - own, axis=-1).max(axis=-1, initial=0.0) for own in F]
+    return np.ldexp(np.stack(far), power) if far else np.zeros((0, 0))
 
 
 def needed(ε: float, scale: float) -> float:

@@ -24,8 +24,10 @@ from dudley.core.errors import InputError
 from dudley.core.norms import norm_named
 from dudley.core.rounding import down
 from dudley.witness.lower import LowerBound
+from dudley.witness.scaling import lengths, near_one
 
 ENUMERATED = 16
+LARGEST = 1e300  # of what is summed
 Supremum = Callable[[np.ndarray], np.ndarray]  # signs (draws, n) ↦ suprema (draws,)
 
 
@@ -54,7 +56,18 @@ def dual(norm: str, M) -> np.ndarray:
     >>> float(dual("op", np.diag([3.0, -4.0]))), float(dual("l11", np.diag([3.0, -4.0])))
     (7.0, 4.0)
     """
-    return _DUAL[norm_named(norm).name](np.asarray(M, dtype=float))
+    M, power = near_one(np.asarray(M, dtype=float))
+    return np.ldexp(_DUAL[norm_named(norm).name](M), power)
+
+
+def penalty(F: np.ndarray, β: float) -> np.ndarray:
+    """β Σ f² along the last axis; infinite past the floats, and it does not vanish before β acts.
+
+    >>> float(penalty(np.array([1e-170]), 1e300))
+    1e-40
+    """
+    with np.errstate(over="ignore"):
+        return ((math.sqrt(β) * F) ** 2).sum(axis=-1)
 
 
 # -- classes ------------------
@@ -94,13 +107,20 @@ class FiniteClass:
     values: np.ndarray
     β: float = 0.0
 
+    def __post_init__(self):
+        radius_of("beta", self.β)
+        if np.ndim(self.values) != 2 or 0 in np.shape(self.values):
+            raise InputError("values", "members and points (N, n)", np.shape(self.values))
+        if not np.abs(self.values).max() < LARGEST / np.shape(self.values)[1]:
+            raise InputError("values", f"numbers whose sums stay below {LARGEST:g}", "others")
+
     @property
     def size(self) -> float:
         return float(np.abs(self.values).max())
 
     def __call__(self, signs):
         F = np.asarray(self.values, dtype=float)
-        return (signs @ F.T - self.β * (F**2).sum(axis=1)).max(axis=1)
+        return (signs @ F.T - penalty(F, self.β)).max(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +143,7 @@ class OffsetBall:
 
     @property
     def size(self) -> float:
-        return float(self.radius) * float(np.linalg.norm(self.features, axis=1).max())
+        return float(self.radius) * float(lengths(self.features).max())
 
     def __call__(self, signs):
         X, B = np.asarray(self.features, dtype=float), float(self.radius)
@@ -137,17 +157,15 @@ class OffsetBall:
             with np.errstate(divide="ignore", invalid="ignore"):
                 return np.nan_to_num(c / (2 * (curvature + λ[:, None])), posinf=0.0, neginf=0.0)
 
-        low, high = np.zeros(len(c)), np.linalg.norm(c, axis=1) / (2 * B)
+        low, high = np.zeros(len(c)), lengths(c) / (2 * B)
         for _ in range(80):
             λ = (low + high) / 2
-            outside = np.linalg.norm(weights(λ), axis=1) > B
+            outside = lengths(weights(λ)) > B
             low, high = np.where(outside, λ, low), np.where(outside, high, λ)
         w = weights(high)
-        w *= np.minimum(1.0, B * (1 - 1e-12) / np.maximum(np.linalg.norm(w, axis=1), 1e-300))[
-            :, None
-        ]
+        w *= np.minimum(1.0, B * (1 - 1e-12) / np.maximum(lengths(w), 1e-300))[:, None]
         f = w @ Q.T @ X.T
-        return (signs * f).sum(axis=1) - self.β * (f**2).sum(axis=1)
+        return (signs * f).sum(axis=1) - penalty(f, self.β)
 
 
 # -- complexities ------------------

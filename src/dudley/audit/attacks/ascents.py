@@ -18,7 +18,7 @@ from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
 from dudley.witness.members import inputs
 
-DRAWS, RESTARTS, STEPS = 64, 4, 30
+DRAWS, RESTARTS, STEPS = 1024, 2, 20
 
 
 def climbed(network, tokens: Tokens, d: int, n: int, rng: np.random.Generator):
@@ -38,7 +38,7 @@ class ClimbedHeads(Attack):
     quick = False
 
     def run(self, rng) -> Iterator[Finding]:
-        d, T, n = 8, 2, 400
+        d, T, n = 8, 2, 40
         ball = Row1Inf(1.0) & Col1Inf(1.0)
         head = Head(d, W_v=ball, W_QK=L11(4.0), W_c=ball, sigma="identity", query="cls")
         lower = climbed(head >> Readout(L1(1.0)), Tokens(1.0, T), d, n, rng)
@@ -56,7 +56,7 @@ class ClimbedEncoders(Attack):
     quick = False
 
     def run(self, rng) -> Iterator[Finding]:
-        d, T, n = 4, 2, 400
+        d, T, n = 4, 2, 40
         ball = Frobenius(1.0)
         encoder = shallow_encoder(d, d, ball, ball, ball, L2(1.0))
         lower = climbed(encoder, Tokens(0.5**0.5, T), d, n, rng)

@@ -25,6 +25,7 @@ import math
 import numpy as np
 
 from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.theorems.li2026.logs import log
 from dudley.theorems.registry import register
 
 
@@ -55,27 +56,20 @@ def capped(p, log_reach) -> float:
     return 0.0
 
 
-def log_of(*factors: float) -> float:
-    """log of a product of numbers ≥ 0."""
-    return sum(map(math.log, factors)) if all(f > 0 for f in factors) else -math.inf
-
-
 def printed_value(r, C, β, B_X: float, ε: float) -> float:
     """Σ r_iC_i log(b_i²/ε²) as printed, over the blocks with r_iC_iβ_iB_X > 0."""
     S = sum(r_i * C_i for r_i, C_i in zip(r, C, strict=True))
     value = 0.0
     for r_i, C_i, β_i in zip(r, C, β, strict=True):
         if r_i * C_i > 0 and β_i > 0 and B_X > 0:
-            log_b2 = log_of(B_X, β_i, S) - log_of(r_i, C_i)
+            log_b2 = log(B_X, β_i, S) - log(r_i, C_i)
             value += r_i * C_i * (log_b2 - 2 * math.log(ε))
     return value
 
 
 def least_value(r, C, β, B_X: float, ε: float) -> float:
     """The minimum itself, for any number of blocks."""
-    reach = [
-        log_of(β_i, B_X) + 0.5 * log_of(r_i) - math.log(ε) for r_i, β_i in zip(r, β, strict=True)
-    ]
+    reach = [log(β_i, B_X) + 0.5 * log(r_i) - math.log(ε) for r_i, β_i in zip(r, β, strict=True)]
     return capped(np.asarray(r, dtype=float) * np.asarray(C, dtype=float), reach)
 
 

@@ -31,9 +31,11 @@ from dudley.core.constraint import Spectral
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.networks.activations import declared as declared_sigma
 from dudley.networks.blocks import li_block
-from dudley.theorems.li2026.gammas import Bounds, Class, heads, tokens
+from dudley.theorems.li2026.gammas import Bounds
 from dudley.theorems.li2026.models import PROJECTION, SIGMA
+from dudley.theorems.li2026.norm_models import Class, heads
 from dudley.theorems.registry import register
+from dudley.theorems.trauger2024.peeling import tokens
 
 WIDTH = 2  # facts about these norms do not depend on the width
 

@@ -1,4 +1,4 @@
-"""γ_SH, γ_MH, γ_ML + η_ML as printed, and the classes that they are meant for, by the calculus.
+"""γ_SH, γ_MH and γ_ML + η_ML as printed, and the bounds on the excess risk made of them.
 
 The norm-based bounds (Theorems 5.3, B.1, B.2, and 6.4 to 6.6 with a truncation level for B_x) read
 
@@ -18,25 +18,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from dudley.calculus.allocate import Allocated, Block, log_sum
-from dudley.calculus.compose import Chain, Heads, Node, Repeat
-from dudley.calculus.facts import Facts, Use
-from dudley.classes.best import BestOf
-from dudley.core.constraint import L1, L2, L11, Constraint
-from dudley.core.entropy import Scope
+from dudley.calculus.allocate import log_sum
+from dudley.core.constraint import L1, L2, Constraint
 from dudley.core.magnitude import Magnitude
-from dudley.networks.activations import declared as declared_sigma
-from dudley.networks.blocks import li_block
-from dudley.networks.embeddings import Tokens
-from dudley.networks.head import Head
-from dudley.networks.outputs import Readout
 from dudley.theorems.li2026.models import Learning
-
-ANY_LENGTH = 2**52  # longer than any sequence: what holds for it holds for all
 
 
 @dataclass(frozen=True)
@@ -102,64 +90,3 @@ def printed_excess(learning: Learning, A: float, γ: Magnitude, resolution: floa
         return P + rest + (8 * κ * resolution if resolution < math.inf else 0.0)
     log_δ = math.log(resolution) if resolution < math.inf else math.log(P) - math.log(4 * κ * n)
     return (P / n) * (1 + 3 * float(γ.log) - 2 * log_δ) + 8 * κ * math.exp(log_δ) + rest
-
-
-def heads(d, k, b: Bounds, H: float = 1) -> Chain:
-    """H heads (2), (3) with ‖·‖_{1,1} bounds, added, and a readout of the [CLS] row."""
-    σ = declared_sigma(b.σ)
-    head = Head(int(d), L11(b.v), L11(b.QK), W_c=L11(b.c), k=int(k), sigma=σ, query="cls")
-    return (head if H == 1 else Heads(head, int(H))) >> Readout(b.readout)
-
-
-def layers(d, k, b: Bounds, L) -> Chain:
-    """L blocks (5), in which σ acts twice, and a readout of the [CLS] row."""
-    σ = declared_sigma(b.σ)
-    block = li_block(int(d), L11(b.QK), L11(b.v), L11(b.c), k=int(k), sigma=σ)
-    return Repeat(block, int(L)) >> Readout(b.readout)
-
-
-def tokens(B_x: float, T: float = math.inf) -> Tokens:
-    """Tokens of norm ≤ B_x: T of them, or any number."""
-    return Tokens(B_x, int(T) if math.isfinite(T) else ANY_LENGTH)
-
-
-@dataclass(frozen=True)
-class Class:
-    """A network on tokens of norm ≤ B_x: its entropy, and the bound A on its predictions."""
-
-    network: Node
-    d: float
-    B_x: float
-    T: float = math.inf
-
-    @cached_property
-    def facts(self) -> Facts:
-        return self.network.facts(tokens(self.B_x, self.T).signal(int(self.d)))
-
-    @property
-    def A(self) -> float:
-        """The largest prediction."""
-        return float(self.facts.out.radius)
-
-    def entropy(self, covers: str = "own") -> Allocated:
-        """Sup metric over the sample. ``covers`` says which ones:
-
-        ``"own"``: Maurey's for matrices, as in the paper, and every one for w; ``"all"``: every one
-        (without T: of uniform scope) for matrices too; ``"uniform"``: only of uniform scope.
-        """
-        blocks = []
-        for use in self.facts.uses:
-            found = use.entropy
-            assert isinstance(found, BestOf)
-            blocks.append(Block(use.name, self._chosen(found, use, covers), use.weight, use.copies))
-        return Allocated(tuple(blocks))
-
-    def _chosen(self, entropy: BestOf, use: Use, covers: str) -> BestOf:
-        uniform = tuple(c.name for c in entropy.covers if c.scope is Scope.UNIFORM)
-        if covers == "uniform":
-            return entropy.only(uniform)
-        if use.name.endswith(".w"):
-            return entropy
-        if covers == "own":
-            return entropy.only(("maurey",))
-        return entropy if math.isfinite(self.T) else entropy.only(uniform)

@@ -31,34 +31,35 @@ from dudley.core.errors import InputError
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.theorems import excess
 from dudley.theorems.bundles import bundled
-from dudley.theorems.li2026.models import (
-    ASSUMPTIONS,
-    HEADS,
-    RESOLUTION,
-    SPECTRAL,
-    Learning,
-    of_stack,
+from dudley.theorems.li2026 import rank_based
+from dudley.theorems.li2026.logs import exp
+from dudley.theorems.li2026.models import ASSUMPTIONS, HEADS, RESOLUTION, SPECTRAL, of_stack
+from dudley.theorems.li2026.rank_models import (
+    RANKS,
+    SCORES,
+    SIZES,
+    LowRank,
+    LowRankLayer,
+    LowRankStack,
 )
-from dudley.theorems.li2026.rank_models import RANKS, SCORES, SIZES, LowRankLayer, LowRankStack
-from dudley.theorems.li2026.ranks import COUNTING, UNIFORM, bound_by_log, bound_by_log_log
+from dudley.theorems.li2026.ranks import COUNTING, bound_by_log, bound_by_log_log
 from dudley.theorems.li2026.robust_loss import POWER, slope
-from dudley.theorems.li2026.sub_gaussian import (
-    BEST,
+from dudley.theorems.li2026.sub_gaussian import BEST, NOISE
+from dudley.theorems.li2026.tails import PolynomialTail
+from dudley.theorems.li2026.truncation import (
     LAYER_ERROR,
-    NOISE,
+    LEVEL,
     PREFACTOR,
     STACK_ERROR,
-)
-from dudley.theorems.li2026.tails import PolynomialTail, exp
-from dudley.theorems.li2026.truncation import (
-    LEVEL,
     TRUNCATED,
     UNBOUNDED,
     error_of_layer,
     error_of_stack,
     learn,
+    one,
 )
 from dudley.theorems.registry import register
+from dudley.theorems.trauger2024.peeling import UNIFORM
 
 TAIL = (
     Input("tail.C", "C with P(‖X‖_F > x) ≤ Cx^{−β}", aliases=("C",)),
@@ -74,19 +75,9 @@ TAILS = Assumption("tail", "‖X‖_F has the tail (12) with tail.C and tail.bet
 
 
 @dataclass(frozen=True)
-class HeavyTailed(Learning):
+class HeavyTailed(LowRank):
     """Matrices of low rank on heavy-tailed inputs, truncated at M, learnt with a robust loss."""
 
-    d: float
-    k: float
-    r_QK: float
-    r_v: float
-    r_c: float
-    W_QK_op: float
-    W_v_op: float
-    W_c_op: float
-    w_l2: float
-    sigma_lipschitz: float
     tail_C: float
     tail_beta: float
     psi_power: float
@@ -167,31 +158,8 @@ def of_layers(rule):
     return value
 
 
-def one(value):
-    """A form for H heads as one for a single head."""
-    return lambda model: value(model, 1.0)
-
-
 of = bundled(HeavyTailed, bernstein_V=math.inf)
-EXAMPLE = {
-    "n": 1_000_000,
-    "kappa": 1.0,
-    "target.bound": 1.0,
-    "noise.free": 1,
-    "d": 64,
-    "k": 64,
-    "r_QK": 2,
-    "r_v": 4,
-    "r_c": 4,
-    "W_QK.op": 1.0,
-    "W_v.op": 1.0,
-    "W_c.op": 1.0,
-    "w.l2": 1.0,
-    "sigma.lipschitz": 1.0,
-    "tail.C": 1.0,
-    "tail.beta": 20.0,
-    "truncation": 10.0,
-}
+EXAMPLE = rank_based.EXAMPLE | {"tail.C": 1.0, "tail.beta": 20.0, "truncation": 10.0}
 BIAS = r"+C_\beta M^{2-\beta}+8\kappa\delta+\inf_{\mathcal F}\mathcal E,\quad "
 C_BETA = r"C_\beta=c\,\kappa B_\psi C\tfrac{\beta}{\beta-2}"
 LEARNT = (

@@ -29,8 +29,9 @@ import math
 from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import L11
 from dudley.core.statement import Form, Input, Statement, Verdict
-from dudley.theorems.li2026.gammas import Bounds, Class, heads, γ_SH
+from dudley.theorems.li2026.gammas import Bounds, γ_SH
 from dudley.theorems.li2026.models import SIGMA
+from dudley.theorems.li2026.norm_models import Class, heads
 from dudley.theorems.registry import register
 from dudley.theorems.trauger2024.linear_covers import QUANTITY, log_cover
 

@@ -97,13 +97,18 @@ class Layer(Learning):
         return self.H * self.w_l2 * self.W_c_op * self.W_v_op * self.sigma_lipschitz
 
     @property
+    def R(self) -> float:
+        """The largest token norm."""
+        return min(self.X_op, self.X_row2inf)
+
+    @property
     def printed_A(self) -> float:
         return self.slope * self.X_op
 
     @property
     def A(self) -> float:
         """The largest prediction."""
-        return self.slope * min(self.X_op, self.X_row2inf)
+        return self.slope * self.R
 
 
 @dataclass(frozen=True)

@@ -26,15 +26,7 @@ from dudley.core.magnitude import Magnitude
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.theorems import excess
 from dudley.theorems.bundles import bundled
-from dudley.theorems.li2026.gammas import (
-    Bounds,
-    Class,
-    heads,
-    layers,
-    printed_excess,
-    γ_MH,
-    γ_ML,
-)
+from dudley.theorems.li2026.gammas import Bounds, printed_excess, γ_MH, γ_ML
 from dudley.theorems.li2026.models import (
     ASSUMPTIONS,
     HEADS,
@@ -45,6 +37,7 @@ from dudley.theorems.li2026.models import (
     X_OP,
     Learning,
 )
+from dudley.theorems.li2026.norm_models import Class, heads, layers
 from dudley.theorems.registry import register
 
 NORMS = (
@@ -63,8 +56,8 @@ NORMS = (
 
 
 @dataclass(frozen=True)
-class NormBased(Learning):
-    """A class with ‖·‖_{1,1} bounds (assumption 5.1), every token of norm ≤ B_x."""
+class NormClass(Learning):
+    """Abstract: a class with ‖·‖_{1,1} bounds (assumption 5.1), on inputs of whatever norm."""
 
     d: float
     k: float
@@ -75,8 +68,18 @@ class NormBased(Learning):
     w_l2: float
     w_l1: float
     sigma_lipschitz: float
-    X_row2inf: float
     resolution: float
+
+    def printed_A(self, H: float, X_op: float) -> float:
+        """The bound on predictions of H heads as printed, HB_wB_cB_vL_σB_X."""
+        return H * self.w_l2 * self.W_c_l11 * self.W_v_l11 * self.sigma_lipschitz * X_op
+
+
+@dataclass(frozen=True)
+class NormBased(NormClass):
+    """Such a class on tokens of norm ≤ B_x."""
+
+    X_row2inf: float
 
     @property
     def bounds(self) -> Bounds:
@@ -116,8 +119,8 @@ def multi_layer(model: NormBased, L) -> Class:
 
 
 def printed_heads(model: NormBased, H, X_op) -> float:
-    A = H * model.w_l2 * model.W_c_l11 * model.W_v_l11 * model.sigma_lipschitz * X_op
-    return model.printed(A, γ_MH(model.bounds, model.C_1, model.X_row2inf, H))
+    γ = γ_MH(model.bounds, model.C_1, model.X_row2inf, H)
+    return model.printed(model.printed_A(H, X_op), γ)
 
 
 def printed_layers(model: NormBased, L) -> float:

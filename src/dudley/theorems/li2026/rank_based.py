@@ -36,22 +36,16 @@ from dudley.theorems.li2026.models import (
     ASSUMPTIONS,
     HEADS,
     LEARNING,
-    PROJECTION,
     RESOLUTION,
     SPECTRAL,
     TOKENS,
     X_OP,
+    of_stack,
 )
-from dudley.theorems.li2026.rank_models import (
-    CLASS,
-    RANKS,
-    SCORES,
-    SIZES,
-    LowRankLayer,
-    LowRankStack,
-)
-from dudley.theorems.li2026.ranks import COUNTING, UNIFORM, bound_by_log, bound_by_log_log
+from dudley.theorems.li2026.rank_models import CLASS, LowRankLayer, LowRankStack
+from dudley.theorems.li2026.ranks import COUNTING, bound_by_log, bound_by_log_log
 from dudley.theorems.registry import register
+from dudley.theorems.trauger2024.peeling import UNIFORM
 
 CONSTANT = Input("c", "C_1 of Assumption 5.7, for every matrix", 1.0)
 RATES = {"printed": -1.0, "derived": -1.0, "best": -1.0}
@@ -130,13 +124,11 @@ EXAMPLE = {
     "W_c.op": 1.0,
     "w.l2": 1.0,
     "sigma.lipschitz": 1.0,
-    "X.op": 1.0,
 }
 
 
 def statement(number: str, says: str, inputs, printed: Form, of, **facts) -> Statement:
     """One of the three theorems."""
-    layered = any(i.name == "L" for i in inputs)
     return register(
         Statement(
             id=f"li2026/theorem-{number}",
@@ -148,7 +140,7 @@ def statement(number: str, says: str, inputs, printed: Form, of, **facts) -> Sta
             derived=Form(DERIVED, of(derived), Sense.EXPECTATION),
             best=Form(BEST, of(best), Sense.EXPECTATION),
             verdict=Verdict.FALSE,
-            assumptions=(*ASSUMPTIONS, PROJECTION) if layered else ASSUMPTIONS,
+            assumptions=(*ASSUMPTIONS, *of_stack(inputs)),
             rates=RATES,
             **facts,
         )
@@ -177,7 +169,7 @@ THEOREM_5_8 = statement(
     + "Besides, b_i is that of Corollary 5.6; W_v weighs α_lB_wL_σB_c, not B_v; the first layer's "
     "W_QK needs B_x² more; σ acts twice in eq. (5), so L_σ² replaces L_σ; α_l runs over j > l. "
     + REPAIR,
-    example=EXAMPLE | {"L": 2},
+    example=EXAMPLE | {"X.op": 1.0, "L": 2},
     also=("remark-5.9",),
 )
 THEOREM_B_4 = statement(
@@ -194,7 +186,7 @@ THEOREM_B_4 = statement(
     ),
     one_head,
     erratum=LOG_LOG + DIMENSION + NOISE + RADII + REPAIR,
-    example=EXAMPLE,
+    example=EXAMPLE | {"X.op": 1.0},
     also=("equation-19",),
 )
 THEOREM_B_5 = statement(
@@ -216,7 +208,7 @@ THEOREM_B_5 = statement(
     + NOISE
     + RADII
     + REPAIR,
-    example=EXAMPLE | {"H": 4},
+    example=EXAMPLE | {"X.op": 1.0, "H": 4},
 )
 ASSUMPTION_5_5 = register(
     Statement(
@@ -256,5 +248,3 @@ ASSUMPTION_5_5 = register(
         },
     )
 )
-
-__all__ = ["RANKS", "SCORES", "SIZES", "LowRankLayer", "LowRankStack"]

@@ -28,8 +28,10 @@ from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import Rank, Spectral
 from dudley.core.errors import InputError
 from dudley.core.statement import Form, Input, Statement, Verdict
-from dudley.theorems.li2026.ranks import COUNTING, UNIFORM, log
+from dudley.theorems.li2026.logs import log
+from dudley.theorems.li2026.ranks import COUNTING
 from dudley.theorems.registry import register
+from dudley.theorems.trauger2024.peeling import UNIFORM
 
 ON = (
     Input("W.op", aliases=("B_W",)),

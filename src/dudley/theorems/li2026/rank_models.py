@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from dudley.calculus.allocate import Allocated
 from dudley.core.statement import Input
-from dudley.theorems.li2026.models import SPECTRAL, TOKENS, X_OP, Layer, Learning
+from dudley.theorems.li2026.models import SPECTRAL, TOKENS, X_OP, Layer, Learning, Stack
 from dudley.theorems.li2026.ranks import COUNTING, Matrices
 
 SIZES = (Input("d"), Input("k"))
@@ -23,43 +23,10 @@ SCORES = Input("W_QK.op", aliases=("B_QK",))
 CLASS = (*SIZES, *RANKS, SCORES, *SPECTRAL, X_OP, TOKENS)
 
 
-class _LowRank:
-    """What both architectures do with their matrices."""
-
-    X_op: float
-    X_row2inf: float
-
-    @property
-    def matrices(self) -> Matrices:
-        names = Matrices.__dataclass_fields__
-        return Matrices(**{name: getattr(self, name) for name in names})
-
-    @property
-    def R(self) -> float:
-        """The largest token norm."""
-        return min(self.X_op, self.X_row2inf)
-
-
 @dataclass(frozen=True)
-class LowRankLayer(Layer, _LowRank):
-    """H heads of low rank."""
+class LowRank(Learning):
+    """Abstract: matrices of the given ranks and spectral norms."""
 
-    d: float
-    k: float
-    r_QK: float
-    r_v: float
-    r_c: float
-    W_QK_op: float
-
-    def entropy(self, covers=COUNTING) -> Allocated:
-        return self.matrices.entropy(self.matrices.layer(self.H), self.R, covers)
-
-
-@dataclass(frozen=True)
-class LowRankStack(Learning, _LowRank):
-    """L blocks of low rank."""
-
-    L: float
     d: float
     k: float
     r_QK: float
@@ -70,13 +37,33 @@ class LowRankStack(Learning, _LowRank):
     W_c_op: float
     w_l2: float
     sigma_lipschitz: float
+
+    @property
+    def matrices(self) -> Matrices:
+        names = Matrices.__dataclass_fields__
+        return Matrices(**{name: getattr(self, name) for name in names})
+
+
+@dataclass(frozen=True)
+class LowRankLayer(LowRank, Layer):
+    """H heads of low rank."""
+
+    def entropy(self, covers=COUNTING) -> Allocated:
+        return self.matrices.entropy(self.matrices.layer(self.H), self.R, covers)
+
+
+@dataclass(frozen=True)
+class LowRankStack(LowRank, Stack):
+    """L blocks of low rank; rows leave Π with norm at most 1."""
+
+    L: float
     X_op: float
     X_row2inf: float
 
     @property
-    def A(self) -> float:
-        """The largest prediction: rows leave Π with norm at most 1."""
-        return self.w_l2
+    def R(self) -> float:
+        """The largest token norm."""
+        return min(self.X_op, self.X_row2inf)
 
     def entropy(self, covers=COUNTING) -> Allocated:
         return self.matrices.entropy(self.matrices.stack(self.L), self.R, covers)

@@ -40,14 +40,10 @@ from dudley.networks.activations import declared as declared_sigma
 from dudley.networks.blocks import li_block
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
-from dudley.theorems.trauger2024.peeling import UNIFORM, tokens
+from dudley.theorems.li2026.logs import log
+from dudley.theorems.trauger2024.peeling import tokens
 
 COUNTING = ("rank", "volumetric")  # the covers that count parameters
-
-
-def log(x: float) -> float:
-    """log x, −∞ at 0."""
-    return math.log(x) if x > 0 else -math.inf
 
 
 @dataclass(frozen=True)
@@ -211,6 +207,3 @@ def stationary(cover: LogCover, P: float, κ: float) -> float:
         rises = middle + math.log1p(cover.at(middle)) <= goal
         low, high = (middle, high) if rises else (low, middle)
     return low
-
-
-__all__ = ["COUNTING", "UNIFORM", "LogCover", "Matrices", "bound_by_log", "bound_by_log_log"]

@@ -29,23 +29,31 @@ from dudley.core.bound import Bound, Sense
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.theorems import excess
 from dudley.theorems.bundles import bundled
-from dudley.theorems.li2026.gammas import Class, γ_MH, γ_ML
-from dudley.theorems.li2026.models import ASSUMPTIONS, HEADS, X_OP, Learning, of_stack
+from dudley.theorems.li2026 import norm_based
+from dudley.theorems.li2026.gammas import γ_MH, γ_ML
+from dudley.theorems.li2026.logs import exp
+from dudley.theorems.li2026.models import ASSUMPTIONS, HEADS, of_stack
 from dudley.theorems.li2026.norm_based import (
     NORMS,
     RATES,
     NormBased,
+    NormClass,
     multi_layer,
     single_layer,
 )
-from dudley.theorems.li2026.tails import SubGaussianTail, exp
+from dudley.theorems.li2026.norm_models import Class
+from dudley.theorems.li2026.tails import SubGaussianTail
 from dudley.theorems.li2026.truncation import (
+    LAYER_ERROR,
     LEVEL,
+    PREFACTOR,
+    STACK_ERROR,
     TRUNCATED,
     UNBOUNDED,
     error_of_layer,
     error_of_stack,
     learn,
+    one,
 )
 from dudley.theorems.registry import register
 
@@ -54,27 +62,12 @@ TAILS = Assumption("tail", "‖X‖_F has the tail (9) with scale tail.nu", Stat
 CLASS = tuple(i for i in NORMS if i.name not in ("T", "X.row2inf"))
 INPUTS = (*UNBOUNDED, *CLASS, Input("T"), NU)
 CONSTANT = Input("c", "the constant hidden in T_err", 1.0)
-PREFACTOR = Input(
-    X_OP.name,
-    "B_X of the printed factor; derived forms use the level instead",
-    aliases=X_OP.aliases,
-)
 
 
 @dataclass(frozen=True)
-class SubGaussian(Learning):
+class SubGaussian(NormClass):
     """A class of section 5 on sub-Gaussian inputs, truncated at M."""
 
-    d: float
-    k: float
-    T: float
-    W_QK_l11: float
-    W_v_l11: float
-    W_c_l11: float
-    w_l2: float
-    w_l1: float
-    sigma_lipschitz: float
-    resolution: float
     tail_nu: float
     truncation: float
 
@@ -110,9 +103,8 @@ class SubGaussian(Learning):
 
 def printed_heads(model: SubGaussian, H, X_op, c) -> float:
     bounded = model.bounded
-    A = H * model.w_l2 * model.W_c_l11 * model.W_v_l11 * model.sigma_lipschitz * X_op
     γ = γ_MH(bounded.bounds, bounded.C_1, model.truncation, H)
-    return bounded.printed(A, γ) + model.printed_error(c)
+    return bounded.printed(model.printed_A(H, X_op), γ) + model.printed_error(c)
 
 
 def printed_layers(model: SubGaussian, L, c) -> float:
@@ -142,22 +134,8 @@ def of_layers(rule: Callable[[SubGaussian, Class, float], Bound]) -> Callable:
 
 
 of = bundled(SubGaussian, bernstein_V=math.inf)
-EXAMPLE = {
-    "n": 1e6,
-    "kappa": 1.0,
-    "target.bound": 1.0,
-    "noise.free": 1,
-    "d": 2**20,
-    "k": 2**20,
-    "T": 16,
-    "W_QK.l11": 1.0,
-    "W_v.l11": 1.0,
-    "W_c.l11": 1.0,
-    "w.l2": 1.0,
-    "sigma.lipschitz": 1.0,
-    "tail.nu": 0.1,
-    "truncation": 1.0,
-}
+EXAMPLE = {name: v for name, v in norm_based.EXAMPLE.items() if name != "X.row2inf"}
+EXAMPLE |= {"n": 1e6, "T": 16, "tail.nu": 0.1, "truncation": 1.0}
 TAIL = (
     "The tail integral (T + d)(M² + 2ν²)e^{−M²/2ν²} is right, but it does not allow (23), which "
     "puts ν for M² + 2ν²; a first moment suffices, since predictions are bounded by the norm of "
@@ -180,9 +158,6 @@ LEARNT = (
     r"4\mathcal R^{\mathrm{off}}_n+3\inf_{\mathcal F}\mathcal E+3\kappa\,%s,"
     r"\quad\mathcal R^{\mathrm{off}}_n\text{ at one scale, on tokens of norm }\le M"
 )
-LAYER_ERROR = r"S\Bigl(2M\,\mathbb P(\|X\|_F>M)+\int_M^\infty\mathbb P(\|X\|_F>t)\,dt\Bigr)"
-LAYER_ERROR += r",\quad S=HB_wB_cB_vL_\sigma"
-STACK_ERROR = r"2B_w\,\mathbb P(\|X\|_F>M)"
 BEST = r"\text{the smallest over all covers, one scale or chained, fast or slow}"
 
 
@@ -213,11 +188,6 @@ def theorem(
             **facts,
         )
     )
-
-
-def one(value: Callable) -> Callable:
-    """A form for H heads as one for a single head."""
-    return lambda model: value(model, 1.0)
 
 
 heads = (of_heads(SubGaussian.derived), of_heads(SubGaussian.best))

@@ -32,17 +32,23 @@ import math
 
 from dudley.core.bound import Bound, Sense
 from dudley.core.statement import Form, Input, Statement, Verdict
-from dudley.theorems.li2026.tails import SubGaussianTail, exp
+from dudley.theorems.li2026.logs import exp
+from dudley.theorems.li2026.tails import SubGaussianTail
 from dudley.theorems.registry import register
 
 
-def series_tail(T, d, tail_nu, truncation) -> float:
+def probability(value: float) -> Bound:
+    """A bound on a probability, which is at most 1."""
+    return Bound.of(min(value, 1.0), quantity="", sense=Sense.SURELY, trivial=1.0)
+
+
+def series_tail(T, d, tail_nu, truncation) -> Bound:
     """min(1, √e·(t/s)·e^{−t²/2s²}), s² = min(T, d)·ν(X)."""
     s = math.sqrt(min(T, d) * tail_nu)
     if truncation <= s:
-        return 1.0
+        return probability(1.0)
     ratio = truncation / s if s > 0 else math.inf
-    return exp(0.5 + math.log(ratio) - ratio * ratio / 2) if ratio < 1e150 else 0.0
+    return probability(exp(0.5 + math.log(ratio) - ratio**2 / 2) if ratio < 1e150 else 0.0)
 
 
 def log_union(T, d, tail_C, tail_beta, truncation) -> float:
@@ -53,19 +59,19 @@ def log_union(T, d, tail_C, tail_beta, truncation) -> float:
     return log_C - tail_beta * math.log(truncation) if truncation > 0 else math.inf
 
 
-def by_union(T, d, tail_C, tail_beta, truncation) -> float:
-    return exp(min(log_union(T, d, tail_C, tail_beta, truncation), 0.0))
+def by_union(T, d, tail_C, tail_beta, truncation) -> Bound:
+    return probability(exp(log_union(T, d, tail_C, tail_beta, truncation)))
 
 
 def by_moments(T, d, tail_C, tail_beta, truncation) -> Bound:
     """The smaller of the union bound and Markov's inequality at the best power q ∈ [2, β)."""
-    value, β = by_union(T, d, tail_C, tail_beta, truncation), tail_beta
+    value, β = by_union(T, d, tail_C, tail_beta, truncation).value, tail_beta
     if β > 2 and truncation > 0 and tail_C > 0:
         log_y = 2 * math.log(truncation) - math.log(T * d) - 2 / β * math.log(tail_C)
         if log_y > 0:
             gap = min(2 / log_y, β - 2)  # β − q
             value = min(value, exp(math.log(β / gap) - (β - gap) / 2 * log_y))
-    return Bound.of(value, quantity="", sense=Sense.SURELY, trivial=1.0)
+    return probability(value)
 
 
 ASSUMPTION_6_2 = register(

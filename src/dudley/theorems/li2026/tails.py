@@ -11,16 +11,7 @@ import math
 from dataclasses import dataclass
 
 from dudley.core.errors import InputError
-
-
-def exp(log_value: float) -> float:
-    """e^u, infinite past the floats."""
-    return math.exp(log_value) if log_value < 709.7 else math.inf
-
-
-def log(x: float) -> float:
-    """log x, −∞ at 0."""
-    return math.log(x) if x > 0 else -math.inf
+from dudley.theorems.li2026.logs import exp, log
 
 
 @dataclass(frozen=True)

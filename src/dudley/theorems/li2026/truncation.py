@@ -33,7 +33,7 @@ from dudley.core.bound import Bound, Term
 from dudley.core.entropy import Entropy
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.theorems.excess import Task
-from dudley.theorems.li2026.models import LEARNING
+from dudley.theorems.li2026.models import LEARNING, X_OP
 from dudley.theorems.li2026.tails import PolynomialTail, SubGaussianTail
 from dudley.theorems.registry import register
 
@@ -43,6 +43,16 @@ UNBOUNDED = tuple(i for i in LEARNING if i.name != "bernstein.V")
 TRUNCATED = Assumption(
     "truncated inputs", "the minimiser is trained and evaluated on T_M(X)", Status.DECLARED
 )
+PREFACTOR = Input(
+    X_OP.name,
+    "B_X of the printed factor; derived forms use the level instead",
+    aliases=X_OP.aliases,
+)
+LAYER_ERROR = (
+    r"S\Bigl(2M\,\mathbb P(\|X\|_F>M)+\int_M^\infty\mathbb P(\|X\|_F>t)\,dt\Bigr)"
+    r",\quad S=HB_wB_cB_vL_\sigma"
+)
+STACK_ERROR = r"2B_w\,\mathbb P(\|X\|_F>M)"
 
 
 def truncate(X, M: float):
@@ -80,6 +90,11 @@ def learn(rule: Callable[[Entropy, Task], Bound], entropy: Entropy, task: Task, 
         Term("truncation", share * T_err, "inputs beyond the level"),
     )
     return replace(bound, terms=terms, details={"truncation_error": T_err})
+
+
+def one(value: Callable) -> Callable:
+    """A form for H heads as one for a single head."""
+    return lambda model: value(model, 1.0)
 
 
 def moved(X_fro, truncation) -> float:

@@ -42,21 +42,21 @@ NORMS = (
     Input("w.l2", "η_O = ‖w_O⁰‖₂ + R_O", aliases=("eta_O",)),
 )
 ROWS = Input("X.row2inf", "largest ℓ2 norm of a token, where it is below X.fro", math.inf)
-SPECTRAL = {"W_Q": "ξ_Q", "W_K": "ξ_K", "W_v": "ξ_V"}
-MOVED = {"W_Q": "R_Q", "W_K": "R_K", "W_v": "R_V", "w": "R_O"}
-LETTERS = {"ξ_Q": "xi_Q", "ξ_K": "xi_K", "ξ_V": "xi_V"}
+LETTERS = {"W_Q": "Q", "W_K": "K", "W_v": "V", "w": "O"}  # the index of each matrix in the paper
 
 
 def spectral(default: float | None = None) -> tuple[Input, ...]:
     """ξ_Q, ξ_K and ξ_V."""
     return tuple(
-        Input(f"{W}.op", f"{ξ} = ‖{W}⁰‖₂ + R", default, (LETTERS[ξ],)) for W, ξ in SPECTRAL.items()
+        Input(f"{W}.op", f"ξ_{i} = ‖W_{i}⁰‖₂ + R_{i}", default, (f"xi_{i}",))
+        for W, i in LETTERS.items()
+        if W != "w"
     )
 
 
 def moved(default: float | None = None) -> tuple[Input, ...]:
     """R_Q, R_K, R_V and R_O."""
-    return tuple(Input(f"{W}.moved", "", default, (R,)) for W, R in MOVED.items())
+    return tuple(Input(f"{W}.moved", "", default, (f"R_{i}",)) for W, i in LETTERS.items())
 
 
 def bracket(P: float, A: float, n: float) -> float:

@@ -20,7 +20,6 @@ False
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
 
 from dudley.calculus.deviate import deviation
 from dudley.core.assumption import Assumption, Status
@@ -43,97 +42,59 @@ NEAR = Assumption(
 )
 
 
-@dataclass(frozen=True)
-class Trained:
-    """An encoder, its initialisation, and the confidence."""
-
-    n: float
-    T: float
-    d: float
-    k: float
-    X_fro: float
-    X_row2inf: float
-    W_Q_fro: float
-    W_K_fro: float
-    W_v_fro: float
-    w_l2: float
-    W_Q_op: float
-    W_K_op: float
-    W_v_op: float
-    W_Q_moved: float
-    W_K_moved: float
-    W_v_moved: float
-    w_moved: float
-    features_smin: float
-    loss_initial: float
-    correlation_c: float
-    delta: float
-
-    def _part(self, kind: type):
-        return kind(**{f.name: getattr(self, f.name) for f in fields(kind)})
-
-    @property
-    def start(self) -> Start:
-        return self._part(Start)
-
-    @property
-    def encoder(self) -> Encoder:
-        return self._part(Encoder)
-
-    @property
-    def explosion(self) -> str:
-        """What d_m ≥ N³ does to P, which grows like d_m⁴."""
-        said = f"P = {self.encoder.P:.3g}"
-        if self.k < self.n**3:
-            return said
-        return said + "; where d_m ≥ N³ and η ≥ √d_m, √(P/N) grows like N^5.5 at least"
-
-    def reported(self, terms: tuple[Term, ...], trivial: float, sense: Sense) -> Bound:
-        """The sum of the terms, at most ``trivial``, beside the hypotheses."""
-        total = min(math.fsum(term.value for term in terms), trivial)
-        start, δ = self.start, 2 * self.delta
-        return Bound.of(
-            total,
-            quantity="",
-            sense=sense,
-            terms=terms,
-            assumptions=start.assumptions(δ),
-            trivial=trivial,
-            details=start.details(δ),
-        )
-
-    def printed(self, c: float) -> Bound:
-        start, δ = self.start, self.delta
-        R = distance(self.W_Q_moved, self.W_K_moved, self.W_v_moved, self.w_moved)
-        if math.log(R / δ) < 0:
-            raise InputError("R, from the distances moved", "at least delta, as log(R/δ) needs", R)
-        terms = (
-            Term("training", start.printed, start.note),
-            Term("complexity", c * self.encoder.printed, self.explosion),
-            Term("deviation", c * math.sqrt(math.log(R / δ) / self.n)),
-        )
-        return self.reported(terms, math.inf, Sense.CONSTANT)
-
-    def repaired(self, R: Bound, drift, b: float, γ: float, t: float) -> Bound:
-        """Training loss, twice the complexity of a 1-Lipschitz loss, deviation; at most b."""
-        start = self.start
-        terms = (
-            Term("training", start.training_loss(γ, t), start.note),
-            Term("complexity", 2 * R.value),
-            Term("deviation", float(drift)),
-        )
-        return self.reported(terms, b, Sense.CONFIDENCE)
-
-    def derived(self, b: float, γ: float, t: float) -> Bound:
-        drift = deviation(self.n, self.delta, b, "two-sided")
-        return self.repaired(self.encoder.derived(), drift, b, γ, t)
-
-    def best(self, b: float, γ: float, t: float) -> Bound:
-        drift = deviation(self.n, self.delta, b, "a-priori")
-        return self.repaired(self.encoder.best(), drift, b, γ, t)
+def explosion(encoder: Encoder) -> str:
+    """What d_m ≥ N³ does to P, which grows like d_m⁴."""
+    said = f"P = {encoder.P:.3g}"
+    if encoder.k < encoder.n**3:
+        return said
+    return said + "; where d_m ≥ N³ and η ≥ √d_m, √(P/N) grows like N^5.5 at least"
 
 
-trained = bundled(Trained)
+def reported(start: Start, terms: tuple[Term, ...], trivial: float, sense: Sense) -> Bound:
+    """The sum of the terms, at most ``trivial``, beside the hypotheses."""
+    δ = 2 * start.delta
+    return Bound.of(
+        min(math.fsum(term.value for term in terms), trivial),
+        quantity="",
+        sense=sense,
+        terms=terms,
+        assumptions=start.assumptions(δ),
+        trivial=trivial,
+        details=start.details(δ),
+    )
+
+
+def printed(start: Start, encoder: Encoder, c) -> Bound:
+    R = distance(start.W_Q_moved, start.W_K_moved, start.W_v_moved, start.w_moved)
+    if math.log(R / start.delta) < 0:
+        raise InputError("R, from the distances moved", "at least delta, as log(R/δ) needs", R)
+    terms = (
+        Term("training", start.printed, start.note),
+        Term("complexity", c * encoder.printed, explosion(encoder)),
+        Term("deviation", c * math.sqrt(math.log(R / start.delta) / start.n)),
+    )
+    return reported(start, terms, math.inf, Sense.CONSTANT)
+
+
+def repaired(start: Start, R: Bound, form: str, b: float, γ: float, t: float) -> Bound:
+    """Training loss, twice the complexity of a 1-Lipschitz loss, deviation; at most b."""
+    terms = (
+        Term("training", start.training_loss(γ, t), start.note),
+        Term("complexity", 2 * R.value),
+        Term("deviation", float(deviation(start.n, start.delta, b, form))),
+    )
+    return reported(start, terms, b, Sense.CONFIDENCE)
+
+
+def derived(start: Start, encoder: Encoder, loss_range, step_size, steps) -> Bound:
+    return repaired(start, encoder.derived(), "two-sided", loss_range, step_size, steps)
+
+
+def best(start: Start, encoder: Encoder, loss_range, step_size, steps) -> Bound:
+    return repaired(start, encoder.best(), "a-priori", loss_range, step_size, steps)
+
+
+trained = bundled(Start, Encoder)
 
 THEOREM_5 = register(
     Statement(
@@ -152,22 +113,20 @@ THEOREM_5 = register(
             r"\min\Bigl(\frac{\alpha^2}{8\rho\hat M\sqrt N},\frac{\alpha^3\eta_O}"
             r"{32\rho^4\hat z\sqrt N}\Bigr)+c\Bigl(\sqrt{\tfrac PN}\bigl(1+\log(A\sqrt{\tfrac NP})"
             r"\bigr)+\sqrt{\tfrac{\log(R/\delta)}N}\Bigr)",
-            trained(lambda it, c: it.printed(c)),
+            trained(printed),
             Sense.CONSTANT,
         ),
         derived=Form(
             r"\Bigl(1-\frac{\gamma\alpha^2}2\Bigr)^{t/2}\sqrt{\frac{2\Phi(\theta^0)}N}"
             r"+2\mathcal R+3c\sqrt{\tfrac{\log(2/\delta)}{2N}},"
             r"\quad\mathcal R\text{ as in the repaired Lemma 1}",
-            trained(
-                lambda it, loss_range, step_size, steps: it.derived(loss_range, step_size, steps)
-            ),
+            trained(derived),
             Sense.CONFIDENCE,
         ),
         best=Form(
             r"\text{the same with every cover around }\theta^0\text{ and }"
             r"c\sqrt{\tfrac{\log(1/\delta)}{2N}}",
-            trained(lambda it, loss_range, step_size, steps: it.best(loss_range, step_size, steps)),
+            trained(best),
             Sense.CONFIDENCE,
         ),
         verdict=Verdict.FALSE,

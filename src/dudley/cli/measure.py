@@ -1,0 +1,216 @@
+"""``dudley measure``: certified norms of a checkpoint, and what each of its tensors is."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from decimal import ROUND_CEILING, Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dudley.cli.output import paragraph, print_json, width
+from dudley.report.files import expect_place, written
+
+if TYPE_CHECKING:
+    from dudley.measure.measurement import Measurement, Row
+
+COLUMNS = ("op", "fro", "l11", "col21", "row21", "row2inf")
+PER_HEAD = ("W_QK", "W_VO")
+
+
+def measure(
+    checkpoint: Annotated[
+        str, typer.Argument(help="A folder, a weights file, or the example tiny-bert.")
+    ],
+    init: Annotated[
+        str | None, typer.Option(help="A second checkpoint: distances are measured from it.")
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option(help="What a LoRA adapter changes; the sum is measured.")
+    ] = None,
+    layout: Annotated[
+        str | None, typer.Option(help="A model type, or a mapping file (TOML).")
+    ] = None,
+    heads: Annotated[
+        int | None, typer.Option(min=1, help="Number of heads, where no config says it.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu | cuda")] = "cpu",
+    rank_tolerance: Annotated[
+        float | None,
+        typer.Option(help="Count singular values above this share of the largest (slow)."),
+    ] = None,
+    per_head: Annotated[bool, typer.Option("--per-head", help="A line for each head.")] = False,
+    csv: Annotated[str | None, typer.Option(help="Write every matrix to this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Certified norms per layer and head; every tensor is listed, used or skipped with the reason.
+
+    Norms are upper ends that hold for the stored weights, in the orientation x ↦ xW.
+
+    Example: dudley measure tiny-bert
+    """
+    from dudley.measure.run import measure as run
+
+    if csv is not None:
+        expect_place(Path(csv), (".csv",), "--csv")
+    with progress() as tell:
+        found = run(checkpoint, init, layout, device, rank_tolerance, heads, base, tell)
+    if csv is not None:
+        with written(Path(csv)) as temporary:
+            temporary.write_text(found.to_csv(), encoding="utf-8")
+    if as_json:
+        print_json("measure", [found.to_json()])
+        return
+    print(report(found, per_head))
+
+
+@contextmanager
+def progress():
+    """A bar on stderr where that is a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    what = TextColumn("{task.description}")
+    with Progress(*columns, what, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("")
+
+        def tell(what: str, done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, description=what)
+
+        yield tell
+
+
+def report(found: Measurement, per_head: bool = False) -> str:
+    """The tables for people."""
+    lines = [
+        f"{found.source}: {found.layout}, {found.layers} layers",
+        "certified upper ends, W ∈ R^{in×out} as in x ↦ xW; stable rank is ‖W‖_F²/‖W‖₂²",
+        *_told(found),
+        *(f"note: {note}" for note in found.notes),
+    ]
+    columns = _columns(found)
+    for layer in (None, *range(found.layers)):
+        rows = [row for row in found.rows if row.layer == layer]
+        if rows:
+            title = "outside the layers" if layer is None else f"layer {layer}"
+            head = f"{title:<18} {'in×out':>11}" + "".join(f"{name:>10}" for name in columns)
+            lines += ["", head, *_layer(rows, per_head, columns)]
+    return "\n".join([*lines, "", *_total(found), "", *tensors(found)])
+
+
+def _told(found: Measurement) -> list[str]:
+    told = []
+    if any(row.role in PER_HEAD for row in found.rows):
+        told.append("W_QK = W_Q W_Kᵀ and W_VO = W_v W_c: the head of largest op (--per-head: all)")
+    if found.rank_tolerance is not None:
+        told.append(f"rank: singular values above {found.rank_tolerance:g} of the largest")
+    if found.init is not None:
+        told.append(f"moved: distance from {found.init}")
+    return told
+
+
+def _columns(found: Measurement) -> dict[str, Callable[[Row], str]]:
+    """What is shown of a row, by the column's title."""
+    columns: dict[str, Callable[[Row], str]] = {
+        norm: lambda row, norm=norm: ceiling(row.norms[norm]) for norm in COLUMNS
+    }
+    columns["stable"] = lambda row: "" if min(row.shape) == 1 else ceiling(row.stable_rank.upper, 3)
+    if found.rank_tolerance is not None:
+        columns["rank"] = lambda row: "" if row.rank is None else str(row.rank)
+    if found.init is not None:
+        columns["moved.op"] = lambda row: _moved(row, "op")
+        columns["moved.fro"] = lambda row: _moved(row, "fro")
+    return columns
+
+
+def ceiling(x: float, digits: int = 4) -> str:
+    """A number of few digits that is not below x: what is called an upper end stays one.
+
+    >>> ceiling(2.00001), ceiling(123456.0), ceiling(0.0)
+    ('2.001', '1.235e+05', '0')
+    """
+    if x == 0 or not math.isfinite(x):
+        return f"{x:g}"
+    exact = Decimal(x)
+    step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    return f"{float(exact.quantize(step, ROUND_CEILING)):.{digits}g}"
+
+
+def _moved(row: Row, norm: str) -> str:
+    return "" if row.distance is None else ceiling(row.distance[norm])
+
+
+def _layer(rows: list[Row], per_head: bool, columns) -> list[str]:
+    lines = [_line(row, row.role, columns) for row in rows if row.head is None]
+    if per_head:
+        parts = [row for row in rows if row.head is not None]
+        return lines + [_line(row, f"{row.role} head {row.head}", columns) for row in parts]
+    for role in PER_HEAD:
+        heads = [row for row in rows if row.role == role]
+        if heads:
+            worst = max(heads, key=lambda row: row.op.upper)
+            lines.append(_line(worst, f"{role} head {worst.head}", columns))
+    return lines
+
+
+def _line(row: Row, name: str, columns) -> str:
+    size = f"{row.shape[0]}×{row.shape[1]}"
+    cells = "".join(f"{show(row):>10}" for show in columns.values())
+    return f"  {name:<16} {size:>11}{cells}".rstrip()
+
+
+def _total(found: Measurement) -> list[str]:
+    totals = found.totals()
+    largest = ", ".join(f"{role} {ceiling(value)}" for role, value in totals["largest_op"].items())
+    counted = (
+        f"{totals['weights']:,} weights in {totals['matrices']:,} matrices; {totals['tensors']} "
+        f"tensors, {totals['used']} used, {totals['skipped']} skipped "
+        f"({_bytes(totals['bytes_used'])} and {_bytes(totals['bytes_skipped'])})"
+    )
+    return [
+        paragraph(counted, 18, f"{'total':<18}"),
+        paragraph(largest, 18, f"{'largest op':<18}"),
+    ]
+
+
+def _bytes(count: int) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000  # pyright: ignore[reportAssignmentType]
+    return f"{count:.3g} GB"
+
+
+def tensors(found: Measurement) -> list[str]:
+    """Every tensor, used or skipped; names that differ by the layer's number share a line."""
+    groups: dict[tuple[str, bool, str, str], list[str]] = {}
+    for use in found.tensors:
+        why = re.sub(r" of layer \d+", "", use.why)
+        size = "×".join(map(str, use.shape))
+        key = (re.sub(r"(?<=\.)\d+(?=\.)", "*", use.name), use.used, why, size)
+        groups.setdefault(key, []).append(use.name)
+    lines = ["tensors (* stands for the numbers of layers)"]
+    longest = max((len(name) for name, *_ in groups), default=0)
+    for (name, used, why, size), members in groups.items():
+        shown = name if len(members) > 1 else members[0]
+        times = f"×{len(members)}" if len(members) > 1 else ""
+        told = f"used as {why}" if used else f"skipped: {why}"
+        first = f"  {shown:<{min(longest, 56)}} {size:>12} {times:>4}  "
+        fits = len(first) + len(told) <= width()
+        lines.append(first + told if fits else f"{first.rstrip()}\n      {told}")
+    return lines

@@ -1,0 +1,95 @@
+"""torch's own layers: TransformerEncoder, one TransformerEncoderLayer, MultiheadAttention.
+
+A state dict holds no number of heads: it comes from the live module, from ``--heads``, or from a
+mapping file. Norm order and activation of a live module are read off it.
+
+>>> from dudley.measure.layouts import LAYOUTS
+>>> LAYOUTS["torch-encoder"].match("layers.1.self_attn.in_proj_weight").layer
+1
+"""
+
+from __future__ import annotations
+
+from dudley.measure.architecture import Architecture, Config, reader
+from dudley.measure.layout import LAYOUTS, Layout, Skip, Slot, linear, norm
+
+
+def _attention(at: str) -> tuple[Slot, ...]:
+    return (
+        Slot(f"{at}in_proj_weight", ("W_Q", "W_K", "W_v")),
+        Slot(f"{at}in_proj_bias", ("b_Q", "b_K", "b_v"), "row"),
+        Slot(f"{at}q_proj_weight", ("W_Q",)),
+        Slot(f"{at}k_proj_weight", ("W_K",)),
+        Slot(f"{at}v_proj_weight", ("W_v",)),
+        *linear(f"{at}out_proj", "c"),
+    )
+
+
+def _block(at: str) -> tuple[Slot, ...]:
+    return (
+        *_attention(f"{at}self_attn."),
+        *linear(f"{at}linear1", "1"),
+        *linear(f"{at}linear2", "2"),
+        *norm(f"{at}norm1", "ln_1"),
+        *norm(f"{at}norm2", "ln_2"),
+    )
+
+
+SKIPS = (
+    Skip(r"(^|\.)bias_[kv]$", "one more key and value: not part of the measured network", True),
+    Skip(r"(^|\.)multihead_attn\.", "cross-attention: not part of the measured network", True),
+)
+
+
+@reader
+def architecture(config: Config) -> Architecture:
+    order = {True: "pre", False: "post", None: None}[config.values.get("norm_first")]
+    return Architecture(
+        H=config.size("num_heads"),
+        order=order,
+        eps=config.number("layer_norm_eps"),
+        sigma=config.sigma("activation"),
+        inputs="rows",
+        odd=str(config.values.get("odd", "")),
+    )
+
+
+def config_of(module) -> dict:
+    """What a live module says of itself: number of heads, order of norms, ε, activation."""
+    import torch
+
+    found: dict = {}
+    for part in module.modules():
+        if isinstance(part, torch.nn.MultiheadAttention):
+            found.setdefault("num_heads", part.num_heads)
+            if part.add_zero_attn or part.bias_k is not None:
+                found["odd"] = "attention with a key and value of its own"
+        if isinstance(part, torch.nn.TransformerEncoderLayer):
+            found.setdefault("norm_first", bool(part.norm_first))
+            found.setdefault("layer_norm_eps", part.norm1.eps)
+            found.setdefault("activation", _activation(part.activation))
+    return found
+
+
+def _activation(function) -> str | None:
+    import torch
+
+    names = {torch.nn.functional.relu: "relu", torch.nn.functional.gelu: "gelu"}
+    return names.get(function) or {"ReLU": "relu", "GELU": "gelu"}.get(type(function).__name__)
+
+
+LAYOUTS.register("torch-encoder")(
+    Layout(
+        "torch-encoder",
+        (*_block("layers.{layer}."), *norm("norm", "ln_f")),
+        SKIPS,
+        architecture,
+        "layers.0.self_attn.in_proj_weight",
+    )
+)
+LAYOUTS.register("torch-encoder-layer")(
+    Layout("torch-encoder-layer", _block(""), SKIPS, architecture, "self_attn.in_proj_weight")
+)
+LAYOUTS.register("torch-attention")(
+    Layout("torch-attention", _attention(""), SKIPS, architecture, "in_proj_weight")
+)

@@ -1,0 +1,132 @@
+"""Mapping files: the layout of a checkpoint that no family describes, in TOML.
+
+    schema = "dudley.layout/1"
+    [network]
+    H = 4
+    order = "pre"
+    eps = 1e-5
+    sigma = "gelu"
+    [tensors]
+    "blocks.{layer}.qkv.weight" = { roles = ["W_Q", "W_K", "W_v"], stored = "out-in" }
+    "blocks.{layer}.head.{head}.out" = { role = "W_c", stored = "in-out" }
+    "blocks.{layer}.norm1.weight" = { role = "ln_1.gain" }
+    [skip]
+    '^buffer\\.' = "a buffer"
+
+Names are whole names. ``stored``: ``out-in`` (a torch linear layer, transposed on reading; the
+default of W_… ), ``in-out`` (as it acts; the default of W_E, W_S and P), ``row`` (biases),
+``column`` (gains), ``patches``. ``split`` gives unequal parts of a fused tensor. ``[network]``
+holds what ``dudley derive`` must know besides norms; values of a config.json are not read.
+
+>>> _stored("W_E"), _stored("b_1"), _stored("ln_1.gain")
+('in-out', 'row', 'column')
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+from dudley.core.constraint import radius_of, size_of
+from dudley.core.errors import InputError, UnknownName
+from dudley.measure.architecture import Architecture
+from dudley.measure.layout import Layout, Skip, Slot
+from dudley.networks.activations import activation
+
+SCHEMA = "dudley.layout/1"
+_SECTIONS = ("schema", "network", "tensors", "skip")
+_KEYS = ("role", "roles", "stored", "split")
+_SIZES = ("d", "L", "H", "groups", "k", "T")
+_CHOICES = {"order": ("pre", "post"), "inputs": ("tokens", "patches", "rows")}
+
+
+def read_mapping(path: Path, config: dict) -> tuple[Layout, Architecture]:
+    """A layout and an architecture from a mapping file."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError, RecursionError) as error:
+        raise InputError(f"mapping file {path}", "valid TOML", error) from None
+    for name in tables:
+        if name not in _SECTIONS:
+            raise UnknownName(f"section of {path.name}", name, _SECTIONS)
+    if tables.get("schema") != SCHEMA:
+        raise InputError(f"{path.name}: schema", repr(SCHEMA), repr(tables.get("schema")))
+    tensors, skips = _table(tables, "tensors", path), _table(tables, "skip", path)
+    if not tensors:
+        raise InputError(f"{path.name}: [tensors]", "names with their roles", "none")
+    slots = tuple(_slot(name, entry, path) for name, entry in tensors.items())
+    left_out = tuple(Skip(_regex(p, path), str(why)) for p, why in skips.items())
+    architecture = _architecture(_table(tables, "network", path), path)
+    layout = Layout(path.name, slots, left_out, lambda _: architecture, anchor="")
+    return layout, architecture
+
+
+def _table(tables: dict, name: str, path: Path) -> dict:
+    value = tables.get(name, {})
+    if not isinstance(value, dict):
+        raise InputError(f"{path.name}: [{name}]", "a table", type(value).__name__)
+    return value
+
+
+def _stored(role: str) -> str:
+    if role in ("W_E", "W_S", "P"):
+        return "in-out"
+    if role.endswith(".gain") or role.startswith("g_"):
+        return "column"
+    return "row" if role.startswith("b_") or role.endswith(".bias") or role == "cls" else "out-in"
+
+
+def _slot(name: str, entry, path: Path) -> Slot:
+    if isinstance(entry, str):
+        entry = {"role": entry}
+    if not isinstance(entry, dict):
+        raise InputError(f"{path.name}: {name}", "a role, or a table with one", repr(entry))
+    for key in entry:
+        if key not in _KEYS:
+            raise UnknownName(f"key of {name} in {path.name}", key, _KEYS)
+    roles = entry.get("roles", [entry["role"]] if "role" in entry else [])
+    if not isinstance(roles, list) or not roles or not all(isinstance(r, str) for r in roles):
+        raise InputError(f"{path.name}: {name}", 'role = "…" or roles = […]', repr(entry))
+    split = entry.get("split")
+    if split is not None:
+        split = tuple(size_of(f"{path.name}: split of {name}", part) for part in split)
+    return Slot(name, tuple(roles), str(entry.get("stored", _stored(roles[0]))), split)
+
+
+def _regex(pattern: str, path: Path) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise InputError(
+            f"{path.name}: skip", "regular expressions", f"{pattern!r}: {error}"
+        ) from None
+    return pattern
+
+
+def _architecture(table: dict, path: Path) -> Architecture:
+    known = {field.name: field for field in fields(Architecture)}
+    values: dict = {}
+    for name, value in table.items():
+        if name not in known:
+            raise UnknownName(f"key of [network] in {path.name}", name, known)
+        where = f"{path.name}: {name}"
+        if name in _SIZES:
+            value = size_of(where, value)
+        elif name in _CHOICES:
+            if value not in _CHOICES[name]:
+                raise InputError(where, " or ".join(_CHOICES[name]), repr(value))
+        elif isinstance(known[name].default, bool):
+            if not isinstance(value, bool):
+                raise InputError(where, "true or false", repr(value))
+        elif name == "eps":
+            value = radius_of(where, value)
+        elif name == "sigma":
+            value = activation(value).name
+        elif name == "scales":
+            if not isinstance(value, list):
+                raise InputError(where, "a list of numbers, one per layer", repr(value))
+            value = tuple(radius_of(where, part) for part in value)
+        values[name] = value
+    return Architecture(**values)

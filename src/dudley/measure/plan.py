@@ -1,0 +1,163 @@
+"""The plan of a measurement: every tensor of a checkpoint with its role, or why it is left out.
+
+Nothing is loaded here: names and shapes decide. A missing matrix, a shape that does not fit, or a
+layer that is not there is refused with the tensor's name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dudley.core.errors import InputError
+from dudley.measure.architecture import Architecture
+from dudley.measure.expression import Matrix, Piece, shape_of
+from dudley.measure.layout import ATTENTION, Layout
+from dudley.measure.weights import TensorInfo, Weights
+
+UNKNOWN = "no role in this layout; name it in a mapping file"
+
+
+@dataclass(frozen=True)
+class TensorUse:
+    """A tensor of the checkpoint: used as something, or skipped for a reason."""
+
+    name: str
+    used: bool
+    why: str  # its roles, or the reason
+    shape: tuple[int, ...]
+    dtype: str
+    nbytes: int
+    file: str
+    vital: bool = False  # skipped, but the network does not run without it
+
+    def to_json(self) -> dict:
+        return vars(self) | {"shape": list(self.shape)}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which matrices there are, and what happens to each tensor."""
+
+    layout: str
+    architecture: Architecture
+    matrices: dict[tuple[str, int | None], Matrix]
+    tensors: tuple[TensorUse, ...]
+
+    @property
+    def layers(self) -> int:
+        return 1 + max((layer for _, layer in self.matrices if layer is not None), default=-1)
+
+    def of(self, layer: int | None) -> list[Matrix]:
+        """The matrices of one layer, or those outside the layers."""
+        return [m for (_, at), m in self.matrices.items() if at == layer]
+
+
+def plan(weights: Weights, layout: Layout, architecture: Architecture) -> Plan:
+    """Match every name against a layout."""
+    names = weights.names()
+    prefix = layout.prefix(names, weights.source)
+    if prefix is None:
+        raise InputError(
+            f"{weights.source}: layout {layout.name}", f"a tensor named …{layout.anchor}", "none"
+        )
+    found: dict[tuple[str, int | None], list[tuple[int | None, Piece, tuple[int, int], str]]] = {}
+    uses = []
+    for name in names:
+        info = weights.info(name)
+        match, below = None, name.removeprefix(prefix)
+        if name.startswith(prefix):
+            match = layout.match(below)
+        if match is None and name in layout.outside:
+            match = layout.match(name)
+        if match is None:
+            skip = layout.skip(below) or layout.skip(name)
+            reason, vital = (UNKNOWN, True) if skip is None else (skip.reason, skip.vital)
+            uses.append(_use(info, False, reason, vital))
+            continue
+        for role, piece, shape in _pieces(info, match.slot.stored, match.roles, match.slot.split):
+            key = (role, match.layer)
+            clash = [p.tensor for h, p, _, _ in found.get(key, []) if h == match.head]
+            if clash:
+                raise InputError(f"{weights.source}: {role}", f"one tensor, {clash[0]}", name)
+            found.setdefault(key, []).append((match.head, piece, shape, info.dtype))
+        where = "" if match.layer is None else f" of layer {match.layer}"
+        where += "" if match.head is None else f", head {match.head}"
+        uses.append(_use(info, True, ", ".join(match.roles) + where))
+    matrices = {key: _matrix(key, parts, weights.source) for key, parts in found.items()}
+    made = Plan(layout.name, architecture, matrices, tuple(uses))
+    _check(made, weights.source)
+    return made
+
+
+def _use(info: TensorInfo, used: bool, why: str, vital: bool = False) -> TensorUse:
+    return TensorUse(
+        info.name, used, why, tuple(info.shape), info.dtype, info.nbytes, str(info.file), vital
+    )
+
+
+def _pieces(info: TensorInfo, stored: str, roles, split):
+    """A tensor cut along its outputs: (role, piece, shape) for each role."""
+    a, b = shape_of(stored, tuple(info.shape), info.name)
+    if len(roles) == 1:
+        yield roles[0], Piece(info.name, stored), (a, b)
+        return
+    widths = split or (b // len(roles),) * len(roles)
+    if sum(widths) != b or len(widths) != len(roles):
+        expected = f"{len(roles)} parts of its {b} outputs"
+        raise InputError(f"tensor {info.name}", expected, f"parts {list(widths)}")
+    start = 0
+    for role, width in zip(roles, widths, strict=True):
+        yield role, Piece(info.name, stored, (start, start + width)), (a, width)
+        start += width
+
+
+def _matrix(key, parts, source: str) -> Matrix:
+    role, layer = key
+    parts = sorted(parts, key=lambda part: -1 if part[0] is None else part[0])
+    heads = [head for head, *_ in parts]
+    if heads != [None] and heads != list(range(len(heads))):
+        raise InputError(f"{source}: {role} of layer {layer}", "heads 0, 1, …", heads)
+    shapes = [shape for *_, shape, _ in parts]
+    across = 0 if role == "W_c" else 1
+    if len({shape[1 - across] for shape in shapes}) > 1:
+        raise InputError(f"{source}: {role} of layer {layer}", "heads of one shape", shapes)
+    total = sum(shape[across] for shape in shapes)
+    shape = (total, shapes[0][1]) if across == 0 else (shapes[0][0], total)
+    return Matrix(role, layer, None, tuple(p for _, p, _, _ in parts), shape, parts[0][3])
+
+
+def _check(made: Plan, source: str) -> None:
+    """Every layer has its matrices, and their shapes fit together and to the config."""
+    arch, L = made.architecture, made.layers
+    if arch.L is not None and arch.L != L:
+        raise InputError(f"{source}: layers", f"{arch.L}, as the config says", L)
+    for layer in range(L):
+        roles = {m.role: m for m in made.of(layer)}
+        for role in ATTENTION:
+            if role not in roles:
+                raise InputError(f"{source}: layer {layer}", f"a tensor for {role}", "none")
+        d, wide = roles["W_Q"].shape
+        narrow = roles["W_K"].shape[1]
+        d = arch.d or d
+        heads = arch.heads(d)
+        if heads is not None:
+            H, groups, k = heads
+            wide, narrow = H * k, groups * k
+        wanted = {"W_Q": (d, wide), "W_K": (d, narrow), "W_v": (d, narrow), "W_c": (wide, d)}
+        if "W_1" in roles and "W_2" in roles:
+            hidden = roles["W_1"].shape[1]
+            wanted |= {"W_1": (d, hidden), "W_3": (d, hidden), "W_2": (hidden, d)}
+            wanted |= {"b_1": (1, hidden), "b_3": (1, hidden), "b_2": (1, d)}
+        wanted |= {"b_Q": (1, wide), "b_K": (1, narrow), "b_v": (1, narrow), "b_c": (1, d)}
+        wanted |= {f"ln_{i}.gain": (d, 1) for i in (1, 2)}
+        wanted |= {f"ln_{i}.bias": (1, d) for i in (1, 2)}
+        if heads is not None:
+            wanted |= {"g_q": (heads[2], 1), "g_k": (heads[2], 1)}
+        for role, matrix in roles.items():
+            if role in wanted and matrix.shape != wanted[role]:
+                a, b = wanted[role]
+                raise InputError(
+                    f"{source}: tensor {matrix.tensors[0]}",
+                    f"{role} of shape {a}×{b} (in×out)",
+                    "×".join(map(str, matrix.shape)),
+                )

@@ -1,0 +1,1 @@
+"""Readers of checkpoints: each refuses what is damaged or hostile before it reads a tensor."""

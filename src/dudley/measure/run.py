@@ -1,0 +1,109 @@
+"""measure: open a checkpoint, choose its layout, measure every matrix in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from dudley.core.constraint import radius_of
+from dudley.core.errors import InputError
+from dudley.measure.architecture import Architecture
+from dudley.measure.backend import torch
+from dudley.measure.layout import Layout
+from dudley.measure.layouts import LAYOUTS
+from dudley.measure.layouts.torch_layers import config_of
+from dudley.measure.mapping import read_mapping
+from dudley.measure.measurement import Measurement
+from dudley.measure.plan import Plan, plan
+from dudley.measure.walk import Walk
+from dudley.measure.weights import Weights, open_weights
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+Progress = Callable[[str, int, int], None]
+
+
+def measure(
+    checkpoint,
+    init=None,
+    layout: str | Path | None = None,
+    device: str = "cpu",
+    rank_tolerance: float | None = None,
+    heads: int | None = None,
+    base=None,
+    progress: Progress | None = None,
+) -> Measurement:
+    """Certified norms of every matrix of a checkpoint, per layer and head.
+
+    ``checkpoint``: a path, a shipped example's name, or a live ``torch.nn.Module``. ``init``: a
+    second checkpoint of the same shapes, to measure distances from. ``layout``: a model type or a
+    mapping file, if the config does not name one. ``rank_tolerance``: count the singular values
+    above this share of the largest (a full decomposition of each matrix). ``heads``: the number
+    of heads, where nothing says it. ``base``: the checkpoint that a LoRA adapter changes; the sum
+    is measured.
+    """
+    if rank_tolerance is not None and not 0 < radius_of("rank tolerance", rank_tolerance) < 1:
+        raise InputError("rank tolerance", "a number strictly between 0 and 1", rank_tolerance)
+    expect_device(device)
+    with open_weights(example(checkpoint), base) as weights:
+        made = planned(weights, checkpoint, layout, heads)
+        if init is None:
+            run = Walk(weights, made, device, rank_tolerance, progress)
+            return replace(run.measurement(), source=_named(checkpoint, weights))
+        with open_weights(example(init)) as start:
+            before = planned(start, init, layout or made.layout, heads)
+            run = Walk(weights, made, device, rank_tolerance, progress, start, before)
+            found = run.measurement()
+            return replace(found, source=_named(checkpoint, weights), init=_named(init, start))
+
+
+def expect_device(device: str) -> None:
+    """Refuse a device that is not there."""
+    if device != "cpu" and not (device.startswith("cuda") and torch.cuda.is_available()):
+        absent = "cuda, which is absent here" if device.startswith("cuda") else device
+        raise InputError("device", "cpu or cuda", absent)
+
+
+def _named(checkpoint, weights: Weights) -> str:
+    """A checkpoint as the caller named it."""
+    return str(checkpoint) if isinstance(checkpoint, str | Path) else weights.source
+
+
+def example(checkpoint):
+    """The path of a shipped example, if that is what was named."""
+    if isinstance(checkpoint, str) and not Path(checkpoint).expanduser().exists():
+        shipped = EXAMPLES / checkpoint
+        if "/" not in checkpoint and shipped.is_dir():
+            return shipped
+    return checkpoint
+
+
+def planned(weights: Weights, checkpoint, layout, heads: int | None = None) -> Plan:
+    """The plan of a checkpoint: layout chosen, architecture read, every tensor matched."""
+    config = dict(weights.config or {})
+    if isinstance(checkpoint, torch.nn.Module):
+        config = config_of(checkpoint) | config
+    chosen, architecture = choose(weights, config, layout)
+    return plan(weights, chosen, architecture.with_given(H=heads))
+
+
+def choose(weights: Weights, config: dict, layout) -> tuple[Layout, Architecture]:
+    """The layout that was asked for, that the config names, or whose names are there."""
+    if layout is not None and str(layout) not in LAYOUTS:
+        if Path(layout).suffix == ".toml" or Path(layout).is_file():
+            return read_mapping(Path(layout), config)
+        LAYOUTS[str(layout)]  # refuses, and names the nearest
+    name = layout if layout is not None else config.get("model_type")
+    if name is not None:
+        found = LAYOUTS[str(name)]
+        return found, found.architecture(config)
+    names = weights.names()
+    for _, found in LAYOUTS.items():
+        if found.prefix(names, weights.source) is not None:
+            return found, found.architecture(config)
+    raise InputError(
+        f"{weights.source}: layout",
+        f"a config.json with a model_type, or names of {', '.join(LAYOUTS)}",
+        f"{len(names)} tensors such as {names[0]}" if names else "no tensor",
+        "name the tensors in a mapping file: --layout FILE.toml",
+    )

@@ -1,0 +1,99 @@
+"""The classifier of the sparse majority experiment (trauger2024, section 6, the authors' script).
+
+    X ↦ logits of the [CLS] row of  (relu(Attention(X)) W_1 + b_1) W + b
+
+Attention has two heads of width 64 (not d/H), scale 1/√64, biases, and an output matrix. Tokens for
+0, 1 and [CLS] are random mutually orthogonal vectors of ℓ1 norm 1 in R^64, to which sinusoidal
+positions are added; [CLS] comes last. They are fixed before the data, so their radius is declared.
+
+Initial weights are Keras' defaults: uniform on ±√(6/(fan_in + fan_out)), biases 0; for the
+projections, kernels with axes (d, heads, width), Keras counts fans d·heads and d·width.
+
+>>> import dudley as du
+>>> from dudley.models import MajorityClassifier
+>>> model = MajorityClassifier(T=20, d=8, k=8)
+>>> net = model.description(model.inputs)
+>>> loss = du.CrossEntropy(clip=2.0)
+>>> du.capacity(net, model.inputs, n=300, loss=loss).gap(0.05, union=du.Grid()).vacuous
+True
+"""
+
+from __future__ import annotations
+
+from dudley.core.constraint import size_of
+from dudley.core.errors import InputError
+from dudley.core.rounding import up
+from dudley.models.backend import generator, torch
+from dudley.models.base import Model
+from dudley.models.concatenated_heads import attention_node
+from dudley.models.constrain import FREE
+from dudley.models.initial import glorot, is_bias
+from dudley.networks.embeddings import Tokens
+from dudley.networks.outputs import Logits
+from dudley.networks.pointwise import Activate, Dense
+
+
+class MajorityClassifier(Model):
+    """Bits (N, T) as rows ``tokens(bits)`` (N, T+1, d) ↦ logits (N, 1, 2)."""
+
+    table: torch.Tensor
+    positions: torch.Tensor
+
+    def __init__(
+        self,
+        T: int,
+        d: int = 64,
+        H: int = 2,
+        k: int = 64,
+        width: int = 64,
+        classes: int = 2,
+        seed=0,
+    ):
+        self.T, self.H, self.k = size_of("T", T), size_of("H", H), size_of("k", k)
+        mixing = attention_node(d, H, k)
+        dense = Dense(d, FREE, width, FREE, names=("W_1", "b_1"))
+        source = generator(seed)
+        tokens = orthogonal_tokens(3, d, source)
+        super().__init__(
+            mixing >> Activate("relu") >> dense >> Logits(classes, FREE, b=FREE), d, source
+        )
+        self.register_buffer("table", tokens)
+        self.register_buffer("positions", sinusoidal(T + 1, d))
+
+    def draw(self, name, shape, source):
+        if is_bias(name):
+            return torch.zeros(shape)
+        d, H, k = self.width, self.H, self.k
+        fans = {"W_c": (H * k, H * d)} | dict.fromkeys(("W_Q", "W_K", "W_v"), (d * H, d * k))
+        return glorot(shape, source, fans.get(name))
+
+    def tokens(self, bits: torch.Tensor) -> torch.Tensor:
+        """Bits (…, T) as rows (…, T+1, d): fixed token vectors plus positions, [CLS] last."""
+        if bits.shape[-1] != self.T or not bool(((bits == 0) | (bits == 1)).all()):
+            raise InputError("bits", f"zeros and ones, {self.T} a row", f"shape {bits.shape}")
+        closing = torch.full((*bits.shape[:-1], 1), 2, device=bits.device)
+        return self.table[torch.cat([bits.long(), closing], -1)] + self.positions
+
+    @property
+    def inputs(self) -> Tokens:
+        """The largest norms that any row of ``tokens`` can have."""
+        kinds = [self.table[:2, None, :] + self.positions[:-1], self.table[2] + self.positions[-1:]]
+        rows = torch.cat([kind.reshape(-1, self.width) for kind in kinds]).double()
+        slack = 4 + self.width  # a sum of that many rounded terms
+        largest = {p: float(up(float(rows.norm(p, -1).max()), slack)) for p in (1, 2)}
+        return Tokens(largest[2], self.T + 1, self.width, row1inf=largest[1])
+
+
+def orthogonal_tokens(count: int, d: int, source: torch.Generator) -> torch.Tensor:
+    """Random mutually orthogonal rows of ℓ1 norm 1."""
+    if count > d:
+        raise InputError("d", f"at least {count}, one for each token", d)
+    Q, _ = torch.linalg.qr(torch.randn(d, count, generator=source, dtype=torch.float64))
+    return (Q.T / Q.T.abs().sum(-1, keepdim=True)).float()
+
+
+def sinusoidal(T: int, d: int) -> torch.Tensor:
+    """P_{t,2i} = sin(t/10000^{2i/d}), P_{t,2i+1} = cos(t/10000^{2i/d}) (Vaswani et al. 2017)."""
+    even = torch.arange(0, d, 2, dtype=torch.float64)
+    angles = torch.arange(T, dtype=torch.float64)[:, None] / 10000.0 ** (even / d)
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :d].float()

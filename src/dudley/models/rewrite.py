@@ -1,0 +1,55 @@
+"""Rewrite a network node by node, in a way that leaves its nest of parameters alone.
+
+``change(path, node)`` sees every leaf, then what stands around it, and gives what takes its place.
+A path leads to a node's weights in the nest, so a residual connection has the path of what it goes
+around. Heads and layers of equal norms become heads and layers with norms of their own: the nest is
+the same.
+
+>>> import dudley as du
+>>> net = du.Repeat(du.Residual(du.Dense(3, du.Spectral(1.0))), 2) >> du.Readout(du.L2(1.0))
+>>> seen = []
+>>> _ = rewritten(net, lambda path, node: seen.append((path, type(node).__name__)) or node)
+>>> seen[:3]
+[((0, 0), 'Dense'), ((0, 0), 'Residual'), ((0, 1), 'Dense')]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dudley.calculus.compose import Chain, Heads, Node, Parallel, Repeat, Residual
+
+Path = tuple[int | str, ...]
+Change = Callable[[Path, Node], Node]
+
+
+def rewritten(node: Node, change: Change, path: Path = ()) -> Node:
+    """The network with every node changed, those inside first."""
+    if isinstance(node, Residual):
+        node = Residual(rewritten(node.inner, change, path))
+    elif isinstance(node, Chain | Parallel | Heads | Repeat):
+        parts = _parts(node)
+        inside = tuple(rewritten(part, change, (*path, i)) for i, part in enumerate(parts))
+        node = Chain(inside) if isinstance(node, Chain | Repeat) else Parallel(inside)
+    return change(path, node)
+
+
+def _parts(node: Chain | Parallel | Heads | Repeat) -> tuple[Node, ...]:
+    if isinstance(node, Chain | Parallel):
+        return node.nodes
+    return (node.inner,) * (node.H if isinstance(node, Heads) else node.L)
+
+
+def entries(nest, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every entry of a nest of dictionaries and lists, with its path."""
+    if isinstance(nest, dict):
+        yield from (((*path, name), value) for name, value in nest.items())
+    else:
+        for i, part in enumerate(nest):
+            yield from entries(part, (*path, i))
+
+
+def name_of(path: Path) -> str:
+    """A path as reports write it: ``0.W_v``."""
+    return ".".join(map(str, path))

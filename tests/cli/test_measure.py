@@ -1,0 +1,176 @@
+"""`dudley measure` and `dudley derive --checkpoint`: tables, JSON, files, refusals."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from jsonschema import ValidationError
+
+import checkpoints
+import dudley as du
+from dudley.measure.network import describe
+
+
+@pytest.fixture(scope="module")
+def tiny() -> du.Measurement:
+    return du.measure("tiny-bert")
+
+
+def test_the_table_shows_what_was_measured(dudley, tiny):
+    done = dudley("measure", "tiny-bert")
+    assert (done.code, done.err) == (0, "")
+    for layer in ("outside the layers", "layer 0", "layer 1"):
+        assert re.search(rf"^{layer} +in×out +op +fro", done.out, re.MULTILINE)
+    row = tiny.row("W_1", 1)
+    (line,) = re.findall(
+        r"^  W_1 +8×12 +(.+)$", done.out[done.out.index("layer 1") :], re.MULTILINE
+    )
+    for shown, norm in zip(line.split(), ("op", "fro", "l11", "col21"), strict=False):
+        assert row.norms[norm] <= float(shown) <= row.norms[norm] * 1.001  # never below
+    worst = max(tiny.heads("W_QK", 0), key=lambda row: row.op.upper)
+    assert f"W_QK head {worst.head}" in done.out
+    assert "1,232 weights" in done.out and "37 used, 3 skipped" in done.out
+    assert max(map(len, done.out.splitlines())) <= 120
+
+
+def listed(out: str) -> Iterator[tuple[str, int, str]]:
+    """(name, how many, what for) of every line of the list of tensors."""
+    text = re.sub(r"\n {6}(?=skipped|used)", "  ", out[out.index("tensors (*") :])
+    for line in text.splitlines()[1:]:
+        name, *_ = line.split()
+        times = re.search(r" ×(\d+)  ", line)
+        what = re.search(r"(used as|skipped:) \S+", line)
+        assert what, line
+        yield name, int(times[1]) if times else 1, what[0]
+
+
+def test_every_tensor_is_listed(dudley, tiny):
+    lines = list(listed(dudley("measure", "tiny-bert").out))
+    assert sum(times for _, times, _ in lines) == len(tiny.tensors) == 40
+    told = {name: what for name, _, what in lines}
+    assert told["encoder.layer.*.attention.self.query.weight"] == "used as W_Q"
+    assert told["embeddings.position_ids"] == "skipped: buffer:"
+    assert told["pooler.dense.weight"] == "skipped: pooler:"
+
+
+def test_json_holds_every_matrix_and_tensor(dudley, tiny):
+    document = dudley("measure", "tiny-bert", "--json").json()
+    (item,) = document["items"]
+    assert document["kind"] == "measure" and item["id"] == "tiny-bert"
+    assert item == json.loads(json.dumps(tiny.to_json()))
+    bad = json.loads(json.dumps(document))
+    bad["items"][0]["rows"][0].pop("norms")
+    done = dudley("measure", "tiny-bert", "--json")
+    with pytest.raises(ValidationError):
+        type(done)(0, json.dumps(bad), "").json()
+
+
+def test_a_csv_is_written_whole(dudley, tiny, tmp_path):
+    file = tmp_path / "norms.csv"
+    assert dudley("measure", "tiny-bert", "--csv", file).code == 0
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    assert [float(row["l11"]) for row in rows] == [row.norms["l11"] for row in tiny.rows]
+    assert [path.name for path in tmp_path.iterdir()] == ["norms.csv"]
+
+
+def test_heads_ranks_and_distances_are_shown_on_request(dudley, tmp_path):
+    start = checkpoints.write(tmp_path / "start", *checkpoints.bert(seed=5))
+    done = dudley("measure", "tiny-bert", "--per-head", "--init", start, "--rank-tolerance", 0.01)
+    assert (done.code, done.err) == (0, "")
+    assert re.search(r"^  W_Q head 1 +8×4", done.out, re.MULTILINE)
+    assert re.search(r"stable +rank +moved\.op +moved\.fro$", done.out, re.MULTILINE)
+    assert f"distance from {start}" in done.out
+
+
+REFUSED = {
+    "nothing there": (["no-such-thing"], "no-such-thing"),
+    "no layout": (["tiny-bert", "--layout", "bart"], "did you mean bert"),
+    "no file": (["tiny-bert", "--layout", "absent.toml"], "absent.toml"),
+    "heads": (["tiny-bert", "--heads", "3"], "divisor"),
+    "no folder": (["tiny-bert", "--csv", "/no/such/folder/x.csv"], "--csv"),
+    "ending": (["tiny-bert", "--csv", "x.txt"], "ends in .csv"),
+    "tolerance": (["tiny-bert", "--rank-tolerance", "nan"], "rank tolerance"),
+    "device": (["tiny-bert", "--device", "abacus"], "abacus"),
+    "base": (["tiny-bert", "--base", "tiny-bert"], "adapter"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refusals_are_one_line(dudley, what: str):
+    words, told = REFUSED[what]
+    assert told in dudley("measure", *words).refused()
+
+
+def test_nothing_is_left_behind_when_a_tensor_is_refused(dudley, tmp_path):
+    config, tensors = checkpoints.bert()
+    tensors["encoder.layer.1.output.dense.weight"][0, 0] = np.inf
+    folder = checkpoints.write(tmp_path / "bad", config, tensors)
+    out = tmp_path / "out"
+    out.mkdir()
+    line = dudley("measure", folder, "--csv", out / "x.csv").refused()
+    assert "encoder.layer.1.output.dense.weight" in line and "model.safetensors" in line
+    assert list(out.iterdir()) == []
+
+
+# -- derive --checkpoint ----------------------------------------------------------------------
+
+
+def test_derive_says_what_the_library_says(dudley, tiny):
+    done = dudley("derive", "--checkpoint", "tiny-bert", "T=4", "n=1e7", "epsilon=0.1")
+    assert (done.code, done.err) == (0, "")
+    found = describe(tiny, {"T": 4})
+    cap = du.capacity(found.network, found.inputs, n=1e7, loss=found.loss)
+    bound = cap.gap(0.05, union=du.Grid())
+    assert f"risk − training loss ≤ {float(bound):.6g}" in done.out
+    assert "81 numbers" in done.out and "[paid]" in done.out
+    for assumption in (*bound.assumptions, *found.assumptions):
+        assert f"  · {assumption}" in done.out
+    assert "LayerNorm, ε = 1e-12" in done.out and "gelu, 1.12905-Lipschitz [checked]" in done.out
+    assert "tiny-bert (1,232 weights)" in done.out and "culprit: " in done.out
+
+
+def test_derive_speaks_json_and_pays(dudley):
+    words = ["derive", "--checkpoint", "tiny-bert", "n=1e7", "--explain", "--proof", "--json"]
+    (item,) = dudley(*words).json()["items"]
+    assert item["id"] == "tiny-bert" and item["union_nats"] > 100
+    assert 0 < item["value"] < 1 and not item["vacuous"]
+    assert {a["status"] for a in item["assumptions"]} >= {"paid", "declared", "checked"}
+    assert item["explain"]["blocks"] and item["proof"]
+
+
+def test_the_proof_ends_with_the_bound_that_pays(dudley):
+    out = dudley("derive", "--checkpoint", "tiny-bert", "n=1e7", "--explain", "--proof").out
+    ending = out[out.index("Together, at n = 1e+07:") :]
+    assert "[paid]" in ending and "└─ " in out
+
+
+def test_without_n_the_assumptions_still_stand(dudley):
+    done = dudley("derive", "--checkpoint", "tiny-bert", "T=4")
+    assert done.code == 0 and "needs n = " in done.out and "dropout: off" in done.out
+
+
+def test_derive_from_an_initial_value(dudley, tmp_path):
+    start = checkpoints.write(tmp_path / "start", *checkpoints.bert(seed=5))
+    done = dudley("derive", "--checkpoint", "tiny-bert", "--init", start, "n=1e7")
+    assert done.code == 0 and "initial weights: fixed before" in done.out
+
+
+DERIVE = {
+    "no network": ([], "--checkpoint"),
+    "too long": (["--checkpoint", "tiny-bert", "T=7"], "at most 6 rows"),
+    "an unknown name": (["--checkpoint", "tiny-bert", "W_Q.op=3"], "W_Q.op"),
+    "options without it": (["single-head", "--layout", "bert"], "--checkpoint"),
+    "a file and a checkpoint": (["single-head", "--checkpoint", "tiny-bert"], "name=value"),
+}
+
+
+@pytest.mark.parametrize("what", DERIVE)
+def test_derive_refuses_in_one_line(dudley, what: str):
+    words, told = DERIVE[what]
+    assert told in dudley("derive", *words).refused()
