@@ -42,5 +42,10 @@ def test_certified_norms_on_the_gpu_hold_and_are_faster():
     assert all(case["intervals_meet"] for case in record["agreement"].values())
 
 
+def test_a_checkpoint_measured_on_the_gpu_is_the_one_measured_on_the_cpu():
+    record = read(RESULTS / "gpu-checkpoint/checkpoint.json")
+    assert record["same_numbers"] and record["largest_relative_difference"] < 1e-9
+
+
 def test_there_are_records():
-    assert len(RECORDS) >= 2
+    assert len(RECORDS) >= 3

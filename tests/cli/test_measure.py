@@ -6,14 +6,17 @@ import csv
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from jsonschema import ValidationError
 
 import checkpoints
 import dudley as du
 from dudley.measure.network import describe
+from weight_files import adapter
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +91,50 @@ def test_heads_ranks_and_distances_are_shown_on_request(dudley, tmp_path):
     assert f"distance from {start}" in done.out
 
 
+@pytest.mark.parametrize("columns", [80, 100, 120])
+@pytest.mark.parametrize("more", [(), ("--init", "tiny-bert", "--rank-tolerance", "0.01")])
+def test_the_table_fits_the_terminal(dudley, monkeypatch, columns: int, more: tuple[str, ...]):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = dudley("measure", "tiny-bert", *more).out
+    assert max(map(len, out.splitlines())) <= columns
+    (title,) = re.findall(r"^layer 0 +in×out +(.+)$", out, re.MULTILINE)
+    norms = ["op", "fro", "l11", "col21", "row21", "row2inf"]
+    shown = [norm for norm in norms if norm in title.split()]
+    left = re.search(r"^not shown at this width: ([^(]+) \(", out, re.MULTILINE)
+    assert shown + (left[1].split(", ") if left else []) == norms and shown[0] == "op"
+    assert "stable" in title and ("moved.fro" in title) == bool(more)
+
+
+def lora(folder) -> Path:
+    """An update of the first queries of tiny-bert, of rank two."""
+    W_Q = "encoder.layer.0.attention.self.query"
+    A, B = torch.eye(2, 8), torch.eye(8, 2)
+    return adapter(folder, {f"{W_Q}.lora_A.weight": A, f"{W_Q}.lora_B.weight": B})
+
+
+def test_an_adapter_is_measured_on_its_base_and_apart_from_it(dudley, tmp_path, tiny):
+    words = ["measure", lora(tmp_path / "lora"), "--base", "tiny-bert", "--init", "tiny-bert"]
+    (item,) = dudley(*words, "--json").json()["items"]
+    rows = {(r["role"], r["layer"]): r for r in item["rows"] if r["head"] is None}
+    moved = rows["W_Q", 0]["distance"]  # s·B·A with s = 6/2: twice 3 on the diagonal
+    assert moved["op"] == pytest.approx(3) and moved["l11"] == pytest.approx(6)
+    assert rows["W_K", 0]["distance"]["op"] == 0
+    assert rows["W_K", 0]["norms"] == tiny.row("W_K", 0).norms
+    factors = [use for use in item["tensors"] if "lora_" in use["name"]]
+    assert len(factors) == 2 and all("added to" in use["why"] for use in factors)
+
+
+def test_an_adapter_without_its_base_asks_for_it(dudley, tmp_path):
+    assert "--base" in dudley("measure", lora(tmp_path / "lora")).refused()
+
+
+def test_a_mapping_that_fits_nothing_is_refused(dudley, tmp_path):
+    file = tmp_path / "other.toml"
+    file.write_text('schema = "dudley.layout/1"\n[tensors]\n"other" = "W_E"\n')
+    words = ["tiny-bert", "--layout", file, "--csv", tmp_path / "x.csv"]
+    assert "other.toml" in dudley("measure", *words).refused()
+
+
 REFUSED = {
     "nothing there": (["no-such-thing"], "no-such-thing"),
     "no layout": (["tiny-bert", "--layout", "bart"], "did you mean bert"),
@@ -128,7 +175,7 @@ def test_derive_says_what_the_library_says(dudley, tiny):
     cap = du.capacity(found.network, found.inputs, n=1e7, loss=found.loss)
     bound = cap.gap(0.05, union=du.Grid())
     assert f"risk − training loss ≤ {float(bound):.6g}" in done.out
-    assert "81 numbers" in done.out and "[paid]" in done.out
+    assert "81 numbers" in done.out and "network.0.W_E.op 2.545 → 2.828" in done.out
     for assumption in (*bound.assumptions, *found.assumptions):
         assert f"  · {assumption}" in done.out
     assert "LayerNorm, ε = 1e-12" in done.out and "gelu, 1.12905-Lipschitz [checked]" in done.out
@@ -153,6 +200,16 @@ def test_the_proof_ends_with_the_bound_that_pays(dudley):
 def test_without_n_the_assumptions_still_stand(dudley):
     done = dudley("derive", "--checkpoint", "tiny-bert", "T=4")
     assert done.code == 0 and "needs n = " in done.out and "dropout: off" in done.out
+    (item,) = dudley("derive", "--checkpoint", "tiny-bert", "T=4", "--json").json()["items"]
+    told = {a["name"]: a["status"] for a in item["assumptions"]}
+    assert told["norms"] == "checked" and told["dropout"] == "declared"
+
+
+def test_derive_takes_an_adapter_with_its_base(dudley, tmp_path):
+    words = ["--checkpoint", lora(tmp_path / "lora"), "--base", "tiny-bert", "T=4", "n=1e6"]
+    with_it = dudley("derive", *words, "--json").json()["items"][0]
+    plain = dudley("derive", "--checkpoint", "tiny-bert", "T=4", "n=1e6", "--json").json()
+    assert with_it["lipschitz_log10"] > plain["items"][0]["lipschitz_log10"]
 
 
 def test_derive_from_an_initial_value(dudley, tmp_path):
@@ -166,6 +223,8 @@ DERIVE = {
     "too long": (["--checkpoint", "tiny-bert", "T=7"], "at most 6 rows"),
     "an unknown name": (["--checkpoint", "tiny-bert", "W_Q.op=3"], "W_Q.op"),
     "options without it": (["single-head", "--layout", "bert"], "--checkpoint"),
+    "half a head": (["--checkpoint", "tiny-bert", "H=2.5"], "H"),
+    "a base without it": (["single-head", "--base", "tiny-bert"], "--checkpoint"),
     "a file and a checkpoint": (["single-head", "--checkpoint", "tiny-bert"], "name=value"),
 }
 

@@ -1,6 +1,4 @@
-"""Products, differences, ranks and dequantised weights, against exact values."""
-
-import math
+"""Products, differences and ranks, against exact values."""
 
 import mpmath
 import numpy as np
@@ -142,32 +140,6 @@ def test_distances_from_initialisation(seed, step):
 def test_differences_refuse_other_shapes():
     with pytest.raises(InputError, match="shape"):
         c.difference(torch.ones(2, 3), torch.ones(3, 2))
-
-
-def test_dequantised_weights_are_exact_or_covered():
-    q = torch.as_tensor(np.random.default_rng(4).integers(-128, 128, size=(5, 4)), dtype=torch.int8)
-    scale = torch.rand(1, 4, generator=torch.Generator().manual_seed(0)) * 0.01
-    W, slack = c.dequantised(q, scale, zero_point=3)
-    assert slack == 0.0
-    with mpmath.workdps(DIGITS):
-        true = mpmath.matrix(5, 4)
-        for i in range(5):
-            for j in range(4):
-                true[i, j] = (int(q[i, j]) - 3) * mpmath.mpf(float(scale[0, j]))
-        assert between(c.spectral(W, slack=slack), top(true))
-        long = mpmath.mpf(0.1) / 3  # a scale that no float is: its nearest float has full length
-        W, slack = c.dequantised(q, float(long))
-        assert slack == U
-        true = mpmath.matrix([[int(x) * mpmath.mpf(float(long)) for x in row] for row in q])
-        assert between(c.spectral(W, slack=slack), top(true))
-        found = c.norms(W, slack=slack)
-        assert mpmath.mpf(found["l11"]) >= mpmath.fsum(abs(x) for x in true)
-        assert mpmath.mpf(found["linf"]) >= max(abs(x) for x in true)
-    for bad in (math.nan, math.inf, 1e-300):
-        with pytest.raises(InputError, match="scale"):
-            c.dequantised(q, bad)
-    with pytest.raises(InputError, match="integers"):
-        c.dequantised(W, 1.0)
 
 
 def test_one_pass_agrees_with_the_parts():

@@ -196,6 +196,16 @@ def test_json_and_csv_hold_every_row(family):
     assert [float(line["op"]) for line in lines] == [row.norms["op"] for row in measured.rows]
 
 
+@pytest.mark.parametrize("made", [checkpoints.bert(), checkpoints.llama(tied=True)])
+def test_progress_ends_at_the_number_of_matrices(made, tmp_path):
+    told: list[tuple[str, int, int]] = []
+    folder = checkpoints.write(tmp_path / "model", *made)
+    measured = du.measure(folder, progress=lambda *what: told.append(what))
+    count = len(measured.rows)
+    assert [done for _, done, _ in told] == list(range(1, count + 1))
+    assert {total for *_, total in told} == {count} and all(what for what, *_ in told)
+
+
 def test_a_dataframe_or_a_clear_refusal():
     measured = du.measure("tiny-bert")
     try:

@@ -89,7 +89,8 @@ def shown(command: str) -> str:
     return "\n".join(lines)
 
 
-def test_the_page_shows_its_table(measured):
+def test_the_page_shows_its_table(measured, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
     assert re.fullmatch(shown('dudley measure "$MINILM"'), report(measured))
 
 

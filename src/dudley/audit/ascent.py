@@ -21,12 +21,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dudley.audit.backend import tensor, torch
+from dudley.audit.backend import tensor
 from dudley.audit.balls import TINY, into_ball
 from dudley.audit.corners import corner
 from dudley.audit.family import Family, Weights
 from dudley.audit.teacher import objective, taught
 from dudley.calculus.compose import Node
+from dudley.core.backend import torch
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError
 

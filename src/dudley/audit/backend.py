@@ -1,4 +1,4 @@
-"""torch, which the searches need and `import dudley` does not: one clear error where it is absent.
+"""Arrays of the searches: float64 tensors.
 
 >>> from dudley.audit.backend import tensor
 >>> tensor([1, 2]).dtype
@@ -9,12 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dudley.core.extras import missing
-
-try:
-    import torch
-except ImportError:
-    raise missing("torch", "a search with gradients") from None
+from dudley.core.backend import torch
 
 
 def tensor(values, device: str = "cpu"):

@@ -13,7 +13,7 @@ result is reported (``exact``). Then weights are also scaled by 1 − 10⁻¹²,
 
 from __future__ import annotations
 
-from dudley.audit.backend import torch
+from dudley.core.backend import torch
 from dudley.core.constraint import Constraint
 from dudley.core.errors import InputError
 

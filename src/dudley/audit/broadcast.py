@@ -14,8 +14,8 @@ broadcasts, but ``matmul`` would copy every weight n times, and so does ``torch.
 
 from __future__ import annotations
 
-from dudley.audit.backend import torch
 from dudley.calculus.compose import Node
+from dudley.core.backend import torch
 
 PRODUCTS = (torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__)
 

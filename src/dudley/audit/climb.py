@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dudley.audit.backend import torch
+from dudley.core.backend import torch
 
 
 def climb(values: Callable, variables: list, steps: int, rate: float) -> None:

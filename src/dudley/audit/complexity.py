@@ -25,9 +25,10 @@ import math
 import numpy as np
 
 from dudley.audit.ascent import supremum_below
-from dudley.audit.backend import tensor, torch
+from dudley.audit.backend import tensor
 from dudley.audit.family import Family
 from dudley.calculus.compose import Node
+from dudley.core.backend import torch
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError
 from dudley.witness.lower import LowerBound

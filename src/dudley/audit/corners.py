@@ -13,8 +13,8 @@ scaled into the others; for one ball it is exact up to the iteration for singula
 
 from __future__ import annotations
 
-from dudley.audit.backend import torch
 from dudley.audit.balls import TINY, into_ball
+from dudley.core.backend import torch
 from dudley.core.constraint import Constraint
 
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dudley.audit.backend import tensor, torch
+from dudley.audit.backend import tensor
 from dudley.audit.balls import into_ball
 from dudley.audit.broadcast import apply_many
 from dudley.audit.leaves import Leaf, Path, leaves, masters, nest_like, ties_of, with_ties
 from dudley.audit.starts import WEIGHTS, start_weight
 from dudley.calculus.compose import Node
 from dudley.calculus.facts import Signal
+from dudley.core.backend import torch
 from dudley.core.entropy import Metric
 from dudley.core.errors import InputError
 from dudley.core.magnitude import Magnitude

@@ -17,13 +17,14 @@ from functools import cached_property
 
 import numpy as np
 
-from dudley.audit.backend import tensor, torch
+from dudley.audit.backend import tensor
 from dudley.audit.balls import clip_rows, norm
 from dudley.audit.leaves import Leaf, leaves, masters, nest_like, with_ties
 from dudley.audit.problem import Problem, signal_of
 from dudley.audit.starts import ROWS, WEIGHTS, Start, start_rows, start_weight
 from dudley.calculus.compose import tie_together
 from dudley.calculus.facts import Use
+from dudley.core.backend import torch
 
 SIZES = (1e-3, 0.1, 1.0, 2.0)  # of the moves, relative to the balls
 FREE = 30.0  # the largest of them where covered weights may leave their balls

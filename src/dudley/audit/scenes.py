@@ -22,12 +22,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dudley.audit.backend import tensor, torch
+from dudley.audit.backend import tensor
 from dudley.audit.balls import STRICT, TINY, clip_rows, into_ball, rows
 from dudley.audit.base import Finding
 from dudley.audit.climb import climb
 from dudley.audit.starts import ROWS, WEIGHTS, start_rows, start_weight
 from dudley.calculus.compose import Chain
+from dudley.core.backend import torch
 from dudley.theorems import registry
 from dudley.witness.lower import LowerBound
 

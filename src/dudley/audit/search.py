@@ -21,12 +21,12 @@ import math
 
 import numpy as np
 
-from dudley.audit.backend import torch
 from dudley.audit.balls import TINY, into_ball, rows
 from dudley.audit.climb import climb
 from dudley.audit.found import Found
 from dudley.audit.members import Members
 from dudley.audit.problem import Problem
+from dudley.core.backend import torch
 
 
 def search(

@@ -16,12 +16,12 @@ sizes bring it near the ball, and the best of them is taken.
 
 from __future__ import annotations
 
-from dudley.audit.backend import torch
 from dudley.audit.balls import into_ball
 from dudley.audit.broadcast import apply_many
 from dudley.audit.corners import corner
 from dudley.audit.family import Family, Weights
 from dudley.calculus.compose import Chain
+from dudley.core.backend import torch
 from dudley.networks.outputs import Readout
 from dudley.networks.pointwise import Pool
 

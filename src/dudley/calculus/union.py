@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from dudley.core.constraint import Observed
+from dudley.core.constraint import Ball, Observed
 from dudley.core.errors import InputError
 
 
@@ -91,11 +91,11 @@ def pay(thing: Any, grid: Grid, where: str = "", how: str = "up") -> tuple[Any, 
         pairs = [pay(part, grid, _at(where, name), how) for name, part in _parts(thing)]
         return tuple(new for new, _ in pairs), [p for _, made in pairs for p in made]
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        changes, payments = {}, []
-        for field in dataclasses.fields(thing):
+        changes, payments, called = {}, [], _called(thing)
+        for field in fields(thing):
             old = getattr(thing, field.name)
             rounding = field.metadata.get("round", "up")
-            new, made = pay(old, grid, _at(where, field.name), rounding)
+            new, made = pay(old, grid, _at(where, called.get(field.name, field.name)), rounding)
             payments += made
             if made:
                 changes[field.name] = new
@@ -105,11 +105,25 @@ def pay(thing: Any, grid: Grid, where: str = "", how: str = "up") -> tuple[Any, 
 
 def _parts(thing):
     if isinstance(thing, tuple):
-        return [(str(i), part) for i, part in enumerate(thing)]
+        return [(_name(part, i), part) for i, part in enumerate(thing)]
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        return [(f.name, getattr(thing, f.name)) for f in dataclasses.fields(thing)]
+        called = _called(thing)
+        return [(called.get(f.name, f.name), getattr(thing, f.name)) for f in fields(thing)]
     return []
 
 
+def _name(part, i: int) -> str:
+    """A ball is known by its norm, anything else in a tuple by its number."""
+    if not isinstance(part, Ball):
+        return str(i)
+    return part.norm if part.center is None else f"{part.norm} around its centre"
+
+
+def _called(thing) -> dict[str, str]:
+    """Fields that are known by another name; those without one say nothing to a reader."""
+    called: dict[str, str] = dict.fromkeys(("nodes", "balls", "radius"), "")
+    return called | dict(zip(("W", "b"), getattr(thing, "names", ()), strict=False))
+
+
 def _at(where: str, name: str) -> str:
-    return f"{where}.{name}" if where else name
+    return f"{where}.{name}" if where and name else where or name

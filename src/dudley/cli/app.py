@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from dudley import __version__
 from dudley.cli import audit, compare, construct, derive, measure, theorems, tour
 
 app = typer.Typer(
@@ -28,9 +29,7 @@ app.command("tour")(tour.tour)
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib import metadata
-
-        print(f"dudley {metadata.version('dudley')}")
+        print(f"dudley {__version__}")
         raise typer.Exit()
 
 

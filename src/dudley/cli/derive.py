@@ -34,6 +34,9 @@ def derive(
     init: Annotated[
         str | None, typer.Option(help="Where its training began: covers are centred there.")
     ] = None,
+    base: Annotated[
+        str | None, typer.Option(help="What it changes, where it is a LoRA adapter.")
+    ] = None,
     layout: Annotated[
         str | None, typer.Option(help="Its model type, or a mapping file (TOML).")
     ] = None,
@@ -64,12 +67,12 @@ def derive(
         raise UnknownName("name for derive", unusable[0], [*OWN, "margin", "T", "W_QK.l11"])
     union, assumptions = None, ()
     if checkpoint is not None:
-        described = _measured(checkpoint, init, layout, device, given)
+        described = _measured(checkpoint, given, init=init, base=base, layout=layout, device=device)
         union, assumptions = Grid(), described.assumptions
     elif network is None:
         raise InputError("network", "a network file, an example's name, or --checkpoint", "none")
-    elif (init, layout, device) != (None, None, "cpu"):
-        raise InputError("--init, --layout and --device", "--checkpoint with them", "none")
+    elif (init, base, layout, device) != (None, None, None, "cpu"):
+        raise InputError("--init, --base, --layout, --device", "--checkpoint with them", "none")
     else:
         described = files.load(network, given)
     name = checkpoint or network or ""
@@ -86,22 +89,15 @@ def derive(
         print("\n" + answer.proof())
 
 
-def _measured(checkpoint: str, init, layout, device: str, given: dict):
-    """The description of a checkpoint, measured now."""
+def _measured(checkpoint: str, given: dict, **options):
+    """The description of a checkpoint, measured now; H is no input of it but of the measurement."""
     from dudley.cli.measure import progress
     from dudley.measure.network import describe
     from dudley.measure.run import measure
 
     heads = given.pop("H", None)
     with progress() as tell:
-        found = measure(
-            checkpoint,
-            init,
-            layout,
-            device,
-            heads=None if heads is None else int(heads),
-            progress=tell,
-        )
+        found = measure(checkpoint, heads=heads, progress=tell, **options)
     return describe(found, given)
 
 
@@ -205,6 +201,8 @@ def _item(name: str, answer: Answer, with_tree: bool, with_proof: bool) -> dict:
         item |= {"n": cap.n} | answer.gap.to_json()
         if paid.facts.out.width == 1:
             item["rademacher"] = finite(paid.rademacher())
+    elif answer.assumptions:
+        item["assumptions"] = [assumption.to_json() for assumption in answer.assumptions]
     if with_tree:
         rows, log_ε, log_n = paid.shares
         item["explain"] = {

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dudley.cli.output import paragraph, print_json, width
+from dudley.measure.measurement import PRODUCTS
+from dudley.measure.readers.refusal import shown as printable
 from dudley.report.files import expect_place, written
 
 if TYPE_CHECKING:
     from dudley.measure.measurement import Measurement, Row
 
 COLUMNS = ("op", "fro", "l11", "col21", "row21", "row2inf")
-PER_HEAD = ("W_QK", "W_VO")
+NAME, SIZE, CELL = 18, 11, 10  # widths
 
 
 def measure(
@@ -42,7 +44,7 @@ def measure(
     device: Annotated[str, typer.Option(help="cpu | cuda")] = "cpu",
     rank_tolerance: Annotated[
         float | None,
-        typer.Option(help="Count singular values above this share of the largest (slow)."),
+        typer.Option(help="Count singular values above this share of the largest."),
     ] = None,
     per_head: Annotated[bool, typer.Option("--per-head", help="A line for each head.")] = False,
     csv: Annotated[str | None, typer.Option(help="Write every matrix to this file.")] = None,
@@ -87,7 +89,7 @@ def progress():
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     what = TextColumn("{task.description}")
     with Progress(*columns, what, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("")
+        task = bar.add_task("opening", total=None)
 
         def tell(what: str, done: int, total: int) -> None:
             bar.update(task, completed=done, total=total, description=what)
@@ -100,23 +102,28 @@ def report(found: Measurement, per_head: bool = False) -> str:
     lines = [
         f"{found.source}: {found.layout}, {found.layers} layers",
         "certified upper ends, W ∈ R^{in×out} as in x ↦ xW; stable rank is ‖W‖_F²/‖W‖₂²",
-        *_told(found),
+        *_told(found, per_head),
         *(f"note: {note}" for note in found.notes),
     ]
-    columns = _columns(found)
+    columns, left_out = _fitting(_columns(found))
+    if left_out:
+        told = f"not shown at this width: {', '.join(left_out)} (--json and --csv hold all)"
+        lines.append(paragraph(told))
     for layer in (None, *range(found.layers)):
         rows = [row for row in found.rows if row.layer == layer]
         if rows:
             title = "outside the layers" if layer is None else f"layer {layer}"
-            head = f"{title:<18} {'in×out':>11}" + "".join(f"{name:>10}" for name in columns)
+            head = f"{title:<{NAME}} {'in×out':>{SIZE}}"
+            head += "".join(f"{name:>{CELL}}" for name in columns)
             lines += ["", head, *_layer(rows, per_head, columns)]
     return "\n".join([*lines, "", *_total(found), "", *tensors(found)])
 
 
-def _told(found: Measurement) -> list[str]:
+def _told(found: Measurement, per_head: bool) -> list[str]:
     told = []
-    if any(row.role in PER_HEAD for row in found.rows):
-        told.append("W_QK = W_Q W_Kᵀ and W_VO = W_v W_c: the head of largest op (--per-head: all)")
+    if any(row.role in PRODUCTS for row in found.rows):
+        which = "" if per_head else ": the head of largest op (--per-head: all)"
+        told.append(f"W_QK = W_Q W_Kᵀ and W_VO = W_v W_c{which}")
     if found.rank_tolerance is not None:
         told.append(f"rank: singular values above {found.rank_tolerance:g} of the largest")
     if found.init is not None:
@@ -136,6 +143,14 @@ def _columns(found: Measurement) -> dict[str, Callable[[Row], str]]:
         columns["moved.op"] = lambda row: _moved(row, "op")
         columns["moved.fro"] = lambda row: _moved(row, "fro")
     return columns
+
+
+def _fitting(columns: dict) -> tuple[dict, list[str]]:
+    """The columns that fit the width, and the norms that do not; op stays."""
+    room = (width() - NAME - 1 - SIZE) // CELL
+    many = max(0, len(columns) - room)
+    gone = [name for name in columns if name in COLUMNS[1:]][-many:] if many else []
+    return {name: show for name, show in columns.items() if name not in gone}, gone
 
 
 def ceiling(x: float, digits: int = 4) -> str:
@@ -160,7 +175,7 @@ def _layer(rows: list[Row], per_head: bool, columns) -> list[str]:
     if per_head:
         parts = [row for row in rows if row.head is not None]
         return lines + [_line(row, f"{row.role} head {row.head}", columns) for row in parts]
-    for role in PER_HEAD:
+    for role in PRODUCTS:
         heads = [row for row in rows if row.role == role]
         if heads:
             worst = max(heads, key=lambda row: row.op.upper)
@@ -170,8 +185,8 @@ def _layer(rows: list[Row], per_head: bool, columns) -> list[str]:
 
 def _line(row: Row, name: str, columns) -> str:
     size = f"{row.shape[0]}×{row.shape[1]}"
-    cells = "".join(f"{show(row):>10}" for show in columns.values())
-    return f"  {name:<16} {size:>11}{cells}".rstrip()
+    cells = "".join(f"{show(row):>{CELL}}" for show in columns.values())
+    return f"  {name:<{NAME - 2}} {size:>{SIZE}}{cells}".rstrip()
 
 
 def _total(found: Measurement) -> list[str]:
@@ -183,8 +198,8 @@ def _total(found: Measurement) -> list[str]:
         f"({_bytes(totals['bytes_used'])} and {_bytes(totals['bytes_skipped'])})"
     )
     return [
-        paragraph(counted, 18, f"{'total':<18}"),
-        paragraph(largest, 18, f"{'largest op':<18}"),
+        paragraph(counted, NAME, f"{'total':<{NAME}}"),
+        paragraph(largest, NAME, f"{'largest op':<{NAME}}"),
     ]
 
 
@@ -206,11 +221,13 @@ def tensors(found: Measurement) -> list[str]:
         groups.setdefault(key, []).append(use.name)
     lines = ["tensors (* stands for the numbers of layers)"]
     longest = max((len(name) for name, *_ in groups), default=0)
+    sizes = max((len(size) for *_, size in groups), default=0)
+    counts = max(len(f"{len(members)}") for members in groups.values()) + 1
     for (name, used, why, size), members in groups.items():
-        shown = name if len(members) > 1 else members[0]
+        shown = printable(name if len(members) > 1 else members[0])
         times = f"×{len(members)}" if len(members) > 1 else ""
         told = f"used as {why}" if used else f"skipped: {why}"
-        first = f"  {shown:<{min(longest, 56)}} {size:>12} {times:>4}  "
+        first = f"  {shown:<{min(longest, 56)}} {size:>{sizes}} {times:>{counts}}  "
         fits = len(first) + len(told) <= width()
         lines.append(first + told if fits else f"{first.rstrip()}\n      {told}")
     return lines

@@ -30,3 +30,7 @@ class Assumption:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.statement} [{self.status.value}]"
+
+    def to_json(self) -> dict[str, str]:
+        """Plain data."""
+        return {"name": self.name, "statement": self.statement, "status": self.status.value}

@@ -120,10 +120,7 @@ class Bound:
                 }
                 for t in self.terms
             ],
-            "assumptions": [
-                {"name": a.name, "statement": a.statement, "status": a.status.value}
-                for a in self.assumptions
-            ],
+            "assumptions": [assumption.to_json() for assumption in self.assumptions],
             "vacuous": self.vacuous,
             "negative": self.negative is not None,
             "trivial": self.trivial if math.isfinite(self.trivial) else None,

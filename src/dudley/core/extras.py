@@ -1,7 +1,6 @@
 """Optional dependencies: one clear error where one is absent.
 
-The modules that need torch or safetensors import them through `audit/backend.py` and
-`measure/backend.py`, which turn an ImportError into this one.
+What needs torch imports it from `core.backend`, which turns an ImportError into this one.
 
 >>> raise missing("torch", "a search with gradients")
 Traceback (most recent call last):

@@ -6,13 +6,15 @@ import platform
 import sys
 from importlib import metadata
 
+from dudley import __version__
+
 COMMAND: list[str] | None = None  # what the command line was asked, set when it starts
 
 
 def provenance(command: list[str] | None = None) -> dict:
     """Versions and the command that was run."""
     return {
-        "dudley": metadata.version("dudley"),
+        "dudley": __version__,
         "python": platform.python_version(),
         "numpy": metadata.version("numpy"),
         "command": list(command or COMMAND or sys.argv[1:]),

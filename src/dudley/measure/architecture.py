@@ -91,7 +91,10 @@ class Config:
         value = self._get(names)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise InputError(f"{self.source}: {names[0]}", "a number", repr(value))
-        return None if value is None else float(value)
+        try:
+            return None if value is None else float(value)
+        except OverflowError:
+            raise InputError(f"{self.source}: {names[0]}", "a number", value) from None
 
     def flag(self, name: str, default: bool) -> bool:
         value = self.values.get(name, default)
@@ -102,6 +105,8 @@ class Config:
     def language(self) -> bool:
         """Does the model predict the next token? Yes, unless its class says otherwise."""
         classes = self.values.get("architectures") or []
+        if not isinstance(classes, list):
+            raise InputError(f"{self.source}: architectures", "a list of names", repr(classes))
         return not classes or any(str(c).endswith(("LMHeadModel", "ForCausalLM")) for c in classes)
 
     def sigma(self, *names: str) -> str | None:
@@ -109,7 +114,7 @@ class Config:
         value = self._get(names)
         if value is None:
             return None
-        if value not in ACTIVATIONS:
+        if not isinstance(value, str) or value not in ACTIVATIONS:
             raise UnknownName(f"activation in {self.source}", str(value), ACTIVATIONS)
         return ACTIVATIONS[value]
 

@@ -29,8 +29,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dudley.core.backend import torch
 from dudley.core.errors import DudleyError, InputError
-from dudley.measure.backend import torch
 from dudley.measure.interval import U
 
 BLOCK_ROWS = 2048
@@ -57,7 +57,7 @@ class Entries:
     exponent: int = 0
 
     @classmethod
-    def of(cls, W, W0=None, device: str = "cpu", slack: float = 0.0, what: str = "weights"):
+    def of(cls, W, W0=None, device: str = "cpu", what: str = "weights"):
         """The entries of W, or of W − W0; a vector is one column. Refuses what is not finite."""
         _denormals_kept()
         minuend = _matrix(W, what)
@@ -65,7 +65,7 @@ class Entries:
         if subtrahend is not None and subtrahend.shape != minuend.shape:
             got = f"{tuple(subtrahend.shape)} against {tuple(minuend.shape)}"
             raise InputError(f"initial {what}", "the shape of the weights", got)
-        raw = cls(minuend, subtrahend, device, slack + (0.0 if subtrahend is None else U))
+        raw = cls(minuend, subtrahend, device, 0.0 if subtrahend is None else U)
         largest = 0.0
         for block in raw.blocks():
             low, high = (float(x) for x in torch.aminmax(block))

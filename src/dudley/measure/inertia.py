@@ -24,8 +24,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from dudley.core.backend import torch
 from dudley.core.rounding import up
-from dudley.measure.backend import torch
 from dudley.measure.interval import U, γ
 
 _TRIES = 3

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dudley.measure.backend import torch
+from dudley.core.backend import torch
 from dudley.measure.entries import on_processor
 
 DENSE = 96  # up to here the dense solver is faster

@@ -70,7 +70,7 @@ class Slot:
         keys = re.findall(r"\{(layer|head)\}", self.pattern)
         text = re.escape(parts[0])
         for key, part in zip(keys, parts[1:], strict=True):
-            text += rf"(?P<{key}>\d+)" + re.escape(part)
+            text += rf"(?P<{key}>[0-9]{{1,9}})" + re.escape(part)
         return re.compile(text)
 
 

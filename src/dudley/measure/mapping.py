@@ -42,7 +42,7 @@ _SIZES = ("d", "L", "H", "groups", "k", "T")
 _CHOICES = {"order": ("pre", "post"), "inputs": ("tokens", "patches", "rows")}
 
 
-def read_mapping(path: Path, config: dict) -> tuple[Layout, Architecture]:
+def read_mapping(path: Path) -> tuple[Layout, Architecture]:
     """A layout and an architecture from a mapping file."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -90,6 +90,10 @@ def _slot(name: str, entry, path: Path) -> Slot:
     if not isinstance(roles, list) or not roles or not all(isinstance(r, str) for r in roles):
         raise InputError(f"{path.name}: {name}", 'role = "…" or roles = […]', repr(entry))
     split = entry.get("split")
+    if split is not None and not isinstance(split, list):
+        raise InputError(f"{path.name}: split of {name}", "a list of widths", repr(split))
+    if name.count("{layer}") > 1 or name.count("{head}") > 1:
+        raise InputError(f"{path.name}: {name}", "{layer} and {head} at most once", "twice")
     if split is not None:
         split = tuple(size_of(f"{path.name}: split of {name}", part) for part in split)
     return Slot(name, tuple(roles), str(entry.get("stored", _stored(roles[0]))), split)

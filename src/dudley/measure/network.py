@@ -29,6 +29,7 @@ from dudley.core.constraint import L2, Ball, Center, Constraint, Observed, ball,
 from dudley.core.errors import InputError, UnknownName
 from dudley.measure.layout import ATTENTION
 from dudley.measure.measurement import Measurement, Row
+from dudley.measure.readers.refusal import shown
 from dudley.networks.activations import activation
 from dudley.networks.embeddings import OneHot, Positions, Tokens
 from dudley.networks.files import Description, read_loss
@@ -45,13 +46,13 @@ _TURNED |= {there: here for here, there in _TURNED.items()}
 
 
 @dataclass(frozen=True)
-class Measured(Description):
+class DescribedCheckpoint(Description):
     """A description that came from a checkpoint, with what it rests on."""
 
     assumptions: tuple[Assumption, ...] = ()
 
 
-def describe(measurement: Measurement, given: Mapping[str, float]) -> Measured:
+def describe(measurement: Measurement, given: Mapping[str, float]) -> DescribedCheckpoint:
     """The measured network, its inputs and loss, and the assumptions with their status.
 
     ``given``: T; X.row2inf for rows that enter the first block (tokens are embedded otherwise);
@@ -88,7 +89,7 @@ class _Build:
         self.notes: list[Assumption] = []
         self.source = measurement.source
 
-    def described(self) -> Measured:
+    def described(self) -> DescribedCheckpoint:
         self._refuse()
         W_Q = self.m.row("W_Q", 0)
         self.d = W_Q.shape[0]
@@ -102,7 +103,8 @@ class _Build:
             nodes.append(self._norm("ln_f", None))
         output, loss = self._output()
         network = functools.reduce(operator.rshift, [*nodes, output])
-        return Measured(self.source, network, inputs, loss, (*self._common(), *self.notes))
+        notes = (*self._common(), *self.notes)
+        return DescribedCheckpoint(self.source, network, inputs, loss, notes)
 
     def _refuse(self) -> None:
         """A network that is not the one its matrices suggest gets no bound."""
@@ -112,10 +114,15 @@ class _Build:
         missing = [use for use in self.m.tensors if use.vital]
         if missing:
             raise InputError(
-                f"{self.source}: tensor {missing[0].name}",
+                f"{self.source}: tensor {shown(missing[0].name)}",
                 "a known role for every tensor of the network",
                 f"{len(missing)} without" + f" ({missing[0].why})",
             )
+
+        beyond = [r for r in self.m.rows if r.head is None and math.inf in r.norms.values()]
+        if beyond:
+            where = f"{self.source}: tensor {shown(beyond[0].source)}"
+            raise InputError(where, "norms within the floats", "one beyond 1.8e308")
 
     def _say(self, name: str, statement: str, status: Status = Status.DECLARED) -> None:
         self.notes.append(Assumption(name, statement, status))

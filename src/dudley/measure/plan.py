@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from dudley.core.errors import InputError
 from dudley.measure.architecture import Architecture
 from dudley.measure.expression import Matrix, Piece, shape_of
-from dudley.measure.layout import ATTENTION, Layout
+from dudley.measure.layout import ATTENTION, Layout, Match
+from dudley.measure.readers.refusal import shown
 from dudley.measure.weights import TensorInfo, Weights
 
 UNKNOWN = "no role in this layout; name it in a mapping file"
+# Reasons of a reader for what is no weight of its own.
+HARMLESS = ("scales of ", "added to ", "stands beside ", "not a tensor, ")
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,9 @@ def plan(weights: Weights, layout: Layout, architecture: Architecture) -> Plan:
     uses = []
     for name in names:
         info = weights.info(name)
-        match, below = None, name.removeprefix(prefix)
-        if name.startswith(prefix):
-            match = layout.match(below)
-        if match is None and name in layout.outside:
-            match = layout.match(name)
+        match = _match(layout, prefix, name)
         if match is None:
-            skip = layout.skip(below) or layout.skip(name)
+            skip = layout.skip(name.removeprefix(prefix)) or layout.skip(name)
             reason, vital = (UNKNOWN, True) if skip is None else (skip.reason, skip.vital)
             uses.append(_use(info, False, reason, vital))
             continue
@@ -83,10 +82,35 @@ def plan(weights: Weights, layout: Layout, architecture: Architecture) -> Plan:
         where = "" if match.layer is None else f" of layer {match.layer}"
         where += "" if match.head is None else f", head {match.head}"
         uses.append(_use(info, True, ", ".join(match.roles) + where))
+    if not found:
+        known = f"a tensor with a role in {layout.name}"
+        raise InputError(weights.source, known, f"{len(names)} tensors without")
     matrices = {key: _matrix(key, parts, weights.source) for key, parts in found.items()}
+    uses += _withheld(weights, layout, prefix)
     made = Plan(layout.name, architecture, matrices, tuple(uses))
     _check(made, weights.source)
     return made
+
+
+def _match(layout: Layout, prefix: str, name: str) -> Match | None:
+    """The slot of a whole name."""
+    match = layout.match(name.removeprefix(prefix)) if name.startswith(prefix) else None
+    return layout.match(name) if match is None and name in layout.outside else match
+
+
+def _withheld(weights: Weights, layout: Layout, prefix: str) -> list[TensorUse]:
+    """Tensors that the reader does not hand out, with its reason.
+
+    The network does not run without those that have a role, or that nobody knows: a gain that
+    cannot be read is not a gain of one.
+    """
+    uses = []
+    for name, why in dict(weights.skipped or {}).items():
+        idle = layout.skip(name.removeprefix(prefix)) or layout.skip(name)
+        vital = not (why.startswith(HARMLESS) or (idle and not idle.vital))
+        vital |= _match(layout, prefix, name) is not None
+        uses.append(TensorUse(name, False, why, (), "", 0, weights.source, vital))
+    return uses
 
 
 def _use(info: TensorInfo, used: bool, why: str, vital: bool = False) -> TensorUse:
@@ -97,7 +121,7 @@ def _use(info: TensorInfo, used: bool, why: str, vital: bool = False) -> TensorU
 
 def _pieces(info: TensorInfo, stored: str, roles, split):
     """A tensor cut along its outputs: (role, piece, shape) for each role."""
-    a, b = shape_of(stored, tuple(info.shape), info.name)
+    a, b = shape_of(stored, tuple(info.shape), f"{shown(info.name)} in {info.file}")
     if len(roles) == 1:
         yield roles[0], Piece(info.name, stored), (a, b)
         return

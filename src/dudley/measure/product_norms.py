@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import math
 
+from dudley.core.backend import torch
 from dudley.core.norms import NORMS
 from dudley.core.rounding import down, up
-from dudley.measure.backend import torch
 from dudley.measure.certified import Measured, product_spectral
-from dudley.measure.interval import ZERO, Interval, shift_down, shift_up, γ
+from dudley.measure.interval import ZERO, Interval, outward, shift_down, shift_up, γ
 
 BLOCK = 1 << 22  # entries of the product that are held at once
 _TINY = 2.0**-1074
@@ -40,10 +40,10 @@ def product_measured(A, B, device: str = "cpu") -> Measured:
     upper, least = _sums(A, B)
     upper = {name: shift_up(value, one + other) for name, value in upper.items()}
     rank = min(A.shape[1], A.shape[0], B.shape[0])
-    upper["fro"] = min(upper["fro"], _outward(math.sqrt(rank) * op.upper))
+    upper["fro"] = min(upper["fro"], outward(math.sqrt(rank) * op.upper))
     top = min(op.upper, upper["fro"])
     upper["op"], op = top, Interval(min(op.lower, top), top)
-    nuc = (_outward(math.sqrt(rank) * upper["fro"]), _outward(rank * top))
+    nuc = (outward(math.sqrt(rank) * upper["fro"]), outward(rank * top))
     upper["nuc"] = min(*nuc, upper["col21"], upper["row21"])
     stable = _stable(shift_down(least, one + other), upper["fro"], op, rank)
     return Measured({name: upper[name] for name in NORMS}, op, stable, None)
@@ -95,7 +95,3 @@ def _stable(least: float, most: float, op: Interval, rank: int) -> Interval:
     if op.lower > 0:
         upper = min(upper, float(up((most / op.lower) ** 2, 16)))
     return Interval(min(lower, upper), upper)
-
-
-def _outward(x: float) -> float:
-    return 0.0 if x == 0 else math.nextafter(float(up(x)), math.inf)

@@ -20,9 +20,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.core.rounding import down, up
-from dudley.measure.backend import torch
 from dudley.measure.entries import Entries
 from dudley.measure.interval import ZERO, Interval, U, γ
 from dudley.measure.lanczos import largest

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.core.rounding import down, up
-from dudley.measure.backend import torch
 from dudley.measure.entries import Entries
 from dudley.measure.inertia import above
 from dudley.measure.interval import ZERO, Interval, U, γ

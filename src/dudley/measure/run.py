@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from dudley.core.backend import torch
 from dudley.core.constraint import radius_of
 from dudley.core.errors import InputError
 from dudley.measure.architecture import Architecture
-from dudley.measure.backend import torch
 from dudley.measure.layout import Layout
 from dudley.measure.layouts import LAYOUTS
 from dudley.measure.layouts.torch_layers import config_of
 from dudley.measure.mapping import read_mapping
 from dudley.measure.measurement import Measurement
 from dudley.measure.plan import Plan, plan
+from dudley.measure.readers.adapter import is_adapter
+from dudley.measure.readers.merged import Merged
 from dudley.measure.walk import Walk
 from dudley.measure.weights import Weights, open_weights
 
@@ -38,14 +41,14 @@ def measure(
     ``checkpoint``: a path, a shipped example's name, or a live ``torch.nn.Module``. ``init``: a
     second checkpoint of the same shapes, to measure distances from. ``layout``: a model type or a
     mapping file, if the config does not name one. ``rank_tolerance``: count the singular values
-    above this share of the largest (a full decomposition of each matrix). ``heads``: the number
-    of heads, where nothing says it. ``base``: the checkpoint that a LoRA adapter changes; the sum
-    is measured.
+    above this share of the largest. ``heads``: the number of heads, where nothing says it.
+    ``base``: the checkpoint that a LoRA adapter changes; the sum is measured (with the same
+    checkpoint as ``init``, ``distance`` holds the norms of the update alone).
     """
     if rank_tolerance is not None and not 0 < radius_of("rank tolerance", rank_tolerance) < 1:
         raise InputError("rank tolerance", "a number strictly between 0 and 1", rank_tolerance)
     expect_device(device)
-    with open_weights(example(checkpoint), base) as weights:
+    with open_weights(example(checkpoint), example(base)) as weights:
         made = planned(weights, checkpoint, layout, heads)
         if init is None:
             run = Walk(weights, made, device, rank_tolerance, progress)
@@ -71,9 +74,9 @@ def _named(checkpoint, weights: Weights) -> str:
 
 def example(checkpoint):
     """The path of a shipped example, if that is what was named."""
-    if isinstance(checkpoint, str) and not Path(checkpoint).expanduser().exists():
+    if isinstance(checkpoint, str) and not os.path.exists(os.path.expanduser(checkpoint)):
         shipped = EXAMPLES / checkpoint
-        if "/" not in checkpoint and shipped.is_dir():
+        if "/" not in checkpoint and os.path.isdir(shipped):
             return shipped
     return checkpoint
 
@@ -84,14 +87,22 @@ def planned(weights: Weights, checkpoint, layout, heads: int | None = None) -> P
     if isinstance(checkpoint, torch.nn.Module):
         config = config_of(checkpoint) | config
     chosen, architecture = choose(weights, config, layout)
-    return plan(weights, chosen, architecture.with_given(H=heads))
+    made = plan(weights, chosen, architecture.with_given(H=heads))
+    table = made.matrices.get(("W_E", None))
+    spread = architecture.tied and architecture.language and ("W_out", None) not in made.matrices
+    if table is None or not spread:
+        return made
+    if isinstance(weights, Merged) and weights.changed.intersection(table.tensors):
+        why = "an adapter on a vocabulary that is the output too: which of the two it changes"
+        return replace(made, architecture=made.architecture.with_given(odd=f"{why} is not stored"))
+    return made
 
 
 def choose(weights: Weights, config: dict, layout) -> tuple[Layout, Architecture]:
     """The layout that was asked for, that the config names, or whose names are there."""
     if layout is not None and str(layout) not in LAYOUTS:
-        if Path(layout).suffix == ".toml" or Path(layout).is_file():
-            return read_mapping(Path(layout), config)
+        if Path(layout).suffix == ".toml" or os.path.isfile(layout):
+            return read_mapping(Path(layout))
         LAYOUTS[str(layout)]  # refuses, and names the nearest
     name = layout if layout is not None else config.get("model_type")
     if name is not None:
@@ -101,6 +112,9 @@ def choose(weights: Weights, config: dict, layout) -> tuple[Layout, Architecture
     for _, found in LAYOUTS.items():
         if found.prefix(names, weights.source) is not None:
             return found, found.architecture(config)
+    if is_adapter(weights):
+        expected = "the checkpoint that this LoRA adapter changes"
+        raise InputError(f"{weights.source}: base", expected, "none", "give --base PATH")
     raise InputError(
         f"{weights.source}: layout",
         f"a config.json with a model_type, or names of {', '.join(LAYOUTS)}",

@@ -34,8 +34,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpotrf  # pyright: ignore[reportAttributeAccessIssue]
 
+from dudley.core.backend import torch
 from dudley.core.rounding import down, up
-from dudley.measure.backend import torch
 from dudley.measure.entries import Entries, block_depth, on_processor
 from dudley.measure.interval import ZERO, Interval, U, shift_up, γ
 from dudley.measure.lanczos import Estimate, dense, largest
@@ -46,9 +46,9 @@ WIDE = 1e-4  # relative width beyond which the dense solver is asked for a bette
 _PANELS = 8
 
 
-def spectral(W, device: str = "cpu", slack: float = 0.0) -> Interval:
-    """The spectral norm of W; ``slack`` is the relative distance of the true entries from W's."""
-    return of_entries(Entries.of(W, device=device, slack=slack))
+def spectral(W, device: str = "cpu") -> Interval:
+    """The spectral norm of W."""
+    return of_entries(Entries.of(W, device=device))
 
 
 def of_entries(entries: Entries) -> Interval:

@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from dudley.core.backend import torch
 from dudley.core.rounding import down, up
-from dudley.measure.backend import torch
 from dudley.measure.entries import Entries
 from dudley.measure.interval import ZERO, Interval, γ
 

@@ -10,17 +10,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.core.norms import NORMS, implied
 from dudley.core.rounding import down, up
 from dudley.measure import certified
-from dudley.measure.backend import torch
 from dudley.measure.certified import Measured, measured
 from dudley.measure.expression import Matrix
 from dudley.measure.interval import Interval
 from dudley.measure.layout import ATTENTION, LAYER, OUTSIDE
 from dudley.measure.measurement import Measurement, Row
-from dudley.measure.plan import Plan, TensorUse
+from dudley.measure.plan import Plan
 from dudley.measure.product_norms import product_measured
 from dudley.measure.weights import finite
 
@@ -44,9 +44,9 @@ class Walk:
     ):
         self.weights, self.plan, self.device, self.tolerance = weights, made, device, tolerance
         self.progress, self.start, self.before = progress, start, before
-        self.done, self.total = 0, self._count()
         self.held: dict[str, object] = {}
         self.same = self._tied()
+        self.done, self.total = 0, self._count()
 
     def measurement(self) -> Measurement:
         rows: list[Row] = []
@@ -56,13 +56,12 @@ class Walk:
         notes = [ROPE_NOTE] if self.plan.architecture.rope else []
         if self.plan.architecture.H is None:
             notes.append("number of heads unknown: whole matrices only; give --heads")
-        tensors = self.plan.tensors + self._stored_otherwise()
         return Measurement(
             self.weights.source,
             self.plan.layout,
             self.plan.architecture,
             tuple(rows),
-            tensors,
+            self.plan.tensors,
             self.tolerance,
             notes=tuple(notes),
         )
@@ -182,6 +181,8 @@ class Walk:
         known = self.weights.tied.get(a) == b or self.weights.tied.get(b) == a
         if not known and not torch.equal(self.weights.load(a), self.weights.load(b)):
             return set()
+        if self.weights.error(a) > self.weights.error(b):  # W_E's ends would not cover W_out
+            return set()
         why = f"tied: the same values as {b}, which is measured as W_E"
         self.plan = replace(
             self.plan,
@@ -192,15 +193,8 @@ class Walk:
         )
         return {("W_out", None)}
 
-    def _stored_otherwise(self) -> tuple[TensorUse, ...]:
-        """Tensors that the reader does not hand out, with its reason."""
-        return tuple(
-            TensorUse(name, False, why, (), "", 0, self.weights.source)
-            for name, why in dict(self.weights.skipped or {}).items()
-        )
-
     def _count(self) -> int:
-        arch, total = self.plan.architecture, len(self.plan.matrices)
+        arch, total = self.plan.architecture, len(self.plan.matrices) - len(self.same)
         if arch.H is not None:
             groups = arch.H if arch.groups is None else arch.groups
             total += self.plan.layers * (4 * arch.H + 2 * groups)

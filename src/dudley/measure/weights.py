@@ -129,7 +129,7 @@ def open_weights(
     if isinstance(what, Weights):
         opened = what
     elif isinstance(what, str | os.PathLike):
-        opened = directory.open_path(Path(what).expanduser())
+        opened = directory.open_path(Path(os.path.expanduser(what)))
     else:
         opened = live.hold(what)
     if quantised:

@@ -11,7 +11,7 @@ dropout (.1) acts on embeddings, attention weights and both residual branches. N
 with [CLS] last and one layer it changes nothing.
 
 >>> from dudley.models import AndClassifier
->>> from dudley.models.backend import torch
+>>> from dudley.core.backend import torch
 >>> model = AndClassifier(T=5, d=8, H=2).eval()
 >>> model(model.tokens(torch.tensor([[1, 0, 1, 1, 0]]))).shape  # one row of two logits
 torch.Size([1, 1, 2])
@@ -20,10 +20,10 @@ torch.Size([1, 1, 2])
 from __future__ import annotations
 
 from dudley.calculus.compose import Chain
+from dudley.core.backend import torch
 from dudley.core.constraint import size_of
-from dudley.core.errors import InputError
-from dudley.models.backend import torch
 from dudley.models.base import Model
+from dudley.models.bits import token_codes
 from dudley.models.constrain import FREE
 from dudley.models.dropout import with_dropout
 from dudley.models.initial import is_bias, normal
@@ -32,7 +32,6 @@ from dudley.networks.embeddings import Embedding, OneHot, Positions, Tokens
 from dudley.networks.outputs import Logits
 from dudley.networks.pointwise import MLP, LayerNorm
 
-CLS = 2  # after the tokens 0 and 1
 UNDECAYED = ("W_E", "P", "gain")  # and biases: minGPT decays the matrices of linear maps only
 
 
@@ -70,10 +69,7 @@ class AndClassifier(Model):
 
     def tokens(self, bits: torch.Tensor) -> torch.Tensor:
         """Bits (…, T) as one-hot rows (…, T+1, 3), [CLS] last."""
-        if bits.shape[-1] != self.T or not bool(((bits == 0) | (bits == 1)).all()):
-            raise InputError("bits", f"zeros and ones, {self.T} a row", f"shape {bits.shape}")
-        closing = torch.full((*bits.shape[:-1], 1), CLS, device=bits.device)
-        codes = torch.cat([bits.long(), closing], -1)
+        codes = token_codes(bits, self.T)
         return torch.nn.functional.one_hot(codes, 3).to(next(self.parameters()).dtype)
 
     def decayed(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:

@@ -12,7 +12,7 @@ torch.Size([6, 6])
 
 from __future__ import annotations
 
-from dudley.models.backend import torch
+from dudley.core.backend import torch
 from dudley.models.base import Model
 from dudley.models.constrain import FREE
 from dudley.models.initial import is_bias, lecun

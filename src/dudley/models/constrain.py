@@ -5,7 +5,7 @@ a set in each place. Norms are those of the weights as they are now, certified f
 ``Observed``: they were read off after training, so a guarantee must pay for them.
 
 >>> import dudley as du
->>> from dudley.models.backend import torch
+>>> from dudley.core.backend import torch
 >>> net = du.Dense(2, FREE) >> du.Readout(FREE)
 >>> W, w = torch.tensor([[3.0, 0.0], [0.0, 4.0]]), torch.tensor([[1.0], [0.0]])
 >>> sets = {(0, "W"): around(W, "W", ("fro",)), (1, "w"): around(w, "w", ("l11",))}
@@ -19,11 +19,11 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from dudley.calculus.compose import Chain, Node, Parallel, Residual
+from dudley.core.backend import torch
 from dudley.core.constraint import Ball, Center, Constraint, Observed, Spectral
 from dudley.core.errors import InputError
 from dudley.core.norms import norm_named
 from dudley.measure import certified
-from dudley.models.backend import torch
 from dudley.models.rewrite import Path, name_of, rewritten
 
 FREE = Constraint(())  # a place for weights of which nothing is known

@@ -4,7 +4,7 @@ It stands outside the description: what is bounded is the network in evaluation 
 kept with probability 1 − p and divided by it, by torch's global random numbers.
 
 >>> import dudley as du
->>> from dudley.models.backend import torch
+>>> from dudley.core.backend import torch
 >>> net = with_dropout(du.Residual(du.Activate("relu")), residual=0.5)
 >>> _ = torch.manual_seed(0)
 >>> sorted(set(net.apply({}, torch.ones(1, 100, 1)).flatten().tolist()))
@@ -17,9 +17,9 @@ import dataclasses
 from dataclasses import dataclass
 
 from dudley.calculus.compose import Node, Residual
+from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
-from dudley.models.backend import torch
 from dudley.models.rewrite import Path, rewritten
 from dudley.networks.embeddings import Positions
 from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser

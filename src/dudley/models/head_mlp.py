@@ -14,8 +14,8 @@ torch.Size([4, 8])
 from __future__ import annotations
 
 from dudley.calculus.compose import Chain, Parallel
+from dudley.core.backend import torch
 from dudley.core.constraint import size_of
-from dudley.models.backend import torch
 from dudley.models.base import Model
 from dudley.models.constrain import FREE
 from dudley.models.initial import is_bias, lecun

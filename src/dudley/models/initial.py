@@ -1,6 +1,5 @@
 """First values of weights, as the papers (or the libraries they use) draw them.
 
->>> from dudley.models.backend import generator
 >>> W = lecun((400, 300), generator(0))
 >>> round(float(W.std()), 3)  # 1/√400
 0.05
@@ -10,7 +9,12 @@ from __future__ import annotations
 
 import math
 
-from dudley.models.backend import torch
+from dudley.core.backend import torch
+
+
+def generator(seed: int | torch.Generator) -> torch.Generator:
+    """A source of random numbers on the processor: a seed starts a new one."""
+    return seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
 
 
 def normal(shape, source: torch.Generator, std: float) -> torch.Tensor:

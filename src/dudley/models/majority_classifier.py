@@ -20,14 +20,15 @@ True
 
 from __future__ import annotations
 
+from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
-from dudley.models.backend import generator, torch
 from dudley.models.base import Model
+from dudley.models.bits import token_codes
 from dudley.models.concatenated_heads import attention_node
 from dudley.models.constrain import FREE
-from dudley.models.initial import glorot, is_bias
+from dudley.models.initial import generator, glorot, is_bias
 from dudley.networks.embeddings import Tokens
 from dudley.networks.outputs import Logits
 from dudley.networks.pointwise import Activate, Dense
@@ -69,10 +70,7 @@ class MajorityClassifier(Model):
 
     def tokens(self, bits: torch.Tensor) -> torch.Tensor:
         """Bits (…, T) as rows (…, T+1, d): fixed token vectors plus positions, [CLS] last."""
-        if bits.shape[-1] != self.T or not bool(((bits == 0) | (bits == 1)).all()):
-            raise InputError("bits", f"zeros and ones, {self.T} a row", f"shape {bits.shape}")
-        closing = torch.full((*bits.shape[:-1], 1), 2, device=bits.device)
-        return self.table[torch.cat([bits.long(), closing], -1)] + self.positions
+        return self.table[token_codes(bits, self.T)] + self.positions
 
     @property
     def inputs(self) -> Tokens:

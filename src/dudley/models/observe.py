@@ -5,7 +5,7 @@ of a row it gives, and for attention the mean entropy of its weights in nats (0:
 all; log T: all alike). All numbers are ``Observed``: unseen inputs may exceed them.
 
 >>> import dudley as du
->>> from dudley.models.backend import torch
+>>> from dudley.core.backend import torch
 >>> X = torch.tensor([[[3.0, 4.0], [0.0, 1.0]]])
 >>> W = {"W_QK": torch.zeros(2, 2), "W_v": torch.eye(2)}
 >>> print(observe(du.Head(2, du.Spectral(1.0), du.Spectral(1.0)), W, X))
@@ -24,10 +24,10 @@ from typing import Any
 
 from dudley.calculus.compose import Chain, Node, Parallel
 from dudley.core.assumption import Assumption, Status
+from dudley.core.backend import torch
 from dudley.core.constraint import Observed
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
-from dudley.models.backend import torch
 from dudley.models.rewrite import Path, name_of, rewritten
 from dudley.networks.general import GeneralHead
 from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser

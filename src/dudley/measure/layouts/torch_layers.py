@@ -43,7 +43,9 @@ SKIPS = (
 
 @reader
 def architecture(config: Config) -> Architecture:
-    order = {True: "pre", False: "post", None: None}[config.values.get("norm_first")]
+    order = None
+    if config.values.get("norm_first") is not None:
+        order = "pre" if config.flag("norm_first", False) else "post"
     return Architecture(
         H=config.size("num_heads"),
         order=order,
@@ -59,16 +61,26 @@ def config_of(module) -> dict:
     import torch
 
     found: dict = {}
+    odd: list[str] = []
+
+    def tell(name: str, value) -> None:
+        if found.setdefault(name, value) != value:
+            odd.append(f"layers that differ in {name}: {found[name]} and {value}")
+
+    encoder = any(isinstance(p, torch.nn.TransformerEncoderLayer) for p in module.modules())
     for part in module.modules():
+        if encoder and isinstance(part, torch.nn.LayerNorm):
+            tell("layer_norm_eps", part.eps)
         if isinstance(part, torch.nn.MultiheadAttention):
-            found.setdefault("num_heads", part.num_heads)
+            tell("num_heads", part.num_heads)
             if part.add_zero_attn or part.bias_k is not None:
-                found["odd"] = "attention with a key and value of its own"
+                odd.append("attention with a key and value of its own")
         if isinstance(part, torch.nn.TransformerEncoderLayer):
-            found.setdefault("norm_first", bool(part.norm_first))
-            found.setdefault("layer_norm_eps", part.norm1.eps)
-            found.setdefault("activation", _activation(part.activation))
-    return found
+            tell("norm_first", bool(part.norm_first))
+            tell("activation", _activation(part.activation))
+            if not all(isinstance(n, torch.nn.LayerNorm) for n in (part.norm1, part.norm2)):
+                odd.append("norm layers that are no LayerNorm")
+    return found | ({"odd": odd[0]} if odd else {})
 
 
 def _activation(function) -> str | None:

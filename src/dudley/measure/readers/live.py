@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dudley.core.backend import torch
 from dudley.core.errors import InputError, UnknownName
-from dudley.measure.backend import torch
 from dudley.measure.readers.refusal import refusal
 from dudley.measure.weights import TensorInfo, Weights
 

@@ -14,12 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dudley.measure.interval import U
 from dudley.measure.weights import TensorInfo, Weights, finite
 
 if TYPE_CHECKING:
     import torch
-
-U = 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -44,10 +43,12 @@ class Merged(Weights):
         replaced: Mapping[str, str],
     ):
         self.source = f"{base.source} + {adapter.source}"
-        self.config, self.skipped = base.config, base.skipped
+        self.config = base.config
+        added = {n: f"added to {W}" for W, update in updates.items() for n in (update.A, update.B)}
+        self.skipped = {**base.skipped, **added}
         # An update parts what was tied: only pairs that stay as they are are still one.
-        changed = {*updates, *replaced}
-        self.tied = {a: b for a, b in base.tied.items() if not changed & {a, b}}
+        self.changed = frozenset({*updates, *replaced})
+        self.tied = {a: b for a, b in base.tied.items() if not self.changed & {a, b}}
         self._adapter, self._base = adapter, base
         self._updates, self._replaced = dict(updates), dict(replaced)
 

@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dudley.core.backend import torch
 from dudley.core.errors import InputError
-from dudley.measure.backend import torch
 from dudley.measure.readers.live import Held
 from dudley.measure.readers.paths import regular
 from dudley.measure.readers.refusal import refusal

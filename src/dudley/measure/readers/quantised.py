@@ -19,6 +19,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dudley.measure.interval import U
 from dudley.measure.readers.refusal import refusal
 from dudley.measure.readers.scales import INTEGERS, Scaling, find_scalings
 from dudley.measure.weights import TensorInfo, Weights, finite
@@ -26,14 +27,14 @@ from dudley.measure.weights import TensorInfo, Weights, finite
 if TYPE_CHECKING:
     import torch
 
-U = 2.0**-53
-
 
 class Dequantised(Weights):
     """Weights whose eight-bit matrices come out as float64; everything else passes through."""
 
     def __init__(self, inner: Weights, scalings: Mapping[str, Scaling], skipped: Mapping[str, str]):
-        self.source, self.config, self.tied = inner.source, inner.config, inner.tied
+        self.source, self.config = inner.source, inner.config
+        # The same integers under two scales are two matrices.
+        self.tied = {a: b for a, b in inner.tied.items() if not {a, b} & {*scalings}}
         self.skipped = {**inner.skipped, **skipped}
         self._inner = inner
         self._scalings = dict(scalings)

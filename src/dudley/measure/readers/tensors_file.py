@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from dudley.core.backend import torch
 from dudley.core.errors import UnknownName
 from dudley.core.extras import missing
-from dudley.measure.backend import torch
 from dudley.measure.readers.header import read_header
 from dudley.measure.readers.refusal import refusal
 from dudley.measure.weights import TensorInfo, Weights
