@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dudley.core.entropy import Entropy
 from dudley.witness import exact_covers, suprema
 from dudley.witness.members import draw
 
@@ -164,3 +165,19 @@ def binomial_below_half(n: int, p: float) -> float:
     from scipy.stats import binom
 
     return float(binom.cdf((n - 1) // 2, n, p))
+
+
+class Finite(Entropy):
+    """N functions: log N at every resolution below the radius 1."""
+
+    log_radius = 0.0
+    uses_points = False
+
+    def __init__(self, N: int):
+        self.log_log_N = math.log(math.log(N))
+
+    def log_log(self, log_ε, log_n=None):
+        return np.where(np.asarray(log_ε, dtype=float) < 0, self.log_log_N, -math.inf)
+
+    def proper(self):
+        return self

@@ -9,26 +9,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dudley.core.entropy import Entropy, PowerLaw
+from dudley.core.entropy import PowerLaw
 from dudley.theorems import excess
 from dudley.theorems.excess import Task
 from dudley.theorems.registry import load
-
-
-class Finite(Entropy):
-    """N functions: log N at every resolution below the radius 1."""
-
-    log_radius = 0.0
-    uses_points = False
-
-    def __init__(self, N: int):
-        self.log_log_N = math.log(math.log(N))
-
-    def log_log(self, log_ε, log_n=None):
-        return np.where(np.asarray(log_ε, dtype=float) < 0, self.log_log_N, -math.inf)
-
-    def proper(self):
-        return self
+from oracles import Finite
 
 
 def exact_excess(losses: np.ndarray, n: int) -> float:

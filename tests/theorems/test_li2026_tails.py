@@ -10,7 +10,6 @@ from scipy.integrate import quad
 from scipy.stats import binom, chi, chi2, norm
 
 import dudley as du
-from dudley.core.entropy import Entropy
 from dudley.core.errors import InputError
 from dudley.networks.robust import LogTruncation
 from dudley.theorems import excess, registry
@@ -18,6 +17,7 @@ from dudley.theorems.excess import Task
 from dudley.theorems.li2026.tails import PolynomialTail, SubGaussianTail
 from dudley.theorems.li2026.truncation import error_of_layer, error_of_stack, learn, truncate
 from dudley.witness.counterexamples.gaussian_matrix import GaussianMatrix
+from oracles import Finite
 
 STATEMENTS = registry.load()
 
@@ -232,22 +232,6 @@ def test_the_norm_of_a_gaussian_matrix_obeys_the_tail_and_its_integral():
 
 
 # -- learning on truncated inputs -------------------------------------------------------------
-
-
-class Finite(Entropy):
-    """N functions: log N at every resolution below 1."""
-
-    log_radius = 0.0  # pyright: ignore[reportAssignmentType]
-    uses_points = False  # pyright: ignore[reportAssignmentType]
-
-    def __init__(self, N: int):
-        self.log_log_N = math.log(math.log(N))
-
-    def log_log(self, log_ε, log_n=None):
-        return np.where(np.asarray(log_ε, dtype=float) < 0, self.log_log_N, -math.inf)
-
-    def proper(self):
-        return self
 
 
 @pytest.mark.parametrize("rule", [excess.derived, excess.best])

@@ -12,24 +12,13 @@ from dudley.core.errors import InputError
 from dudley.core.statement import Verdict
 from dudley.networks.blocks import shallow_encoder
 from dudley.theorems.mwigo2026.encoder import Encoder
-from dudley.theorems.registry import load
+from mwigo_statements import MATRICES, STATEMENTS, example, value
 
-STATEMENTS = {i: s for i, s in load().items() if s.paper == "mwigo2026"}
 VERDICTS = {
     Verdict.OK: "equation-3.2 equation-3.3 assumption-3",
     Verdict.SLIP_SYMBOL: "section-4.1",
     Verdict.FALSE: "lemma-1 lemma-2 lemma-4 theorem-5 lemma-6",
 }
-MATRICES = ("W_Q", "W_K", "W_v")
-
-
-def value(id: str, given: dict, form: str = "derived") -> float:
-    return STATEMENTS[f"mwigo2026/{id}"].evaluate_on(given, form).value
-
-
-def example(id: str, **changes) -> dict:
-    renamed = {name.replace("__", "."): v for name, v in changes.items()}
-    return dict(STATEMENTS[f"mwigo2026/{id}"].example) | renamed
 
 
 def test_verdicts_are_as_audited():

@@ -11,19 +11,7 @@ import pytest
 from dudley.core.errors import InputError
 from dudley.theorems.mwigo2026.encoder import Encoder
 from dudley.theorems.mwigo2026.training import Start
-from dudley.theorems.registry import load
-
-STATEMENTS = {i: s for i, s in load().items() if s.paper == "mwigo2026"}
-MATRICES = ("W_Q", "W_K", "W_v")
-
-
-def value(id: str, given: dict, form: str = "derived") -> float:
-    return STATEMENTS[f"mwigo2026/{id}"].evaluate_on(given, form).value
-
-
-def example(id: str, **changes) -> dict:
-    renamed = {name.replace("__", "."): v for name, v in changes.items()}
-    return dict(STATEMENTS[f"mwigo2026/{id}"].example) | renamed
+from mwigo_statements import MATRICES, STATEMENTS, example, value
 
 
 def test_the_quantities_of_lemma_4_by_hand():

@@ -46,7 +46,7 @@ def rademacher_below(
     at_once: int | None = None,
 ) -> LowerBound:
     """The empirical Rademacher complexity of a network class on X (n, T, d) is at least this."""
-    return _below(network, X, 0.0, draws, restarts, steps, δ, seed, device, at_once)
+    return offset_below(network, X, 0.0, draws, restarts, steps, δ, seed, device, at_once)
 
 
 def offset_below(
@@ -62,10 +62,6 @@ def offset_below(
     at_once: int | None = None,
 ) -> LowerBound:
     """The offset complexity R_off(F, β) of a network class on X (n, T, d) is at least this."""
-    return _below(network, X, β, draws, restarts, steps, δ, seed, device, at_once)
-
-
-def _below(network, X, β, draws, restarts, steps, δ, seed, device, at_once) -> LowerBound:
     if not 0 < δ < 1:
         raise InputError("δ", "a number strictly between 0 and 1", δ)
     family = Family.of(network, X)

@@ -10,11 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from dudley.constructions.assemble import Construction
-from dudley.core.errors import DudleyError, InputError
-
-
-class MissingLibrary(DudleyError, ImportError):
-    """An optional library is needed and absent."""
+from dudley.core.errors import InputError
+from dudley.core.extras import missing
 
 
 def check(path: str | Path) -> None:
@@ -22,9 +19,7 @@ def check(path: str | Path) -> None:
     try:
         import safetensors.numpy  # noqa: F401
     except ImportError:
-        raise MissingLibrary(
-            "saving needs safetensors, which is not installed; do: pip install 'dudley[lab]'"
-        ) from None
+        raise missing("safetensors", "saving", "lab") from None
     path = Path(path)
     if path.is_dir() or not path.parent.is_dir():
         raise InputError("save", "a file in a folder that exists", path)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
-from dudley.core.errors import DudleyError, InputError
+from dudley.core.errors import InputError
+from dudley.core.extras import missing
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import describe
 from dudley.report.curves import Curve, Level, Panel, panels
@@ -24,10 +25,6 @@ MARKERS = ("", "o", "s", "^", "D", "v")
 LINES = {"printed": ("--", 1.3), "derived": ("-", 1.8), "best": (":", 1.4)}
 KIND = ((0, (6, 1, 1, 1)), 1.0)  # parameter counting, norm-based
 ENDINGS = (".svg", ".pdf", ".png")
-
-
-class NoPlots(DudleyError):
-    """matplotlib is not installed."""
 
 
 def draw(comparison: Comparison, path: Path) -> None:
@@ -73,9 +70,7 @@ def pyplot():
     try:
         matplotlib = import_module("matplotlib")
     except ImportError:
-        raise NoPlots(
-            "figures need matplotlib, which is not installed: pip install 'dudley[plots]'"
-        ) from None
+        raise missing("matplotlib", "a figure", "plots") from None
     matplotlib.use("Agg")
     return import_module("matplotlib.pyplot")
 

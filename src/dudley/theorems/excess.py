@@ -77,6 +77,11 @@ class Route:
     approximation: float
     condition: offset.NoiseFree | offset.Bernstein
 
+    def at(self, δ, log_N, task: Task):
+        """factor·R_off at one scale: factor·log N(δ)/(2βn), and factor·(1 + 2βM)κδ."""
+        complexity = self.factor * log_N / (2 * self.β * task.n)
+        return complexity, self.factor * (1 + 2 * self.β * task.M) * task.κ * δ
+
 
 def derived(entropy: Entropy, task: Task) -> Bound:
     """At one scale, as the paper argues, where the noise allows it; by Dudley's rule otherwise."""
@@ -105,10 +110,9 @@ def nothing(task: Task) -> bool:
 
 
 def one_scale(entropy: Entropy, task: Task, route: Route) -> Bound:
-    """factor·(log N(δ)/(2βn) + (1 + 2βM)κδ) at the best δ of a grid."""
+    """The route at the best δ of a grid."""
     δ = (task.M / task.κ) * np.exp(-np.arange(0, 100, 0.05))
-    complexity = route.factor * log_cover(entropy, task)(δ) / (2 * route.β * task.n)
-    resolution = route.factor * (1 + 2 * route.β * task.M) * task.κ * δ
+    complexity, resolution = route.at(δ, log_cover(entropy, task)(δ), task)
     i = int(np.argmin(complexity + resolution))
     return total(task, float(complexity[i]), float(resolution[i]), route)
 

@@ -8,6 +8,7 @@ which the papers' factor 2 still covers, so their statements stand there and a f
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -37,8 +38,9 @@ def slope(L_σ: float) -> Activation:
 class _Hunt(Attack):
     """Abstract: scenes, hunted one after the other."""
 
-    def scenes(self) -> Iterator:
-        raise NotImplementedError
+    @abstractmethod
+    def scenes(self) -> Iterator[dict]:
+        """What each scene is made of."""
 
     def run(self, rng: np.random.Generator) -> Iterator[Finding]:
         from dudley.audit.scenes import Scene, hunt  # torch

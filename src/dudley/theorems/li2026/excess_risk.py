@@ -109,9 +109,7 @@ def derived_corollary(model: Layer | Stack, class_log_cover, epsilon) -> Bound:
     massart = epsilon + task.A * math.sqrt(2 * class_log_cover / task.n)
     bound = smaller(total(task, 2 * task.κ * massart), total(task, task.M))
     for route in task.routes if task.M > 0 else ():
-        complexity = route.factor * class_log_cover / (2 * route.β * task.n)
-        resolution = route.factor * (1 + 2 * route.β * task.M) * task.κ * epsilon
-        bound = smaller(total(task, complexity, resolution, route), bound)
+        bound = smaller(total(task, *route.at(epsilon, class_log_cover, task), route), bound)
     return bound
 
 

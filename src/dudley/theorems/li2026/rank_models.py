@@ -10,12 +10,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from dudley.calculus.allocate import Allocated
 from dudley.core.statement import Input
 from dudley.theorems.li2026.models import SPECTRAL, TOKENS, X_OP, Layer, Learning, Stack
-from dudley.theorems.li2026.ranks import COUNTING, Matrices
+from dudley.theorems.li2026.ranks import COUNTING, Matrices, RankBounds
 
 SIZES = (Input("d"), Input("k"))
 RANKS = (Input("r_QK"), Input("r_v"), Input("r_c"))
@@ -24,24 +24,12 @@ CLASS = (*SIZES, *RANKS, SCORES, *SPECTRAL, X_OP, TOKENS)
 
 
 @dataclass(frozen=True)
-class LowRank(Learning):
-    """Abstract: matrices of the given ranks and spectral norms."""
-
-    d: float
-    k: float
-    r_QK: float
-    r_v: float
-    r_c: float
-    W_QK_op: float
-    W_v_op: float
-    W_c_op: float
-    w_l2: float
-    sigma_lipschitz: float
+class LowRank(Learning, RankBounds):
+    """Abstract: learning with matrices of the given ranks and spectral norms."""
 
     @property
     def matrices(self) -> Matrices:
-        names = Matrices.__dataclass_fields__
-        return Matrices(**{name: getattr(self, name) for name in names})
+        return Matrices(**{bound.name: getattr(self, bound.name) for bound in fields(RankBounds)})
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class LogCover:
 
 
 @dataclass(frozen=True)
-class Matrices:
+class RankBounds:
     """Ranks and spectral norms of W_QK ∈ R^{d×d}, W_v ∈ R^{d×k}, W_c ∈ R^{k×d}, and ‖w‖₂."""
 
     d: float
@@ -86,6 +86,11 @@ class Matrices:
     W_c_op: float
     w_l2: float
     sigma_lipschitz: float
+
+
+@dataclass(frozen=True)
+class Matrices(RankBounds):
+    """All matrices within these bounds, covered as printed and by the calculus."""
 
     # -- as printed --------------------------------------------------------------------------
 
