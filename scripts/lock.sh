@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-extras=(dev plots)
+extras=(dev lab)
 
 tools=$(mktemp -d)
 trap 'rm -rf "$tools"' EXIT

@@ -7,7 +7,7 @@ final LayerNorm; two logits from the [CLS] row, without bias.
     Z⁰ = W_E[tokens] + P,   Z' = Z⁰ + Attention(LN(Z⁰)),   Z = Z' + MLP(LN(Z')),   LN(z_cls) W
 
 Matrices, embeddings and positions are drawn from N(0, .02²), biases 0, gains 1. In training mode
-dropout (.1) acts on embeddings, attention weights and both residual branches. No causal mask:
+dropout (.1, or three rates) acts on embeddings, attention weights and both residual branches. No causal mask:
 with [CLS] last and one layer it changes nothing.
 
 >>> from dudley.models import AndClassifier
@@ -26,7 +26,7 @@ from dudley.models.base import Model
 from dudley.models.bits import token_codes
 from dudley.models.constrain import FREE
 from dudley.models.dropout import with_dropout
-from dudley.models.initial import is_bias, normal
+from dudley.models.initial import Constant, Normal, is_bias
 from dudley.networks.blocks import pre_ln_block
 from dudley.networks.embeddings import Embedding, OneHot, Positions, Tokens
 from dudley.networks.outputs import Logits
@@ -45,22 +45,23 @@ class AndClassifier(Model):
         H: int = 16,
         L: int = 1,
         classes: int = 2,
-        dropout: float = 0.1,
+        dropout: float | tuple[float, float, float] = 0.1,
         seed=0,
     ):
         self.T = size_of("T", T)
+        three = dropout if isinstance(dropout, tuple) else (dropout,) * 3
         ln = LayerNorm(d, 1e-5, FREE, FREE)
         mlp = MLP(d, 4 * d, FREE, FREE, "gelu", FREE, FREE)
         four = dict.fromkeys(("b_Q", "b_K", "b_v", "b_c"), FREE)
         block = pre_ln_block(mlp, ln, d=d, H=H, W_Q=FREE, W_K=FREE, W_v=FREE, W_c=FREE, **four)
         entrance = (Embedding(3, d, FREE), Positions(d, T + 1, FREE, trained=True))
         node = Chain((*entrance, *(block,) * size_of("L", L), ln, Logits(classes, FREE)))
-        super().__init__(node, 3, seed, with_dropout(node, dropout, dropout, dropout))
+        super().__init__(node, 3, seed, with_dropout(node, *three))
 
-    def draw(self, name, shape, source):
+    def law(self, name, shape):
         if is_bias(name) or name == "gain":
-            return torch.full(shape, float(name == "gain"))
-        return normal(shape, source, 0.02)
+            return Constant(float(name == "gain"))
+        return Normal(0.02)
 
     @property
     def inputs(self) -> Tokens:

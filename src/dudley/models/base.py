@@ -22,7 +22,7 @@ from dudley.calculus.compose import Node
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.models.constrain import around, constrained
-from dudley.models.initial import generator
+from dudley.models.initial import Law, generator
 from dudley.models.observe import Observation, observe
 from dudley.models.rewrite import Path, entries, name_of
 from dudley.networks.embeddings import Tokens
@@ -31,7 +31,7 @@ nn = torch.nn
 
 
 class Model(nn.Module, ABC):
-    """Abstract: a node, its weights, and how a paper draws them at first (:meth:`draw`)."""
+    """Abstract: a node, its weights, and the laws of their first values (:meth:`law`)."""
 
     def __init__(
         self,
@@ -48,8 +48,8 @@ class Model(nn.Module, ABC):
         self.reset_parameters(seed)
 
     @abstractmethod
-    def draw(self, name: str, shape: tuple[int, int], source: torch.Generator) -> torch.Tensor:
-        """The first value of a weight, by its name and shape."""
+    def law(self, name: str, shape: tuple[int, int]) -> Law:
+        """How a paper draws a weight at first, by its name and shape."""
 
     def shapes(self) -> Any:
         """The nest of ``Parameter`` that ``apply`` expects arrays for."""
@@ -60,7 +60,8 @@ class Model(nn.Module, ABC):
         source = generator(seed)
         with torch.no_grad():
             for path, W in self.named_weights():
-                W.copy_(self.draw(str(path[-1]), (W.shape[0], W.shape[1]), source))
+                shape = (W.shape[0], W.shape[1])
+                W.copy_(self.law(str(path[-1]), shape).draw(shape, source))
 
     def forward(self, X: torch.Tensor) -> torch.Tensor:
         """The node on token rows X of shape (…, T, d): one row, or all, for each example."""

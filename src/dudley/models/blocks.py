@@ -50,8 +50,8 @@ class Block(Model):
     ):
         super().__init__(BLOCKS[block](d, FREE, FREE, FREE, k, sigma, attention), d, seed)
 
-    def draw(self, name, shape, source):
-        return lecun(shape, source)
+    def law(self, name, shape):
+        return lecun(shape)
 
 
 class Layers(Model):
@@ -70,5 +70,5 @@ class Layers(Model):
         one = BLOCKS[block](d, FREE, FREE, FREE, k, sigma, attention)
         super().__init__(Chain((*(one,) * size_of("L", L), Readout(FREE))), d, seed)
 
-    def draw(self, name, shape, source):
-        return lecun(shape, source)
+    def law(self, name, shape):
+        return lecun(shape)

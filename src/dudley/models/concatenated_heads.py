@@ -12,10 +12,9 @@ torch.Size([6, 6])
 
 from __future__ import annotations
 
-from dudley.core.backend import torch
 from dudley.models.base import Model
 from dudley.models.constrain import FREE
-from dudley.models.initial import is_bias, lecun
+from dudley.models.initial import Constant, is_bias, lecun
 from dudley.networks.multihead import MultiHeadAttention
 from dudley.networks.normalisers import Normaliser
 from dudley.networks.outputs import Readout
@@ -36,8 +35,8 @@ class ConcatenatedHeads(Model):
         mixing = attention_node(d, H, k, biases, attention)
         super().__init__(mixing >> Readout(FREE), d, seed)
 
-    def draw(self, name, shape, source):
-        return torch.zeros(shape) if is_bias(name) else lecun(shape, source)
+    def law(self, name, shape):
+        return Constant(0.0) if is_bias(name) else lecun(shape)
 
 
 def attention_node(

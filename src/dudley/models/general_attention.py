@@ -112,8 +112,8 @@ class GeneralAttention(Model):
         head = {"W_QK": Parameter((d, d), FREE), "W_v": Parameter((d, k), FREE)}
         return [head, {"w": Parameter((k, 1), FREE)}]
 
-    def draw(self, name, shape, source):
-        return lecun(shape, source)
+    def law(self, name, shape):
+        return lecun(shape)
 
     def described(self, sets: dict[tuple, Constraint], inputs):
         """Assumption 4.1 for these sets and tokens."""

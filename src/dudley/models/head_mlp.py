@@ -14,11 +14,10 @@ torch.Size([4, 8])
 from __future__ import annotations
 
 from dudley.calculus.compose import Chain, Parallel
-from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.models.base import Model
 from dudley.models.constrain import FREE
-from dudley.models.initial import is_bias, lecun
+from dudley.models.initial import Constant, is_bias, lecun
 from dudley.models.single_head import head_node
 from dudley.networks.outputs import Readout
 from dudley.networks.pointwise import Dense
@@ -41,5 +40,5 @@ class HeadMLP(Model):
         second = Dense(widths[0], FREE, widths[1], FREE, "relu", ("W_2", "b_2"))
         super().__init__(Chain((heads, first, second, Readout(FREE))), d, seed)
 
-    def draw(self, name, shape, source):
-        return torch.zeros(shape) if is_bias(name) else lecun(shape, source)
+    def law(self, name, shape):
+        return Constant(0.0) if is_bias(name) else lecun(shape)

@@ -1,40 +1,94 @@
-"""First values of weights, as the papers (or the libraries they use) draw them.
+"""First values of weights: the laws by which the papers (or the libraries they use) draw them.
 
->>> W = lecun((400, 300), generator(0))
->>> round(float(W.std()), 3)  # 1/√400
+A law is declared once, by a model; whoever has random numbers draws from it: a module from a
+generator of torch, an ensemble from counters.
+
+>>> law = lecun((400, 300))
+>>> law
+Normal(std=0.05)
+>>> round(float(law.draw((400, 300), generator(0)).std()), 3)
 0.05
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 from dudley.core.backend import torch
+from dudley.core.constraint import radius_of
+from dudley.core.errors import InputError
+
+Shape = tuple[int, int]
 
 
-def generator(seed: int | torch.Generator) -> torch.Generator:
-    """A source of random numbers on the processor: a seed starts a new one."""
-    return seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
+@dataclass(frozen=True)
+class Law(ABC):
+    """Abstract: the distribution of every entry of a weight, independent of the others."""
+
+    @abstractmethod
+    def draw(self, shape: Shape, source: torch.Generator) -> torch.Tensor:
+        """A weight of this shape, float32."""
 
 
-def normal(shape, source: torch.Generator, std: float) -> torch.Tensor:
+@dataclass(frozen=True)
+class Normal(Law):
     """N(0, std²)."""
-    return torch.randn(*shape, generator=source) * std
+
+    std: float
+
+    def __post_init__(self):
+        radius_of("std of first weights", self.std)
+
+    def draw(self, shape, source):
+        return torch.randn(*shape, generator=source) * self.std
 
 
-def lecun(shape, source: torch.Generator) -> torch.Tensor:
+@dataclass(frozen=True)
+class Uniform(Law):
+    """Uniform on [−limit, limit]."""
+
+    limit: float
+
+    def __post_init__(self):
+        radius_of("limit of first weights", self.limit)
+
+    def draw(self, shape, source):
+        return (2 * torch.rand(*shape, generator=source) - 1) * self.limit
+
+
+@dataclass(frozen=True)
+class Constant(Law):
+    """One value; nothing is drawn."""
+
+    value: float
+
+    def __post_init__(self):
+        if not math.isfinite(self.value):
+            raise InputError("value of first weights", "a finite number", self.value)
+
+    def draw(self, shape, source):
+        return torch.full(shape, float(self.value))
+
+
+def lecun(shape: Shape) -> Normal:
     """N(0, 1/a) for W ∈ R^{a×b}: as many inputs as rows (LeCun)."""
-    return normal(shape, source, 1 / math.sqrt(shape[0]))
+    return Normal(1 / math.sqrt(shape[0]))
 
 
-def glorot(shape, source: torch.Generator, fans: tuple[int, int] | None = None) -> torch.Tensor:
+def glorot(shape: Shape, fans: tuple[int, int] | None = None) -> Uniform:
     """Uniform on ±√(6/(fan_in + fan_out)) (Glorot and Bengio), Keras' default.
 
     ``fans`` where they are not rows and columns: Keras counts those of a kernel with three axes
     (p, q, r) as pq and pr.
     """
-    limit = math.sqrt(6 / sum(fans or shape))
-    return (2 * torch.rand(*shape, generator=source) - 1) * limit
+    return Uniform(math.sqrt(6 / sum(fans or shape)))
+
+
+def generator(seed: int | torch.Generator) -> torch.Generator:
+    """A source of random numbers on the processor: a seed starts a new one."""
+    return seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
 
 
 def is_bias(name: str) -> bool:

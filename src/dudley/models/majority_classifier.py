@@ -28,7 +28,7 @@ from dudley.models.base import Model
 from dudley.models.bits import token_codes
 from dudley.models.concatenated_heads import attention_node
 from dudley.models.constrain import FREE
-from dudley.models.initial import generator, glorot, is_bias
+from dudley.models.initial import Constant, generator, glorot, is_bias
 from dudley.networks.embeddings import Tokens
 from dudley.networks.outputs import Logits
 from dudley.networks.pointwise import Activate, Dense
@@ -54,19 +54,19 @@ class MajorityClassifier(Model):
         mixing = attention_node(d, H, k)
         dense = Dense(d, FREE, width, FREE, names=("W_1", "b_1"))
         source = generator(seed)
-        tokens = orthogonal_tokens(3, d, source)
+        tokens = orthogonal_tokens(torch.randn(d, 3, generator=source, dtype=torch.float64))
         super().__init__(
             mixing >> Activate("relu") >> dense >> Logits(classes, FREE, b=FREE), d, source
         )
         self.register_buffer("table", tokens)
         self.register_buffer("positions", sinusoidal(T + 1, d))
 
-    def draw(self, name, shape, source):
+    def law(self, name, shape):
         if is_bias(name):
-            return torch.zeros(shape)
+            return Constant(0.0)
         d, H, k = self.width, self.H, self.k
         fans = {"W_c": (H * k, H * d)} | dict.fromkeys(("W_Q", "W_K", "W_v"), (d * H, d * k))
-        return glorot(shape, source, fans.get(name))
+        return glorot(shape, fans.get(name))
 
     def tokens(self, bits: torch.Tensor) -> torch.Tensor:
         """Bits (…, T) as rows (…, T+1, d): fixed token vectors plus positions, [CLS] last."""
@@ -82,12 +82,13 @@ class MajorityClassifier(Model):
         return Tokens(largest[2], self.T + 1, self.width, row1inf=largest[1])
 
 
-def orthogonal_tokens(count: int, d: int, source: torch.Generator) -> torch.Tensor:
-    """Random mutually orthogonal rows of ℓ1 norm 1."""
+def orthogonal_tokens(Z: torch.Tensor) -> torch.Tensor:
+    """Mutually orthogonal rows (…, count, d) of ℓ1 norm 1 from normal columns (…, d, count)."""
+    d, count = Z.shape[-2:]
     if count > d:
         raise InputError("d", f"at least {count}, one for each token", d)
-    Q, _ = torch.linalg.qr(torch.randn(d, count, generator=source, dtype=torch.float64))
-    return (Q.T / Q.T.abs().sum(-1, keepdim=True)).float()
+    rows = torch.linalg.qr(Z).Q.mT
+    return (rows / rows.abs().sum(-1, keepdim=True)).float()
 
 
 def sinusoidal(T: int, d: int) -> torch.Tensor:

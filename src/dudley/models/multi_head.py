@@ -40,5 +40,5 @@ class MultiHead(Model):
         heads = (head_node(d, k, sigma, attention, apart, scale),) * size_of("H", H)
         super().__init__(Chain((Parallel(heads), Readout(FREE))), d, seed)
 
-    def draw(self, name, shape, source):
-        return lecun(shape, source)
+    def law(self, name, shape):
+        return lecun(shape)

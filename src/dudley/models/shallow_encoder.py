@@ -31,5 +31,5 @@ class ShallowEncoder(Model):
         node = shallow_encoder(d, size_of("d_m", d_m), FREE, FREE, FREE, FREE)
         super().__init__(node, d, seed)
 
-    def draw(self, name, shape, source):
-        return lecun(shape, source)
+    def law(self, name, shape):
+        return lecun(shape)

@@ -43,8 +43,8 @@ class SingleHead(Model):
         head = head_node(d, k, sigma, attention, apart, scale)
         super().__init__(head >> Readout(FREE), d, seed)
 
-    def draw(self, name, shape, source):
-        return lecun(shape, source)
+    def law(self, name, shape):
+        return lecun(shape)
 
 
 def head_node(

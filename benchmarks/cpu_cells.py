@@ -1,0 +1,76 @@
+"""Some cells of the AND grid on a processor, to be compared with the same trials on a GPU.
+
+    OMP_NUM_THREADS=1 python benchmarks/cpu_cells.py --out results/cpu-train
+
+The same keys, so the same data, first weights and dropout masks: what differs is rounding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
+
+import protocols  # noqa: E402
+from gpu_ascent import machine, source_hash  # noqa: E402
+
+from dudley.grid import Grid  # noqa: E402
+from dudley.train.work import packed, train_grid, trainings  # noqa: E402
+
+CELLS = {"T": 100, "m": (60, 80, 100, 120)}
+COLUMNS = ("task.T", "task.m", "trial", "result.extremes.holdout_accuracy",
+           "result.metrics.holdout_accuracy", "result.metrics.loss")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--trials", type=int, default=12)
+    parser.add_argument("--workers", type=int, default=2)
+    given = parser.parse_args()
+    whole = trainings("and", 0, protocols.AND, protocols.AND_TRIALS)
+    wanted = [
+        trial
+        for trial in whole.trials
+        if trial.config["task"]["T"] == CELLS["T"]
+        and trial.config["task"]["m"] in CELLS["m"]
+        and trial.config["trial"] < given.trials
+    ]
+    grid = Grid(wanted, "and-cells", 0)
+    batches = packed(grid, 2 << 30, given.workers)
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        table = train_grid(grid, folder, workers=given.workers, batches=batches, progress=True)
+        took = time.perf_counter() - start
+    given.out.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({n: table[n] for n in COLUMNS}), given.out / "and-cells.parquet")
+    config = {"protocol": protocols.AND, "cells": CELLS, "trials": given.trials}
+    config["packing"] = [len(batch) for batch in batches]
+    text = json.dumps(config, sort_keys=True)
+    digest = hashlib.sha256((given.out / "and-cells.parquet").read_bytes()).hexdigest()
+    record = {
+        "command": ["python", *sys.argv],
+        "config": json.loads(text),
+        "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "seed": 0,
+        "src_sha256": source_hash(),
+        "machine": machine("cpu"),
+        "precision": "float32",
+        "seconds": took,
+        "outputs": {"and-cells.parquet": digest},
+    }
+    (given.out / "provenance.json").write_text(json.dumps(record, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

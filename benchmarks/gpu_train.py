@@ -1,0 +1,186 @@
+"""The papers' trainings at full scale on a GPU, and what they cost the ordinary way.
+
+    PYTHONPATH=src python benchmarks/gpu_train.py and ordinary scaling precision --out "$OUT"
+    PYTHONPATH=src python benchmarks/gpu_train.py parity majority --out "$OUT"
+
+Each part writes its results (Parquet, a row for each trial) and one JSON of timings; together they
+are the records in results/gpu-train*. Needs torch, triton, pyarrow and SQLAlchemy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
+
+import protocols  # noqa: E402
+from gpu_ascent import machine, source_hash  # noqa: E402
+from ordinary import seconds  # noqa: E402
+
+from dudley.grid import curves  # noqa: E402
+from dudley.train.period import Period  # noqa: E402
+from dudley.train.precision import precision  # noqa: E402
+from dudley.train.problem import Problem  # noqa: E402
+from dudley.train.state import State  # noqa: E402
+from dudley.train.trainer import Pace  # noqa: E402
+from dudley.train.work import memory_of, packed, train_grid, trainings  # noqa: E402
+
+SEED = 0
+COLUMNS = ("task.T", "task.m", "trial", "result.steps")
+
+
+def now(device: str) -> float:
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def run(name: str, config: dict, trials: int, device: str, out: Path, curve: tuple[str, ...]):
+    """Train a grid into a table of trials and, for some metrics, their curves."""
+    grid = trainings(name, SEED, config, trials)
+    batches = packed(grid, memory_of(device))
+    with tempfile.TemporaryDirectory() as folder:
+        start = now(device)
+        table = train_grid(grid, folder, device, batches=batches, pace=Pace(checkpoint=120.0),
+                           progress=True)  # fmt: skip
+        took = now(device) - start
+        wanted = [n for n in table.names if n in COLUMNS or n.startswith("result.")]
+        columns = {n: table[n] for n in wanted}
+        for metric in curve:
+            found = curves(folder, metric)
+            columns[f"curve.{metric}"] = [
+                np.asarray(found[i][1], dtype=np.float32) for i in range(len(grid))
+            ]
+        pq.write_table(pa.table(columns), out / f"{name}.parquet", compression="zstd")
+    return {
+        "seconds": took,
+        "trials": len(grid),
+        "batches": [len(batch) for batch in batches],
+        "config": config,
+    }
+
+
+def and_(device: str, out: Path) -> dict:
+    """The grid of edelman2021's figure 2: 8,800 trainings with dropout and all hold-outs."""
+    told = run("and", protocols.AND, protocols.AND_TRIALS, device, out, ("holdout_accuracy",))
+    return told
+
+
+def parity(device: str, out: Path) -> dict:
+    return run("parity", protocols.PARITY, protocols.PARITY_TRIALS, device, out, ("loss",))
+
+
+def majority(device: str, out: Path) -> dict:
+    return run("majority", protocols.MAJORITY, protocols.MAJORITY_TRIALS, device, out, ())
+
+
+def ordinary(device: str, out: Path) -> dict:
+    """One trial as a module in a loop, at every T of the grid and the mean m."""
+    sizes = protocols.AND["task"]["m"]
+    mean = round(sum(sizes) / len(sizes))
+    each = {T: seconds(T, mean, device, 10, 2000) for T in protocols.LENGTHS}
+    how = protocols.AND["training"]
+    checks = how["steps"] // how["evaluate_every"]
+    trial = {T: how["steps"] * step + checks * held for T, (step, held) in each.items()}
+    whole = sum(trial.values()) * len(sizes) * protocols.AND_TRIALS
+    return {"seconds_of_a_trial": trial, "seconds_of_the_grid": whole, "m": mean}
+
+
+def scaling(device: str, out: Path) -> dict:
+    """Milliseconds of a step and of an evaluation against T, m and E; ceilings of the device."""
+    rows = []
+    for T, m, E in (
+        (100, 100, 400), (200, 100, 400), (400, 100, 400), (800, 100, 400),
+        (200, 50, 400), (200, 200, 400), (200, 100, 50), (200, 100, 100), (200, 100, 800),
+    ):  # fmt: skip
+        config = copy.deepcopy(protocols.AND)
+        config["task"] |= {"T": T, "m": m}
+        problem = Problem([config | {"trial": t, "seed": SEED} for t in range(E)], device)
+        with precision("fast"):
+            state = State.start(problem)
+            period = Period(problem, state)
+            period(10)
+            start = now(device)
+            for _ in range(3):
+                period(10)
+            both = (now(device) - start) / 30
+            start = now(device)
+            for _ in range(3):
+                with torch.no_grad():
+                    period._found()
+            held = (now(device) - start) / 3
+        tokens = E * m * (T + 1)
+        rows.append({"T": T, "m": m, "E": E, "step_ms": 1e3 * both, "evaluation_ms": 1e3 * held,
+                     "tokens_per_second": tokens / both})  # fmt: skip
+        print(rows[-1], flush=True)
+        del period, state, problem
+    best = max(row["tokens_per_second"] for row in rows)
+    H, D = 16, 64
+    flops = 7 * 2 * H * D  # products of a token with H folded queries: 2 forward, 5 backward
+    return {"rows": rows, "copy_bytes_per_second": _copy(device),
+            "fp16_flops_per_second": _products(device), "flops_of_a_token": flops,
+            "fraction_of_matrix_rate": best * flops / _products(device)}  # fmt: skip
+
+
+def exactness(device: str, out: Path) -> dict:
+    """The cells of T = 100 in float32 throughout, to compare with the fast ones."""
+    config = copy.deepcopy(protocols.AND)
+    config["task"]["T"] = [100]
+    config["training"]["precision"] = "ieee"
+    return run("and-ieee", config, protocols.AND_TRIALS, device, out, ())
+
+
+def _copy(device: str) -> float:
+    x = torch.empty(1 << 28, device=device)
+    y = torch.empty_like(x)
+    y.copy_(x)
+    start = now(device)
+    for _ in range(10):
+        y.copy_(x)
+    return 10 * 2 * x.numel() * 4 / (now(device) - start)
+
+
+def _products(device: str) -> float:
+    x = torch.randn(8192, 8192, device=device).half()
+    x @ x
+    start = now(device)
+    for _ in range(10):
+        x @ x
+    return 10 * 2 * 8192**3 / (now(device) - start)
+
+
+PARTS = {
+    "and": and_, "ordinary": ordinary, "scaling": scaling, "precision": exactness,
+    "parity": parity, "majority": majority,
+}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("parts", nargs="+", choices=PARTS)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args()
+    record = {"command": sys.argv, "seed": SEED, "machine": machine(given.device)}
+    record |= {"src_sha256": source_hash(), "precision": "fast", "parts": {}}
+    for part in given.parts:
+        record["parts"][part] = PARTS[part](given.device, given.out)
+        print(part, {k: v for k, v in record["parts"][part].items() if k != "config"}, flush=True)
+        text = json.dumps(record, indent=2) + "\n"
+        (given.out / f"train-{'-'.join(given.parts)}.json").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

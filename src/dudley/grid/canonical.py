@@ -1,0 +1,65 @@
+"""One text for one JSON value, and its sha256: what config hashes are made of.
+
+Keys sorted, no blanks, ASCII. A number's type counts: 1 and 1.0 are two values.
+
+>>> canonical({"m": 100, "T": (1, 2)})
+'{"T":[1,2],"m":100}'
+>>> digest({"m": 100})[:12]
+'504c82b7ce5f'
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from dudley.core.errors import InputError
+
+
+def canonical(value: Any, what: str = "value") -> str:
+    """The text; what is not JSON is refused by its place, e.g. ``config.task.m``."""
+    _refuse_other_than_json(value, what)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest(value: Any) -> str:
+    """sha256 of the canonical text, 64 hexadecimal digits."""
+    return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()
+
+
+def _refuse_other_than_json(value: Any, where: str) -> None:
+    match value:
+        case dict():
+            for name, part in value.items():
+                if not isinstance(name, str):
+                    raise InputError(f"a key of {where}", "a string", repr(name))
+                _refuse_other_than_json(part, f"{where}.{name}")
+        case list() | tuple():
+            for place, part in enumerate(value):
+                _refuse_other_than_json(part, f"{where}[{place}]")
+        case float():
+            if not math.isfinite(value):
+                raise InputError(where, "a finite number", value)
+        case None | bool() | int() | str():
+            pass
+        case _:
+            expected = "JSON (dict, list, string, number, true, false or null)"
+            raise InputError(where, expected, f"{value!r} of type {type(value).__name__}")
+
+
+def flat(config: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Nested names joined by dots.
+
+    >>> flat({"task": {"name": "and", "T": 100}, "seed": 0})
+    {'task.name': 'and', 'task.T': 100, 'seed': 0}
+    """
+    found: dict[str, Any] = {}
+    for name, value in config.items():
+        if isinstance(value, dict) and value:
+            found |= flat(value, f"{above}{name}.")
+        else:
+            found[above + name] = value
+    return found

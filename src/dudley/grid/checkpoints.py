@@ -1,0 +1,102 @@
+"""Checkpoint files: written beside, seen to the disk, moved into place, then noted in the store.
+
+The store names a file only when all of it stands, with its sha256, so that a file torn by whatever
+is seen and the one before it serves. The latest two are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from dudley.core.errors import InputError
+from dudley.grid.claims import Claim
+from dudley.grid.schema import checkpoints, points, sa
+from dudley.grid.store import Store
+
+KEPT = 2
+
+
+def sha256(path: Path) -> str:
+    """Of a file's contents."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def placed(path: Path, write: Callable[[Path], None]) -> str:
+    """``write`` fills a file beside; it is flushed and moved to ``path``. Returns its sha256."""
+    part = path.with_name(path.name + ".part")
+    write(part)
+    if not part.is_file():
+        raise InputError("checkpoint", f"the file {part.name}, of exactly that name", "none")
+    told = sha256(part)
+    with part.open("r+b") as file:
+        os.fsync(file.fileno())
+    os.replace(part, path)
+    if os.name == "posix":  # the folder's new entry too
+        entry = os.open(path.parent, os.O_RDONLY)
+        os.fsync(entry)
+        os.close(entry)
+    return told
+
+
+def keep(claim: Claim, step: int, done: float, write: Callable[[Path], None]) -> Path:
+    """Write a checkpoint of a batch, note it, then remove the older ones."""
+    folder = claim.store.folder
+    file = f"checkpoints/{claim.id:06d}.{step:012d}.{claim.attempt}"
+    told = placed(folder / file, write)
+    c = checkpoints.c
+    with claim.writing(done=done) as connection:
+        rows = connection.execute(
+            sa.select(c.step, c.file).where(c.batch == claim.id).order_by(c.step.desc())
+        ).all()
+        old = rows[KEPT - 1 :]
+        gone = c.step.in_([row.step for row in old])
+        connection.execute(sa.delete(checkpoints).where(c.batch == claim.id, gone))
+        row = {"batch": claim.id, "step": step, "file": file, "sha256": told, "done": done}
+        connection.execute(sa.insert(checkpoints).values(row))
+    for row in old:
+        (folder / row.file).unlink(missing_ok=True)
+    return folder / file
+
+
+def restore(claim: Claim) -> tuple[int, Path, float] | None:
+    """Step, file and work done of the latest whole checkpoint; what came after it is dropped."""
+    c = checkpoints.c
+    rows = sa.select(c.step, c.file, c.sha256, c.done).where(c.batch == claim.id)
+    with claim.store.database.reading() as connection:
+        found = connection.execute(rows.order_by(c.step.desc())).all()
+    for row in found:
+        path = claim.store.folder / row.file
+        if path.is_file() and sha256(path) == row.sha256:
+            step, whole = row.step, (row.step, path, row.done)
+            break
+    else:
+        step, whole = -1, None
+    with claim.writing(done=whole[2] if whole else 0.0) as connection:
+        for table in (checkpoints, points):
+            later = (table.c.batch == claim.id, table.c.step > step)
+            connection.execute(sa.delete(table).where(*later))
+    return whole
+
+
+def sweep(store: Store) -> None:
+    """Remove files that no row names; nobody may be writing one."""
+    with store.database.reading() as connection:
+        named = set(connection.execute(sa.select(checkpoints.c.file)).scalars())
+    for path in (store.folder / "checkpoints").iterdir():
+        if f"checkpoints/{path.name}" not in named:
+            path.unlink()
+
+
+def forget(claim: Claim, connection: sa.Connection) -> None:
+    """Drop the rows of a batch, in the caller's transaction; `remove` its files after it."""
+    connection.execute(sa.delete(checkpoints).where(checkpoints.c.batch == claim.id))
+
+
+def remove(claim: Claim) -> None:
+    """Remove the files of a batch."""
+    for path in (claim.store.folder / "checkpoints").glob(f"{claim.id:06d}.*"):
+        path.unlink(missing_ok=True)

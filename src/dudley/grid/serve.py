@@ -1,0 +1,43 @@
+"""Working off batches: claim, work, note how it ended, until none waits."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable
+
+from dudley.grid.claims import claim
+from dudley.grid.owner import Owner
+from dudley.grid.session import Session
+from dudley.grid.store import Store
+
+Work = Callable[[Session], None]
+log = logging.getLogger("dudley.grid")
+
+
+def serve(
+    store: Store,
+    work: Work,
+    start: int,
+    worker: int,
+    stop: Callable[[], bool],
+    heard: Callable[[], None] = lambda: None,
+) -> None:
+    """A batch whose work raises is noted as failed, with the traceback, and the next one begins."""
+    owner = Owner.me()
+    while not stop() and (taken := claim(store, owner, start)) is not None:
+        try:
+            session = Session(taken, worker, stop, heard)
+            heard()
+            work(session)
+            if not session.finished:
+                if stop():
+                    taken.release()
+                else:
+                    taken.fail("the work returned without finish, and nobody had asked it to stop")
+        except Exception as error:
+            log.error("a batch failed: %s: %s", type(error).__name__, error)
+            taken.fail(traceback.format_exc())
+        except BaseException:
+            taken.release()
+            raise

@@ -1,0 +1,1 @@
+"""Thousands of small trainings at once: tasks, ensembles, optimisers, one trainer."""

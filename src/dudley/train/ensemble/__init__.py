@@ -1,0 +1,1 @@
+"""Independent models of one architecture, side by side along one axis."""

@@ -1,0 +1,1 @@
+"""Attention of one row over bits: the formula, and two fast ways to compute it."""

@@ -1,0 +1,61 @@
+"""Which way to attend is taken: kernels on a GPU, trial by trial on a processor, else the formula.
+
+All take the same masks, so a training is the same on every device up to rounding.
+"""
+
+from __future__ import annotations
+
+from dudley.core.backend import torch
+from dudley.train.ensemble.base import Noise
+from dudley.train.ensemble.bit_attention import anywhere, masks, plain
+from dudley.train.ensemble.bit_attention.anywhere import factors
+from dudley.train.ensemble.bit_attention.by_trial import ByTrial
+
+try:
+    from dudley.train.ensemble.bit_attention import fused
+except ImportError:  # no Triton: slower on a GPU, the same elsewhere
+    fused = None
+
+
+def attend(base, lift, K, words, counts, noise: Noise | None, dropout: tuple[float, float]):
+    """(mixed (E, H, M, D), mass (E, M, H)), zero in rows past ``counts`` (E,). See `plain`."""
+    if noise is None or max(dropout) == 0:
+        nought = torch.zeros(len(K), 2, dtype=torch.int64, device=K.device)
+        noise, dropout = Noise(nought, nought[0, 0]), (0.0, 0.0)
+    if K.device.type == "cpu":
+        return ByTrial.apply(base, lift, K, words, counts, noise.keys, noise.step, dropout)
+    if fused is not None and _fits(K):
+        keys = joined(noise.keys).to(K.device)
+        return fused.Fused.apply(base, lift, K, words, counts, keys, noise.step, dropout)
+    return _by_formula(base, lift, K, words, counts, noise, dropout)
+
+
+def row_factors(noise: Noise, M: int, t: int, D: int, H: int, p: float) -> torch.Tensor:
+    """Dropout's factors for row t of every example, 0 or 1/(1 − p): (E, M, D)."""
+    device = noise.keys.device
+    if device.type == "cuda" and fused is not None and D % 2 == 0 and D & (D - 1) == 0:
+        return fused.factors(joined(noise.keys), noise.step, M, D, H, t, p)
+    if device.type != "cpu":
+        return anywhere.row_factors(noise, M, t, D, H, p)
+    return masks.row_factors(noise.keys, noise.step, M, t, D, H, p)
+
+
+def joined(keys: torch.Tensor) -> torch.Tensor:
+    """Keys (E, 2) as 64-bit numbers (E,)."""
+    return keys[:, 0] | (keys[:, 1] << 32)
+
+
+def _fits(K: torch.Tensor) -> bool:
+    """Kernels are cut for float32, powers of two, and products of at least 16 by 16."""
+    _, H, _, D = K.shape
+    sizes = H >= 16 and D >= 32 and H & (H - 1) == 0 and D & (D - 1) == 0
+    return K.dtype == torch.float32 and sizes
+
+
+def _by_formula(base, lift, K, words, counts, noise, dropout):
+    _, H, M, D = K.shape
+    T = base.shape[1] - 1
+    κ, μ = factors(noise, M, T, D, H, dropout)
+    mixed, mass = plain.attend(base, lift, K, words, κ.to(K), μ.to(K))
+    there = torch.arange(M, device=K.device) < counts[:, None]  # (E, M)
+    return mixed * there[:, None, :, None], mass * there[..., None]

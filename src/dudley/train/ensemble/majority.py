@@ -1,0 +1,166 @@
+"""Majority classifiers side by side: attention over bits folded and collapsed, always.
+
+Nothing in this network is random per token, so training and evaluation both are one product of
+the data matrix with a table (see `collapse`). With z_cls the [CLS] row, for each head h:
+
+    q_h = z_cls W_Q^h + b_Q^h,   u_h = W_K^h q_h/√k,   a[x] = ⟨token_x, u_h⟩ + ⟨b_K^h, q_h⟩/√k,
+    p[t] = ⟨P_t, u_h⟩,   M_h = W_v^h W_c^h,   V[x] = token_x M_h,   Π[t] = P_t M_h,
+    logits = relu(Σ_h attended_h + b_v W_c + b_c) W_1 W + b_1 W + b.
+
+Every fold is a product of small matrices, made once a batch: what is left for an example are
+2T·H(d+1) operations, and a few on rows of width d. The token vectors are drawn by the trial's key,
+on the processor in float64, so that they are the same on every device.
+
+>>> from dudley.train.packed import pack
+>>> from dudley.train.random import key, keys_tensor
+>>> keys = keys_tensor([key("majority", trial) for trial in range(3)])
+>>> classifiers = MajorityEnsemble(keys, T=20, d=8, k=8)
+>>> weights = classifiers.start(keys)
+>>> bits = torch.ones(5, 20)  # five examples for all; (3, 5, 20): each trial has its own
+>>> classifiers.evaluate(weights, pack(bits)).shape
+torch.Size([3, 5, 2])
+>>> one = classifiers.member(weights, 2)
+>>> bool((one(one.tokens(bits))[:, 0] - classifiers.forward(weights, pack(bits))[2]).norm() < 1e-5)
+True
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from dudley.core.backend import torch
+from dudley.core.errors import InputError
+from dudley.models.majority_classifier import MajorityClassifier, orthogonal_tokens, sinusoidal
+from dudley.train.ensemble.base import Ensemble
+from dudley.train.ensemble.collapse import Collapsed, collapsed
+from dudley.train.ensemble.rows import Shared, at_a_time, of_members
+from dudley.train.random import Stream, normal
+
+try:
+    from dudley.train.ensemble import fused_collapse
+except ImportError:  # no Triton
+    fused_collapse = None
+
+
+@dataclass(frozen=True, eq=False)
+class MajorityEnsemble(Ensemble):
+    """Packed bits (E, B, W), (B, W) for all, or `Shared` ↦ logits (E, B, classes).
+
+    ``lengths``: members read the first so many of T bits, their [CLS] right after them.
+    """
+
+    keys: torch.Tensor  # (E, 2): the trials, whose token vectors are part of the network
+    T: int
+    d: int = 64
+    H: int = 2
+    k: int = 64
+    width: int = 64
+    classes: int = 2
+    lengths: tuple[int, ...] | None = None
+
+    many_small: ClassVar[bool] = True
+
+    def __post_init__(self):
+        if self.keys.ndim != 2 or self.keys.shape[1] != 2:
+            raise InputError("keys", "shape (E, 2)", tuple(self.keys.shape))
+        if self.lengths is not None:
+            if len(self.lengths) != len(self.keys) or min(self.lengths) < 1:
+                raise InputError("lengths", f"{len(self.keys)} numbers ≥ 1", self.lengths)
+            if max(self.lengths) > self.T:
+                raise InputError("lengths", f"at most T = {self.T}", max(self.lengths))
+        self.twin()  # refuses sizes that do not fit
+
+    def twin(self, e=0) -> MajorityClassifier:
+        T = self.lengths[e] if self.lengths else self.T
+        return MajorityClassifier(T, self.d, self.H, self.k, self.width, self.classes)
+
+    @cached_property
+    def table(self) -> torch.Tensor:
+        """The vectors of tokens 0, 1 and [CLS] of every member, (E, 3, d)."""
+        drawn = normal(self.keys.cpu(), Stream.TOKENS, 0, 3 * self.d).double()
+        return orthogonal_tokens(drawn.reshape(-1, self.d, 3)).to(self.keys.device)
+
+    @cached_property
+    def positions(self) -> torch.Tensor:
+        """Rows (1, T+1, d), [CLS] last; with ``lengths`` (E, T+1, d), [CLS] where they end."""
+        P = sinusoidal(self.T + 1, self.d)[None]
+        if self.lengths:
+            P = torch.stack([torch.cat([P[0, :-1], P[0, t : t + 1]]) for t in self.lengths])
+        return P.to(self.keys.device)
+
+    @cached_property
+    def unused(self) -> torch.Tensor:
+        """−10³⁰ at positions past a member's length, else 0: (E, 1, T+1) or (1, 1, T+1)."""
+        t = torch.arange(self.T + 1)
+        lengths = torch.tensor(self.lengths or [self.T])
+        past = (t >= lengths[:, None]) & (t < self.T)
+        return (past * -1e30)[:, None].to(self.keys.device)
+
+    def constants(self, e):
+        P = sinusoidal(self.twin(e).T + 1, self.d)
+        return {"table": self.table[e].cpu(), "positions": P}
+
+    def forward(self, weights, inputs, noise=None):
+        words = of_members(inputs, 3, len(self.keys))
+        return _classified(weights, self._attention(weights).attend(words))
+
+    def evaluate(self, weights, inputs):
+        attention = self._attention(weights)
+        if isinstance(inputs, Shared) and self._fits(attention.table):
+            parts = (part.detach() for part in _folded(weights))
+            assert fused_collapse is not None
+            return fused_collapse.read(inputs.rows, inputs.cell, attention, *parts)
+        if not isinstance(inputs, Shared) or len(inputs.members) == 1:
+            return self._read(weights, attention, of_members(inputs, 3, len(self.keys)))
+        out = attention.table.new_empty(len(self.keys), inputs.rows.shape[1], self.classes)
+        for words, own in zip(inputs.rows, inputs.members, strict=True):
+            part = {name: W[own] for name, W in weights.items()}
+            out[own] = self._read(part, attention.of(own), words[None])
+        return out
+
+    def _read(self, weights, attention: Collapsed, words: torch.Tensor) -> torch.Tensor:
+        few = at_a_time(2 * len(words) * self.T + len(attention.low) * self.H * self.d, words)
+        parts = [_classified(weights, attention.attend(part)) for part in words.split(few, 1)]
+        return torch.cat(parts, 1)
+
+    def numbers_of_example(self, T: int) -> int:
+        return T * (4 + 3 * self.H) + 4 * self.H * (self.d + 1) + 6 * self.width
+
+    def _fits(self, table: torch.Tensor) -> bool:
+        """May the kernel for evaluation run? It has no gradient."""
+        kind = table.is_cuda and table.dtype == torch.float32 and not torch.is_grad_enabled()
+        return fused_collapse is not None and kind and self.d >= 16 and self.d & (self.d - 1) == 0
+
+    def _attention(self, weights) -> Collapsed:
+        """Keys folded into the query of [CLS], values and output matrix into the table."""
+        W_Q, W_K, W_v, W_c, b_Q, b_K = (
+            weights[f"weights.0.{name}"] for name in ("W_Q", "W_K", "W_v", "W_c", "b_Q", "b_K")
+        )
+        tokens, P = self.table.to(W_Q.dtype), self.positions.to(W_Q.dtype)
+        q = self._by_head((tokens[:, 2:] + P[:, -1:]) @ W_Q + b_Q).mT  # (E, H, k, 1)
+        q = q / math.sqrt(self.k)
+        u = self._by_head(W_K) @ q  # (E, H, d, 1)
+        M = self._by_head(W_v) @ W_c.unflatten(1, (self.H, self.k))  # (E, H, d, d)
+        a = tokens[:, None] @ u + self._by_head(b_K) @ q  # (E, H, 3, 1)
+        p = (P[:, None] @ u)[..., 0] + self.unused.to(W_Q.dtype)
+        return collapsed(a[..., 0], p, tokens[:, None] @ M, P[:, None] @ M)
+
+    def _by_head(self, Y: torch.Tensor) -> torch.Tensor:
+        """(E, rows, H·k) as (E, H, rows, k)."""
+        return Y.unflatten(2, (self.H, self.k)).transpose(1, 2)
+
+
+def _classified(weights, attended: torch.Tensor) -> torch.Tensor:
+    """Logits (E, B, classes) from the sums of the heads, (E, B, d)."""
+    bias, W, b = _folded(weights)
+    return torch.relu(attended + bias) @ W + b
+
+
+def _folded(weights) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """What is added before the ReLU, and the one affine map after it: W_1 and W are one matrix."""
+    b_v, W_c, b_c = (weights[f"weights.0.{name}"] for name in ("b_v", "W_c", "b_c"))
+    W_1, b_1, W, b = (weights[f"weights.{n}"] for n in ("2.W_1", "2.b_1", "3.W", "3.b"))
+    return b_v @ W_c + b_c, W_1 @ W, b_1 @ W + b

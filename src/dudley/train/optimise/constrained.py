@@ -1,0 +1,104 @@
+"""Any optimiser, followed by the proximal steps of penalties and the projections onto balls.
+
+    W ← P_K(prox_{rate·λ‖·‖}(W after the optimiser's step))
+
+so that every iterate lies in its set (up to the rounding that :mod:`balls` states), the first one
+too: ``start`` projects the weights. A weight has at most one ball, since one projection after
+another need not end in both. Centres of balls around the start are kept in the state, as
+``centre.NAME``.
+
+>>> from dudley.core.backend import torch
+>>> from dudley.train.optimise import optimiser_of
+>>> projected = optimiser_of({
+...     "name": "constrained",
+...     "optimiser": {"name": "gd", "lr": 1.0},
+...     "balls": [{"norm": "op", "radius": 1.0, "weights": "W_v"}],
+... })
+>>> weights = {"W_v": torch.eye(2)[None].clone()}
+>>> state = projected.start(weights)
+>>> grads = {"W_v": torch.tensor([[[-4.0, 0.0], [0.0, 0.5]]])}
+>>> projected.update(weights, grads, state, torch.ones(1), torch.tensor([True]), {})
+>>> weights["W_v"].tolist()
+[[[1.0, 0.0], [0.0, 0.5]]]
+>>> projected.capturable  # singular values wait for the device
+False
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from dudley.core.backend import torch
+from dudley.core.errors import InputError
+from dudley.train.optimise.balls import Ball, ball_of, chosen
+from dudley.train.optimise.base import OPTIMISERS, Optimiser, Tensors, per_trial
+from dudley.train.optimise.catalogue import read_by
+from dudley.train.optimise.magnitudes import STRUCTURES
+from dudley.train.optimise.penalties import Penalty, penalty_of
+
+
+@OPTIMISERS.named("constrained")
+@dataclass(frozen=True)
+class Constrained(Optimiser):
+    """An optimiser whose weights stay in balls and feel penalties."""
+
+    optimiser: Optimiser = field(metadata=read_by(OPTIMISERS.of))
+    balls: tuple[Ball, ...] = field(default=(), metadata=read_by(ball_of))
+    penalties: tuple[Penalty, ...] = field(default=(), metadata=read_by(penalty_of))
+
+    entrywise: ClassVar[bool] = False
+
+    @property
+    def lr(self) -> float:
+        return self.optimiser.lr
+
+    @property
+    def capturable(self) -> bool:
+        acting = [unit.norm for unit in (*self.balls, *self.penalties)]
+        return self.optimiser.capturable and all(
+            STRUCTURES[norm].kind != "singular" for norm in acting
+        )
+
+    def start(self, weights: Tensors) -> dict[str, torch.Tensor]:
+        taken: dict[str, Ball] = {}
+        centres = {}
+        for ball in self.balls:
+            for name in chosen(ball.weights, weights):
+                if name in taken:
+                    raise InputError(f"balls for {name}", "one", f"{taken[name]} and {ball}")
+                taken[name] = ball
+                if ball.around == "start":
+                    centres[f"centre.{name}"] = weights[name].detach().clone()
+        for penalty in self.penalties:
+            chosen(penalty.weights, weights)
+        self._project(weights, centres, None)
+        return self.optimiser.start(weights) | centres
+
+    def update(
+        self,
+        weights: Tensors,
+        grads: Tensors,
+        state: Tensors,
+        rate: torch.Tensor,
+        alive: torch.Tensor | None,
+        decayed: Mapping[str, bool],
+    ) -> None:
+        self.optimiser.update(weights, grads, state, rate, alive, decayed)
+        for penalty in self.penalties:
+            for name in chosen(penalty.weights, weights):
+                _put(weights[name], penalty.proximal(weights[name], rate), alive)
+        self._project(weights, state, alive)
+
+    def _project(self, weights: Tensors, state: Tensors, alive: torch.Tensor | None) -> None:
+        for ball in self.balls:
+            for name in chosen(ball.weights, weights):
+                nearest = ball.project(weights[name], state.get(f"centre.{name}"))
+                _put(weights[name], nearest, alive)
+
+
+@torch.no_grad()
+def _put(W: torch.Tensor, new: torch.Tensor, alive: torch.Tensor | None) -> None:
+    """Take over what is new where the trial is alive."""
+    W.copy_(new if alive is None else torch.where(per_trial(alive, W), new, W))

@@ -1,0 +1,243 @@
+"""A problem: E trials to be trained together, as the trainer sees them.
+
+Built from the trials' configs, which agree in what `alike` says. Examples of trials
+with fewer are padded and weigh nothing: a trial's loss is the mean over its own. Held-out inputs
+are drawn by the key of the cell (the config without trial and seed is the cell's, the seed is in
+its key), so that trials of one cell share them wherever they are packed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from dudley.core.backend import torch
+from dudley.core.errors import InputError
+from dudley.train.ensemble.base import Ensemble
+from dudley.train.ensemble.registry import ensemble_of
+from dudley.train.ensemble.rows import Padded, Shared
+from dudley.train.random import Stream, key, keys_tensor, permutations
+from dudley.train.tasks.base import Endless, Task
+from dudley.train.tasks.registry import task_of
+from dudley.train.training import Training
+
+AHEAD, ROOM = 64, 1 << 22  # epochs whose orders are drawn at once, while they fit so many numbers
+STREAMS = {
+    "holdout": Stream.HOLDOUT, "validation": Stream.VALIDATION, "test": Stream.TEST
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """A batch of every trial: labels (E, B) and weights (E, B), which add up to 1 a trial."""
+
+    inputs: Any
+    labels: torch.Tensor
+    weights: torch.Tensor
+
+
+class Orders:
+    """The orders of the examples in some epochs from ``first`` on: rows (E, epochs, M)."""
+
+    def __init__(self, keys: torch.Tensor, M: int, epochs: int):
+        self.keys, self.epochs, self._known = keys, epochs, range(0)
+        self.rows = torch.zeros(len(keys), epochs, M, dtype=torch.int64, device=keys.device)
+        self.first = torch.zeros((), dtype=torch.int64, device=keys.device)
+        self.cover(0, 0)
+
+    def cover(self, first: int, last: int) -> None:
+        """Have the orders of these epochs, drawn with those after them where they are missing."""
+        if first in self._known and last in self._known:
+            return
+        E, _, M = self.rows.shape
+        numbers = torch.arange(first, first + self.epochs, device=self.keys.device).repeat(E)
+        keys = self.keys.repeat_interleave(self.epochs, 0)
+        drawn = permutations(keys, Stream.ORDER, numbers, M)
+        self.rows.copy_(drawn.unflatten(0, (E, self.epochs)))
+        self.first.fill_(first)
+        self._known = range(first, first + self.epochs)
+
+
+class Problem:
+    """E trials: their ensemble, their data, how they are trained."""
+
+    def __init__(self, configs: Sequence[dict], device: str | torch.device = "cpu"):
+        self.configs, self.device = list(configs), torch.device(device)
+        if not self.configs:
+            raise InputError("trials of a problem", "at least one", "none")
+        for part, first in alike(configs[0]).items():
+            if any(alike(config)[part] != first for config in configs):
+                raise InputError(f"{part} of trials in one batch", "the same", "several")
+        self.training = Training.of(configs[0]["training"])
+        self.keys = keys_tensor([trial_key(config) for config in configs], self.device)
+        self.ensemble: Ensemble = ensemble_of(
+            configs[0]["model"], [config["task"] for config in configs], self.keys
+        )
+
+    def __len__(self) -> int:
+        return len(self.configs)
+
+    def subset(self, members: Sequence[int]) -> Problem:
+        """Some of the trials, as a problem of its own."""
+        return Problem([self.configs[e] for e in members], self.device)
+
+    @cached_property
+    def cells(self) -> tuple[list[dict], torch.Tensor]:
+        """The configs of the cells, and the cell of every trial (E,)."""
+        names = [key(cell_of(config)) for config in self.configs]
+        order = list(dict.fromkeys(names))
+        first = [self.configs[names.index(name)] for name in order]
+        where = [order.index(name) for name in names]
+        return [cell_of(config) for config in first], torch.tensor(where, device=self.device)
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        """The task of every cell."""
+        return [task_of(cell["task"]) for cell in self.cells[0]]
+
+    @cached_property
+    def sample(self) -> Examples:
+        """The training examples, padded to the largest number of them."""
+        cell = self.cells[1]
+        members = [(cell == c).nonzero()[:, 0] for c in range(len(self.tasks))]
+        drawn = [task.sample(self.keys[m]) for task, m in zip(self.tasks, members, strict=True)]
+        inputs = _stacked([one.inputs for one in drawn], members)
+        labels = _stacked([one.labels for one in drawn], members)
+        sizes = torch.tensor([one.labels.shape[1] for one in drawn], device=self.device)[cell]
+        there = torch.arange(labels.shape[1], device=self.device) < sizes[:, None]
+        return Examples(Padded(inputs, sizes.int()), labels, there / sizes[:, None])
+
+    def batch(self, step: torch.Tensor) -> Examples:
+        """What a step, an int64 tensor (), trains on."""
+        if self.training.online:
+            return self._fresh(step)
+        whole = self.sample
+        if self.training.batch is None:
+            return whole
+        return self._part(whole, step)
+
+    def _fresh(self, step: torch.Tensor) -> Examples:
+        task, B = self.tasks[0], self.training.batch
+        if len(set(self.tasks)) > 1 or not isinstance(task, Endless):
+            raise InputError("online training", "one task that can draw for ever", self.tasks)
+        drawn = task.stream(self.keys, step, B or 0)
+        weights = torch.full(drawn.labels.shape[:2], 1 / (B or 1), device=self.device)
+        return Examples(Padded.full(drawn.inputs), drawn.labels, weights)
+
+    def _part(self, whole: Examples, step: torch.Tensor) -> Examples:
+        """One of the batches of an epoch, in an order of the epoch's own; the last is smaller."""
+        B, m = self.training.batch or 0, {task.m for task in self.tasks}
+        if len(m) > 1:
+            raise InputError("trials trained by batches", "one number of examples", sorted(m))  # pyright: ignore
+        count = self.steps_of_epoch
+        epoch = torch.div(step, count, rounding_mode="floor") - self._orders.first
+        order = self._orders.rows.index_select(1, epoch.reshape(1))[:, 0]  # (E, M)
+        order = torch.nn.functional.pad(order, (0, count * B - order.shape[1]), value=-1)
+        place = (step % count) * B + torch.arange(B, device=self.device)
+        rows = order.index_select(1, place)  # (E, B)
+        there = rows >= 0
+        rows = rows.clamp(min=0)
+        own = torch.arange(len(self), device=self.device)[:, None]
+        inputs = whole.inputs.rows[own, rows]
+        counts = there.sum(1, dtype=torch.int32)
+        return Examples(Padded(inputs, counts), whole.labels[own, rows], there / counts[:, None])
+
+    def refresh(self, step: int, steps: int) -> None:
+        """Draw ahead what these steps need, so that `batch` makes few operations a step."""
+        if self.training.batch is not None and not self.training.online:
+            count = self.steps_of_epoch
+            self._orders.cover(step // count, (step + steps - 1) // count)
+
+    @cached_property
+    def _orders(self) -> Orders:
+        M = self.sample.labels.shape[1]
+        needed = self.training.evaluate_every // self.steps_of_epoch + 2
+        return Orders(self.keys, M, max(needed, min(AHEAD, ROOM // (len(self) * M))))
+
+    @property
+    def steps_of_epoch(self) -> int:
+        """How many batches there are in an epoch."""
+        B = self.training.batch
+        return 1 if B is None or self.training.online else -(-self.sample.labels.shape[1] // B)
+
+    def split(self, name: str) -> Examples:
+        """What is evaluated on: the training examples, or a split drawn apart from them."""
+        if name == "train":
+            return self.sample
+        if name not in self._splits:
+            self._splits[name] = self._drawn(STREAMS[name])
+        return self._splits[name]
+
+    @cached_property
+    def _splits(self) -> dict[str, Examples]:
+        return {}
+
+    def _drawn(self, stream: Stream) -> Examples:
+        cells, cell = self.cells
+        seeds = keys_tensor([key("cell", config) for config in cells], self.device)
+        members = [(cell == c).nonzero()[:, 0] for c in range(len(cells))]
+        nought = torch.zeros(1, dtype=torch.int64, device=self.device)
+        drawn = [
+            task.held_out(self.keys[m], seeds[c : c + 1], nought.expand(len(m)), stream)
+            for c, (task, m) in enumerate(zip(self.tasks, members, strict=True))
+        ]
+        labels = _stacked([one.labels for one in drawn], members)
+        weights = torch.full(labels.shape[:2], 1 / labels.shape[1], device=self.device)
+        parts = [one.inputs for one in drawn]
+        if drawn[0].cell is None:  # every trial has its own
+            return Examples(Padded.full(_stacked(parts, members)), labels, weights)
+        rows = torch.cat([_padded(part, _largest(parts)) for part in parts])
+        return Examples(Shared(rows, tuple(members)), labels, weights)
+
+    @cached_property
+    def decayed(self) -> dict[str, bool]:
+        """Which weights decay."""
+        twin = self.ensemble.twin()
+        names = self.ensemble.shapes
+        if self.training.decay_all or not hasattr(twin, "decayed"):
+            return dict.fromkeys(names, True)
+        kept = {id(W) for W in twin.decayed()[0]}  # pyright: ignore[reportCallIssue]
+        return {name: id(W) in kept for name, W in twin.named_parameters()}
+
+
+def trial_key(config: dict) -> int:
+    """The key of a trial, of all but its training: two ways to train meet the same data."""
+    return key("trial", config["seed"], config["trial"], config["task"], config["model"])
+
+
+def cell_of(config: dict) -> dict:
+    """What trials of a cell share."""
+    return {"task": config["task"], "seed": config["seed"]}
+
+
+def alike(config: dict) -> dict:
+    """In what trials of one batch must not differ.
+
+    The number of examples may differ, and T where every member may have its own: in the majority
+    classifier, whose positions are no weights.
+    """
+    free = {"m", "T"} if config["model"].get("name") == "majority-classifier" else {"m"}
+    task = {name: value for name, value in config["task"].items() if name not in free}
+    return {"task": task, "model": config["model"], "training": config["training"]}
+
+
+def _stacked(parts: Sequence[torch.Tensor], members: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Rows (E, M, …) of all trials in their order, padded with zeros."""
+    whole = parts[0].new_zeros(sum(map(len, members)), *_largest(parts))
+    for part, own in zip(parts, members, strict=True):
+        whole[own] = _padded(part, whole.shape[1:])
+    return whole
+
+
+def _largest(parts: Sequence[torch.Tensor]) -> list[int]:
+    """The largest sizes of all axes but the first."""
+    return [max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True)]
+
+
+def _padded(part: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+    """With zeros after its entries, so that all axes but the first have these sizes."""
+    whole = part.new_zeros(len(part), *sizes)
+    whole[tuple(slice(size) for size in part.shape)] = part
+    return whole

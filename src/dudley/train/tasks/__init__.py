@@ -1,0 +1,1 @@
+"""What is learnt: data and labels as functions of the trials' keys."""

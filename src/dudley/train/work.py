@@ -1,0 +1,114 @@
+"""Grids of trainings: what may share a batch, what a trial costs, how a batch is worked off.
+
+>>> grid = trainings("and", 0, {
+...     "task": {"name": "and", "T": [100, 200], "s": 3, "m": [50, 60]},
+...     "model": {"name": "and-classifier"},
+...     "training": {"optimiser": {"name": "adam"}, "steps": 1000},
+... }, trials=5)
+>>> len(grid)
+20
+>>> [len(batch) for batch in packed(grid, limit_bytes=4 << 30)]
+[10, 10]
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from dudley.core.backend import torch
+from dudley.core.errors import InputError
+from dudley.grid import Batch, Cost, Grid, Session, Table, Trial, plan, run
+from dudley.grid.canonical import canonical
+from dudley.train.ensemble.registry import ensemble_of
+from dudley.train.problem import Problem, alike, trial_key
+from dudley.train.random import keys_tensor
+from dudley.train.trainer import Pace, Trainer
+from dudley.train.training import Training
+
+
+def trainings(name: str, seed: int, config: Mapping[str, Any], trials: int) -> Grid:
+    """The grid of all combinations of what is given as a list in ``task``, so many trials each.
+
+    A field that is a list itself, a truth table, is given as a tuple.
+    """
+    task = config["task"]
+    axes = {field: value for field, value in task.items() if isinstance(value, list)}
+    cells = [
+        dict(task) | dict(zip(axes, values, strict=True))
+        for values in itertools.product(*axes.values())
+    ]
+    configs = [
+        {**config, "task": cell, "trial": trial, "seed": seed}
+        for cell in cells
+        for trial in range(trials)
+    ]
+    return Grid([Trial(one, trial_key(one)) for one in configs], name, seed)
+
+
+def shares(trial: Trial) -> str:
+    """Trials of one such word may share a batch; trained by parts, they have one m, or one task."""
+    config, how = trial.config, trial.config["training"]
+    by_parts = how.get("batch") is not None
+    own = config["task"] if how.get("online") else config["task"].get("m") if by_parts else None
+    return canonical([alike(config), own], "config")
+
+
+def cost(trial: Trial) -> Cost:
+    """Memory of one trial in training, and its work in examples × tokens × steps."""
+    shared = {name: trial.config[name] for name in ("task", "model", "training")}
+    return _cost(canonical(shared, "config"))
+
+
+@cache
+def _cost(shared: str) -> Cost:
+    config = json.loads(shared)
+    ensemble = ensemble_of(config["model"], [config["task"]], keys_tensor([0]))
+    how = Training.of(config["training"])
+    m = how.batch or config["task"].get("m") or 1
+    T = config["task"].get("T", 16)
+    copies = 9 + 2 * len(how.keep)  # weights, first ones and Adam's memory twice, gradients
+    numbers = sum(a * b for a, b in ensemble.shapes.values()) * copies
+    numbers += m * ensemble.numbers_of_example(T)
+    return Cost(4 * numbers, float(how.steps) * m * (T + 1))
+
+
+def packed(grid: Grid, limit_bytes: int, workers: int = 1, largest: int | None = None):
+    """The grid's batches, for a device of that memory."""
+    return plan(grid.trials, shares, cost, limit_bytes, largest, workers)
+
+
+def memory_of(device: str) -> int:
+    """What a batch may take of a device: 70 % of what is free on a GPU, 2 GiB on a processor."""
+    if torch.device(device).type == "cuda":
+        return int(0.7 * torch.cuda.mem_get_info(device)[0])
+    return 2 << 30
+
+
+def train_batch(session: Session, device: str = "cpu", pace: Pace | None = None) -> None:
+    """Work off one batch: what a run of `dudley.grid` calls."""
+    problem = Problem([trial.config for trial in session.batch.trials], device)
+    results = Trainer(problem, session, pace, session.batch.cost.work).run()
+    if results is not None:
+        session.finish(results)
+
+
+def train_grid(
+    grid: Grid,
+    folder: Path | str,
+    device: str = "cpu",
+    workers: int = 1,
+    batches: tuple[Batch, ...] | None = None,
+    pace: Pace | None = None,
+    **options: Any,
+) -> Table:
+    """Train every trial of a grid, into a folder; the same call goes on where it was broken off."""
+    if torch.device(device).type == "cuda" and workers > 1:
+        raise InputError("workers on a GPU", "one: a batch fills it", workers)
+    batches = batches or packed(grid, memory_of(device), workers)
+    work = partial(train_batch, device=device, pace=pace)
+    return run(grid, batches, work, folder, workers=workers, **options)

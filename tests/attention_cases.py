@@ -1,0 +1,211 @@
+"""Attention over bits, case by case: what each way to compute it is given and must answer.
+
+Run as a program with TRITON_INTERPRET=1 it writes what the Triton kernels answer into a file: their
+interpreter has to be chosen before Triton is imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from dudley.train.ensemble import and_classifier
+from dudley.train.ensemble.and_classifier import AndEnsemble
+from dudley.train.ensemble.base import Noise
+from dudley.train.ensemble.bit_attention import choose, masks, plain
+from dudley.train.ensemble.bit_attention.by_trial import ByTrial
+from dudley.train.ensemble.majority import MajorityEnsemble
+from dudley.train.ensemble.rows import Shared
+from dudley.train.random import Stream, keys_tensor, packed_bits
+
+NAMES = ("mixed", "mass", "base", "lift", "K")  # two outputs, then gradients
+
+
+@dataclass(frozen=True)
+class Case:
+    """Sizes, who has how many examples, dropout; sizes of rows, their means, scores, gradients."""
+
+    T: int = 20
+    D: int = 32
+    H: int = 16
+    counts: tuple[int, ...] = (2, 1)
+    dropout: tuple[float, float] = (0.1, 0.1)
+    rows: float = 0.3
+    mean: float = 0.0
+    sharp: float = 1.0
+    pull: float = 1.0  # of mixed; that of mass is 1
+
+    @property
+    def M(self) -> int:
+        return max(self.counts)
+
+    @property
+    def noise(self) -> Noise:
+        keys = [(2**63 + 5) * (e + 1) % 2**64 for e in range(len(self.counts))]
+        return Noise(keys_tensor(keys), torch.tensor(7))
+
+    def given(self) -> dict[str, torch.Tensor]:
+        """Inputs in float64; K and the gradient of mixed are orthogonal to the vector of ones."""
+        source, E = torch.Generator().manual_seed(0), len(self.counts)
+
+        def drawn(*shape, size=0.3):
+            return size * torch.randn(shape, generator=source, dtype=torch.float64)
+
+        return {
+            "base": drawn(E, self.T + 1, self.D, size=self.rows) + self.mean,
+            "lift": drawn(E, self.D, size=self.rows),
+            "K": centred(drawn(E, self.H, self.M, self.D)) * self.sharp,
+            "d_mixed": centred(drawn(E, self.H, self.M, self.D)) * self.pull,
+            "d_mass": drawn(E, self.M, self.H),
+            "words": packed_bits(self.noise.keys, Stream.INPUTS, 0, self.M, self.T),
+            "counts": torch.tensor(self.counts, dtype=torch.int32),
+        }
+
+
+def on_threshold(case: Case, half: str) -> Case:
+    """Rates that are drawn numbers themselves, which stay: the least that do."""
+    words = masks.example_words(case.noise.keys, case.noise.step, 1)[0]
+    drawn = masks.hashed(np.arange(case.D // 2 + case.H), words)[0]
+    rows, weights = drawn[: case.D // 2], drawn[case.D // 2 :] & 0xFFFF
+    rows = rows & 0xFFFF if half == "low" else rows >> 16
+    rates = (min(float(x) for x in of / 2**16 if x > 0.1) for of in (rows, weights))
+    return replace(case, dropout=tuple(rates))
+
+
+# Of sizes that the kernels fit; NARROW ones are also computed in float16.
+CASES = {
+    "both": Case(T=37, D=64, counts=(3, 2)),
+    "first weights": Case(rows=0.03, sharp=0.05),
+    "none": Case(dropout=(0.0, 0.0)),
+    "rows": Case(dropout=(0.5, 0.0)),
+    "weights": Case(dropout=(0.0, 0.3)),
+    "nearly all": Case(dropout=(0.8, 0.9)),
+    "three blocks of tokens": Case(T=130, counts=(1,)),
+    "two splits of examples": Case(T=6, counts=(9,)),
+    "whole words": Case(T=64, counts=(1,)),
+    "one token": Case(T=1),
+    "sharp": Case(sharp=15.0),
+    "far from centred": Case(mean=0.5, dropout=(0.1, 0.0)),
+    "small gradient": Case(pull=1e-6),
+    "gradient of mass alone": Case(pull=0.0),
+}
+CASES |= {f"on a threshold, {half} half": on_threshold(Case(), half) for half in ("low", "high")}
+NARROW = ("both", "first weights", "sharp", "small gradient", "gradient of mass alone")
+CASES_OF_PROCESSOR = CASES | {
+    "two heads": Case(T=8, D=16, H=2, counts=(4, 6, 1)),
+    "no power of two": Case(T=11, D=6, H=3, counts=(4, 2)),
+}
+
+
+def centred(x: torch.Tensor) -> torch.Tensor:
+    return x - x.mean(-1, keepdim=True)
+
+
+def answers(case: Case, attend, dtype=torch.float64, device="cpu") -> dict[str, torch.Tensor]:
+    """What ``attend(base, lift, K, words, counts, noise, dropout)`` makes of a case, by NAMES.
+
+    Mixed and the gradient of K are free in their means over coordinates, which are taken off.
+    """
+    given = {name: x.to(device) for name, x in case.given().items()}
+    leaves = [given[name].to(dtype).requires_grad_() for name in NAMES[2:]]
+    noise = Noise(case.noise.keys.to(device), case.noise.step.to(device))
+    mixed, mass = attend(*leaves, given["words"], given["counts"], noise, case.dropout)
+    pulls = given["d_mixed"].to(dtype), given["d_mass"].to(dtype)
+    d_base, d_lift, d_K = torch.autograd.grad((mixed, mass), leaves, pulls)
+    found = (centred(mixed), mass, d_base, d_lift, centred(d_K))
+    return {name: x.detach().cpu().double() for name, x in zip(NAMES, found, strict=True)}
+
+
+def by_definition(base, lift, K, words, counts, noise, dropout):
+    """`plain`, with every mask made and rows that are no examples left out one by one."""
+    E, H, M, D = K.shape
+    κ, μ = choose.factors(noise, M, base.shape[1] - 1, D, H, dropout)
+    mixed, mass = torch.zeros_like(K), K.new_zeros(E, M, H)
+    for e, m in enumerate(counts.tolist()):
+        one, own = slice(e, e + 1), slice(0, m)
+        masks = κ[one, own].to(K), μ[one, own].to(K)
+        found = plain.attend(base[one], lift[one], K[one, :, own], words[one, own], *masks)
+        mixed[one, :, own], mass[one, own] = found
+    return mixed, mass
+
+
+def by_trial(base, lift, K, words, counts, noise, dropout):
+    return ByTrial.apply(base, lift, K, words, counts, noise.keys, noise.step, dropout)
+
+
+def by_kernels(base, lift, K, words, counts, noise, dropout):
+    keys = choose.joined(noise.keys)
+    return choose.fused.Fused.apply(base, lift, K, words, counts, keys, noise.step, dropout)
+
+
+def classifiers() -> tuple[AndEnsemble, dict[str, torch.Tensor], torch.Tensor]:
+    """Networks, weights in float64 (none is 0 or 1) and 70 examples, for the kernel `tail`."""
+    source, keys = torch.Generator().manual_seed(1), keys_tensor([3, 4])
+    networks = AndEnsemble(T=9, d=32, H=4, classes=3)
+    weights = {
+        name: W.double() + 0.3 * torch.randn(W.shape, generator=source, dtype=torch.float64)
+        for name, W in networks.start(keys).items()
+    }
+    return networks, weights, packed_bits(keys, Stream.HOLDOUT, 0, 70, 9)
+
+
+def by_tail(device) -> torch.Tensor:
+    """An evaluation in float32 that takes the kernel, also where it is only interpreted."""
+    networks, weights, words = classifiers()
+    fits, and_classifier.tail_fits = and_classifier.tail_fits, lambda *given: True
+    weights = {name: W.float().to(device) for name, W in weights.items()}
+    found = networks.evaluate(weights, words.to(device))
+    and_classifier.tail_fits = fits
+    return found.double().cpu()
+
+
+def majorities() -> tuple[MajorityEnsemble, dict[str, torch.Tensor], Shared]:
+    """Networks of three lengths, weights in float64 and 70 examples of two cells, for `read`."""
+    source, keys = torch.Generator().manual_seed(2), keys_tensor([3, 4, 5])
+    networks = MajorityEnsemble(keys, T=40, d=16, k=8, lengths=(33, 20, 40))
+    weights = {
+        name: W.double() + 0.4 * torch.randn(W.shape, generator=source, dtype=torch.float64)
+        for name, W in networks.start(keys).items()
+    }
+    words = packed_bits(keys[:2], Stream.HOLDOUT, 0, 70, 40)
+    return networks, weights, Shared(words, (torch.tensor([0, 2]), torch.tensor([1])))
+
+
+def by_read(device) -> torch.Tensor:
+    """As `by_tail`, for majority classifiers."""
+    networks, weights, rows = majorities()
+    fits, MajorityEnsemble._fits = MajorityEnsemble._fits, lambda *given: True
+    networks = replace(networks, keys=networks.keys.to(device))
+    weights = {name: W.float().to(device) for name, W in weights.items()}
+    members = tuple(own.to(device) for own in rows.members)
+    found = networks.evaluate(weights, Shared(rows.rows.to(device), members))
+    MajorityEnsemble._fits = fits
+    return found.double().cpu()
+
+
+def of_kernels(device="cpu") -> dict:
+    """All that kernels answer: (case, precision) ↦ by NAMES, (case, "rows") ↦ factors, the tail."""
+    found, settings = {}, choose.fused.SETTINGS
+    before = settings.precision
+    for name, case in CASES.items():
+        for settings.precision in ("ieee", "fp16") if name in NARROW else ("ieee",):
+            one = answers(case, by_kernels, torch.float32, device)
+            found[name, settings.precision] = one
+        keys, step = choose.joined(case.noise.keys).to(device), case.noise.step.to(device)
+        rows = [
+            choose.fused.factors(keys, step, case.M, case.D, case.H, t, case.dropout[0]).cpu()
+            for t in (0, case.T, case.T + 2)
+        ]
+        found[name, "rows"] = torch.stack(rows)
+    for settings.precision in ("ieee", "fp16"):
+        found["tail", settings.precision] = by_tail(device)
+        found["majority", settings.precision] = by_read(device)
+    settings.precision = before
+    return found
+
+
+if __name__ == "__main__":
+    torch.save(of_kernels(), sys.argv[1])

@@ -1,0 +1,143 @@
+"""A deterministic toy for the grid's tests: a chaotic map, so that a lost or doubled step shows.
+
+As a program it runs the toy in a folder, and kills itself where it is told to:
+``python grid_toy.py FOLDER [--workers N] [--pause SECONDS] [--kill PLACE NUMBER]``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import sqlalchemy
+from sqlalchemy import event
+
+from dudley.grid import Batch, Cost, Grid, Session, Trial, checkpoints, plan, run
+
+STEPS, EVALUATE, KEEP = 24, 2, 6
+
+
+def toy_grid(seed: int = 0) -> Grid:
+    trials = [
+        Trial({"task": {"m": m}, "trial": i}, key=1000 * m + i) for m in (3, 5, 7) for i in range(4)
+    ]
+    return Grid(trials, "toy", seed)
+
+
+def toy_batches(grid: Grid) -> tuple[Batch, ...]:
+    """Three batches of four."""
+    return plan(
+        grid.trials,
+        group=lambda trial: trial.config["task"]["m"],
+        cost=lambda trial: Cost(10, float(trial.config["task"]["m"])),
+        limit_bytes=40,
+    )
+
+
+def logistic(session: Session, pause: float = 0.0, marks: Path | None = None) -> None:
+    """STEPS steps of x ↦ 3.9 x (1 − x) for every trial, from its key."""
+    if marks is not None:
+        (marks / f"{session.batch.number}.{os.getpid()}").touch()
+    kept = session.latest()
+    if kept is None:
+        first, state = 0, np.array([(key % 997 + 1) / 1000 for key in session.batch.keys])
+        session.append(0, {"state": state, "step": np.zeros(len(state))})
+    else:
+        first = kept[0]
+        with kept[1].open("rb") as file:
+            state = np.load(file)
+    for step in range(first + 1, STEPS + 1):
+        time.sleep(pause)
+        state = 3.9 * state * (1 - state)
+        if step % EVALUATE == 0:
+            session.append(step, {"state": state, "step": np.full(len(state), step)})
+        session.progress(session.batch.cost.work * step / STEPS)
+        if step % KEEP == 0:
+            session.checkpoint(step, partial(save, state=state))
+            if session.should_stop():
+                return
+    session.finish([{"state": x, "high": x > 0.5} for x in state])
+
+
+def save(path: Path, state: np.ndarray) -> None:
+    with path.open("wb") as file:
+        np.save(file, state)
+
+
+def dies(session: Session, marks: Path, times: int) -> None:
+    """As `logistic`, but batch 1 ends its process at half its steps, some times."""
+    deaths = len(list(marks.glob("death*")))
+    if session.batch.number == 1 and deaths < times:
+        (marks / f"death{deaths}").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    logistic(session)
+
+
+def meets(session: Session, marks: Path) -> None:
+    """Batches 0 and 1 each wait for the other to begin: one worker alone cannot pass."""
+    (marks / f"{session.batch.number}.{os.environ['OMP_NUM_THREADS']}").touch()
+    end = time.monotonic() + 30
+    while session.batch.number < 2 and not all(list(marks.glob(f"{i}.1")) for i in (0, 1)):
+        if time.monotonic() > end:
+            raise TimeoutError("the other batch does not begin, or not with one thread")
+        time.sleep(0.01)
+    logistic(session)
+
+
+def die_at(place: str, number: int) -> None:
+    """Arrange for SIGKILL at the ``number``-th time at a place: in a file, or in a statement."""
+    seen = 0
+
+    def die() -> None:
+        nonlocal seen
+        seen += 1
+        if seen == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    if place == "file":  # half a checkpoint
+
+        def half(path: Path, state: np.ndarray) -> None:
+            path.write_bytes(b"\x93NUMPY")
+            die()
+            save(path, state)
+
+        globals()["save"] = half  # logistic looks it up
+    elif place == "removal":  # a batch is done, its files still stand
+        checkpoints.remove = lambda claim: die()
+    else:  # within a transaction, after the statement
+
+        def after(connection, cursor, statement, *rest) -> None:
+            if re.match(place, statement):
+                die()
+
+        event.listen(sqlalchemy.Engine, "after_cursor_execute", after)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--pause", type=float, default=0.0)
+    parser.add_argument("--marks", type=Path)
+    parser.add_argument("--kill", nargs=2, metavar=("PLACE", "NUMBER"))
+    asked = parser.parse_args()
+    if asked.kill:
+        die_at(asked.kill[0], int(asked.kill[1]))
+    grid = toy_grid()
+    work = partial(logistic, pause=asked.pause, marks=asked.marks)
+    try:
+        run(grid, toy_batches(grid), work, asked.folder, workers=asked.workers)
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
