@@ -34,7 +34,7 @@ from dudley.train.period import Period  # noqa: E402
 from dudley.train.precision import precision  # noqa: E402
 from dudley.train.problem import Problem  # noqa: E402
 from dudley.train.state import State  # noqa: E402
-from dudley.train.trainer import Pace  # noqa: E402
+from dudley.train.trainer import Memory, Pace, Trainer  # noqa: E402
 from dudley.train.work import memory_of, packed, train_grid, trainings  # noqa: E402
 
 SEED = 0
@@ -74,8 +74,7 @@ def run(name: str, config: dict, trials: int, device: str, out: Path, curve: tup
 
 def and_(device: str, out: Path) -> dict:
     """The grid of edelman2021's figure 2: 8,800 trainings with dropout and all hold-outs."""
-    told = run("and", protocols.AND, protocols.AND_TRIALS, device, out, ("holdout_accuracy",))
-    return told
+    return run("and", protocols.AND, protocols.AND_TRIALS, device, out, ("holdout_accuracy",))
 
 
 def parity(device: str, out: Path) -> dict:
@@ -122,16 +121,37 @@ def scaling(device: str, out: Path) -> dict:
                     period._found()
             held = (now(device) - start) / 3
         tokens = E * m * (T + 1)
-        rows.append({"T": T, "m": m, "E": E, "step_ms": 1e3 * both, "evaluation_ms": 1e3 * held,
-                     "tokens_per_second": tokens / both})  # fmt: skip
+        weights = sum(a * b for a, b in problem.ensemble.shapes.values())
+        rows.append({
+            "T": T, "m": m, "E": E, "step_ms": 1e3 * both, "evaluation_ms": 1e3 * held,
+            "tokens_per_second": tokens / both, "bytes": least_bytes(E, m, T, weights),
+            "flops": least_flops(E, m, T),
+        })  # fmt: skip
         print(rows[-1], flush=True)
         del period, state, problem
-    best = max(row["tokens_per_second"] for row in rows)
-    H, D = 16, 64
-    flops = 7 * 2 * H * D  # products of a token with H folded queries: 2 forward, 5 backward
-    return {"rows": rows, "copy_bytes_per_second": _copy(device),
-            "fp16_flops_per_second": _products(device), "flops_of_a_token": flops,
-            "fraction_of_matrix_rate": best * flops / _products(device)}  # fmt: skip
+    bandwidth, products = _copy(device), _products(device)
+    for row in rows:
+        row["fraction_of_copy_bandwidth"] = 1e3 * row["bytes"] / row["step_ms"] / bandwidth
+        row["fraction_of_matrix_rate"] = 1e3 * row["flops"] / row["step_ms"] / products
+    return {"rows": rows, "copy_bytes_per_second": bandwidth, "fp16_flops_per_second": products}
+
+
+def least_bytes(E: int, m: int, T: int, weights: int, d: int = 64, H: int = 16) -> int:
+    """Bytes that a step must move, each tensor read and written once where it is made and used.
+
+    Folded queries, mixed rows and their gradients (H·d an example, and parts of the last by block
+    of tokens), a token's two statistics, rows and their gradients, what the rest of the network
+    keeps of an example (about 10 rows of width d and 4 of width 4d, and their gradients), and
+    seven passes over the weights by Adam.
+    """
+    blocks = -(-(T + 1) // 64)
+    example = H * d * (8 + 2 * blocks) + 4 * (T + 1) + 2 * 2 * d * (10 + 4 * 4)
+    return 4 * E * (m * example + 4 * (T + 1) * d + 7 * weights)
+
+
+def least_flops(E: int, m: int, T: int, d: int = 64, H: int = 16) -> int:
+    """Products of a token with H folded queries, 2 forward and 5 backward, and of the MLP."""
+    return 2 * E * m * ((T + 1) * 7 * H * d + 3 * 12 * d * d)
 
 
 def exactness(device: str, out: Path) -> dict:
@@ -140,6 +160,21 @@ def exactness(device: str, out: Path) -> dict:
     config["task"]["T"] = [100]
     config["training"]["precision"] = "ieee"
     return run("and-ieee", config, protocols.AND_TRIALS, device, out, ())
+
+
+def repeat(device: str, out: Path) -> dict:
+    """The cells of T = 100 for 200 steps, twice: are all metrics the same, bit by bit?"""
+    config = copy.deepcopy(protocols.AND)
+    config["task"]["T"] = [100]
+    config["training"]["steps"] = 200
+    grid = trainings("and", SEED, config, protocols.AND_TRIALS)
+    (batch,) = packed(grid, memory_of(device))
+    seen = []
+    for _ in range(2):
+        memory = Memory()
+        Trainer(Problem([trial.config for trial in batch.trials], device), memory).run()
+        seen.append(np.array([list(metrics.values()) for _, metrics in memory.points]))
+    return {"same": bool(np.array_equal(seen[0], seen[1], equal_nan=True)), "shape": seen[0].shape}
 
 
 def _copy(device: str) -> float:
@@ -163,7 +198,7 @@ def _products(device: str) -> float:
 
 PARTS = {
     "and": and_, "ordinary": ordinary, "scaling": scaling, "precision": exactness,
-    "parity": parity, "majority": majority,
+    "parity": parity, "majority": majority, "repeat": repeat,
 }  # fmt: skip
 
 

@@ -6,7 +6,10 @@ import hashlib
 import json
 from pathlib import Path
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
+from scipy.stats import binomtest, fisher_exact
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 RECORDS = sorted(RESULTS.glob("*/provenance.json"))
@@ -45,6 +48,67 @@ def test_certified_norms_on_the_gpu_hold_and_are_faster():
 def test_a_checkpoint_measured_on_the_gpu_is_the_one_measured_on_the_cpu():
     record = read(RESULTS / "gpu-checkpoint/checkpoint.json")
     assert record["same_numbers"] and record["largest_relative_difference"] < 1e-9
+
+
+def trials_of(name: str) -> dict[str, np.ndarray]:
+    table = pq.read_table(RESULTS / name)
+    return {column: table[column].to_numpy() for column in table.column_names}
+
+
+def successes(trials: dict[str, np.ndarray]) -> dict[tuple[int, int, int], bool]:
+    """Did the best hold-out accuracy exceed .99, by T, m and trial?"""
+    best = trials["result.extremes.holdout_accuracy"] > 0.99
+    keys = zip(trials["task.T"], trials["task.m"], trials["trial"], strict=True)
+    return dict(zip(keys, best, strict=True))
+
+
+def differ(one: dict, other: dict, alpha: float) -> list[tuple[int, int]]:
+    """The cells whose success rates differ, by Fisher's test at α over the number of cells."""
+    cells = sorted({cell[:2] for cell in one})
+    found = []
+    for cell in cells:
+        counts = [[hit for key, hit in side.items() if key[:2] == cell] for side in (one, other)]
+        table = [[sum(hits), len(hits) - sum(hits)] for hits in counts]
+        if fisher_exact(table).pvalue < alpha / len(cells):
+            found.append(cell)
+    return found
+
+
+def test_the_papers_grids_are_trained_in_minutes():
+    record = read(RESULTS / "gpu-train/train.json")
+    parts = record["parts"]
+    assert parts["and"]["trials"] == 8800 and parts["and"]["seconds"] <= 360
+    assert parts["parity"]["trials"] == 30 and parts["parity"]["seconds"] <= 300
+    assert record["ratio_ordinary_over_ensemble"] >= 500
+    told = read(RESULTS / "gpu-train/provenance.json")["config"]["and"]
+    assert told["model"]["dropout"] == [0.1, 0.1, 0.1] and told["training"]["steps"] == 1000
+    trials = trials_of("gpu-train/and.parquet")
+    assert len(successes(trials)) == 8800
+    assert all(len(curve) == 100 for curve in trials["curve.holdout_accuracy"])
+
+
+def test_fast_products_do_not_move_success_rates():
+    """The cells of T = 100, trained with float32 products, against the same trials."""
+    exact = successes(trials_of("gpu-train/and-ieee.parquet"))
+    whole = successes(trials_of("gpu-train/and.parquet"))
+    fast = {key: whole[key] for key in exact}
+    assert len(exact) == 800 and not differ(exact, fast, 1e-3)
+    # The same pairs: as often one as the other (the sign test).
+    first = sum(exact[key] and not fast[key] for key in exact)
+    second = sum(fast[key] and not exact[key] for key in exact)
+    assert binomtest(first, first + second).pvalue > 1e-3
+    worse = {key: hit and key[2] % 3 > 0 for key, hit in fast.items()}  # a third of them lost
+    assert differ(exact, worse, 1e-3)
+
+
+def test_a_processor_and_a_gpu_have_the_same_success_rates():
+    """The same keys: data, first weights and masks are the same, and only rounding differs."""
+    processor = successes(trials_of("cpu-train/and-cells.parquet"))
+    whole = successes(trials_of("gpu-train/and.parquet"))
+    gpu = {key: whole[key] for key in processor}
+    assert len(processor) >= 40 and not differ(processor, gpu, 1e-3)
+    agree = sum(processor[key] == gpu[key] for key in processor)
+    assert agree / len(processor) > 0.8  # by chance: about a half
 
 
 def test_there_are_records():

@@ -7,8 +7,8 @@ final LayerNorm; two logits from the [CLS] row, without bias.
     Z⁰ = W_E[tokens] + P,   Z' = Z⁰ + Attention(LN(Z⁰)),   Z = Z' + MLP(LN(Z')),   LN(z_cls) W
 
 Matrices, embeddings and positions are drawn from N(0, .02²), biases 0, gains 1. In training mode
-dropout (.1, or three rates) acts on embeddings, attention weights and both residual branches. No causal mask:
-with [CLS] last and one layer it changes nothing.
+dropout (.1, or three rates) acts on embeddings, attention weights and both residual branches. No
+causal mask: with [CLS] last and one layer it changes nothing.
 
 >>> from dudley.models import AndClassifier
 >>> from dudley.core.backend import torch

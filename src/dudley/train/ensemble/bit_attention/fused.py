@@ -1,10 +1,10 @@
-"""Attention of the [CLS] row over bits, as two Triton kernels: nothing per token is stored.
+"""Attention of the [CLS] row over bits, as Triton kernels that store two numbers for a token.
 
-A token's row is P_t + W_E[x_t], thinned out by dropout, normalised and read by H folded queries
+A token's row is base_t + x_t lift, thinned out by dropout, normalised and read by H folded queries
 (see `plain`). One program of the forward pass owns one example and walks over its tokens with a
 running softmax; one program of the backward pass owns a block of tokens and walks over examples,
 so that gradients of positions add up in registers and in a fixed order: same bits every run.
-Rows and masks are made again from counters in the backward pass.
+Rows and masks are made again from counters in the backward pass; only a row's mean and 1/σ are kept.
 
 Normalising costs no pass over a row: folded queries and gradients are orthogonal to the vector of
 ones, so that ⟨k, ẑ⟩ = ⟨k, u⟩/σ(u), and the gradient through the normalisation needs only
