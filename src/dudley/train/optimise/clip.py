@@ -15,7 +15,6 @@ at the limit shrinks by a millionth). R. Pascanu et al., ICML 2013, algorithm 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dudley.core.backend import torch
@@ -61,14 +60,6 @@ class Clipped(Optimiser):
     def start(self, weights: Tensors) -> dict[str, torch.Tensor]:
         return self.optimiser.start(weights)
 
-    def update(
-        self,
-        weights: Tensors,
-        grads: Tensors,
-        state: Tensors,
-        rate: torch.Tensor,
-        alive: torch.Tensor | None,
-        decayed: Mapping[str, bool],
-    ) -> None:
+    def update(self, weights, grads, state, rate, alive, decayed):
         clip(grads, self.limit)
         self.optimiser.update(weights, grads, state, rate, alive, decayed)

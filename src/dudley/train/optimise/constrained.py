@@ -26,7 +26,6 @@ False
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -76,15 +75,7 @@ class Constrained(Optimiser):
         self._project(weights, centres, None)
         return self.optimiser.start(weights) | centres
 
-    def update(
-        self,
-        weights: Tensors,
-        grads: Tensors,
-        state: Tensors,
-        rate: torch.Tensor,
-        alive: torch.Tensor | None,
-        decayed: Mapping[str, bool],
-    ) -> None:
+    def update(self, weights, grads, state, rate, alive, decayed):
         self.optimiser.update(weights, grads, state, rate, alive, decayed)
         for penalty in self.penalties:
             for name in chosen(penalty.weights, weights):

@@ -11,7 +11,7 @@ by trial, 54 ms); ``torch._foreach_*`` and blocks that fit the cache gain nothin
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from dudley.core.backend import torch
@@ -52,15 +52,7 @@ class Entrywise(Optimiser):
         return state
 
     @torch.no_grad()
-    def update(
-        self,
-        weights: Tensors,
-        grads: Tensors,
-        state: Tensors,
-        rate: torch.Tensor,
-        alive: torch.Tensor | None,
-        decayed: Mapping[str, bool],
-    ) -> None:
+    def update(self, weights, grads, state, rate, alive, decayed):
         state["step"].add_(1 if alive is None else alive)
         factors = self.factors(rate.double(), state["step"].double())
         stretches = _stretches_of(alive)
