@@ -4,7 +4,7 @@ A token's row is base_t + x_t lift, thinned out by dropout, normalised and read 
 (see `plain`). One program of the forward pass owns one example and walks over its tokens with a
 running softmax; one program of the backward pass owns a block of tokens and walks over examples,
 so that gradients of positions add up in registers and in a fixed order: same bits every run.
-Rows and masks are made again from counters in the backward pass; only a row's mean and 1/σ are kept.
+Rows and masks are made again from counters in the backward pass; a row's mean and 1/σ are kept.
 
 Normalising costs no pass over a row: folded queries and gradients are orthogonal to the vector of
 ones, so that ⟨k, ẑ⟩ = ⟨k, u⟩/σ(u), and the gradient through the normalisation needs only
