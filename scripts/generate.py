@@ -2,7 +2,8 @@
 
 docs/reference.md: norms, covers, nodes, activations, normalisers, losses, the vocabulary, and the
 help of every command. ERRATA.md: the statements that do not stand as printed, with their
-counterexamples. Adding a unit to a registry is all it takes to be listed.
+counterexamples. docs/lab: a page for each experiment, and its figures, from committed results.
+Adding a unit to a registry is all it takes to be listed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import sys
+import tempfile
 from pathlib import Path
 
 import typer
@@ -25,6 +27,8 @@ from dudley.networks.normalisers import NORMALISERS
 from dudley.networks.registry import NODES
 from dudley.report import tightness
 from dudley.report.errata import errata
+from dudley.report.lab import draw, page
+from dudley.report.lab.results import committed
 from dudley.report.markdown import cell, code, math, section, table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,7 +45,7 @@ def generated() -> dict[str, str]:
         "docs/reference.md": reference(),
         "docs/tightness.md": tightness.page(tightness.load(ROOT / "results/audit/tightness.json")),
         "ERRATA.md": errata(),
-    }
+    } | {f"docs/lab/{name}": text for name, text in page.pages(ROOT / "results").items()}
 
 
 def reference() -> str:
@@ -176,11 +180,36 @@ def stale(root: Path) -> list[str]:
     return [path for path, text in generated().items() if differs(path, text)]
 
 
+def stale_figures(root: Path, write: bool) -> list[str]:
+    """The figures of docs/lab that are absent or differ, drawn anew if they are to be written.
+
+    One figure is two files; the SVG, the same bytes on every machine, is what is compared.
+    """
+    folder, found = root / "docs" / "lab" / "figures", []
+    for name in page.EXPERIMENTS:
+        for held in list(committed(name, ROOT / "results").values())[:1]:
+            with tempfile.TemporaryDirectory() as place:
+                for sketch, (svg, *_) in draw.draw(held, Path(place), (".svg",)):
+                    file = folder / svg.name
+                    if file.is_file() and file.read_bytes() == svg.read_bytes():
+                        continue
+                    found.append(str(file.relative_to(root)))
+                    if write:
+                        folder.mkdir(parents=True, exist_ok=True)
+                        draw.render(sketch, [file, file.with_suffix(".png")])
+    return found
+
+
 def main(args: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if stale")
     parser.add_argument("--root", type=Path, default=ROOT, help="where the files lie")
+    parser.add_argument("--no-figures", action="store_true", help="leave docs/lab/figures alone")
     options = parser.parse_args(args)
+    figures = [] if options.no_figures else stale_figures(options.root, not options.check)
+    for path in figures:
+        told = "is stale; run make generate" if options.check else "drawn"
+        print(f"generate: {path} {told}", file=sys.stderr if options.check else sys.stdout)
     for path in stale(options.root):
         if options.check:
             print(f"generate: {path} is stale; run make generate", file=sys.stderr)
@@ -189,7 +218,7 @@ def main(args: list[str] | None = None) -> int:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(generated()[path], encoding="utf-8")
         print(f"generate: wrote {path}")
-    return int(options.check and bool(stale(options.root)))
+    return int(options.check and bool(figures or stale(options.root)))
 
 
 if __name__ == "__main__":

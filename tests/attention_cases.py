@@ -182,6 +182,8 @@ def by_read(device) -> torch.Tensor:
     weights = {name: W.float().to(device) for name, W in weights.items()}
     members = tuple(own.to(device) for own in rows.members)
     found = networks.evaluate(weights, Shared(rows.rows.to(device), members))
+    own = networks.evaluate(weights, rows.rows[rows.cell].to(device))
+    assert own.equal(found), "the same rows, given to each member"
     MajorityEnsemble._fits = fits
     return found.double().cpu()
 

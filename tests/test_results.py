@@ -12,14 +12,15 @@ import pytest
 from scipy.stats import binomtest, fisher_exact
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-RECORDS = sorted(RESULTS.glob("*/provenance.json"))
+RECORDS = sorted([*RESULTS.glob("*/provenance.json"), *RESULTS.glob("*/*/provenance.json")])
+AND, PARITY = "edelman2021-and/paper", "edelman2021-parity/paper"
 
 
 def read(path: Path) -> dict:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", RECORDS, ids=lambda p: str(p.parent.relative_to(RESULTS)))
 def test_a_record_is_what_its_provenance_says(path: Path):
     told = read(path)
     assert {"command", "config", "config_sha256", "src_sha256", "machine", "precision"} <= set(told)
@@ -57,9 +58,12 @@ def trials_of(name: str) -> dict[str, np.ndarray]:
 
 def successes(trials: dict[str, np.ndarray]) -> dict[tuple[int, int, int], bool]:
     """Did the best hold-out accuracy exceed .99, by T, m and trial?"""
-    best = trials["result.extremes.holdout_accuracy"] > 0.99
-    keys = zip(trials["task.T"], trials["task.m"], trials["trial"], strict=True)
-    return dict(zip(keys, best, strict=True))
+    plain = "best" in trials
+    names = (
+        ("T", "m", "best") if plain else ("task.T", "task.m", "result.extremes.holdout_accuracy")
+    )
+    T, m, best = (trials[name] for name in names)
+    return dict(zip(zip(T, m, trials["trial"], strict=True), best > 0.99, strict=True))
 
 
 def differ(one: dict, other: dict, alpha: float) -> list[tuple[int, int]]:
@@ -80,17 +84,24 @@ def test_the_papers_grids_are_trained_in_minutes():
     assert parts["and"]["trials"] == 8800 and parts["and"]["seconds"] <= 360
     assert parts["parity"]["trials"] == 30 and parts["parity"]["seconds"] <= 300
     assert record["ratio_ordinary_over_ensemble"] >= 500
-    told = read(RESULTS / "gpu-train/provenance.json")["config"]["and"]
+    run = read(RESULTS / "gpu-train/provenance.json")
+    told = run["config"]["and"]
     assert told["model"]["dropout"] == [0.1, 0.1, 0.1] and told["training"]["steps"] == 1000
-    trials = trials_of("gpu-train/and.parquet")
+    trials = trials_of(f"{AND}/trials.parquet")
     assert len(successes(trials)) == 8800
-    assert all(len(curve) == 100 for curve in trials["curve.holdout_accuracy"])
+    assert all(len(curve) == 100 for curve in trials["holdout_accuracy"])
+    assert all(len(curve) == 500 for curve in trials_of(f"{PARITY}/printed.parquet")["loss"])
+    for name, part, protocol in ((AND, "and", "protocol"), (PARITY, "parity", "printed")):
+        record = read(RESULTS / name / "provenance.json")
+        assert record["config"][protocol] == run["config"][part]
+        assert record["src_sha256"] == run["src_sha256"] and record["machine"] == run["machine"]
+        assert record["seconds"] == parts[part]["seconds"]
 
 
 def test_fast_products_do_not_move_success_rates():
     """The cells of T = 100, trained with float32 products, against the same trials."""
     exact = successes(trials_of("gpu-train/and-ieee.parquet"))
-    whole = successes(trials_of("gpu-train/and.parquet"))
+    whole = successes(trials_of(f"{AND}/trials.parquet"))
     fast = {key: whole[key] for key in exact}
     assert len(exact) == 800 and not differ(exact, fast, 1e-3)
     # The same pairs: as often one as the other (the sign test).
@@ -104,7 +115,7 @@ def test_fast_products_do_not_move_success_rates():
 def test_a_processor_and_a_gpu_have_the_same_success_rates():
     """The same keys: data, first weights and masks are the same, and only rounding differs."""
     processor = successes(trials_of("cpu-train/and-cells.parquet"))
-    whole = successes(trials_of("gpu-train/and.parquet"))
+    whole = successes(trials_of(f"{AND}/trials.parquet"))
     gpu = {key: whole[key] for key in processor}
     assert len(processor) >= 40 and not differ(processor, gpu, 1e-3)
     agree = sum(processor[key] == gpu[key] for key in processor)

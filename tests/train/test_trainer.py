@@ -416,3 +416,12 @@ def test_penalties_make_weights_sparse_and_of_low_rank():
         W_2, free_2 = (t.whole.weights["weights.2.1.2.W_2"][e] for t in (trainer, plain))
         ranks = [int(torch.linalg.matrix_rank(W.double(), rtol=1e-5)) for W in (W_2, free_2)]
         assert 0 < ranks[0] < ranks[1] == 8
+
+
+def test_some_evaluations_become_points_and_all_are_looked_at(free):
+    """Curves get thinner; results stay."""
+    how = {name: value for name, value in RULED.items() if name not in ("stop", "keep")}
+    _, results, sink = toy.train(toy.problem(SIZES, points_every=4, **how))
+    kept = [step for step in steps_of(free[2]) if step % 8 == 0 or step == LAST]
+    assert steps_of(sink) == kept and len(kept) > 3
+    assert results == free[1]

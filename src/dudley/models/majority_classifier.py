@@ -5,6 +5,7 @@
 Attention has two heads of width 64 (not d/H), scale 1/√64, biases, and an output matrix. Tokens for
 0, 1 and [CLS] are random mutually orthogonal vectors of ℓ1 norm 1 in R^64, to which sinusoidal
 positions are added; [CLS] comes last. They are fixed before the data, so their radius is declared.
+With ``unit`` "l2" they have Euclidean norm 1, six times as much: another reading of "orthogonal".
 
 Initial weights are Keras' defaults: uniform on ±√(6/(fan_in + fan_out)), biases 0; for the
 projections, kernels with axes (d, heads, width), Keras counts fans d·heads and d·width.
@@ -33,6 +34,8 @@ from dudley.networks.embeddings import Tokens
 from dudley.networks.outputs import Logits
 from dudley.networks.pointwise import Activate, Dense
 
+UNITS = ("l1", "l2")
+
 
 class MajorityClassifier(Model):
     """Bits (N, T) as rows ``tokens(bits)`` (N, T+1, d) ↦ logits (N, 1, 2)."""
@@ -49,12 +52,14 @@ class MajorityClassifier(Model):
         width: int = 64,
         classes: int = 2,
         seed=0,
+        unit: str = "l1",
     ):
         self.T, self.H, self.k = size_of("T", T), size_of("H", H), size_of("k", k)
         mixing = attention_node(d, H, k)
         dense = Dense(d, FREE, width, FREE, names=("W_1", "b_1"))
         source = generator(seed)
-        tokens = orthogonal_tokens(torch.randn(d, 3, generator=source, dtype=torch.float64))
+        drawn = torch.randn(d, 3, generator=source, dtype=torch.float64)
+        tokens = orthogonal_tokens(drawn, unit)
         super().__init__(
             mixing >> Activate("relu") >> dense >> Logits(classes, FREE, b=FREE), d, source
         )
@@ -82,13 +87,16 @@ class MajorityClassifier(Model):
         return Tokens(largest[2], self.T + 1, self.width, row1inf=largest[1])
 
 
-def orthogonal_tokens(Z: torch.Tensor) -> torch.Tensor:
-    """Mutually orthogonal rows (…, count, d) of ℓ1 norm 1 from normal columns (…, d, count)."""
+def orthogonal_tokens(Z: torch.Tensor, unit: str = "l1") -> torch.Tensor:
+    """Mutually orthogonal rows (…, count, d) of norm 1, ℓ1 or ℓ2, from normal columns."""
+    if unit not in UNITS:
+        raise InputError("unit of tokens", " or ".join(UNITS), unit)
     d, count = Z.shape[-2:]
     if count > d:
         raise InputError("d", f"at least {count}, one for each token", d)
     rows = torch.linalg.qr(Z).Q.mT
-    return (rows / rows.abs().sum(-1, keepdim=True)).float()
+    sizes = rows.abs().sum(-1, keepdim=True) if unit == "l1" else rows.norm(dim=-1, keepdim=True)
+    return (rows / sizes).float()
 
 
 def sinusoidal(T: int, d: int) -> torch.Tensor:

@@ -18,13 +18,21 @@ Weights = Mapping[str, torch.Tensor]
 Measure = Callable[[Problem, Weights, Weights], dict[str, torch.Tensor]]
 MEASURES: Registry[Measure] = Registry("measure")
 RECORDED = {"l1", "moved"}  # those that ask for no value, so that a GPU can replay them
+ENTRYWISE = {"l1"}  # those that are the same for weights side by side in rows
 
 
 @torch.no_grad()
 def measured(
-    problem: Problem, weights: Weights, first: Weights, final: bool = False
+    problem: Problem,
+    weights: Weights,
+    first: Weights,
+    final: bool = False,
+    rows: Weights | None = None,
 ) -> dict[str, torch.Tensor]:
-    """All metrics of an evaluation, (E,) each; ``first`` are the weights at the start."""
+    """All metrics of an evaluation, (E,) each; ``first`` are the weights at the start.
+
+    ``rows``: the same weights side by side, where they are held so: fewer tensors to look at.
+    """
     how, metrics = problem.training, {}
     for split in (*how.evaluate, *(how.final if final else ())):
         data = problem.split(split)
@@ -37,7 +45,8 @@ def measured(
             counts = [some.flatten(1).sum(1).double() for some in (right & asked, asked)]
             metrics[f"{split}_accuracy"] = counts[0] / counts[1]
     for name in how.measures:
-        metrics |= MEASURES[name](problem, weights, first)
+        held = rows if rows is not None and name in ENTRYWISE else weights
+        metrics |= MEASURES[name](problem, held, first)
     return metrics
 
 

@@ -7,17 +7,20 @@ CUDA graph; the trainer reads the log now and then.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from dudley.core.backend import torch
 from dudley.core.errors import UnknownName
 from dudley.train.ensemble.base import Noise
-from dudley.train.flat import DECAYS, flattened, groups, rowed, views
+from dudley.train.flat import DECAYS, flattened, views
 from dudley.train.losses import loss_of
 from dudley.train.measures import RECORDED, measured
-from dudley.train.problem import Examples, Problem
+from dudley.train.problem import Problem
 from dudley.train.recorded import recorded
 from dudley.train.state import VALUES, State
 
 ROWS = 64  # periods that the log holds
+COMPILED = {"cuda"}  # devices on which many small operations are compiled into few
 
 
 class Period:
@@ -31,17 +34,19 @@ class Period:
         if how.optimiser.entrywise:
             self.moving, own = flattened(state.weights, problem.decayed)
             state.weights, self.decays = own, DECAYS
+        self.leaves = {name: W.detach().requires_grad_() for name, W in self.moving.items()}
         self.names = self._prepared()
         self.log = torch.zeros(ROWS, len(self.names), E, dtype=torch.float64, device=device)
         self.row = torch.zeros(1, dtype=torch.int64, device=device)
-        for W in state.weights.values():
-            W.requires_grad_(True)
-        if device.type == "cuda" and problem.ensemble.many_small:
-            self._losses = torch.compile(self._losses, dynamic=False)
-        self._whole = self._run
-        if device.type == "cuda" and how.optimiser.capturable and set(how.measures) <= RECORDED:
+        asks_nothing = how.optimiser.capturable and set(how.measures) <= RECORDED
+        if asks_nothing and device.type in {"cuda", *COMPILED}:
             problem.refresh(int(state.step), how.evaluate_every)
             problem.batch(state.step)  # what is drawn once is drawn before
+        if asks_nothing and device.type in COMPILED and problem.ensemble.many_small:
+            for part in ("_losses", "_update", "_evaluate"):
+                setattr(self, part, torch.compile(getattr(self, part), dynamic=False))
+        self._whole = self._run
+        if asks_nothing and device.type == "cuda":
             changed = [state.step, self.log, self.row, *(W for _, W in state.tensors())]
             self._whole = recorded(self._run, changed)
 
@@ -60,36 +65,47 @@ class Period:
     def _run(self, steps: int | None = None) -> None:
         for _ in range(steps or self.problem.training.evaluate_every):
             self._step()
-        self._evaluate()
+        with torch.no_grad():
+            self._evaluate()
 
     def _step(self) -> None:
-        problem, state, how = self.problem, self.state, self.problem.training
-        data = problem.batch(state.step)
-        losses = self._losses(state.weights, data, Noise(problem.keys, state.step))
-        names, weights = zip(*state.weights.items(), strict=True)
-        grads = torch.autograd.grad(losses.sum(), weights, allow_unused=True)
+        total, losses = self._losses()
+        grads = torch.autograd.grad(total, tuple(self.leaves.values()), allow_unused=True)
         with torch.no_grad():
-            self.loss.copy_(losses)
-            given = {
-                name: torch.zeros_like(W) if grad is None else grad
-                for name, W, grad in zip(names, weights, grads, strict=True)
-            }
-            if how.optimiser.entrywise:
-                parts = groups(given, problem.decayed)
-                given = {kind: rowed({n: given[n] for n in own}) for kind, own in parts.items()}
-            rate = how.schedule.rate(state.step.expand(len(problem)), how.optimiser.lr)
-            alive = None if how.stop is None else state.alive
-            how.optimiser.update(self.moving, given, state.memory, rate, alive, self.decays)
-            state.step += 1
+            self._update(losses, grads)
 
-    def _losses(self, weights, data: Examples, noise: Noise) -> torch.Tensor:
-        """The mean loss of every trial's batch, (E,)."""
-        outputs = self.problem.ensemble.forward(weights, data.inputs, noise)
-        return (loss_of(self.problem.training.loss)(outputs, data.labels) * data.weights).sum(1)
+    def _losses(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The sum, as a function of the leaves, of the mean losses of batches; and these, (E,)."""
+        problem, state = self.problem, self.state
+        data = problem.batch(state.step)
+        noise = Noise(problem.keys, state.step)
+        outputs = problem.ensemble.forward(self._named(self.leaves), data.inputs, noise)
+        losses = (loss_of(problem.training.loss)(outputs, data.labels) * data.weights).sum(1)
+        return losses.sum(), losses.detach()
+
+    def _update(self, losses: torch.Tensor, grads: Sequence[torch.Tensor | None]) -> None:
+        problem, state, how = self.problem, self.state, self.problem.training
+        self.loss.copy_(losses)
+        given = {
+            name: torch.zeros_like(W) if grad is None else grad
+            for (name, W), grad in zip(self.moving.items(), grads, strict=True)
+        }
+        rate = how.schedule.rate(state.step.expand(len(problem)), how.optimiser.lr)
+        alive = None if how.stop is None else state.alive
+        how.optimiser.update(self.moving, given, state.memory, rate, alive, self.decays)
+        state.step.add_(1)
+
+    def _named(self, held: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
+        """Weights by the twin's names, from tensors as they are moved."""
+        if not self.problem.training.optimiser.entrywise:
+            return held
+        return views(held, self.state.first, self.problem.decayed)
 
     def _found(self) -> dict[str, torch.Tensor]:
         state = self.state
-        found = measured(self.problem, state.weights, state.first) | {"loss": self.loss}
+        rows = self.moving if self.problem.training.optimiser.entrywise else None
+        found = measured(self.problem, state.weights, state.first, rows=rows)
+        found |= {"loss": self.loss}
         return {name: values.detach().double() for name, values in found.items()}
 
     @torch.no_grad()
@@ -115,7 +131,6 @@ class Period:
                     state.kept[f"{keep.metric}/{name}"] = W.detach().clone()
         return names
 
-    @torch.no_grad()
     def _evaluate(self) -> None:
         state, how, found = self.state, self.problem.training, self._found()
         state.ended.copy_(torch.where(state.alive, state.step, state.ended))
@@ -131,16 +146,13 @@ class Period:
             for name, W in self.moving.items():
                 _take(state.kept[f"{keep.metric}/{name}"], W, won)
         if how.stop is not None:
-            state.alive &= ~how.stop.met(found)
+            state.alive.logical_and_(~how.stop.met(found))
         self.log.index_copy_(0, self.row, state.metrics[VALUES].T[None])
-        self.row += 1
+        self.row.add_(1)
 
-    def kept(self, state: State, metric: str) -> dict[str, torch.Tensor]:
+    def kept(self, state: State, metric: str) -> Mapping[str, torch.Tensor]:
         """The weights that a state keeps for being best by this metric."""
-        held = {name: state.kept[f"{metric}/{name}"] for name in self.moving}
-        if not self.problem.training.optimiser.entrywise:
-            return held
-        return views(held, state.first, self.problem.decayed)
+        return self._named({name: state.kept[f"{metric}/{name}"] for name in self.moving})
 
 
 def _take(old: torch.Tensor, new: torch.Tensor, where: torch.Tensor) -> None:

@@ -172,9 +172,15 @@ class Trainer:
             whole.copy_(self.whole.metrics[VALUES].T)
         for step, line in zip(self._unread, self.period.read(), strict=True):
             whole[:, places] = line
-            self.sink.append(step, dict(zip(names, whole.clone().numpy(), strict=True)))
+            if self._is_point(step):
+                self.sink.append(step, dict(zip(names, whole.clone().numpy(), strict=True)))
             self.sink.progress(self.work * step / self.problem.training.steps)
         self._unread.clear()
+
+    def _is_point(self, step: int) -> bool:
+        """Does this evaluation become a point of the curves?"""
+        how = self.problem.training
+        return step % (how.evaluate_every * how.points_every) == 0 or step == how.steps
 
     def _results(self) -> list[dict[str, Any]]:
         whole, period, how = self.whole, self.period, self.problem.training

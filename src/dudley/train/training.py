@@ -62,7 +62,8 @@ class Training:
     """``batch`` None means all examples at every step; ``online`` means fresh ones.
 
     ``evaluate`` names the splits of every evaluation; those in ``final`` are looked at only once,
-    at the end, with the last weights and with those kept.
+    at the end, with the last weights and with those kept. One evaluation in ``points_every``
+    becomes a point of the curves, and that of the last step; best values and rules see them all.
 
     ``decay_all``: weight decay on every weight, not on the matrices of linear maps only.
     ``precision``: ``fast`` is TF32 on a GPU and float16 products with scaled gradients in its
@@ -72,6 +73,7 @@ class Training:
     optimiser: Optimiser = field(metadata=read_by(optimiser_of))
     steps: int
     evaluate_every: int = 10
+    points_every: int = 1
     loss: str = "cross-entropy"
     schedule: Schedule = field(default=Constant(), metadata=read_by(schedule_of))
     batch: int | None = None
@@ -90,7 +92,8 @@ class Training:
         if self.online and self.batch is None:
             expected = "the number of fresh examples a step"
             raise InputError("batch of online training", expected, None)
-        for name in ("steps", "evaluate_every") + (("batch",) if self.batch is not None else ()):
+        counts = ("steps", "evaluate_every", "points_every")
+        for name in counts + (("batch",) if self.batch is not None else ()):
             object.__setattr__(self, name, size_of(f"{name} of training", getattr(self, name)))
         LOSSES[self.loss]
         for name in ("evaluate", "final", "measures", "keep"):

@@ -73,7 +73,7 @@ def _cost(shared: str) -> Cost:
     T = config["task"].get("T", 16)
     copies = 9 + 2 * len(how.keep)  # weights, first ones and Adam's memory twice, gradients
     numbers = sum(a * b for a, b in ensemble.shapes.values()) * copies
-    numbers += m * ensemble.numbers_of_example(T)
+    numbers += m * ensemble.numbers_of_example(T) + ensemble.numbers_of_member(T)
     return Cost(4 * numbers, float(how.steps) * m * (T + 1))
 
 

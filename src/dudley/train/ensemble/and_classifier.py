@@ -39,6 +39,7 @@ from dudley.core.errors import InputError
 from dudley.models.and_classifier import AndClassifier
 from dudley.train.ensemble.base import Ensemble, Noise
 from dudley.train.ensemble.bit_attention.choose import attend, row_factors
+from dudley.train.ensemble.packed_product import LARGE, packed_product
 from dudley.train.ensemble.rows import Padded, Shared, at_a_time, of_members
 from dudley.train.packed import unpack
 
@@ -96,8 +97,14 @@ class AndEnsemble(Ensemble):
         return self._collapsed(weights, inputs, None)
 
     def numbers_of_example(self, T: int) -> int:
+        if max(self.dropout[:2]) == 0:  # collapsed: the words, and what is made of a few of them
+            return 60 * self.d + T // 2
         blocks = T // 64 + 1  # of the backward kernel; rows themselves are kept on a processor
         return self.d * (self.H * (6 + blocks) + 60) + 2 * T * self.d
+
+    def numbers_of_member(self, T: int) -> int:
+        """The table, what it is made from, and their gradients."""
+        return 20 * T * (self.d + self.H) if max(self.dropout[:2]) == 0 else 0
 
     def _classified(self, w: _Parts, cls, heads, noise: Noise | None) -> torch.Tensor:
         """Logits (E, M, C) from the [CLS] rows and the concatenated heads."""
@@ -133,6 +140,8 @@ class AndEnsemble(Ensemble):
 
     def _sums(self, table: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
         """Numerators and denominators (E, N, D+H) for packed bits (E, N, W) or (1, N, W)."""
+        if len(words) * words.shape[1] * 2 * self.T > LARGE:
+            return packed_product(words, table[:, :-1], self.T) + table[:, -1:]
         X = unpack(words, self.T, table.dtype)
         return torch.cat([X, 1 - X], -1) @ table[:, :-1] + table[:, -1:]
 

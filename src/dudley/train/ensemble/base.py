@@ -56,6 +56,10 @@ class Ensemble(ABC):
         """Numbers that training keeps for one example of T tokens, about: for the planner."""
         return 64 * T * max(b for _, b in self.shapes.values())
 
+    def numbers_of_member(self, T: int) -> int:
+        """Numbers that training keeps for one member beside its weights and examples, about."""
+        return 0
+
     @cached_property
     def shapes(self) -> dict[str, tuple[int, int]]:
         """The trained weights of one member, by the twin's names."""

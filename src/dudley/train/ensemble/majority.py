@@ -3,10 +3,11 @@
 Nothing in this network is random per token, so training and evaluation both are one product of
 the data matrix with a table (see `collapse`). With z_cls the [CLS] row, for each head h:
 
-    q_h = z_cls W_Q^h + b_Q^h,   u_h = W_K^h q_h/√k,   a[x] = ⟨token_x, u_h⟩ + ⟨b_K^h, q_h⟩/√k,
-    p[t] = ⟨P_t, u_h⟩,   M_h = W_v^h W_c^h,   V[x] = token_x M_h,   Π[t] = P_t M_h,
+    q_h = z_cls W_Q^h + b_Q^h,   u_h = W_K^h q_h/√k,   a[x] = ⟨token_x, u_h⟩,   p[t] = ⟨P_t, u_h⟩,
+    M_h = W_v^h W_c^h,   V[x] = token_x M_h,   Π[t] = P_t M_h,
     logits = relu(Σ_h attended_h + b_v W_c + b_c) W_1 W + b_1 W + b.
 
+b_K^h adds ⟨b_K^h, q_h⟩/√k to all scores of a head, which a softmax does not see: it is left out.
 Every fold is a product of small matrices, made once a batch: what is left for an example are
 2T·H(d+1) operations, and a few on rows of width d. The token vectors are drawn by the trial's key,
 on the processor in float64, so that they are the same on every device.
@@ -37,6 +38,7 @@ from dudley.models.majority_classifier import MajorityClassifier, orthogonal_tok
 from dudley.train.ensemble.base import Ensemble
 from dudley.train.ensemble.collapse import Collapsed, collapsed
 from dudley.train.ensemble.rows import Shared, at_a_time, of_members
+from dudley.train.packed import width
 from dudley.train.random import Stream, normal
 
 try:
@@ -60,6 +62,7 @@ class MajorityEnsemble(Ensemble):
     width: int = 64
     classes: int = 2
     lengths: tuple[int, ...] | None = None
+    unit: str = "l1"
 
     many_small: ClassVar[bool] = True
 
@@ -75,13 +78,14 @@ class MajorityEnsemble(Ensemble):
 
     def twin(self, e=0) -> MajorityClassifier:
         T = self.lengths[e] if self.lengths else self.T
-        return MajorityClassifier(T, self.d, self.H, self.k, self.width, self.classes)
+        sizes = self.d, self.H, self.k, self.width, self.classes
+        return MajorityClassifier(T, *sizes, unit=self.unit)
 
     @cached_property
     def table(self) -> torch.Tensor:
         """The vectors of tokens 0, 1 and [CLS] of every member, (E, 3, d)."""
         drawn = normal(self.keys.cpu(), Stream.TOKENS, 0, 3 * self.d).double()
-        return orthogonal_tokens(drawn.reshape(-1, self.d, 3)).to(self.keys.device)
+        return orthogonal_tokens(drawn.reshape(-1, self.d, 3), self.unit).to(self.keys.device)
 
     @cached_property
     def positions(self) -> torch.Tensor:
@@ -90,6 +94,23 @@ class MajorityEnsemble(Ensemble):
         if self.lengths:
             P = torch.stack([torch.cat([P[0, :-1], P[0, t : t + 1]]) for t in self.lengths])
         return P.to(self.keys.device)
+
+    @cached_property
+    def given(self) -> torch.Tensor:
+        """Token vectors above positions, (E, 3+T+1, d): all that the folds are applied to."""
+        P = self.positions.expand(len(self.keys), -1, -1)
+        return torch.cat([self.table, P], 1)
+
+    @cached_property
+    def words(self) -> torch.Tensor:
+        """How many words of a row each member reads, (E,) int32."""
+        used = [width(t) for t in self.lengths or [self.T] * len(self.keys)]
+        return torch.tensor(used, dtype=torch.int32, device=self.keys.device)
+
+    @cached_property
+    def own(self) -> torch.Tensor:
+        """0, 1, …, E−1: whose rows a member reads where each has its own."""
+        return torch.arange(len(self.keys), device=self.keys.device)
 
     @cached_property
     def unused(self) -> torch.Tensor:
@@ -109,10 +130,12 @@ class MajorityEnsemble(Ensemble):
 
     def evaluate(self, weights, inputs):
         attention = self._attention(weights)
-        if isinstance(inputs, Shared) and self._fits(attention.table):
-            parts = (part.detach() for part in _folded(weights))
+        if self._fits(attention.table):
             assert fused_collapse is not None
-            return fused_collapse.read(inputs.rows, inputs.cell, attention, *parts)
+            shared = isinstance(inputs, Shared)
+            words = inputs.rows if shared else of_members(inputs, 3, len(self.keys))
+            cell = inputs.cell if shared else self.own if len(words) > 1 else 0 * self.own
+            return fused_collapse.read(words, cell, self.words, attention, *_folded(weights))
         if not isinstance(inputs, Shared) or len(inputs.members) == 1:
             return self._read(weights, attention, of_members(inputs, 3, len(self.keys)))
         out = attention.table.new_empty(len(self.keys), inputs.rows.shape[1], self.classes)
@@ -136,17 +159,17 @@ class MajorityEnsemble(Ensemble):
 
     def _attention(self, weights) -> Collapsed:
         """Keys folded into the query of [CLS], values and output matrix into the table."""
-        W_Q, W_K, W_v, W_c, b_Q, b_K = (
-            weights[f"weights.0.{name}"] for name in ("W_Q", "W_K", "W_v", "W_c", "b_Q", "b_K")
+        W_Q, W_K, W_v, W_c, b_Q = (
+            weights[f"weights.0.{name}"] for name in ("W_Q", "W_K", "W_v", "W_c", "b_Q")
         )
-        tokens, P = self.table.to(W_Q.dtype), self.positions.to(W_Q.dtype)
-        q = self._by_head((tokens[:, 2:] + P[:, -1:]) @ W_Q + b_Q).mT  # (E, H, k, 1)
-        q = q / math.sqrt(self.k)
-        u = self._by_head(W_K) @ q  # (E, H, d, 1)
+        Z = self.given.to(W_Q.dtype)  # (E, 3+T+1, d)
+        q = self._by_head(_times(Z[:, 2:3] + Z[:, -1:], W_Q) + b_Q) / math.sqrt(self.k)
+        u = (self._by_head(W_K) * q).sum(-1, keepdim=True)  # (E, H, d, 1)
         M = self._by_head(W_v) @ W_c.unflatten(1, (self.H, self.k))  # (E, H, d, d)
-        a = tokens[:, None] @ u + self._by_head(b_K) @ q  # (E, H, 3, 1)
-        p = (P[:, None] @ u)[..., 0] + self.unused.to(W_Q.dtype)
-        return collapsed(a[..., 0], p, tokens[:, None] @ M, P[:, None] @ M)
+        folds = torch.cat([M, u], -1).transpose(1, 2).flatten(2)  # (E, d, H(d+1))
+        read = (Z @ folds).unflatten(2, (self.H, -1)).transpose(1, 2)  # (E, H, 3+T+1, d+1)
+        (V, a), (Π, p) = (part.split([self.d, 1], -1) for part in read.split([3, self.T + 1], 2))
+        return collapsed(a[..., 0], p[..., 0] + self.unused.to(W_Q.dtype), V, Π)
 
     def _by_head(self, Y: torch.Tensor) -> torch.Tensor:
         """(E, rows, H·k) as (E, H, rows, k)."""
@@ -163,4 +186,9 @@ def _folded(weights) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """What is added before the ReLU, and the one affine map after it: W_1 and W are one matrix."""
     b_v, W_c, b_c = (weights[f"weights.0.{name}"] for name in ("b_v", "W_c", "b_c"))
     W_1, b_1, W, b = (weights[f"weights.{n}"] for n in ("2.W_1", "2.b_1", "3.W", "3.b"))
-    return b_v @ W_c + b_c, W_1 @ W, b_1 @ W + b
+    return _times(b_v, W_c) + b_c, W_1 @ W, _times(b_1, W) + b
+
+
+def _times(v: torch.Tensor, W: torch.Tensor) -> torch.Tensor:
+    """Rows v (E, 1, a) times W (E, a, b), (E, 1, b): sums that a compiler joins with others."""
+    return (v.mT * W).sum(1, keepdim=True)

@@ -1,0 +1,82 @@
+"""An experiment: what is run at each scale, and what follows from the results.
+
+Three scales: ``smoke`` takes seconds and shows that everything works; ``laptop`` takes minutes on
+two cores; ``paper`` is the printed protocol, on a GPU. ``run`` trains and writes tables (Parquet)
+into a folder; ``analyse`` reads those tables, and nothing else, and returns findings: numbers with
+intervals, and for each claim of the paper a verdict. Figures and pages are drawn from the folder
+(`dudley.report.lab`), so that none of them needs a training.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from dudley.core.errors import InputError
+from dudley.core.registry import Registry
+
+SCALES = ("smoke", "laptop", "paper")
+VERDICTS = ("reproduced", "not reproduced", "differs", "undecided", "beyond the paper")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim, what we found, and the numbers behind it.
+
+    ``verdict``: reproduced, not reproduced, differs, undecided, or beyond the paper.
+    """
+
+    claim: str
+    verdict: str
+    found: str
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self):
+        if self.verdict not in VERDICTS:
+            raise InputError("verdict of a finding", " | ".join(VERDICTS), self.verdict)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where an experiment runs: device, processes, whether progress is shown."""
+
+    device: str = "cpu"
+    workers: int = 1
+    progress: bool | None = None
+
+
+class Experiment(ABC):
+    """Abstract: one experiment. Its docstring says the protocol and its source."""
+
+    name: ClassVar[str]  # such as edelman2021-and
+    source: ClassVar[str]  # paper, section, figures
+    question: ClassVar[str]
+
+    @abstractmethod
+    def config(self, scale: str) -> dict[str, Any]:
+        """All that is chosen at a scale, as JSON: sizes, seeds, protocol, margins set before."""
+
+    @abstractmethod
+    def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
+        """Train, and write tables ``*.parquet`` into the folder; resumes what was broken off.
+
+        Whatever must survive a kill goes below ``folder / "store"``.
+        """
+
+    @abstractmethod
+    def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
+        """What follows from the tables alone."""
+
+
+EXPERIMENTS: Registry[Experiment] = Registry("experiment")
+
+
+def experiment(cls: type[Experiment]) -> type[Experiment]:
+    """Register an experiment under its name."""
+    EXPERIMENTS.register(cls.name)(cls())
+    return cls

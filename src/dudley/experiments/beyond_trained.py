@@ -1,0 +1,203 @@
+"""What the studies beyond the papers share: train, measure the end, sum up cells.
+
+Two things are taken of the last weights: every norm that a bound reads, in float64, and the mean of
+a bounded loss on training and held-out examples, so that what is measured is what the bounds speak
+of: ``ramp`` is 1 at margin ≤ 0 and 0 at margin ≥ `MARGIN`, ``clipped`` is cross-entropy cut at
+`CLIP`. Margin and clip are fixed beforehand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dudley.train.ensemble.tokens  # noqa: F401  (registers the model)
+from dudley.core.backend import torch
+from dudley.experiments.base import Bench
+from dudley.experiments.statistics.trend import Slope, equivalence, estimate, slope
+from dudley.experiments.training_table import write
+from dudley.grid import Grid, Session, plan, run
+from dudley.train.ensemble.base import Weights
+from dudley.train.losses import loss_of
+from dudley.train.optimise.magnitudes import STRUCTURES
+from dudley.train.problem import Problem
+from dudley.train.trainer import Trainer
+from dudley.train.work import cost, memory_of, shares, trainings
+
+MARGIN, CLIP = 1.0, 4.0
+NORMS = ("op", "fro", "l11", "row1inf", "col1inf", "col2inf", "row2inf", "linf")
+SPLITS = ("train", "holdout")
+
+
+def norms(weights: Weights) -> dict[str, torch.Tensor]:
+    """Norms of every weight, (E,) each, as ``norms.0.W_QK.l11``."""
+    found = {}
+    for name, W in weights.items():
+        X = W.detach().double()
+        for norm in NORMS:
+            unit = STRUCTURES[norm]
+            found[f"norms.{name.removeprefix('weights.')}.{norm}"] = unit.norm(unit.sizes(X))
+    return found
+
+
+def ramp(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """(E, N): 1 at margin ≤ 0, 0 at margin ≥ `MARGIN`, where a margin is own logit − largest other.
+
+    >>> ramp(torch.tensor([[[0.0, 0.25], [3.0, 0.0]]]), torch.tensor([[1, 0]]))
+    tensor([[0.7500, 0.0000]])
+    """
+    own = labels[..., None]
+    others = outputs.scatter(-1, own, -math.inf).amax(-1)
+    return (1 - (outputs.gather(-1, own)[..., 0] - others) / MARGIN).clamp(0, 1)
+
+
+def clipped(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """(E, N): cross-entropy cut at `CLIP`."""
+    return loss_of("cross-entropy")(outputs, labels).clamp(max=CLIP)
+
+
+BOUNDED = {"ramp": ramp, "clipped": clipped}
+
+
+@torch.no_grad()
+def at_the_end(problem: Problem, weights: Weights, bounded: str) -> dict[str, torch.Tensor]:
+    """Norms and bounded losses of the last weights."""
+    found = norms(weights)
+    for split in SPLITS:
+        data = problem.split(split)
+        outputs = problem.ensemble.evaluate(weights, data.inputs)
+        losses = BOUNDED[bounded](outputs, data.labels).double()
+        found[f"{split}_bounded"] = (losses * data.weights).sum(1)
+    return found
+
+
+def work(session: Session, device: str, bounded: str) -> None:
+    """One batch, with what is measured at its end."""
+    problem = Problem([trial.config for trial in session.batch.trials], device)
+    trainer = Trainer(problem, session, None, session.batch.cost.work)
+    results = trainer.run()
+    if results is not None:
+        told = at_the_end(problem, trainer.whole.weights, bounded)
+        ends = {name: values.tolist() for name, values in told.items()}
+        own = [{name: values[e] for name, values in ends.items()} for e in range(len(results))]
+        session.finish([one | {"end": end} for one, end in zip(results, own, strict=True)])
+
+
+def train_parts(
+    name: str, config: Mapping[str, Any], folder: Path, bench: Bench, bounded: str
+) -> list[dict[str, Any]]:
+    """Train every part of a config; rows of what was set, and what became of it at the end."""
+    seed, trials = config["seed"], config["trials"]
+    own = [trainings(name, seed, part, trials).trials for part in config["parts"]]
+    grid = Grid([trial for some in own for trial in some], name, seed)
+    limit = memory_of(bench.device)
+    batches = plan(grid.trials, shares, cost, limit, None, bench.workers, spread=1.01)
+    table = run(
+        grid,
+        batches,
+        partial(work, device=bench.device, bounded=bounded),
+        folder / "store",
+        workers=bench.workers,
+        progress=bench.progress,
+    )
+    rows = []
+    for trial, row in zip(grid.trials, table, strict=True):
+        told = {"config": trial.config, "steps": row["result.steps"]}
+        for place in ("result.final.", "result.end."):
+            told |= {k.removeprefix(place): v for k, v in row.items() if k.startswith(place)}
+        rows.append(told)
+    return rows
+
+
+def tabulate(
+    name: str,
+    config: Mapping[str, Any],
+    folder: Path,
+    bench: Bench,
+    told: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    bounded: str = "ramp",
+) -> None:
+    """Train what the config says, and write ``trials.parquet``.
+
+    ``told(row)``: the columns of a trial that are the study's own, its setting and its bound.
+    """
+    rows = train_parts(name, config, folder, bench, bounded)
+    table = [{"trial": row["config"]["trial"], **told(row), **summed(row)} for row in rows]
+    write(folder / "trials.parquet", columns_of(table))
+
+
+def summed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The plain columns of a trial: what is reported of every study."""
+    columns = {name: row[f"{name}_accuracy"] for name in SPLITS}
+    columns |= {"steps": row["steps"], "train_loss": row["train_loss"]}
+    columns |= {f"{split}_bounded": row[f"{split}_bounded"] for split in SPLITS}
+    columns["gap"] = row["holdout_bounded"] - row["train_bounded"]
+    return columns | {name: value for name, value in row.items() if name.startswith("norms.")}
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list]:
+    """Rows as columns; what a row lacks is empty."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def mean(values: Any) -> dict[str, Any]:
+    """The mean over trials, with Student's 95 % interval."""
+    x = np.asarray(values, float)
+    error = float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else math.inf
+    found = estimate(float(x.mean()), error, max(1, len(x) - 1))
+    return {"mean": found.slope, "interval": [found.lowest, found.highest], "trials": len(x)}
+
+
+def difference(a: Any, b: Any, level: float = 0.95) -> dict[str, Any]:
+    """mean(a) − mean(b) of independent trials, with Welch's interval."""
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    va, vb = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
+    whole = va + vb
+    degrees = whole**2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1)) if whole > 0 else math.inf
+    found = estimate(float(a.mean() - b.mean()), math.sqrt(whole), degrees, level)
+    return {"difference": found.slope, "interval": [found.lowest, found.highest]}
+
+
+def cells(columns: Mapping[str, np.ndarray], by: Sequence[str], of: Sequence[str]) -> list[dict]:
+    """For each cell of equal ``by``, the means of some columns."""
+    keys = list(zip(*(columns[name].tolist() for name in by), strict=True))
+    found = []
+    for key in dict.fromkeys(keys):
+        own = np.array([other == key for other in keys])
+        one = dict(zip(by, key, strict=True))
+        found.append(one | {name: mean(columns[name][own]) for name in of})
+    return found
+
+
+def trend(x: Any, y: Any, margin: float, alpha: float = 0.05) -> dict[str, Any]:
+    """The slope with its interval, and whether it lies inside ±margin by two one-sided tests."""
+    line: Slope = slope(x, y)
+    same = equivalence(line, margin, alpha)
+    up, down = line.lowest > 0, line.highest < 0
+    told = "grows" if up else "falls" if down else "no trend shown"
+    if same.equivalent:
+        told = "flat within the margin" if not (up or down) else f"{told}, but within the margin"
+    return {
+        "slope": line.slope,
+        "interval": [line.lowest, line.highest],
+        "margin": margin,
+        "equivalent": same.equivalent,
+        "equivalence_p": same.p,
+        "told": told,
+    }
+
+
+def holds(columns: Mapping[str, np.ndarray], bound: str = "gap_bound") -> dict[str, Any]:
+    """In how many trials the measured gap exceeds the bound, and the least room between them."""
+    room = np.asarray(columns[bound], float) - np.asarray(columns["gap"], float)
+    return {
+        "trials": len(room),
+        "violations": int((room < 0).sum()),
+        "least_room": float(room.min()),
+    }

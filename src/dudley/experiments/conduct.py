@@ -1,0 +1,92 @@
+"""Conduct an experiment: run, analyse, and leave results with their provenance in a folder.
+
+A results folder holds the tables, ``findings.json`` and ``provenance.json`` (config and its hash,
+seeds, versions, device, seconds, sha256 of the sources and of every output).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import shutil
+import time
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from dudley import __version__
+from dudley.audit.journal import code_digest
+from dudley.core.errors import InputError
+from dudley.core.provenance import provenance
+from dudley.experiments.base import EXPERIMENTS, SCALES, Bench, Finding
+
+VERSIONS = ("numpy", "scipy", "torch", "pyarrow")
+
+
+def conduct(name: str, scale: str, folder: Path, bench: Bench | None = None) -> list[Finding]:
+    """Run an experiment at a scale into a folder, and say what was found."""
+    if scale not in SCALES:
+        raise InputError("scale", " | ".join(SCALES), scale)
+    one, bench = EXPERIMENTS[name], bench or Bench()
+    config = one.config(scale)
+    folder.mkdir(parents=True, exist_ok=True)
+    start = time.perf_counter()
+    one.run(config, folder, bench)
+    record(name, scale, config, folder, bench, time.perf_counter() - start)
+    shutil.rmtree(folder / "store", ignore_errors=True)
+    return findings(folder)
+
+
+def record(
+    name: str, scale: str, config: dict[str, Any], folder: Path, bench: Bench, seconds: float
+) -> None:
+    """Analyse the tables of a folder, and write findings and provenance beside them."""
+    analyse(name, config, folder)
+    text = json.dumps(config, sort_keys=True)
+    outputs = sorted(p for p in folder.iterdir() if p.suffix == ".parquet")
+    told = provenance() | {
+        "experiment": name,
+        "scale": scale,
+        "config": json.loads(text),
+        "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "src_sha256": code_digest(),
+        "machine": _machine(bench.device),
+        "precision": "float32" if bench.device == "cpu" else config.get("precision", "fast"),
+        "seconds": seconds,
+        "outputs": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in outputs},
+    }
+    _write(folder / "provenance.json", told)
+
+
+def analyse(name: str, config: dict[str, Any], folder: Path) -> list[Finding]:
+    """What follows from the tables, written to findings.json."""
+    found = EXPERIMENTS[name].analyse(config, folder)
+    _write(folder / "findings.json", [finding.as_json() for finding in found])
+    return found
+
+
+def findings(folder: Path) -> list[Finding]:
+    """The findings that a results folder holds."""
+    path = folder / "findings.json"
+    if not path.is_file():
+        raise InputError("results folder", f"one with {path.name}", str(folder))
+    return [Finding(**one) for one in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def _write(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _machine(device: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"dudley": __version__, "python": platform.python_version()}
+    for package in VERSIONS:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = None
+    if device.startswith("cuda"):
+        from dudley.core.backend import torch
+
+        found |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda}
+    return found

@@ -1,0 +1,1 @@
+"""Figures and pages of the laboratory, drawn from results folders; nothing here trains."""

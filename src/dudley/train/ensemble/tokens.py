@@ -1,0 +1,104 @@
+"""Token networks side by side: the twin's own node, mapped over the members' axis.
+
+Nothing is written twice: a member computes ``node.apply`` of its twin, and `torch.func.vmap` makes
+one batched product of the members' products. Inputs are packed bits, closed by [CLS], or codes of
+tokens; labels of masked tokens want the logits of every row.
+
+>>> from dudley.train.packed import pack
+>>> from dudley.train.random import key, keys_tensor
+>>> networks = TokensEnsemble(V=3, T=6, L=2, k=4, block="trauger", bits=True)
+>>> weights = networks.start(keys_tensor([key("tokens", trial) for trial in range(3)]))
+>>> networks.forward(weights, pack(torch.ones(7, 5))).shape  # seven examples of five bits
+torch.Size([3, 7, 2])
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from dudley.core.backend import torch
+from dudley.core.errors import InputError
+from dudley.models.bits import CLS
+from dudley.models.token_network import TokenNetwork, unit_rows
+from dudley.train.ensemble.base import Ensemble, Weights
+from dudley.train.ensemble.registry import ENSEMBLES
+from dudley.train.ensemble.rows import at_a_time, of_members
+from dudley.train.packed import unpack
+
+
+@dataclass(frozen=True)
+class TokensEnsemble(Ensemble):
+    """Codes (E, N, T) or packed bits (E, N, W), also shared ↦ (E, N, classes).
+
+    With ``every`` the logits of all rows, (E, N, T, classes). T counts [CLS] where inputs are bits.
+    """
+
+    V: int
+    T: int
+    L: int = 1
+    k: int = 16
+    block: str = "head"
+    sigma: str = "relu"
+    attention: str = "softmax"
+    classes: int = 2
+    every: bool = False
+    bits: bool = False
+
+    def __post_init__(self):
+        if self.bits and self.V != CLS + 1:
+            raise InputError("V of bits", f"{CLS + 1}: 0, 1 and [CLS]", self.V)
+        self.node  # noqa: B018  (refuses what does not fit)
+
+    def twin(self, e=0) -> TokenNetwork:
+        return TokenNetwork(
+            self.V, self.T, self.L, self.k, self.block, self.sigma, self.attention,
+            self.classes, self.every,
+        )  # fmt: skip
+
+    @cached_property
+    def node(self):
+        return self.twin().node
+
+    def forward(self, weights, inputs, noise=None):
+        E = len(next(iter(weights.values())))
+        codes = of_members(inputs, 3, E)
+        if self.bits:
+            codes = unpack(codes, self.T - 1, torch.int64)
+            codes = torch.nn.functional.pad(codes, (0, 1), value=CLS)
+        return self._read(weights, codes)
+
+    def evaluate(self, weights, inputs):
+        E = len(next(iter(weights.values())))
+        codes = of_members(inputs, 3, E)
+        few = at_a_time(E * self.T * (self.V + 2 * self.T), codes)
+        return torch.cat([self.forward(weights, part) for part in codes.split(few, 1)], 1)
+
+    def numbers_of_example(self, T: int) -> int:
+        return 4 * self.L * self.T * (self.V + 2 * self.T + self.k)
+
+    def _read(self, weights: Weights, codes: torch.Tensor) -> torch.Tensor:
+        dtype = next(iter(weights.values())).dtype
+        X = unit_rows(codes, self.V, dtype)  # (E or 1, N, T, V+T)
+        own = 0 if len(X) > 1 or len(next(iter(weights.values()))) == 1 else None
+        mapped = torch.func.vmap(self._alone, in_dims=(0, own))
+        out = mapped(dict(weights), X if own == 0 else X[0])
+        return out if self.every else out[:, :, 0]
+
+    def _alone(self, weights: Weights, X: torch.Tensor) -> torch.Tensor:
+        return self.node.apply(_nest(weights, "weights.", self.node.parameters(X.shape[-1])[0]), X)
+
+
+def _nest(weights: Weights, prefix: str, shapes):
+    """The nest of tensors that ``apply`` takes, by the names of a state dict."""
+    if isinstance(shapes, dict):
+        return {name: weights[prefix + name] for name in shapes}
+    return [_nest(weights, f"{prefix}{i}.", part) for i, part in enumerate(shapes)]
+
+
+@ENSEMBLES.register("token-network")
+def _tokens(keys, tasks, bits=False, **sizes) -> Ensemble:
+    lengths = {task["T"] for task in tasks}
+    if len(lengths) > 1:
+        raise InputError("T of trials in one batch", "the same", sorted(lengths))
+    return TokensEnsemble(T=lengths.pop() + bits, bits=bits, **sizes)

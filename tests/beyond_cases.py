@@ -1,0 +1,51 @@
+"""What every study beyond the papers owes: a smoke run with findings, and tables to be planted."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+
+import numpy as np
+
+from dudley.experiments.base import EXPERIMENTS, SCALES, Finding
+from dudley.experiments.conduct import conduct
+from dudley.experiments.training_table import read
+
+
+def study(name: str):
+    importlib.import_module(f"dudley.experiments.{name.replace('-', '_')}")
+    return EXPERIMENTS[name]
+
+
+def check_smoke(name: str, folder: Path) -> tuple[list[Finding], dict[str, np.ndarray]]:
+    """A smoke run, its findings, and its table of trials."""
+    one = study(name)
+    for scale in SCALES:
+        json.dumps(one.config(scale))
+        assert one.config(scale) == one.config(scale)
+    found = conduct(name, "smoke", folder)
+    assert found and all(finding.verdict == "beyond the paper" for finding in found)
+    again = one.analyse(one.config("smoke"), folder)
+    assert _plain([f.as_json() for f in again]) == _plain([f.as_json() for f in found])
+    table = read(folder / "trials.parquet")
+    config = one.config("smoke")
+    cells = sum(
+        np.prod([len(v) for v in part["task"].values() if isinstance(v, list)], dtype=int)
+        for part in config["parts"]
+    )
+    assert len(table["trial"]) == cells * config["trials"]
+    assert np.isfinite(table["gap_bound"]).all() and (table["gap_bound"] > 0).all()
+    assert ((table["holdout"] >= 0) & (table["holdout"] <= 1)).all()
+    return found, table
+
+
+def finding(found: list[Finding], words: str) -> Finding:
+    """The one whose claim has these words."""
+    matching = [one for one in found if words in one.claim]
+    assert len(matching) == 1, [one.claim for one in found]
+    return matching[0]
+
+
+def _plain(value):
+    return json.loads(json.dumps(value))

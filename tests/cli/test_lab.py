@@ -1,0 +1,137 @@
+"""`dudley lab`: lists, runs, keeps what is finished, draws; refuses in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dudley.experiments.base import EXPERIMENTS
+from lab_toy import Toy
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to run in, and the toy among the experiments."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(EXPERIMENTS._units, Toy.name, Toy())
+    return tmp_path
+
+
+def test_the_list_has_every_experiment_and_its_verdicts(dudley, place: Path):
+    assert (
+        dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "r/toy-line/smoke").code == 0
+    )
+    done = dudley("lab", "list", "--results", "r")
+    assert "toy-line  (nobody 2000, figure 1)" in done.out and done.err == ""
+    assert "smoke: 1 reproduced, 1 undecided" in done.out
+    items = dudley("lab", "list", "--results", "r", "--json").json()["items"]
+    assert {item["id"] for item in items} == set(EXPERIMENTS)
+    (own,) = [item for item in items if item["id"] == "toy-line"]
+    assert own["results"] == {"smoke": ["reproduced", "undecided"]}
+
+
+def test_a_run_says_what_was_found_and_where_it_is(dudley, place: Path):
+    done = dudley("lab", "run", "toy-line", "--scale", "smoke")
+    assert done.code == 0 and done.err == ""
+    assert "reproduced" in done.out and "the slope is" in done.out
+    folder = Path("dudley-lab") / "toy-line" / "smoke"
+    assert f"files: {folder}" in done.out
+    assert {path.name for path in folder.iterdir()} == {
+        "line.parquet", "findings.json", "provenance.json"
+    }  # fmt: skip
+    assert json.loads((folder / "provenance.json").read_text())["command"][:2] == ["lab", "run"]
+
+
+def test_a_run_in_json_has_null_for_what_is_not_finite(dudley):
+    document = dudley("lab", "run", "toy-line", "--scale", "smoke", "--json").json()
+    assert document["kind"] == "findings" and len(document["items"]) == 2
+    first, second = document["items"]
+    assert first["verdict"] == "reproduced" and first["fresh"] and first["scale"] == "smoke"
+    assert second["numbers"] == {"far": None}
+
+
+def test_finished_results_stay_unless_asked(dudley, place: Path):
+    command = ("lab", "run", "toy-line", "--scale", "smoke", "--out", "here")
+    dudley(*command)
+    record = place / "here" / "provenance.json"
+    before = record.read_text()
+    done = dudley(*command)
+    assert done.code == 0 and "--again runs it anew" in done.out and record.read_text() == before
+    assert not dudley(*command, "--json").json()["items"][0]["fresh"]
+    done = dudley(*command, "--again")
+    assert "finished before" not in done.out and record.read_text() != before
+
+
+def test_a_broken_run_goes_on(dudley, place: Path):
+    command = ("lab", "run", "toy-line", "--scale", "smoke", "--out", "here")
+    (place / "here" / "store").mkdir(parents=True)
+    assert "finished before" not in dudley(*command).out
+    assert not (place / "here" / "store").exists()
+
+
+def test_an_interrupt_says_how_to_go_on(dudley, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Toy, "run", interrupted)
+    done = dudley("lab", "run", "toy-line", "--scale", "smoke")
+    assert done.code == 130 and "the same command goes on" in done.err
+
+
+def test_a_dry_run_writes_nothing(dudley, place: Path):
+    done = dudley("lab", "run", "toy-line", "--dry-run")
+    assert done.code == 0 and "no training" in done.out
+    assert list(place.iterdir()) == []
+    assert dudley("lab", "run", "toy-line", "--dry-run", "--json").json()["kind"] == "forecast"
+
+
+def test_figures_are_drawn_from_a_folder_or_from_below_one(dudley, place: Path):
+    dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "r/toy-line/smoke")
+    for source in ("r", "r/toy-line/smoke"):
+        done = dudley("lab", "figures", "toy-line", "--results", source, "--out", f"f/{source}")
+        assert done.code == 0 and "Claim: y grows with x." in done.out and done.err == ""
+        names = {path.name for path in (place / "f" / source).glob("*.*")}
+        assert names == {"toy-line-smoke-finding-1.svg", "toy-line-smoke-finding-1.png"}
+    done = dudley("lab", "figures", "toy-line", "--results", "r", "--json").json()
+    assert done["items"][0]["files"][0] == "dudley-lab/figures/toy-line-smoke-finding-1.svg"
+
+
+REFUSED = {
+    "unknown experiment": (["run", "toy-lime"], "did you mean toy-line"),
+    "unknown scale": (["run", "toy-line", "--scale", "huge"], "smoke | laptop | paper"),
+    "unknown device": (["run", "toy-line", "--device", "abacus"], "cpu or cuda"),
+    "no workers": (["run", "toy-line", "--workers", "0"], "--workers"),
+    "the experiment's own": (["run", "toy-line", "--workers", "9"], "at most 8"),
+    "figures of nothing": (["figures", "toy-line"], "dudley lab run toy-line makes some"),
+    "figures of no scale": (["figures", "toy-line", "--scale", "big"], "smoke | laptop | paper"),
+    "figures of no folder": (["figures", "toy-line", "--results", "gone"], "gone"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_it_is_refused(dudley, case: str):
+    words, says = REFUSED[case]
+    assert says in dudley("lab", *words).refused()
+
+
+def test_a_folder_of_something_else_is_refused(dudley, place: Path):
+    dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "here")
+    command = ("lab", "run", "toy-line", "--scale", "laptop", "--again", "--out")
+    assert "toy-line, smoke" in dudley(*command, "here").refused()
+    (place / "mine").mkdir()
+    (place / "mine" / "thesis.tex").write_text("years of work")
+    assert "thesis.tex" in dudley(*command, "mine").refused()
+    assert "the file" in dudley(*command, "mine/thesis.tex").refused()
+    assert (place / "mine" / "thesis.tex").read_text() == "years of work"
+    wrong = ("lab", "figures", "toy-line", "--scale", "paper", "--results", "here")
+    assert "toy-line, smoke" in dudley(*wrong).refused()
+
+
+def test_without_a_gpu_cuda_is_refused(dudley, monkeypatch):
+    from dudley.core.backend import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    done = dudley("lab", "run", "toy-line", "--device", "cuda")
+    assert "use --device cpu" in done.refused()

@@ -1,0 +1,45 @@
+"""Variants: the smoke run, and variants that are planted to be better, worse or the same."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from beyond_cases import check_smoke, finding, study
+from dudley.experiments.beyond_variants import VARIANTS
+from dudley.experiments.training_table import write
+
+
+def test_smoke(tmp_path):
+    found, table = check_smoke("beyond-variants", tmp_path)
+    seen = set(zip(table["sigma"], table["attention"], strict=True))
+    assert seen == set(VARIANTS) and len(VARIANTS) == 7
+    assert finding(found, "stays below").numbers["violations"] == 0
+    # All variants meet the same law of data, and none has another's weights.
+    assert len(set(table["norms.0.0.W_Q.fro"])) == len(table["trial"])
+
+
+def test_planted_differences(tmp_path):
+    source = np.random.default_rng(0)
+    pairs = [pair for pair in VARIANTS for _ in range(30)]
+    lift = {("tanh", "softmax"): -0.1, ("relu", "sigmoid"): 0.05}
+    columns = {
+        "sigma": [pair[0] for pair in pairs],
+        "attention": [pair[1] for pair in pairs],
+        "holdout": [0.9 + lift.get(pair, 0.0) + source.normal(0, 0.005) for pair in pairs],
+        "log10_needed_n": [5 + source.normal(0, 0.01) for _ in pairs],
+    }
+    same = np.ones(len(pairs))
+    columns |= {"train": same, "steps": same, "gap": 0.1 * same, "gap_bound": same}
+    write(tmp_path / "trials.parquet", columns)
+    one = study("beyond-variants")
+    found = one.analyse(one.config("laptop"), tmp_path)
+    told = finding(found, "Held-out accuracy").found.split("; ")
+    verdicts = {word.split()[0]: word.split()[-1] for word in told}
+    assert verdicts == {
+        "gelu": "same", "tanh": "below", "identity": "same", "sigmoid": "above",
+        "sparsemax": "same", "linear": "same",
+    }  # fmt: skip
+    rows = finding(found, "Held-out accuracy").numbers["differences"]
+    for row in rows:
+        low, high = row["holdout"]["interval"]
+        assert low < lift.get((row["sigma"], row["attention"]), 0.0) < high

@@ -1,0 +1,99 @@
+"""Sparse parity: planted drops are found, slow declines are not abrupt, the record is whole."""
+
+from __future__ import annotations
+
+import json
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dudley.experiments import edelman2021_parity  # noqa: F401
+from dudley.experiments.base import EXPERIMENTS
+from dudley.experiments.conduct import analyse, conduct
+from dudley.experiments.training_table import read, write
+
+RECORD = Path(__file__).resolve().parents[2] / "results/edelman2021-parity/paper"
+CHECKS = 500
+
+
+def curve(drop: int | None, takes: int = 3) -> np.ndarray:
+    """The plateau, then a straight way down that ends at check number ``drop``."""
+    loss = np.full(CHECKS, log(2), np.float32)
+    if drop is not None:
+        loss[drop - takes : drop] = np.linspace(log(2), 0.05, takes + 1)[1:]
+        loss[drop:] = 1e-4
+    return loss
+
+
+def tables(folder: Path, drops: dict[int, list[int | None]], takes: int = 3) -> dict:
+    config = EXPERIMENTS["edelman2021-parity"].config("paper")
+    for part, lengths in (("printed", (10, 15, 20)), ("scan", (25, 30, 40, 50))):
+        rows = [(T, i, curve(d, takes)) for T in lengths for i, d in enumerate(drops.get(T, []))]
+        T, trial, loss = zip(*rows, strict=True)
+        write(folder / f"{part}.parquet", {"T": T, "trial": trial, "loss": list(loss)})
+    return config
+
+
+DROPS = {
+    10: [20, 30, 40, 50, 60, 70, 80, 90, 100, 110],
+    15: [100] * 10, 20: [300] * 4 + [None] * 6, 25: [400] + [None] * 9,
+    **{T: [None] * 10 for T in (30, 40, 50)},
+}  # fmt: skip
+
+
+def test_planted_drops_are_found_and_those_still_waiting_are_censored(tmp_path: Path):
+    config = tables(tmp_path, DROPS)
+    abrupt, learnt, stops = analyse("edelman2021-parity", config, tmp_path)
+    assert abrupt.verdict == learnt.verdict == "reproduced"
+    first, _, third = learnt.numbers["lengths"]
+    assert (first["learnt"], third["learnt"]) == (10, 4)
+    assert first["median"] == 20 * 60 and third["median"] is None
+    assert third["interval"][0] < 0.4 < third["interval"][1]
+    assert stops.numbers["longest"] == 25 and "T = 30, 40, 50" in stops.found
+    assert [row["step"] for row in abrupt.numbers["drops"][:2]] == [400, 600]
+
+
+def test_a_slow_decline_is_not_abrupt(tmp_path: Path):
+    config = tables(tmp_path, DROPS | {T: [200] * 10 for T in (10, 15, 20)}, takes=150)
+    assert analyse("edelman2021-parity", config, tmp_path)[0].verdict == "not reproduced"
+
+
+def test_nothing_learnt_is_said(tmp_path: Path):
+    config = tables(tmp_path, {T: [None] * 10 for T in DROPS})
+    abrupt, learnt, stops = analyse("edelman2021-parity", config, tmp_path)
+    assert (abrupt.verdict, learnt.verdict) == ("undecided", "differs")
+    assert stops.numbers["longest"] is None
+
+
+def test_smoke_runs_from_end_to_end(tmp_path: Path):
+    found = conduct("edelman2021-parity", "smoke", tmp_path)
+    assert len(found) == 3 and found[1].numbers["lengths"][0]["learnt"] > 0
+    json.dumps([f.as_json() for f in found], allow_nan=False)
+
+
+def test_the_record_says_what_its_findings_say(tmp_path: Path):
+    told = json.loads((RECORD / "provenance.json").read_text(encoding="utf-8"))
+    for path in RECORD.glob("*.parquet"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    again = analyse("edelman2021-parity", told["config"], tmp_path)
+    kept = json.loads((RECORD / "findings.json").read_text(encoding="utf-8"))
+    assert json.loads(json.dumps([f.as_json() for f in again])) == kept
+
+
+def test_one_seeded_trial_is_trained_again():
+    """Its first steps, from the record's keys, on a processor."""
+    from dudley.train.problem import Problem
+    from dudley.train.trainer import Memory, Trainer
+
+    told = json.loads((RECORD / "provenance.json").read_text(encoding="utf-8"))["config"]
+    protocol, record = told["printed"], read(RECORD / "printed.parquet")
+    task = protocol["task"] | {"T": 10}
+    how = protocol["training"] | {"steps": 20}
+    sink = Memory()
+    one = protocol | {"task": task, "training": how, "trial": 0, "seed": told["seed"]}
+    Trainer(Problem([one]), sink).run()
+    losses = {t: record["loss"][(record["T"] == 10) & (record["trial"] == t)][0][0] for t in (0, 1)}
+    ours = sink.points[0][1]["loss"][0]
+    assert ours == pytest.approx(losses[0], abs=2e-5) and abs(ours - losses[1]) > 2e-5

@@ -1,0 +1,71 @@
+"""A period compiled is a period: the parts that a GPU compiles, traced on a processor."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+import torch
+
+from dudley.train import period as module
+from dudley.train.period import Period
+from dudley.train.problem import Problem
+from dudley.train.state import State
+
+TRAINING = {
+    "optimiser": {"name": "sgd", "lr": 0.1, "momentum": 0.9, "rate_inside": True},
+    "schedule": {"name": "exponential", "factor": 0.9, "every": 2, "floor": 0.01},
+    "loss": "binary-cross-entropy", "batch": 16, "steps": 40, "evaluate_every": 2,
+    "evaluate": ["train", "validation"], "measures": ["l1"],
+    "stop": {"metric": "train_accuracy", "at_least": 0.7}, "keep": [{"metric": "validation_loss"}],
+}  # fmt: skip
+
+
+def problem() -> Problem:
+    def one(T: int, trial: int) -> dict:
+        task = {"name": "majority", "T": T, "s": 3, "m": 24, "holdout": 50}
+        model = {"name": "majority-classifier", "d": 8, "k": 8, "width": 8, "unit": "l2"}
+        return {"task": task, "model": model, "training": TRAINING, "trial": trial, "seed": 0}
+
+    return Problem([one(T, trial) for T in (5, 9) for trial in range(2)])
+
+
+def run(periods: int = 6) -> tuple[State, torch.Tensor, Period]:
+    one = problem()
+    state = State.start(one)
+    period = Period(one, state)
+    places = {name: W.data_ptr() for name, W in state.tensors()}
+    for k in range(periods):
+        one.refresh(2 * k, 2)
+        period(2)
+    for name, W in state.tensors():
+        assert W.data_ptr() == places[name], f"{name} moved: a replayed graph would miss it"
+    return state, period.read(), period
+
+
+def test_all_of_a_period_is_traced_and_computes_the_same(monkeypatch):
+    """No graph breaks, nothing asks for a value, and nothing is lost by way of side effects."""
+    state, log, _ = run()
+    assert not state.alive.all() and state.alive.any(), "too plain a case"
+    asked = []
+    compiled = partial(torch.compile, backend="aot_eager", fullgraph=True)
+    monkeypatch.setattr(module, "COMPILED", {"cpu"})
+    monkeypatch.setattr(torch, "compile", lambda f, **how: asked.append(f) or compiled(f, **how))
+    same, log_of_it, _ = run()
+    assert [f.__name__ for f in asked] == ["_losses", "_update", "_evaluate"]
+    torch.testing.assert_close(log_of_it, log, rtol=1e-5, atol=1e-6)
+    for (name, W), (_, own) in zip(state.tensors(), same.tensors(), strict=True):
+        torch.testing.assert_close(own, W, rtol=1e-4, atol=1e-5, msg=name)
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "constrained"])
+def test_gradients_reach_every_weight(optimiser: str, monkeypatch):
+    """In rows or each on its own: all move but b_K, which shifts all scores of a head alike."""
+    inner = {"name": "sgd", "lr": 0.1}
+    how = inner if optimiser == "sgd" else {"name": optimiser, "optimiser": inner}
+    monkeypatch.setitem(TRAINING, "optimiser", how)
+    monkeypatch.setitem(TRAINING, "stop", None)
+    state, _, period = run(2)
+    assert set(period.moving) == (set(state.weights) if optimiser != "sgd" else {"decayed"})
+    for name, W in state.weights.items():
+        assert W.equal(state.first[name]) == name.endswith("b_K"), name
