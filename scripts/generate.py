@@ -210,13 +210,14 @@ def main(args: list[str] | None = None) -> int:
     for path in figures:
         told = "is stale; run make generate" if options.check else "drawn"
         print(f"generate: {path} {told}", file=sys.stderr if options.check else sys.stdout)
+    texts = generated()
     for path in stale(options.root):
         if options.check:
             print(f"generate: {path} is stale; run make generate", file=sys.stderr)
             continue
         file = options.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(generated()[path], encoding="utf-8")
+        file.write_text(texts[path], encoding="utf-8")
         print(f"generate: wrote {path}")
     return int(options.check and bool(figures or stale(options.root)))
 
