@@ -16,18 +16,17 @@ from typing import Any
 
 import numpy as np
 
-import dudley.train.ensemble.tokens  # noqa: F401  (registers the model)
 from dudley.core.backend import torch
 from dudley.experiments.base import Bench
 from dudley.experiments.statistics.trend import Slope, equivalence, estimate, slope
 from dudley.experiments.training_table import write
-from dudley.grid import Grid, Session, plan, run
+from dudley.grid import Grid
 from dudley.train.ensemble.base import Weights
 from dudley.train.losses import loss_of
 from dudley.train.optimise.magnitudes import STRUCTURES
 from dudley.train.problem import Problem
 from dudley.train.trainer import Trainer
-from dudley.train.work import cost, memory_of, shares, trainings
+from dudley.train.work import memory_of, packed, train_batch, train_grid, trainings
 
 MARGIN, CLIP = 1.0, 4.0
 NORMS = ("op", "fro", "l11", "row1inf", "col1inf", "col2inf", "row2inf", "linf")
@@ -76,16 +75,12 @@ def at_the_end(problem: Problem, weights: Weights, bounded: str) -> dict[str, to
     return found
 
 
-def work(session: Session, device: str, bounded: str) -> None:
-    """One batch, with what is measured at its end."""
-    problem = Problem([trial.config for trial in session.batch.trials], device)
-    trainer = Trainer(problem, session, None, session.batch.cost.work)
-    results = trainer.run()
-    if results is not None:
-        told = at_the_end(problem, trainer.whole.weights, bounded)
-        ends = {name: values.tolist() for name, values in told.items()}
-        own = [{name: values[e] for name, values in ends.items()} for e in range(len(results))]
-        session.finish([one | {"end": end} for one, end in zip(results, own, strict=True)])
+def measure_the_end(trainer: Trainer, results: list[dict[str, Any]], bounded: str) -> None:
+    """Add to every result what is measured of its last weights."""
+    told = at_the_end(trainer.problem, trainer.whole.weights, bounded)
+    ends = {name: values.tolist() for name, values in told.items()}
+    for e, result in enumerate(results):
+        result["end"] = {name: values[e] for name, values in ends.items()}
 
 
 def train_parts(
@@ -95,14 +90,13 @@ def train_parts(
     seed, trials = config["seed"], config["trials"]
     own = [trainings(name, seed, part, trials).trials for part in config["parts"]]
     grid = Grid([trial for some in own for trial in some], name, seed)
-    limit = memory_of(bench.device)
-    batches = plan(grid.trials, shares, cost, limit, None, bench.workers, spread=1.01)
-    table = run(
+    table = train_grid(
         grid,
-        batches,
-        partial(work, device=bench.device, bounded=bounded),
         folder / "store",
-        workers=bench.workers,
+        bench.device,
+        bench.workers,
+        packed(grid, memory_of(bench.device), bench.workers, spread=1.01),
+        work=partial(train_batch, ending=partial(measure_the_end, bounded=bounded)),
         progress=bench.progress,
     )
     rows = []

@@ -81,8 +81,9 @@ class Coin(Problem):
     E g² = (1 − c)² and E g = 2h(1 − c): Bernstein's condition holds with V = 1/h.
     """
 
+    @abstractmethod
     def h(self, n: int) -> float:
-        raise NotImplementedError
+        """The bias at n."""
 
     def excess(self, n):
         return exact_risk.constants(n, self.h(n)).value

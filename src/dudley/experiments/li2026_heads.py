@@ -24,7 +24,7 @@ logistic loss (then there is none). Test inputs are fresh for every trial and lo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,7 +34,7 @@ from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import UnknownName
 from dudley.experiments.li2026_tails import SIGN, Entries
-from dudley.grid import Grid, Session, Table, plan, run
+from dudley.grid import Grid, Session, Table
 from dudley.train.ensemble.layers import LayersEnsemble
 from dudley.train.losses import LOSSES, logistic, loss_of, square
 from dudley.train.measures import MEASURES, Weights
@@ -43,7 +43,7 @@ from dudley.train.random import Stream, normal, uniform
 from dudley.train.tasks.base import Labelled, Task, checked_cells, finite
 from dudley.train.tasks.entries import entries
 from dudley.train.tasks.registry import TASKS
-from dudley.train.work import cost, memory_of, shares, train_batch
+from dudley.train.work import memory_of, packed, train_batch, train_grid
 
 KINDS = ("regression", "classification")
 POWERS = {"catoni": 2.0, "log-truncated": 1.5}  # p of ψ_p; α = 1
@@ -207,13 +207,13 @@ def _noise(tail: int) -> tuple[float, ...]:
     return tuple(stats.t.ppf(middle.numpy(), tail).tolist())
 
 
-def work(session: Session, device: str = "cpu") -> None:
+def work(session: Session, **options: Any) -> None:
     """One batch; a function of this module, so that a worker knows the task and the losses."""
-    train_batch(session, device)
+    train_batch(session, **options)
 
 
 def train_heads(grid: Grid, folder: Path, device: str, workers: int, **options: Any) -> Table:
     """Every trial of the grid; goes on where it was broken off."""
     workers = 1 if torch.device(device).type == "cuda" else workers
-    batches = plan(grid.trials, shares, cost, memory_of(device), workers=workers, spread=SPREAD)
-    return run(grid, batches, partial(work, device=device), folder, workers=workers, **options)
+    batches = packed(grid, memory_of(device), workers, spread=SPREAD)
+    return train_grid(grid, folder, device, workers, batches, work=work, **options)

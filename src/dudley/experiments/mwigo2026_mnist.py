@@ -42,8 +42,8 @@ class MnistDescent(Experiment):
 
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
         from dudley.experiments.mwigo2026_start import inputs_of, start_of
-        from dudley.grid import Grid, curves, plan
-        from dudley.train.work import cost, memory_of, shares, train_grid, trainings
+        from dudley.grid import Grid, curves
+        from dudley.train.work import memory_of, packed, train_grid, trainings
 
         seed, store = config["seed"], folder / "store"
         trials = []
@@ -51,9 +51,8 @@ class MnistDescent(Experiment):
             protocol = {name: value for name, value in grid.items() if name != "trials"}
             trials += trainings(self.name, seed, protocol, grid["trials"]).trials
         whole = Grid(trials, self.name, seed)
-        batches = plan(
-            trials, shares, cost, memory_of(bench.device), config["together"], bench.workers, SPREAD
-        )
+        limit = memory_of(bench.device)
+        batches = packed(whole, limit, bench.workers, config["together"], SPREAD)
         table = train_grid(
             whole, store, bench.device, bench.workers, batches, progress=bench.progress
         )

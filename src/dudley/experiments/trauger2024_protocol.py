@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from dudley.experiments.base import Bench
-from dudley.grid import Session, Table, run
-from dudley.train.work import memory_of, packed, trainings
+from dudley.grid import Table
+from dudley.train.trainer import Trainer
+from dudley.train.work import train_batch, train_grid, trainings
 
 LENGTHS = [*range(20, 201, 20)]
 KEPT = "validation_loss"
@@ -53,26 +54,17 @@ def majority(
 def trained(config: dict[str, Any], store: Path, bench: Bench) -> Table:
     """All runs, with norms of the kept weights, and bounds for the first runs of every T."""
     grid = trainings("majority", config["seed"], config["protocol"], config["runs"])
-    batches = packed(grid, memory_of(bench.device), bench.workers)
-    work = partial(train_and_bound, device=bench.device, asked=config["bounds"])
-    return run(grid, batches, work, store, workers=bench.workers, progress=bench.progress)
+    work = partial(train_batch, ending=partial(bound_the_kept, asked=config["bounds"]))
+    return train_grid(grid, store, bench.device, bench.workers, work=work, progress=bench.progress)
 
 
-def train_and_bound(session: Session, device: str, asked: dict[str, Any]) -> None:
-    """Work off one batch, and look at the kept weights before they are gone."""
+def bound_the_kept(trainer: Trainer, results: list[dict[str, Any]], asked: dict[str, Any]) -> None:
+    """Add to every result the norms of its kept weights, and to some what they are worth."""
     from dudley.experiments.trauger2024_bounds import calculus, norms
-    from dudley.train.problem import Problem
-    from dudley.train.trainer import Pace, Trainer
 
-    problem = Problem([trial.config for trial in session.batch.trials], device)
-    trainer = Trainer(problem, session, Pace(checkpoint=60.0), session.batch.cost.work)
-    results = trainer.run()
-    if results is None:
-        return
-    kept = trainer.period.kept(trainer.whole, KEPT)
+    problem, kept = trainer.problem, trainer.period.kept(trainer.whole, KEPT)
     for e, (config, result) in enumerate(zip(problem.configs, results, strict=True)):
         model = problem.ensemble.member(kept, e)
         result["norms"] = norms(model)
         if config["trial"] < asked["runs"]:
             result["calculus"] = calculus(model, config["task"]["m"], asked)
-    session.finish(results)

@@ -25,20 +25,20 @@ MARKERS = ("", "o", "s", "^", "D", "v")
 LINES = {"printed": ("--", 1.3), "derived": ("-", 1.8), "best": (":", 1.4)}
 KIND = ((0, (6, 1, 1, 1)), 1.0)  # parameter counting, norm-based
 ENDINGS = (".svg", ".pdf", ".png")
+SETTINGS = {
+    "svg.hashsalt": "dudley",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
 
 
 def draw(comparison: Comparison, path: Path) -> None:
     """Write the figure; nothing is left at ``path`` if anything fails."""
     shown, plots = panels(comparison), pyplot()
-    settings = {
-        "svg.hashsalt": "dudley",
-        "svg.fonttype": "path",
-        "font.family": "DejaVu Sans",
-        "font.size": 9,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-    }
-    with plots.rc_context(settings):
+    with plots.rc_context(SETTINGS):
         heights = [max(3.4, 0.6 + 0.175 * len(_entries(panel))) for panel in shown]
         figure, axes = plots.subplots(
             len(shown),

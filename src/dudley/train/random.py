@@ -20,12 +20,12 @@ tensor([[10, 12, 33],
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from enum import IntEnum
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
+from dudley.grid.canonical import canonical
 from dudley.train.normal_quantile import normal_quantile
 
 MASK = 0xFFFFFFFF
@@ -54,10 +54,7 @@ def key(*parts) -> int:
     >>> hex(key("and", {"T": 100, "s": 3}, 17))
     '0xbd1f4d77b2ac9068'
     """
-    try:
-        text = json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InputError("parts of a key", "JSON without NaN or infinity", error) from None
+    text = canonical(parts, "parts of a key")
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ from dudley.train.problem import Problem, alike, trial_key
 from dudley.train.random import keys_tensor
 from dudley.train.trainer import Pace, Trainer
 from dudley.train.training import Training
+
+Ending = Callable[[Trainer, list[dict[str, Any]]], None]
 
 
 def trainings(name: str, seed: int, config: Mapping[str, Any], trials: int) -> Grid:
@@ -77,9 +80,15 @@ def _cost(shared: str) -> Cost:
     return Cost(4 * numbers, float(how.steps) * m * (T + 1))
 
 
-def packed(grid: Grid, limit_bytes: int, workers: int = 1, largest: int | None = None):
-    """The grid's batches, for a device of that memory."""
-    return plan(grid.trials, shares, cost, limit_bytes, largest, workers)
+def packed(
+    grid: Grid,
+    limit_bytes: int,
+    workers: int = 1,
+    largest: int | None = None,
+    spread: float = math.inf,
+) -> tuple[Batch, ...]:
+    """The grid's batches, for a device of that memory; see `dudley.grid.plan`."""
+    return plan(grid.trials, shares, cost, limit_bytes, largest, workers, spread)
 
 
 def memory_of(device: str) -> int:
@@ -89,11 +98,22 @@ def memory_of(device: str) -> int:
     return 2 << 30
 
 
-def train_batch(session: Session, device: str = "cpu", pace: Pace | None = None) -> None:
-    """Work off one batch: what a run of `dudley.grid` calls."""
+def train_batch(
+    session: Session,
+    device: str = "cpu",
+    pace: Pace | None = None,
+    ending: Ending | None = None,
+) -> None:
+    """Work off one batch: what a run of `dudley.grid` calls.
+
+    ``ending`` looks at the trained weights before they are gone, and adds to the results.
+    """
     problem = Problem([trial.config for trial in session.batch.trials], device)
-    results = Trainer(problem, session, pace, session.batch.cost.work).run()
+    trainer = Trainer(problem, session, pace, session.batch.cost.work)
+    results = trainer.run()
     if results is not None:
+        if ending is not None:
+            ending(trainer, results)
         session.finish(results)
 
 
@@ -104,11 +124,15 @@ def train_grid(
     workers: int = 1,
     batches: tuple[Batch, ...] | None = None,
     pace: Pace | None = None,
+    work: Callable[..., None] = train_batch,
     **options: Any,
 ) -> Table:
-    """Train every trial of a grid, into a folder; the same call goes on where it was broken off."""
+    """Train every trial of a grid, into a folder; the same call goes on where it was broken off.
+
+    ``work`` is `train_batch`, or a function around it: its module is what a worker imports.
+    """
     if torch.device(device).type == "cuda" and workers > 1:
         raise InputError("workers on a GPU", "one: a batch fills it", workers)
     batches = batches or packed(grid, memory_of(device), workers)
-    work = partial(train_batch, device=device, pace=pace)
-    return run(grid, batches, work, folder, workers=workers, **options)
+    one = partial(work, device=device, pace=pace)
+    return run(grid, batches, one, folder, workers=workers, **options)

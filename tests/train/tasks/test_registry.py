@@ -22,8 +22,9 @@ CONFIGS = {
 }
 
 
-def test_every_task_is_tried():
-    assert set(CONFIGS) == set(TASKS)
+def test_every_task_of_the_folder_is_tried():
+    own = [name for name, task in TASKS.items() if task.__module__.startswith("dudley.train.tasks")]
+    assert sorted(CONFIGS) == sorted(own)
 
 
 @pytest.mark.parametrize("name", CONFIGS)

@@ -11,18 +11,13 @@ import textwrap
 from importlib import import_module
 from typing import Any
 
+from dudley.report import figure as plain
 from dudley.report.figure import COLOURS
 
 GREY = "#666666"
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)))
 SIGNS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")
-SETTINGS = {
-    "svg.hashsalt": "dudley",
-    "svg.fonttype": "path",
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
+SETTINGS = plain.SETTINGS | {
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.titlesize": 9,

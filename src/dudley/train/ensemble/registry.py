@@ -18,6 +18,7 @@ from dudley.train.ensemble.base import Ensemble
 from dudley.train.ensemble.encoder import EncoderEnsemble
 from dudley.train.ensemble.layers import LayersEnsemble
 from dudley.train.ensemble.majority import MajorityEnsemble
+from dudley.train.ensemble.tokens import TokensEnsemble
 
 Build = Callable[..., Ensemble]
 ENSEMBLES: Registry[Build] = Registry("model")
@@ -42,6 +43,12 @@ def _encoder(keys, tasks, **sizes) -> Ensemble:
 @ENSEMBLES.register("layers")
 def _layers(keys, tasks, **sizes) -> Ensemble:
     return LayersEnsemble(**sizes)
+
+
+@ENSEMBLES.register("token-network")
+def _tokens(keys, tasks, bits=False, **sizes) -> Ensemble:
+    T = _one([task["T"] for task in tasks])
+    return TokensEnsemble(T=T + bits, bits=bits, **sizes)
 
 
 def _one(lengths: list[int]) -> int:

@@ -22,7 +22,6 @@ from dudley.core.errors import InputError
 from dudley.models.bits import CLS
 from dudley.models.token_network import TokenNetwork, unit_rows
 from dudley.train.ensemble.base import Ensemble, Weights
-from dudley.train.ensemble.registry import ENSEMBLES
 from dudley.train.ensemble.rows import at_a_time, of_members
 from dudley.train.packed import unpack
 
@@ -94,11 +93,3 @@ def _nest(weights: Weights, prefix: str, shapes):
     if isinstance(shapes, dict):
         return {name: weights[prefix + name] for name in shapes}
     return [_nest(weights, f"{prefix}{i}.", part) for i, part in enumerate(shapes)]
-
-
-@ENSEMBLES.register("token-network")
-def _tokens(keys, tasks, bits=False, **sizes) -> Ensemble:
-    lengths = {task["T"] for task in tasks}
-    if len(lengths) > 1:
-        raise InputError("T of trials in one batch", "the same", sorted(lengths))
-    return TokensEnsemble(T=lengths.pop() + bits, bits=bits, **sizes)
