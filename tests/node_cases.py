@@ -117,6 +117,7 @@ CASES: dict[str, Problem] = {
     "head": Problem(head(), T=5, witness=head_start()),
     "head cls": Problem(head(query="cls"), T=5, witness=head_start()),
     "head fixed": Problem(head(query="fixed", query_norm=1.5), T=5),
+    "head own query": Problem(head(W_QK=None, query="fixed", v=S(1.8)), T=5),
     "head apart": Problem(head(W_Q=S(1.5), W_K=S(1.2)), T=5),
     "head apart cls": Problem(head(W_Q=S(1.5), W_K=S(1.2), query="cls"), T=3),
     "head papers": Problem(head(attention="softmax-papers"), T=5, witness=head_start()),

@@ -54,6 +54,7 @@ SHARP = {
     ("head", "W_v"): 0.95,
     ("head", "W_c"): 0.95,
     ("head fixed", "v"): 0.9,
+    ("head own query", "v"): 0.9,
     ("head apart", "W_Q"): 0.9,
     ("head apart", "W_K"): 0.9,
     ("head sparsemax", "W_QK"): 0.9,

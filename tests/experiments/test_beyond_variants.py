@@ -11,8 +11,7 @@ from dudley.experiments.training_table import write
 
 def test_smoke(tmp_path):
     found, table = check_smoke("beyond-variants", tmp_path)
-    seen = set(zip(table["sigma"], table["attention"], strict=True))
-    assert seen == set(VARIANTS) and len(VARIANTS) == 7
+    assert set(table["variant"]) == set(VARIANTS) and len(VARIANTS) == 9
     assert finding(found, "stays below").numbers["violations"] == 0
     # All variants meet the same law of data, and none has another's weights.
     assert len(set(table["norms.0.0.W_Q.fro"])) == len(table["trial"])
@@ -20,15 +19,14 @@ def test_smoke(tmp_path):
 
 def test_planted_differences(tmp_path):
     source = np.random.default_rng(0)
-    pairs = [pair for pair in VARIANTS for _ in range(30)]
-    lift = {("tanh", "softmax"): -0.1, ("relu", "sigmoid"): 0.05}
+    names = [name for name in VARIANTS for _ in range(30)]
+    lift = {"tanh": -0.1, "sigmoid": 0.05}
     columns = {
-        "sigma": [pair[0] for pair in pairs],
-        "attention": [pair[1] for pair in pairs],
-        "holdout": [0.9 + lift.get(pair, 0.0) + source.normal(0, 0.005) for pair in pairs],
-        "log10_needed_n": [5 + source.normal(0, 0.01) for _ in pairs],
+        "variant": names,
+        "holdout": [0.9 + lift.get(name, 0.0) + source.normal(0, 0.005) for name in names],
+        "log10_needed_n": [5 + source.normal(0, 0.01) for _ in names],
     }
-    same = np.ones(len(pairs))
+    same = np.ones(len(names))
     columns |= {"train": same, "steps": same, "gap": 0.1 * same, "gap_bound": same}
     write(tmp_path / "trials.parquet", columns)
     one = study("beyond-variants")
@@ -37,9 +35,9 @@ def test_planted_differences(tmp_path):
     verdicts = {word.split()[0]: word.split()[-1] for word in told}
     assert verdicts == {
         "gelu": "same", "tanh": "below", "identity": "same", "sigmoid": "above",
-        "sparsemax": "same", "linear": "same",
+        "sparsemax": "same", "linear": "same", "glorot": "same", "small": "same",
     }  # fmt: skip
     rows = finding(found, "Held-out accuracy").numbers["differences"]
     for row in rows:
         low, high = row["holdout"]["interval"]
-        assert low < lift.get((row["sigma"], row["attention"]), 0.0) < high
+        assert low < lift.get(row["variant"], 0.0) < high

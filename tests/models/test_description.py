@@ -18,11 +18,11 @@ from dudley.audit.balls import clip_rows, into_ball, norm
 from dudley.audit.leaves import leaves
 from dudley.audit.sensitivity import sensitivity
 from dudley.calculus.union import observed_numbers
-from dudley.core.constraint import Ball, Observed
+from dudley.core.constraint import FREE, Ball, Observed
 from dudley.core.entropy import Metric
 from dudley.core.norms import NORMS
 from dudley.models import AndClassifier, GeneralAttention, SingleHead
-from dudley.models.constrain import FREE, around, constrained
+from dudley.models.constrain import around, constrained
 from dudley.models.rewrite import entries
 from model_cases import CASES
 

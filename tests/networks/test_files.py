@@ -8,6 +8,7 @@ import tomllib
 import pytest
 
 import dudley as du
+from dudley.core.constraint import FREE
 from dudley.core.errors import InputError, UnknownName
 from dudley.networks import files
 
@@ -266,6 +267,23 @@ def test_a_fixed_query_leaves_a_vector():
     assert "0.v" in names and "0.W_QK" not in names
     assert gap(text) < gap(in_head('query = "cls"')) <= gap(HEAD)
     assert gap(text) < gap(in_head("query.norm2 = 50.0"))
+
+
+def test_a_vector_of_its_own_in_place_of_the_query():
+    text = HEAD.replace("W_QK.l11 = 2.0", 'query = "fixed"\nv.l11 = 2.0')
+    assert gap(text) == pytest.approx(gap(in_head("query.norm2 = 1.0")))
+    for wrong in ('query = "cls"\nv.l11 = 2.0', 'query = "fixed"\nv.l11 = 2.0\nW_QK.l11 = 2.0'):
+        with pytest.raises(du.InputError, match="head"):
+            described(HEAD.replace("W_QK.l11 = 2.0", wrong))
+    with pytest.raises(du.InputError, match="v, or W_QK and query_norm"):
+        described(in_head('query = "fixed"'))
+
+
+def test_nothing_is_said_of_free_weights():
+    text = HEAD.replace("W_v.l11 = 1.5", 'W_v = "free"')
+    assert described(text).network.nodes[0].W_v == FREE
+    with pytest.raises(du.InputError, match="W_v"):
+        described(HEAD.replace("W_v.l11 = 1.5", 'W_v = "loose"'))
 
 
 def test_declared_constants_equal_the_unit_that_has_them():

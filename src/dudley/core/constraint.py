@@ -160,6 +160,9 @@ class Constraint:
         return " & ".join(parts + ([f"rank ≤ {self.rank}"] if self.rank is not None else []))
 
 
+FREE = Constraint(())  # a place for weights of which nothing is known
+
+
 @lru_cache(maxsize=4096)
 def _deviations(constraint: Constraint, shape):
     groups: dict[Center | None, list[tuple[str, float]]] = {}

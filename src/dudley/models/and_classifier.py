@@ -21,10 +21,9 @@ from __future__ import annotations
 
 from dudley.calculus.compose import Chain
 from dudley.core.backend import torch
-from dudley.core.constraint import size_of
+from dudley.core.constraint import FREE, size_of
 from dudley.models.base import Model
 from dudley.models.bits import token_codes
-from dudley.models.constrain import FREE
 from dudley.models.dropout import with_dropout
 from dudley.models.initial import Constant, Normal, is_bias
 from dudley.networks.blocks import pre_ln_block

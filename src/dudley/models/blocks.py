@@ -20,10 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dudley.calculus.compose import Chain
-from dudley.core.constraint import size_of
+from dudley.core.constraint import FREE, size_of
 from dudley.core.registry import Registry
 from dudley.models.base import Model
-from dudley.models.constrain import FREE
 from dudley.models.initial import lecun
 from dudley.networks.activations import Activation
 from dudley.networks.blocks import li_block, trauger_block

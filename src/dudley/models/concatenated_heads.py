@@ -12,8 +12,8 @@ torch.Size([6, 6])
 
 from __future__ import annotations
 
+from dudley.core.constraint import FREE
 from dudley.models.base import Model
-from dudley.models.constrain import FREE
 from dudley.models.initial import Constant, is_bias, lecun
 from dudley.networks.multihead import MultiHeadAttention
 from dudley.networks.normalisers import Normaliser

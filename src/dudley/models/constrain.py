@@ -6,6 +6,7 @@ a set in each place. Norms are those of the weights as they are now, certified f
 
 >>> import dudley as du
 >>> from dudley.core.backend import torch
+>>> from dudley.core.constraint import FREE
 >>> net = du.Dense(2, FREE) >> du.Readout(FREE)
 >>> W, w = torch.tensor([[3.0, 0.0], [0.0, 4.0]]), torch.tensor([[1.0], [0.0]])
 >>> sets = {(0, "W"): around(W, "W", ("fro",)), (1, "w"): around(w, "w", ("l11",))}
@@ -25,8 +26,6 @@ from dudley.core.errors import InputError
 from dudley.core.norms import norm_named
 from dudley.measure import certified
 from dudley.models.rewrite import Path, name_of, rewritten
-
-FREE = Constraint(())  # a place for weights of which nothing is known
 
 # Which norms are read off: each costs some nats, so only those that a node or a cover can use.
 MATRIX = ("op", "fro", "l11")

@@ -21,12 +21,11 @@ from dataclasses import dataclass, replace
 from dudley.calculus.compose import Chain
 from dudley.calculus.facts import Parameter
 from dudley.core.arrays import transpose
-from dudley.core.constraint import Constraint, Observed
+from dudley.core.constraint import FREE, Constraint, Observed
 from dudley.core.errors import InputError, NotYetPaid
 from dudley.core.magnitude import ONE
 from dudley.core.rounding import up
 from dudley.models.base import Model
-from dudley.models.constrain import FREE
 from dudley.models.general_covers import ForTokens, OnTokens
 from dudley.models.initial import lecun
 from dudley.networks.activations import Activation, activation

@@ -14,9 +14,8 @@ torch.Size([4, 8])
 from __future__ import annotations
 
 from dudley.calculus.compose import Chain, Parallel
-from dudley.core.constraint import size_of
+from dudley.core.constraint import FREE, size_of
 from dudley.models.base import Model
-from dudley.models.constrain import FREE
 from dudley.models.initial import Constant, is_bias, lecun
 from dudley.models.single_head import head_node
 from dudley.networks.outputs import Readout

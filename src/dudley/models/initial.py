@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dudley.core.backend import torch
 from dudley.core.constraint import radius_of
 from dudley.core.errors import InputError
+from dudley.core.registry import Registry
 
 Shape = tuple[int, int]
 
@@ -84,6 +86,16 @@ def glorot(shape: Shape, fans: tuple[int, int] | None = None) -> Uniform:
     (p, q, r) as pq and pr.
     """
     return Uniform(math.sqrt(6 / sum(fans or shape)))
+
+
+def small(shape: Shape) -> Normal:
+    """N(0, .02²) whatever the shape: GPT-2's, and minGPT's."""
+    return Normal(0.02)
+
+
+LAWS: Registry[Callable[[Shape], Law]] = Registry("law of first weights")
+for _law in (lecun, glorot, small):
+    LAWS.register(_law.__name__)(_law)
 
 
 def generator(seed: int | torch.Generator) -> torch.Generator:

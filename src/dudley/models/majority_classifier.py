@@ -22,13 +22,12 @@ True
 from __future__ import annotations
 
 from dudley.core.backend import torch
-from dudley.core.constraint import size_of
+from dudley.core.constraint import FREE, size_of
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
 from dudley.models.base import Model
 from dudley.models.bits import token_codes
 from dudley.models.concatenated_heads import attention_node
-from dudley.models.constrain import FREE
 from dudley.models.initial import Constant, generator, glorot, is_bias
 from dudley.networks.embeddings import Tokens
 from dudley.networks.outputs import Logits

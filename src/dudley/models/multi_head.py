@@ -13,9 +13,8 @@ weights; here they are N(0, 1/rows).
 from __future__ import annotations
 
 from dudley.calculus.compose import Chain, Parallel
-from dudley.core.constraint import size_of
+from dudley.core.constraint import FREE, size_of
 from dudley.models.base import Model
-from dudley.models.constrain import FREE
 from dudley.models.initial import lecun
 from dudley.models.single_head import head_node
 from dudley.networks.activations import Activation

@@ -17,9 +17,8 @@ fro ≤ ... & fro ≤ 0 around a centre
 
 from __future__ import annotations
 
-from dudley.core.constraint import size_of
+from dudley.core.constraint import FREE, size_of
 from dudley.models.base import Model
-from dudley.models.constrain import FREE
 from dudley.models.initial import lecun
 from dudley.networks.blocks import shallow_encoder
 

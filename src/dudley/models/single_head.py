@@ -15,8 +15,8 @@ initial weights; here they are N(0, 1/rows).
 
 from __future__ import annotations
 
+from dudley.core.constraint import FREE
 from dudley.models.base import Model
-from dudley.models.constrain import FREE
 from dudley.models.initial import lecun
 from dudley.networks.activations import Activation
 from dudley.networks.head import Head

@@ -10,7 +10,7 @@ the last row ([CLS]), or with ``every`` of all rows (masked tokens).
 | trauger, li | the papers' blocks with Π_norm (`networks.blocks`) | W_QK, W_v, W_c |
 | apart | Z ↦ σ(A(Z W_Q W_Kᵀ Zᵀ/√k) Z W_v W_c); linear attention too | W_Q, W_K, W_v, W_c |
 
-Initial weights are N(0, 1/rows).
+Initial weights are N(0, 1/rows), or by another law of `models.initial` (``first``).
 
 >>> from dudley.models.token_network import TokenNetwork
 >>> from dudley.core.backend import torch
@@ -30,13 +30,12 @@ from dataclasses import replace
 
 from dudley.calculus.compose import Chain, Node
 from dudley.core.backend import torch
-from dudley.core.constraint import size_of
+from dudley.core.constraint import FREE, size_of
 from dudley.core.errors import InputError
 from dudley.core.registry import Registry
 from dudley.core.rounding import up
 from dudley.models.base import Model
-from dudley.models.constrain import FREE
-from dudley.models.initial import lecun
+from dudley.models.initial import LAWS
 from dudley.models.rewrite import rewritten
 from dudley.networks.blocks import li_block, trauger_block
 from dudley.networks.embeddings import Tokens
@@ -89,9 +88,11 @@ class TokenNetwork(Model):
         attention: str = "softmax",
         classes: int = 2,
         every: bool = False,
+        first: str = "lecun",
         seed=0,
     ):
         self.V, self.T, self.every = size_of("V", V), size_of("T", T), every
+        self.first = LAWS[first]
         d = V + T
         one = BLOCKS[block](d, size_of("k", k), sigma, attention)
         blocks = [one] * size_of("L", L)
@@ -100,7 +101,7 @@ class TokenNetwork(Model):
         super().__init__(Chain((*blocks, Logits(classes, FREE, rows=T if every else 0))), d, seed)
 
     def law(self, name, shape):
-        return lecun(shape)
+        return self.first(shape)
 
     @property
     def inputs(self) -> Tokens:

@@ -1,7 +1,8 @@
 """Network files: TOML in, a network, its inputs and its loss out.
 
-Keys are the vocabulary; norms stand under their matrix (``W_QK.l11 = 20``), a list gives one
-value per repeat, and an unknown key is refused with the nearest one named. ``[loss]`` holds
+Keys are the vocabulary; norms stand under their matrix (``W_QK.l11 = 20``; ``W_QK = "free"`` says
+nothing of it), a list gives one value per repeat, and an unknown key is refused with the nearest
+one named. ``[loss]`` holds
 ``lipschitz`` and ``range``, or ``margin``, or ``clip``; ``psi`` makes the loss robust:
 
 >>> read_loss(tomllib.loads("range = 100.0\\npsi = { power = 1.5, scale = 0.1 }")).name
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dudley.calculus.compose import Chain, Node, Repeat
-from dudley.core.constraint import Constraint, Rank, ball, radius_of, size_of
+from dudley.core.constraint import FREE, Constraint, Rank, ball, radius_of, size_of
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.norms import ALIASES, NORMS
 from dudley.networks import activations, normalisers
@@ -263,6 +264,8 @@ def _hints(unit: Callable) -> dict:
 
 
 def _constraint(name: str, value) -> Constraint:
+    if value == "free":
+        return FREE
     table: dict = _table(value, name)
     _refuse_unknown(f"norm of {name}", table, [*NORMS, *ALIASES, "rank", "center", "tie"])
     norms = {k: v for k, v in table.items() if k not in ("rank", "center", "tie")}

@@ -34,7 +34,8 @@ class Head(Node):
 
     W_QK ∈ R^{d×d} (or W_Q, W_K ∈ R^{d×k} apart), W_v ∈ R^{d×k}, W_c ∈ R^{k×d} (absent: identity).
     ``query``: ``"all"`` rows ask; ``"cls"``: only the last row; ``"fixed"``: one query vector of
-    norm ``query_norm`` that is the same for every input, so that only v = W_QKᵀx₀ ∈ R^d matters.
+    norm ``query_norm`` that is the same for every input, so that only v = W_QKᵀx₀ ∈ R^d matters;
+    where v itself is what is trained, ``v`` says where it lives, in place of W_QK and the norm.
 
     On rows of norm ≤ R, with m the normaliser's mass and L_A its Lipschitz constant (ℓ∞ → ℓ1):
 
@@ -57,6 +58,7 @@ class Head(Node):
     query_norm: float | None = None
     scale: float = 1.0
     causal: bool = False
+    v: Constraint | None = None
     lemma = Lemma(
         "Attention head",
         "Errors of scores, values and output matrix, each through the true weights behind it.",
@@ -74,11 +76,15 @@ class Head(Node):
             raise InputError("attention of a head", "softmax, sparsemax or sigmoid", self.attention)
         if self.query not in QUERIES:
             raise InputError("query", " or ".join(map(repr, QUERIES)), self.query)
-        given = [name for name in ("W_QK", "W_Q", "W_K") if getattr(self, name) is not None]
+        given = [name for name in ("W_QK", "W_Q", "W_K", "v") if getattr(self, name) is not None]
+        if given == ["v"]:
+            if self.query != "fixed":
+                raise InputError("head with v", 'query="fixed"', repr(self.query))
+            return
         if given not in (["W_QK"], ["W_Q", "W_K"]):
             raise InputError("head", "W_QK, or both W_Q and W_K", " and ".join(given) or "neither")
         if self.query == "fixed" and (self.W_QK is None or self.query_norm is None):
-            raise InputError("fixed query", "W_QK and query_norm", "one of them is missing")
+            raise InputError("fixed query", "v, or W_QK and query_norm", "neither")
 
     @property
     def inner(self) -> int:
@@ -98,7 +104,8 @@ class Head(Node):
         hidden = σ.radius(m * signal.reach(p["W_v"]), self.inner)
         through = B_c * L_σ  # what a change of σ's input does to the output
 
-        uses = [replace(u, weight=through * B_v * R * L_A * u.weight) for u in score_uses]
+        values = signal.reach(p["W_v"])  # of one row: what an error of its weight is multiplied by
+        uses = [replace(u, weight=through * values * L_A * u.weight) for u in score_uses]
         uses.append(Use("W_v", p["W_v"], through * m * R, rows=asking, l1=signal.l1))
         if "W_c" in p:
             uses.append(Use("W_c", p["W_c"], hidden, rows=asking))
@@ -126,7 +133,7 @@ class Head(Node):
         d, k = self.d, self.inner
         own = {"W_v": Parameter((d, k), self.W_v)}
         if self.query == "fixed":
-            own["v"] = Parameter((d, 1), self._reduced())
+            own["v"] = Parameter((d, 1), self._reduced() if self.v is None else self.v)
         elif self.W_QK is not None:
             own["W_QK"] = Parameter((d, d), self.W_QK)
         elif self.W_Q is not None and self.W_K is not None:

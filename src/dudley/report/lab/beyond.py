@@ -106,7 +106,7 @@ def length(results: Results) -> list[Sketch]:
 
 @sketches("beyond-variants")
 def variants(results: Results) -> list[Sketch]:
-    return by_setting(results, "sigma", ["attention"], "activation; colours: normaliser")
+    return by_setting(results, "variant", [], "what differs from ReLU, softmax and LeCun's law")
 
 
 @sketches("beyond-depth")

@@ -59,6 +59,26 @@ def flattened(given: dict[str, Any], before: str = "") -> dict[str, Any]:
     return found
 
 
+def gathered(given: dict[str, Any]) -> dict[str, str]:
+    """Nested names with their values as text; of several records one value each where they differ.
+
+    >>> gathered({"parts": [{"T": [6, 9], "model": {"k": 16}}, {"T": [6, 9], "model": {"k": 32}}]})
+    {'parts (2) T': '6, 9', 'parts (2) model k': '16 · 32'}
+    """
+    found = {}
+    for key, value in flattened(given).items():
+        if not is_records(value):
+            several = isinstance(value, list)  # a list of choices, never an interval
+            found[key] = ", ".join(map(shown, value)) if several else shown(value)
+            continue
+        rows = [gathered(row) for row in value]
+        for field in dict.fromkeys(field for row in rows for field in row):
+            values = [row.get(field, "none") for row in rows]
+            same = len(set(values)) == 1
+            found[f"{key} ({len(rows)}) {field}"] = values[0] if same else " · ".join(values)
+    return found
+
+
 def is_records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(r, dict) for r in value)
 

@@ -15,7 +15,7 @@ from dudley.experiments.base import SCALES, Experiment, Finding
 from dudley.experiments.catalogue import EXPERIMENTS, in_order
 from dudley.grid.estimate import duration
 from dudley.report.lab.draw import figures, file_name
-from dudley.report.lab.numbers import flattened, numbers, shown
+from dudley.report.lab.numbers import flattened, gathered, numbers
 from dudley.report.lab.results import Results, committed
 from dudley.report.markdown import code, prose, section, table
 
@@ -145,9 +145,7 @@ def laid_out(paragraph: str) -> str:
 
 def configured(scale: str, config: dict[str, Any]) -> str:
     """The config of a scale, folded away."""
-    rows = [
-        [code(key.replace(" ", ".")), shown(value)]
-        for key, value in flattened(json.loads(json.dumps(config))).items()
-    ]
+    told = gathered(json.loads(json.dumps(config)))
+    rows = [[code(re.sub(r" (?!\()", ".", key)), value] for key, value in told.items()]
     head = f"<details><summary>Everything chosen at scale {scale}</summary>"
     return f"{head}\n\n{table(['name', 'value'], rows)}\n\n</details>"

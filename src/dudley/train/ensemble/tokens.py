@@ -43,6 +43,7 @@ class TokensEnsemble(Ensemble):
     classes: int = 2
     every: bool = False
     bits: bool = False
+    first: str = "lecun"
 
     def __post_init__(self):
         if self.bits and self.V != CLS + 1:
@@ -52,7 +53,7 @@ class TokensEnsemble(Ensemble):
     def twin(self, e=0) -> TokenNetwork:
         return TokenNetwork(
             self.V, self.T, self.L, self.k, self.block, self.sigma, self.attention,
-            self.classes, self.every,
+            self.classes, self.every, self.first,
         )  # fmt: skip
 
     @cached_property
