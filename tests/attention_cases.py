@@ -1,12 +1,13 @@
 """Attention over bits, case by case: what each way to compute it is given and must answer.
 
-Run as a program with TRITON_INTERPRET=1 it writes what the Triton kernels answer into a file: their
-interpreter has to be chosen before Triton is imported.
+As a program, ``python attention_cases.py FILE CASE…`` with TRITON_INTERPRET=1, it writes what the
+Triton kernels answer into a file: their interpreter has to be chosen before Triton is imported.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -93,6 +94,7 @@ CASES = {
     "gradient of mass alone": Case(pull=0.0),
 }
 CASES |= {f"on a threshold, {half} half": on_threshold(Case(), half) for half in ("low", "high")}
+QUICK = ("both", "none", "three blocks of tokens", "small gradient")  # what `make test` interprets
 NARROW = ("both", "first weights", "sharp", "small gradient", "gradient of mass alone")
 CASES_OF_PROCESSOR = CASES | {
     "two heads": Case(T=8, D=16, H=2, counts=(4, 6, 1)),
@@ -188,11 +190,12 @@ def by_read(device) -> torch.Tensor:
     return found.double().cpu()
 
 
-def of_kernels(device="cpu") -> dict:
+def of_kernels(device="cpu", names: Iterable[str] = CASES) -> dict:
     """All that kernels answer: (case, precision) ↦ by NAMES, (case, "rows") ↦ factors, the tail."""
     found, settings = {}, choose.fused.SETTINGS
     before = settings.precision
-    for name, case in CASES.items():
+    for name in names:
+        case = CASES[name]
         for settings.precision in ("ieee", "fp16") if name in NARROW else ("ieee",):
             one = answers(case, by_kernels, torch.float32, device)
             found[name, settings.precision] = one
@@ -210,4 +213,4 @@ def of_kernels(device="cpu") -> dict:
 
 
 if __name__ == "__main__":
-    torch.save(of_kernels(), sys.argv[1])
+    torch.save(of_kernels(names=sys.argv[2:]), sys.argv[1])

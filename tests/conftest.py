@@ -1,10 +1,22 @@
-"""What every test shares: hypothesis profiles, and `require` for what a machine may lack."""
+"""What every test shares: hypothesis profiles, `require` for what a machine may lack, `smoke`."""
+
+from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+# tests/oracles.py and tests/checks.py are shared; --import-mode=importlib adds no path by itself.
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).parent))
+
+if TYPE_CHECKING:
+    from smoke_runs import SmokeRuns
 
 # Timing is never asserted in tests, so no deadline. Where CI is set the examples are the same
 # in every run; elsewhere each run draws new ones.
@@ -35,9 +47,11 @@ def require() -> Require:
     return ask
 
 
-# tests/oracles.py and tests/checks.py are shared; --import-mode=importlib adds no path by itself.
-import sys  # noqa: E402
-from pathlib import Path  # noqa: E402
+@pytest.fixture(scope="session")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> SmokeRuns:
+    """`smoke(name)`: an experiment's smoke run, one in a session for all workers together."""
+    from smoke_runs import SmokeRuns
 
-if str(Path(__file__).parent) not in sys.path:
-    sys.path.insert(0, str(Path(__file__).parent))
+    base = tmp_path_factory.getbasetemp()  # with workers, each has its own below one of all
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    return SmokeRuns(shared / "smoke-runs")

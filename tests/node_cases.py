@@ -19,6 +19,10 @@ torch.set_num_threads(1)
 S, b = du.Spectral, du.L2
 TRIPLE = Activation("triple", lambda x: 3 * x * (x > 0) + 0.5, 3.0, 0.5)
 
+# The budget of `make test`: half the steps, longer ones. test_node_mutations.py finds every error
+# that it plants with this budget.
+QUICK = {"steps": 25, "lr": 0.12}
+
 
 def check_facts(problem: Problem, **options) -> Found:
     """Raise if the search finds anything above what the node declares."""

@@ -4,6 +4,7 @@ import importlib.util
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -23,40 +24,76 @@ def load():
 generate = load()
 
 
-def test_what_is_committed_is_fresh():
-    assert generate.stale(ROOT) == [], "run make generate"
+@pytest.fixture(scope="module")
+def fresh() -> dict[str, str]:
+    """Every generated file, made once."""
+    return generate.generated()
 
 
-def test_the_script_says_so():
+@pytest.fixture
+def once(fresh: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that is generated changes during a test, so it is not made again and again."""
+    monkeypatch.setattr(generate, "generated", lambda: fresh)
+
+
+def test_the_script_finds_what_is_committed_fresh():
+    """The whole script, figures and all, in a process of its own."""
     done = subprocess.run(
         [sys.executable, SCRIPT, "--check"], capture_output=True, text=True, timeout=300
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def check(root: Path, capsys: pytest.CaptureFixture) -> tuple[int, str]:
+    """The exit code of `generate --check`, and what it says."""
+    capsys.readouterr()
+    code = generate.main(["--no-figures", "--check", "--root", str(root)])
+    return code, capsys.readouterr().err
+
+
 @pytest.fixture
-def copy(tmp_path: Path) -> Path:
+def copy(once: None, tmp_path: Path, capsys: pytest.CaptureFixture) -> Path:
     """The generated files, fresh, in a place where they may be spoilt."""
     assert generate.main(["--no-figures", "--root", str(tmp_path)]) == 0
-    assert generate.main(["--no-figures", "--check", "--root", str(tmp_path)]) == 0
+    assert check(tmp_path, capsys) == (0, "")
     return tmp_path
 
 
-@pytest.mark.parametrize("path", sorted(generate.generated()))
-def test_a_stale_file_is_named(copy: Path, capsys: pytest.CaptureFixture, path: str):
-    file = copy / path
-    fresh = file.read_text(encoding="utf-8")
-    file.write_text(fresh.replace("e", "é", 1), encoding="utf-8")
-    capsys.readouterr()
-    assert generate.main(["--no-figures", "--check", "--root", str(copy)]) == 1
-    assert capsys.readouterr().err == f"generate: {path} is stale; run make generate\n"
+def spoil(file: Path) -> None:
+    """One letter becomes another."""
+    text = file.read_text(encoding="utf-8")
+    assert "e" in text
+    file.write_text(text.replace("e", "é", 1), encoding="utf-8")
+
+
+def told(paths: Iterable[str]) -> str:
+    return "".join(f"generate: {path} is stale; run make generate\n" for path in paths)
+
+
+def test_every_stale_file_is_named_and_mended(copy: Path, fresh: dict[str, str], capsys):
+    for path in fresh:
+        spoil(copy / path)
+    assert check(copy, capsys) == (1, told(fresh))
     assert generate.main(["--no-figures", "--root", str(copy)]) == 0
-    assert file.read_text(encoding="utf-8") == fresh
+    assert {path: (copy / path).read_text(encoding="utf-8") for path in fresh} == fresh
+    assert check(copy, capsys) == (0, "")
 
 
-def test_an_absent_file_is_stale(copy: Path):
+def test_a_stale_file_is_named_alone(copy: Path, fresh: dict[str, str], capsys):
+    for path in fresh:
+        before = (copy / path).read_text(encoding="utf-8")
+        spoil(copy / path)
+        assert check(copy, capsys) == (1, told([path]))
+        (copy / path).write_text(before, encoding="utf-8")
+
+
+def test_an_absent_file_is_stale(copy: Path, fresh: dict[str, str], capsys):
     shutil.rmtree(copy / "docs")
-    assert generate.main(["--no-figures", "--check", "--root", str(copy)]) == 1
+    assert check(copy, capsys) == (1, told(path for path in fresh if path.startswith("docs/")))
+
+
+def test_what_is_generated_is_always_the_same(fresh: dict[str, str]):
+    assert generate.generated() == fresh
 
 
 def test_the_reference_follows_the_registries():

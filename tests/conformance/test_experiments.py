@@ -1,37 +1,25 @@
-"""Every experiment: three scales, JSON configs, a smoke run with findings, figures, a page.
-
-The smoke runs are shared by all tests of a worker: one run for each experiment.
-"""
+"""Every experiment: three scales, JSON configs, a smoke run with findings, figures, a page."""
 
 from __future__ import annotations
 
 import json
 import re
-from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 
 import dudley.experiments
 from dudley.experiments.base import SCALES, VERDICTS, Finding
 from dudley.experiments.catalogue import EXPERIMENTS
-from dudley.experiments.conduct import analyse, conduct
+from dudley.experiments.conduct import analyse
 from dudley.report.lab import draw, page
 from dudley.report.lab.catalogue import SKETCHES
 from dudley.report.lab.results import Results, committed
+from smoke_runs import SmokeRuns
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = list(EXPERIMENTS)
 COMMITTED = [held for name in NAMES for held in committed(name, ROOT / "results").values()]
-
-
-@cache
-def smoke(name: str) -> Results:
-    """The results of a smoke run."""
-    folder = Path(mkdtemp(prefix=f"dudley-{name}-"))
-    conduct(name, "smoke", folder)
-    return Results(folder)
 
 
 def test_every_file_that_registers_an_experiment_is_in_the_catalogue():
@@ -71,7 +59,7 @@ def test_scales_differ(name: str):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_smoke_runs_and_finds(name: str):
+def test_smoke_runs_and_finds(name: str, smoke: SmokeRuns):
     held = smoke(name)
     assert held.findings and held.tables
     for finding in held.findings:
@@ -81,15 +69,15 @@ def test_smoke_runs_and_finds(name: str):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_analysis_is_a_function_of_the_tables(name: str):
-    held = smoke(name)
+def test_the_analysis_is_a_function_of_the_tables(name: str, smoke: SmokeRuns, tmp_path: Path):
+    held = smoke.copy(name, tmp_path)
     before = (held.folder / "findings.json").read_text(encoding="utf-8")
     analyse(name, held.config, held.folder)
     assert (held.folder / "findings.json").read_text(encoding="utf-8") == before
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_has_figures_of_its_own_that_can_be_drawn(name: str, tmp_path: Path):
+def test_it_has_figures_of_its_own_that_can_be_drawn(name: str, smoke: SmokeRuns, tmp_path: Path):
     assert name in SKETCHES
     drawn = draw.draw(smoke(name), tmp_path, (".svg",))
     assert drawn
@@ -101,13 +89,14 @@ def test_it_has_figures_of_its_own_that_can_be_drawn(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_has_a_page(name: str):
+def test_it_has_a_page(name: str, smoke: SmokeRuns):
     text = (ROOT / "docs" / "lab" / f"{name}.md").read_text(encoding="utf-8")
     assert EXPERIMENTS[name].question[:20] in text
     if not committed(name, ROOT / "results"):
         assert "No results are committed yet" in text
-    with_smoke = page.page(EXPERIMENTS[name], {"smoke": smoke(name)})
-    assert all(f"**{finding.verdict}**" in with_smoke for finding in smoke(name).findings)
+    held = smoke(name)
+    with_smoke = page.page(EXPERIMENTS[name], {"smoke": held})
+    assert all(f"**{finding.verdict}**" in with_smoke for finding in held.findings)
 
 
 @pytest.mark.slow  # thousands of bootstraps

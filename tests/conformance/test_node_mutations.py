@@ -24,7 +24,7 @@ from dudley.networks.multihead import MultiHeadAttention
 from dudley.networks.normalisers import Sigmoid, Softmax, Sparsemax
 from dudley.networks.outputs import Logits, Readout
 from dudley.networks.pointwise import Dense, LayerNorm, Pool, ProjectRows, SwiGLU
-from node_cases import CASES, TRAUGER, S, b, check_facts, head, head_start, mha
+from node_cases import CASES, QUICK, TRAUGER, S, b, check_facts, head, head_start, mha
 
 
 def facts_with(cls, change):
@@ -430,7 +430,7 @@ MUTATIONS = [
 def test_the_search_sees_a_wrong_constant(monkeypatch, patch, problem, modes):
     patch(monkeypatch)
     with pytest.raises(AssertionError, match="found above declared"):
-        check_facts(problem, modes=modes, restarts=12, steps=50)
+        check_facts(problem, modes=modes, **QUICK)
 
 
 @pytest.mark.parametrize(

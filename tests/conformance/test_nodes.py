@@ -19,7 +19,7 @@ from dudley.audit.climb import climb
 from dudley.audit.problem import Problem, signal_of
 from dudley.audit.search import search
 from dudley.core.entropy import PowerLaw
-from node_cases import CASES, S, check_facts, head, head_start
+from node_cases import CASES, QUICK, S, check_facts, head, head_start
 
 # What the search must reach, so that it can fail: (case, mode) -> share of the declared value.
 SHARP = {
@@ -78,9 +78,13 @@ SHARP = {
 }
 
 
+@pytest.mark.parametrize(
+    "budget",
+    [pytest.param(QUICK, id="quick"), pytest.param({}, id="whole", marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("name", CASES)
-def test_facts_hold_and_are_reached(name):
-    best = check_facts(CASES[name]).worst()
+def test_facts_hold_and_are_reached(name, budget):
+    best = check_facts(CASES[name], **budget).worst()
     short = {
         mode: (best[mode], share)
         for (case, mode), share in SHARP.items()

@@ -22,8 +22,8 @@ def planted(folder, accuracy: float, price: float, gap: float = 0.1):
     return study("beyond-depth").analyse(CONFIG, folder)
 
 
-def test_smoke(tmp_path):
-    found, table = check_smoke("beyond-depth", tmp_path)
+def test_smoke(smoke):
+    found, table = check_smoke(smoke("beyond-depth"))
     assert set(table["L"]) == {1, 2}
     assert finding(found, "stays below").numbers["violations"] == 0
     for L in (1, 2):  # the union is paid for all weights: more of them for more layers

@@ -26,11 +26,12 @@ def planted(folder, accuracy: float, price: float):
     return experiment.analyse(experiment.config("laptop"), folder)
 
 
-def test_smoke(tmp_path):
-    found, table = check_smoke("beyond-length", tmp_path)
+def test_smoke(smoke):
+    held = smoke("beyond-length")
+    found, table = check_smoke(held)
     assert set(table["T"]) == {10, 40} and set(table["task"]) == {"majority"}
     assert finding(found, "stays below").numbers["violations"] == 0
-    fixed = read(tmp_path / "fixed_norms.parquet")
+    fixed = read(held.folder / "fixed_norms.parquet")
     assert np.ptp(fixed["fixed"]) < 1e-3  # at fixed norms T does nothing
     assert fixed["trained"][1] > fixed["trained"][0] + 0.1  # unless positions are weights
     assert (fixed["trained"] > fixed["fixed"]).all()

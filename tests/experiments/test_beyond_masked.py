@@ -11,7 +11,7 @@ from beyond_cases import check_smoke, finding, study
 from dudley.calculus.union import Grid
 from dudley.experiments.beyond_bounds import SLACK
 from dudley.experiments.beyond_masked import _inputs, best_accuracy, theorem
-from dudley.experiments.training_table import write
+from dudley.experiments.training_table import read, write
 from dudley.theorems.registry import evaluate
 
 NAMES = ["norms.0.W_QK.l11", "norms.1.W.col1inf"]
@@ -19,8 +19,8 @@ NAMES += [f"norms.0.{W}.{norm}" for W in ("W_v", "W_c") for norm in ("row1inf", 
 ROW = {name: 1.0 + i for i, name in enumerate(NAMES)}
 
 
-def test_smoke(tmp_path):
-    found, table = check_smoke("beyond-masked", tmp_path)
+def test_smoke(smoke):
+    found, table = check_smoke(smoke("beyond-masked"))
     assert set(table["V"]) == {3, 4}
     assert (table["theorem_gap"] >= table["gap"]).all()
     assert (table["theorem_derived"] > 0).all()
@@ -29,9 +29,13 @@ def test_smoke(tmp_path):
     assert 0 < exponents["derived"] < 0.5
     over_T = finding(found, "length of the sequence").numbers["derived"]
     assert max(over_T) == pytest.approx(min(over_T), rel=1e-9)
-    broken = {name: column for name, column in table.items()} | {"gap": 5.0 + 0 * table["gap"]}
-    write(tmp_path / "trials.parquet", broken)
-    again = study("beyond-masked").analyse(study("beyond-masked").config("smoke"), tmp_path)
+
+
+def test_a_broken_theorem_is_seen(smoke, tmp_path):
+    held = smoke.copy("beyond-masked", tmp_path)
+    table = read(tmp_path / "trials.parquet")
+    write(tmp_path / "trials.parquet", table | {"gap": 5.0 + 0 * table["gap"]})
+    again = study("beyond-masked").analyse(held.config, tmp_path)
     assert finding(again, "stays below").numbers["theorem"]["violations"] == len(table["gap"])
 
 

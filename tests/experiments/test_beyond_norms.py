@@ -10,8 +10,8 @@ from dudley.experiments.beyond_norms import SCORES
 from dudley.experiments.training_table import write
 
 
-def test_smoke(tmp_path):
-    found, table = check_smoke("beyond-norms", tmp_path)
+def test_smoke(smoke):
+    found, table = check_smoke(smoke("beyond-norms"))
     confined = np.isfinite(table["radius"])
     assert set(table["radius"]) == {0.5, 4.0, np.inf}
     for W, factor in {"0.W_QK": SCORES, "0.W_v": 1, "0.W_c": 1, "1.W": 1}.items():

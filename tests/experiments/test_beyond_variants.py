@@ -9,8 +9,8 @@ from dudley.experiments.beyond_variants import VARIANTS
 from dudley.experiments.training_table import write
 
 
-def test_smoke(tmp_path):
-    found, table = check_smoke("beyond-variants", tmp_path)
+def test_smoke(smoke):
+    found, table = check_smoke(smoke("beyond-variants"))
     assert set(table["variant"]) == set(VARIANTS) and len(VARIANTS) == 9
     assert finding(found, "stays below").numbers["violations"] == 0
     # All variants meet the same law of data, and none has another's weights.

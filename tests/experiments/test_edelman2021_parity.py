@@ -11,7 +11,7 @@ import pytest
 
 from dudley.experiments import edelman2021_parity  # noqa: F401
 from dudley.experiments.base import EXPERIMENTS
-from dudley.experiments.conduct import analyse, conduct
+from dudley.experiments.conduct import analyse
 from dudley.experiments.training_table import read, write
 
 RECORD = Path(__file__).resolve().parents[2] / "results/edelman2021-parity/paper"
@@ -67,8 +67,8 @@ def test_nothing_learnt_is_said(tmp_path: Path):
     assert stops.numbers["longest"] is None
 
 
-def test_smoke_runs_from_end_to_end(tmp_path: Path):
-    found = conduct("edelman2021-parity", "smoke", tmp_path)
+def test_smoke_learns_something(smoke):
+    found = smoke("edelman2021-parity").findings
     assert len(found) == 3 and found[1].numbers["lengths"][0]["learnt"] > 0
     json.dumps([f.as_json() for f in found], allow_nan=False)
 

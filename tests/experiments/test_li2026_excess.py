@@ -14,8 +14,7 @@ from scipy.stats import chi
 
 from dudley.core.errors import DudleyError, InputError
 from dudley.experiments import li2026_bounds, li2026_excess, li2026_findings, li2026_heads
-from dudley.experiments.base import EXPERIMENTS, Bench
-from dudley.experiments.conduct import analyse, conduct
+from dudley.experiments.base import EXPERIMENTS
 from dudley.experiments.li2026_classes import PROBLEMS, measured_classes
 from dudley.experiments.li2026_heads import QUANTILES, Taught
 from dudley.experiments.li2026_tails import Entries
@@ -33,31 +32,18 @@ KEYS = keys_tensor([key("taught", trial) for trial in range(4)])
 HEAVY = Taught(T=6, d=4, law="pareto", tail=3.0, scale=0.3, kind="regression", m=64)
 
 
-@pytest.fixture(scope="module")
-def smoke(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("excess")
-    return folder, conduct(NAME, "smoke", folder, Bench(progress=False))
-
-
 def test_smoke_ends_and_says_what_is_known(smoke):
-    folder, found = smoke
+    found = smoke(NAME).findings
     verdicts = {one.numbers.get("problem"): one.verdict for one in found}
     wrong = ("noisy constants", "one-hot", "noisy one-hot", "two points")
     assert all(verdicts[name] == "not reproduced" for name in wrong)
     assert verdicts["clear constants"] == verdicts["narrow one-hot"] == "reproduced"
     assert found[-1].numbers["broken"] == []
-    assert not (folder / "store").exists()
     arms = [arm for one in found for arm in one.numbers.get("arms", [])]
     statements = {one["statement"].rpartition("-")[2] for arm in arms for one in arm["statements"]}
     assert statements == {"5.3", "5.8", "6.6", "6.11"}
     told = [one["rate"] for arm in arms for one in arm["statements"]]
     assert set(told) == {"undecided"}  # three trials a size decide nothing
-
-
-def test_the_analysis_reads_tables_alone_and_is_deterministic(smoke):
-    folder, found = smoke
-    config = json.loads((folder / "provenance.json").read_text())["config"]
-    assert analyse(NAME, config, folder) == found
 
 
 @pytest.mark.parametrize("name", list(PROBLEMS))

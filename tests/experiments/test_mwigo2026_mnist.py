@@ -10,12 +10,12 @@ import pytest
 from dudley.core.backend import torch
 from dudley.experiments import mwigo2026_bounds as bounds
 from dudley.experiments import mwigo2026_losses as losses
-from dudley.experiments.base import EXPERIMENTS, SCALES, Bench
-from dudley.experiments.conduct import conduct
+from dudley.experiments.base import SCALES
 from dudley.experiments.mwigo2026_mnist import MnistDescent, summary
 from dudley.experiments.mwigo2026_protocol import THEIRS, of_scale
 from dudley.experiments.mwigo2026_start import inputs_of, start_of
 from dudley.experiments.training_table import read
+from dudley.report.lab.results import Results
 from dudley.theorems.mwigo2026.convergence import EXAMPLE
 from dudley.train.problem import Problem
 from dudley.train.tasks.mnist import tokens_of
@@ -24,9 +24,9 @@ NAME = MnistDescent.name
 
 
 @pytest.fixture(scope="module")
-def smoke(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("mnist")
-    return folder, conduct(NAME, "smoke", folder, Bench(progress=False))
+def held(smoke) -> Results:
+    """The finished smoke run."""
+    return smoke(NAME)
 
 
 def one_config(N=20, d_m=32, trial=1, tokens="patches"):
@@ -40,8 +40,8 @@ def one_config(N=20, d_m=32, trial=1, tokens="patches"):
     return grid | {"task": task, "trial": trial, "seed": 0}
 
 
-def test_smoke_writes_tables_and_findings(smoke):
-    folder, found = smoke
+def test_smoke_writes_tables_and_findings(held):
+    folder, found = held.folder, held.findings
     trials, curves, starts = (read(folder / f"{n}.parquet") for n in ("trials", "curves", "starts"))
     expected = sum(
         grid["trials"] * len(grid["task"]["m"]) * 2 for grid in of_scale("smoke")["grids"]
@@ -58,14 +58,8 @@ def test_smoke_writes_tables_and_findings(smoke):
     assert not (folder / "store").exists()
 
 
-def test_analysis_is_a_function_of_tables_and_config(smoke):
-    folder, found = smoke
-    again = EXPERIMENTS[NAME].analyse(of_scale("smoke"), folder)
-    assert [one.as_json() for one in again] == [one.as_json() for one in found]
-
-
-def test_a_recorded_training_is_plain_gradient_descent(smoke):
-    trials = read(smoke[0] / "trials.parquet")
+def test_a_recorded_training_is_plain_gradient_descent(held):
+    trials = read(held.folder / "trials.parquet")
     config = one_config()
     cell = {"reading": "printed", "tokens": "patches", "d_m": 32, "N": 20, "trial": 1}
     [last] = losses.of(trials, **cell)["last"]
@@ -237,8 +231,8 @@ def test_hypotheses_that_hold_are_said_to_hold():
     assert nought.numbers["cells"][0]["features"]["short_by"] is None
 
 
-def test_lemma_4_and_theorem_5_fail_on_digits(smoke):
-    lemma, theorem = smoke[1][-2:]
+def test_lemma_4_and_theorem_5_fail_on_digits(held):
+    lemma, theorem = held.findings[-2:]
     assert lemma.verdict == theorem.verdict == "not reproduced"
     for line in lemma.numbers["cells"]:
         assert line["features"]["holds"] == line["cubed"]["holds"] == 0

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from dudley.experiments.base import EXPERIMENTS, Bench
-from dudley.experiments.conduct import conduct
+from dudley.experiments.base import EXPERIMENTS
 from dudley.experiments.training_table import read, write
 from dudley.experiments.trauger2024_bounds import corollary, norms
 from dudley.experiments.trauger2024_majority import SparseMajority, quantities, trend, verdict
@@ -24,18 +23,17 @@ ONE = SparseMajority()
 
 
 @pytest.fixture(scope="module")
-def smoke(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("smoke")
-    conduct(NAME, "smoke", folder, Bench(progress=False))
-    return folder
+def folder(smoke) -> Path:
+    """The finished smoke run."""
+    return smoke(NAME).folder
 
 
-def test_smoke_runs_end_to_end(smoke):
-    config, found = ONE.config("smoke"), json.loads((smoke / "findings.json").read_text())
-    trials, curves = (read(smoke / f"{name}.parquet") for name in ("trials", "curves"))
+def test_smoke_runs_end_to_end(folder):
+    config, found = ONE.config("smoke"), json.loads((folder / "findings.json").read_text())
+    trials, curves = (read(folder / f"{name}.parquet") for name in ("trials", "curves"))
     task = config["protocol"]["task"]
     assert len(trials["T"]) == config["runs"] * len(task["T"]) == len(curves["epoch"])
-    assert sorted(set(trials["T"])) == task["T"] and not (smoke / "store").exists()
+    assert sorted(set(trials["T"])) == task["T"] and not (folder / "store").exists()
     assert [one["claim"][:9] for one in found[:3]] == ["Figure 1:", "Figure 2:", "Figure 3:"]
     assert len(found) == 7 and EXPERIMENTS[NAME].name == NAME
     first = trials["trial"] < config["bounds"]["runs"]
@@ -43,9 +41,9 @@ def test_smoke_runs_end_to_end(smoke):
     assert np.isnan(trials["calculus_log10_n"][~first]).all()
 
 
-def test_a_seeded_run_is_the_committed_one(smoke):
+def test_a_seeded_run_is_the_committed_one(folder):
     """One trial alone: the row that the grid gave it."""
-    config, trials = ONE.config("smoke"), read(smoke / "trials.parquet")
+    config, trials = ONE.config("smoke"), read(folder / "trials.parquet")
     protocol = config["protocol"]
     own = protocol | {"task": protocol["task"] | {"T": 8}, "trial": 1, "seed": config["seed"]}
     problem = Problem([own])
@@ -64,8 +62,8 @@ def test_a_seeded_run_is_the_committed_one(smoke):
     )
 
 
-def test_the_leaky_report_is_on_the_set_that_chose_and_the_clean_one_is_not(smoke):
-    trials = read(smoke / "trials.parquet")
+def test_the_leaky_report_is_on_the_set_that_chose_and_the_clean_one_is_not(folder):
+    trials = read(folder / "trials.parquet")
     leaky, clean, last = (quantities(trials, which) for which in ("leaky", "clean", "last"))
     assert (leaky["gap"] == trials["validation_loss"] - trials["train_loss"]).all()
     assert (clean["accuracy"] == trials["holdout_accuracy"]).all()

@@ -85,10 +85,14 @@ KILLS = [
     ("removal", 1),
     ("UPDATE batches", 3),
 ]
+FEW = [("file", 2), ("INSERT INTO checkpoints", 2), ("removal", 1)]
 
 
-def test_killed_again_and_again_it_ends_with_the_same_table(tmp_path: Path, unbroken: Path):
-    for place, number in KILLS:
+@pytest.mark.parametrize(
+    "kills", [pytest.param(FEW, id="few"), pytest.param(KILLS, id="many", marks=pytest.mark.slow)]
+)
+def test_killed_again_and_again_it_ends_with_the_same_table(tmp_path, unbroken: Path, kills):
+    for place, number in kills:
         process = begin(tmp_path, "--kill", place, str(number))
         assert process.wait(60) == -signal.SIGKILL, (place, number, process.communicate())
     assert "done" in (statuses := {row["grid.status"] for row in table(tmp_path)})
@@ -101,21 +105,24 @@ def more_than(count: int, folder: Path) -> bool:
     return len(list(folder.iterdir())) > count
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("workers", "times"),
+    [(2, 1), *(pytest.param(workers, 3, marks=pytest.mark.slow) for workers in (1, 2))],
+)
 def test_killed_at_random_moments_it_ends_with_the_same_table(
-    tmp_path: Path, unbroken: Path, workers: int
+    tmp_path: Path, unbroken: Path, workers: int, times: int
 ):
     folder, marks = tmp_path / "run", tmp_path / "marks"
     marks.mkdir()
     draw, kills = random.Random(workers), 0
-    for _ in range(3):
+    for _ in range(times):
         options = ("--workers", str(workers), "--pause", "0.02", "--marks", str(marks))
         process, before = begin(folder, *options), len(list(marks.iterdir()))
         until(partial(more_than, before, marks))
         time.sleep(draw.uniform(0.0, 0.4))
         process.kill()
         kills += process.wait(60) == -signal.SIGKILL
-    assert kills >= 2
+    assert kills >= min(times, 2)
     go(folder)
     assert_same(folder, unbroken)
 

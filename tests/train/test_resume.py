@@ -81,9 +81,10 @@ def test_the_unbroken_run_has_all_that_can_go_wrong(unbroken: Path):
     assert (found["result.at best holdout_loss.step"][ruled] < steps[ruled]).any()
 
 
-def test_killed_at_random_moments_one_process_ends_with_the_same_table(tmp_path, unbroken):
+@pytest.mark.parametrize("times", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_killed_at_random_moments_one_process_ends_with_the_same_table(tmp_path, unbroken, times):
     draw = random.Random(7)
-    for _ in range(4):
+    for _ in range(times):
         process, before = begin(tmp_path, 1), checkpoints(tmp_path)
         until_it_moves(tmp_path, process, before)
         time.sleep(draw.uniform(0.0, 0.35))
@@ -95,6 +96,7 @@ def test_killed_at_random_moments_one_process_ends_with_the_same_table(tmp_path,
     assert_same(tmp_path, unbroken)
 
 
+@pytest.mark.slow  # every start of two workers loads torch three times
 def test_workers_and_their_parent_killed_at_random_moments_end_with_the_same_table(
     tmp_path: Path, unbroken: Path
 ):
@@ -111,6 +113,17 @@ def test_workers_and_their_parent_killed_at_random_moments_end_with_the_same_tab
             time.sleep(draw.uniform(0.0, 0.3))
         process.kill()
         assert process.wait(60) == -signal.SIGKILL, process.communicate()
+    toy.train_toy(tmp_path)
+    assert_same(tmp_path, unbroken)
+
+
+def test_a_worker_and_its_parent_killed_end_with_the_same_table(tmp_path: Path, unbroken: Path):
+    process = begin(tmp_path, 2)
+    until_it_moves(tmp_path, process, set())
+    owner, *_ = (owner for _, owner in held(Store.open(tmp_path)))
+    os.kill(owner.pid, signal.SIGKILL)
+    process.kill()
+    assert process.wait(60) == -signal.SIGKILL, process.communicate()
     toy.train_toy(tmp_path)
     assert_same(tmp_path, unbroken)
 

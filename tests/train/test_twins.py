@@ -2,8 +2,8 @@
 
 Without dropout: the same trajectory. Measured after 25 steps, relative error of any weight: 1e-10
 in float64 (Adam; 1e-14 without) and 3e-5 in float32; of any loss on the way 2e-5 in float32.
-With dropout: the same distribution over seeds (p-value .8), by a test that finds each of four
-planted errors (p-values 4e-8 to 1e-35).
+With dropout: the same distribution over seeds (p-value .85), by a test that finds each of four
+planted errors (p-values 8e-6 to 3e-26).
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def test_same_trajectory(name, dtype, tolerance, monkeypatch):
 
 # With dropout.
 
-SEEDS, LAST = 80, 10
+SEEDS, LAST = 48, 10
 RATES = (0.3, 0.3, 0.3)
 PLANTED = {
     "half the rates": (0.15, 0.15, 0.15),

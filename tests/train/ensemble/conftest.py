@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,17 +15,35 @@ import torch
 import attention_cases
 
 
+class Interpreted(dict):
+    """`attention_cases.of_kernels` by the interpreter: the quick cases, and others when asked for.
+
+    The interpreter must be chosen before Triton is imported: a process of its own.
+    """
+
+    def __init__(self, folder: Path):
+        super().__init__()
+        self.folder = folder
+        self.answer(attention_cases.QUICK)
+
+    def __missing__(self, key: tuple[str, str]):
+        self.answer([name for name in attention_cases.CASES if name not in attention_cases.QUICK])
+        return dict(self)[key]
+
+    def answer(self, names: Iterable[str]) -> None:
+        path = self.folder / "answers.pt"
+        command = [sys.executable, attention_cases.__file__, str(path), *names]
+        environment = os.environ | {"TRITON_INTERPRET": "1"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        self.update(torch.load(path))
+
+
 @pytest.fixture(scope="session", params=["interpreter", "gpu"])
 def kernels(request, require, tmp_path_factory) -> dict:
-    """`attention_cases.of_kernels`. The interpreter must be chosen before Triton is imported."""
+    """What `attention_cases.of_kernels` answers."""
     require("triton", find_spec("triton") is not None, "Triton is not installed")
     if request.param == "gpu":
         require("cuda", torch.cuda.is_available(), "no GPU")
         return attention_cases.of_kernels("cuda")
-    path = tmp_path_factory.mktemp("kernels") / "answers.pt"
-    command = [sys.executable, attention_cases.__file__, str(path)]
-    done = subprocess.run(
-        command, env=os.environ | {"TRITON_INTERPRET": "1"}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return torch.load(path)
+    return Interpreted(tmp_path_factory.mktemp("kernels"))

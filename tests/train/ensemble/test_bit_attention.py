@@ -19,6 +19,7 @@ from attention_cases import (
     CASES_OF_PROCESSOR,
     NAMES,
     NARROW,
+    QUICK,
     Case,
     answers,
     by_definition,
@@ -63,14 +64,17 @@ def test_the_formula_for_other_devices(name):
     assert_near(answers(case, choose._by_formula), case, torch.float64)
 
 
-@pytest.mark.parametrize("name", CASES)
+OF_KERNELS = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in CASES]
+
+
+@pytest.mark.parametrize("name", OF_KERNELS)
 def test_kernels(kernels, name):
     assert_near(kernels[name, "ieee"], CASES[name], "ieee")
     if name in NARROW:
         assert_near(kernels[name, "fp16"], CASES[name], "fp16")
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", OF_KERNELS)
 def test_kernels_drop_the_same_coordinates(kernels, name):
     case = CASES[name]
     for t, found in zip((0, case.T, case.T + 2), kernels[name, "rows"], strict=True):
