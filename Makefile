@@ -54,7 +54,7 @@ lock: ## write requirements.lock anew (ARGS=--upgrade moves the pins)
 	PYTHON=$(PYTHON) scripts/lock.sh $(ARGS)
 
 clean: ## remove everything that make made, .venv included
-	rm -rf $(VENV) build dist dudley-report .pytest_cache .ruff_cache .hypothesis \
+	rm -rf $(VENV) build dist dudley-certificate dudley-report .pytest_cache .ruff_cache .hypothesis \
 	  .import_linter_cache .benchmarks
 	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -13,6 +13,7 @@ import numpy as np
 import dudley as du
 import oracles
 from dudley.classes.ratio import ExactRatio
+from dudley.core.constraint import Nonzeros
 from dudley.core.entropy import Scope
 from dudley.core.norms import NORMS
 
@@ -83,6 +84,15 @@ CASES = [
     Case("vector-l1-and-linf", (4, 1), du.L1(2.0) & du.LInf(0.75)),
     Case("gain", (4, 1), du.LInf(1.5), l1=1.0),
     Case("number", (1, 1), du.LInf(1.0)),
+    Case("vector-l1-one-hot", (4, 1), du.L1(1.5), l1=1.0),
+    Case("vector-l1-short", (4, 1), du.L1(1.5) & du.LInf(0.75), l1=1.25),
+    Case("sparse-vector", (4, 1), du.LInf(1.5) & Nonzeros(2)),
+    Case("sparse-one-hot", (4, 1), du.LInf(1.5) & Nonzeros(2), l1=1.0),
+    *(
+        Case(f"sparse-{form}", (3, 2), du.LInf(1.5) & Nonzeros(2), form)
+        for form in ("linear", "bilinear", "logits")
+    ),
+    Case("sparse-rows-one-hot", (3, 2), du.LInf(1.5) & Nonzeros(5) & du.Spectral(1.5), l1=1.0),
     Case("plane-l1", (2, 1), du.L1(1.0)),
     Case("plane-l2", (2, 1), du.L2(1.0)),
 ]
@@ -114,7 +124,7 @@ def check_entropy(entropy, sizes=(None, 7, 1000), count=40):
 
 def check_scaling(case: Case, factor: float = 4.0):
     """c times the radius at c times the resolution is as large, and so are c times the inputs."""
-    balls = du.Constraint((), case.constraint.rank)
+    balls = du.Constraint((), case.constraint.rank, nonzeros=case.constraint.nonzeros)
     for ball in case.constraint.balls:
         middle = None if case.center is None else factor * np.array(case.center)
         balls = balls & du.ball(ball.norm, factor * ball.radius, center=middle)
@@ -188,6 +198,8 @@ def assert_members(case: Case, centres: np.ndarray):
             assert size <= ball.radius * (1 + ROUNDING), f"a centre has {ball.norm} {size}"
         if case.constraint.rank is not None:
             assert np.linalg.matrix_rank(W, tol=1e-9) <= case.constraint.rank
+        if case.constraint.nonzeros is not None:
+            assert np.count_nonzero(W) <= case.constraint.nonzeros
 
 
 def _bounds(case: Case) -> dict[str, float]:
@@ -239,6 +251,30 @@ def _code_grid(cover, case, W, ε, X, Z):
     cells = oracles.ceil_ratio(B, _l1(case), over=ε)
     words = np.clip(np.floor((W + B) / (2 * B / cells)), 0, cells - 1)
     return (words + 0.5) * (2 * B / cells) - B, p * math.log(cells)
+
+
+def _code_rounding_entries(cover, case, W, ε, X, Z):
+    B, p, l1 = _bounds(case)["l11"], W[0].size, _l1(case)
+    step = 2 * ε / l1
+    words = np.round(W / step)
+    K = math.floor(Fraction(B) * Fraction(l1) / Fraction(ε))
+    assert (np.where(words == 0, 0, 2 * np.abs(words) - 1).sum(axis=(1, 2)) <= K).all()
+    return words * step, oracles.log_int(oracles.nearest(p, K))
+
+
+def _code_sparse(cover, case, W, ε, X, Z):
+    """A support of s entries, and a cell for each; the rest is zero."""
+    (a, b), s, B = case.shape, case.constraint.nonzeros, _bounds(case)["linf"]
+    by_rows = _l1(case) * (1 if case.form == "logits" else math.sqrt(min(b, s)))
+    c = min(by_rows, math.sqrt(min(a, s) if case.form == "logits" else s))
+    cells = math.ceil(B * c / ε * (1 - 1e-12))
+    assert (np.count_nonzero(W, axis=(1, 2)) <= s).all()
+    centres = np.zeros_like(W).reshape(len(W), -1)
+    for centre, w in zip(centres, W.reshape(len(W), -1), strict=True):
+        support = np.argsort(w == 0, kind="stable")[:s]
+        words = np.clip(np.floor((w[support] + B) / (2 * B / cells)), 0, cells - 1)
+        centre[support] = (words + 0.5) * (2 * B / cells) - B
+    return centres.reshape(W.shape), math.log(math.comb(a * b, s)) + s * math.log(cells)
 
 
 def _code_volumetric(cover, case, W, ε, X, Z):
@@ -337,6 +373,8 @@ CODES = {
     "maurey-rows": _code_maurey_rows,
     "rounding-inward": _code_rounding_inward,
     "rounding-nearest": _code_rounding_nearest,
+    "rounding-entries": _code_rounding_entries,
+    "sparse": _code_sparse,
     "grid": _code_grid,
     "volumetric": _code_volumetric,
     "rank": _code_rank,

@@ -30,6 +30,16 @@ def log_int(count: int) -> float:
     return math.log(count >> shift) + shift * math.log(2)
 
 
+def nearest(p: int, K: int) -> int:
+    """Integer vectors z of length p with Σ_{z_i≠0} (2|z_i| − 1) ≤ K, one coordinate at a time."""
+    ways = [1] + [0] * K
+    for _ in range(p):
+        ways = [
+            ways[k] + sum(2 * ways[k - size] for size in range(1, k + 1, 2)) for k in range(K + 1)
+        ]
+    return sum(ways)
+
+
 def lattice(p: int, K: int):
     """Every integer vector of R^p with ℓ1 norm ≤ K."""
     return [v for v in itertools.product(range(-K, K + 1), repeat=p) if sum(map(abs, v)) <= K]
@@ -139,6 +149,8 @@ def members(rng, constraint, shape, count: int, norms, center=None) -> np.ndarra
     for ball in constraint.balls:
         middle = 0.0 if ball.center is None else np.reshape(center, shape)
         assert all(norms[ball.norm](D) <= ball.radius for D in W - middle)
+    if constraint.nonzeros is not None:
+        assert all(np.count_nonzero(D) <= constraint.nonzeros for D in W)
     return W
 
 

@@ -13,10 +13,11 @@ _NAMES = {
     "audit.sensitivity": "sensitivity",
     "calculus.compose": "Chain Heads Parallel Repeat Residual",
     "calculus.union": "Grid",
+    "certify": "certify",
     "classes": "LinearMap",
     "core.bound": "Bound",
     "core.constraint": "Col1Inf Col21 Col2Inf Constraint Frobenius L1 L11 L2 LInf Nuclear Observed "
-    "Rank Row1Inf Row21 Row2Inf Spectral ball",
+    "Nonzeros Rank Row1Inf Row21 Row2Inf Spectral ball",
     "core.entropy": "PowerLaw",
     "core.errors": "DudleyError InputError NotYetPaid UnknownName",
     "core.situation": "Situation",

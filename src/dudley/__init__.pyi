@@ -28,6 +28,9 @@ from dudley.calculus.compose import (
 from dudley.calculus.union import (
     Grid as Grid,
 )
+from dudley.certify.run import (
+    certify as certify,
+)
 from dudley.classes import (
     LinearMap as LinearMap,
 )
@@ -60,6 +63,9 @@ from dudley.core.constraint import (
 )
 from dudley.core.constraint import (
     LInf as LInf,
+)
+from dudley.core.constraint import (
+    Nonzeros as Nonzeros,
 )
 from dudley.core.constraint import (
     Nuclear as Nuclear,

@@ -11,7 +11,7 @@ import dudley as du
 from dudley.calculus import allocate, chain, deviate, hull, offset, union
 from dudley.classes import counting, linear, ratio
 from dudley.classes.best import BestOf
-from dudley.classes.covers import maurey, perceptron, rounding, volumetric
+from dudley.classes.covers import maurey, perceptron, rounding, sparse, volumetric
 from dudley.core import constraint, norms
 from dudley.core import rounding as rounding_rules
 from dudley.core.magnitude import Magnitude
@@ -72,6 +72,22 @@ def test_half_the_delannoy_count(plant):
     goes_red(checks.check_cover, "maurey", CASE["vector-l1"])
     goes_red(checks.check_cover, "maurey-rows", CASE["row1inf-l1-inputs"])
     goes_red(checks.check_delannoy, maurey.log_delannoy)
+
+
+def test_too_few_vectors_rounded_entry_by_entry(plant):
+    plant(rounding, "log_nearest", changed(counting.log_nearest, lambda value: value / 2))
+    goes_red(checks.check_cover, "rounding-entries", CASE["vector-l1-one-hot"])
+
+
+def test_supports_forgotten(plant):
+    plant(sparse, "log_choose", lambda p, s: 0.0)
+    goes_red(checks.check_cover, "sparse", CASE["sparse-one-hot"])
+
+
+def test_entries_of_a_sparse_matrix_that_are_one_in_a_row(plant):
+    plant(sparse, "per_entry", lambda problem, s: 1.0)
+    goes_red(checks.check_cover, "sparse", CASE["sparse-rows-one-hot"])
+    goes_red(checks.check_cover, "sparse", CASE["sparse-vector"])
 
 
 def test_a_delannoy_count_a_little_short(plant):

@@ -77,6 +77,8 @@ def of_rank(W, r: int | None):
 
 def into_ball(W, constraint: Constraint, exact: bool = False):
     """Rescale into every ball of the constraint (around 0), at most its rank."""
+    if constraint.nonzeros is not None:
+        raise InputError("constraint", "any number of nonzeros", f"{constraint}")
     W = of_rank(W, constraint.rank)
     factor = torch.ones(W.shape[0], dtype=W.dtype, device=W.device)
     for ball in constraint.balls:

@@ -6,6 +6,9 @@ symmetric in p and K and at most (2p+1)^K.
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+
 import numpy as np
 
 from dudley.core.rounding import up
@@ -80,3 +83,60 @@ def log_binomial(a: float, b: float) -> float:
     if a == 0 or b == 0:
         return 0.0
     return float(up(a * np.log1p(b / a) + b * np.log1p(a / b), 16))
+
+
+_T = 1 - np.geomspace(1.0, 1e-9, 400)[1:]  # where the generating function is tried
+_EXACT = 20000  # up to this K, and for no more than _TERMS terms, the sum itself is taken
+_TERMS = 512
+
+
+def log_nearest(p: int, K, log_K=None) -> np.ndarray:
+    """log of the number of integer vectors z ∈ Z^p with Σ_{z_i≠0} (2|z_i| − 1) ≤ K, from above.
+
+    These are what vectors of ℓ1 norm ≤ Kε become when each entry is rounded to the nearest
+    multiple of 2ε, entries below ε to 0. With j nonzeros there are 2^j C(p, j) C(⌊(K−j)/2⌋+j, j)
+    of them; where that sum is long, for every t ∈ (0, 1),  N ≤ (1 + 2t/(1−t²))^p t^{−K}, and
+    N ≤ (K+2)^p. ``log_K`` stands for K where K is infinite.
+
+    >>> float(np.exp(log_nearest(2, 3)))   # 1 + 2·2·2 + 4·1: one entry ±1, ±2, or two of ±1
+    13.0...
+    """
+    K = np.asarray(K, dtype=float)
+    with np.errstate(divide="ignore"):
+        log_K = np.log(K) if log_K is None else np.where(np.isfinite(K), np.log(K), log_K)
+    flat, logs = np.ravel(K), np.ravel(log_K)
+    value = p * np.logaddexp(logs, np.log(2.0))
+    with np.errstate(over="ignore"):
+        rising = p * np.log1p(2 * _T / (1 - _T**2)) - np.minimum(flat, 1e300)[:, None] * np.log(_T)
+    value = np.minimum(value, up(rising.min(axis=1), 64))
+    few = (flat <= _EXACT) & (np.minimum(flat, p) <= _TERMS)
+    if few.any():
+        sizes, back = np.unique(flat[few], return_inverse=True)
+        value[few] = _by_nonzeros(p, sizes)[back.ravel()]
+    return up(value.reshape(K.shape), 16)
+
+
+def _by_nonzeros(p: int, K: np.ndarray) -> np.ndarray:
+    j = np.arange(min(p, int(K.max())) + 1)[None, :]
+    K = K[:, None]
+    rest = (np.maximum(K - j, 0) // 2).astype(int)
+    fact = _log_factorials(int(_EXACT) + _TERMS)
+    many = math.lgamma(p + 1) - np.array([math.lgamma(p - i + 1) for i in j[0]])
+    logs = j * np.log(2.0) + many - 2 * fact[j] + fact[rest + j] - fact[rest]
+    logs = np.where(j <= K, logs, -np.inf)
+    peak = logs.max(axis=1)
+    return up(peak + np.log(np.exp(logs - peak[:, None]).sum(axis=1)), 1 << 14)
+
+
+@lru_cache(maxsize=2)
+def _log_factorials(n: int) -> np.ndarray:
+    return np.array([math.lgamma(k + 1) for k in range(n + 1)])
+
+
+def log_choose(p: int, s: int) -> float:
+    """log C(p, s), from above.
+
+    >>> round(float(np.exp(log_choose(5, 2))), 6)
+    10.0
+    """
+    return float(up(math.log(math.comb(p, min(s, p)))))

@@ -92,6 +92,7 @@ def _entropy(linear: LinearMap, form: str, rows: float, pairs: float, l1: float 
         covers += [c for kind in COVERS for c in COVERS[kind].of(problem) if c.bound < math.inf]
         radius = min(radius, size)
     (center, _), *others = deviations
-    has_center = not others and (center is None or linear.constraint.rank is None)
+    sparse = linear.constraint.rank is not None or linear.constraint.nonzeros is not None
+    has_center = not others and (center is None or not sparse)
     # Of several centres none need lie in the other balls; volumetric covers are still proper.
     return BestOf(tuple(covers), radius, FORMS[form], has_center)

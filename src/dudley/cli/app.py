@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from dudley import __version__
-from dudley.cli import audit, compare, construct, derive, lab, measure, theorems, tour
+from dudley.cli import audit, certify, compare, construct, derive, lab, measure, theorems, tour
 
 app = typer.Typer(
     name="dudley",
@@ -24,6 +24,8 @@ app.command("audit")(audit.audit)
 app.command("compare")(compare.compare)
 app.command("construct")(construct.construct)
 app.command("measure")(measure.measure)
+app.add_typer(certify.certify_app, name="certify")
+app.command("verify")(certify.verify)
 app.add_typer(lab.lab_app, name="lab")
 app.command("tour")(tour.tour)
 

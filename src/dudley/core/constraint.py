@@ -1,4 +1,4 @@
-"""Where a weight matrix lives: an intersection of norm balls with centres, and a rank.
+"""Where a weight matrix lives: an intersection of norm balls with centres, a rank, a sparsity.
 
 ``L11(20) & Spectral(3)`` is an intersection; ``Ball("fro", 1.0, center=W0)`` is the set of
 matrices near an initialisation. A radius that was read off after seeing the data is an
@@ -122,7 +122,7 @@ class Ball:
 
 @dataclass(frozen=True)
 class Constraint:
-    """An intersection of balls, and possibly a bound on the rank.
+    """An intersection of balls, and possibly a bound on the rank and on the number of nonzeros.
 
     >>> (L11(20) & Spectral(3)).bounds((64, 64))["op"]
     3.0
@@ -131,6 +131,7 @@ class Constraint:
     balls: tuple[Ball, ...]
     rank: int | None = field(default=None, metadata={"round": "integer"})
     tie: str | None = None  # uses of one tie name are uses of one parameter
+    nonzeros: int | None = field(default=None, metadata={"round": "integer"})
 
     def tied(self, name: str) -> Constraint:
         """The same set, for a parameter that is shared under this name."""
@@ -138,7 +139,13 @@ class Constraint:
 
     def __and__(self, other: Constraint) -> Constraint:
         ranks = [r for r in (self.rank, other.rank) if r is not None]
-        return Constraint(self.balls + other.balls, min(ranks, default=None), self.tie or other.tie)
+        counts = [s for s in (self.nonzeros, other.nonzeros) if s is not None]
+        return Constraint(
+            self.balls + other.balls,
+            min(ranks, default=None),
+            self.tie or other.tie,
+            min(counts, default=None),
+        )
 
     def bounds(self, shape: tuple[int, int]) -> dict[str, float]:
         """Upper bounds on every norm of W itself."""
@@ -150,14 +157,17 @@ class Constraint:
 
     def only(self, norm: str) -> bool:
         """Is this exactly one ball of that norm, so that its members are all there is?"""
-        return self.rank is None and len(self.balls) == 1 and self.balls[0].norm == norm
+        alone = self.rank is None and self.nonzeros is None and len(self.balls) == 1
+        return alone and self.balls[0].norm == norm
 
     def __str__(self) -> str:
         parts = [
             f"{b.norm} ≤ {float(b.radius):g}" + (" around a centre" if b.center else "")
             for b in self.balls
         ]
-        return " & ".join(parts + ([f"rank ≤ {self.rank}"] if self.rank is not None else []))
+        parts += [f"rank ≤ {self.rank}"] if self.rank is not None else []
+        parts += [f"nonzeros ≤ {self.nonzeros}"] if self.nonzeros is not None else []
+        return " & ".join(parts)
 
 
 FREE = Constraint(())  # a place for weights of which nothing is known
@@ -168,10 +178,19 @@ def _deviations(constraint: Constraint, shape):
     groups: dict[Center | None, list[tuple[str, float]]] = {}
     for ball in constraint.balls:
         groups.setdefault(ball.center, []).append((ball.norm, float(ball.radius)))
-    return [
-        (center, implied(tuple(given), shape, constraint.rank if center is None else None))
-        for center, given in groups.items()
-    ]
+    found = []
+    for center, given in groups.items():
+        bounds = implied(tuple(given), shape, constraint.rank if center is None else None)
+        if center is None and constraint.nonzeros is not None:
+            few = _of_few(bounds["linf"], constraint.nonzeros)
+            bounds = implied((*given, *few), shape, constraint.rank)
+        found.append((center, bounds))
+    return found
+
+
+def _of_few(linf: float, s: int) -> tuple[tuple[str, float], ...]:
+    """s entries of size ≤ linf: ‖W‖_F ≤ √s·linf and ‖W‖_{1,1} ≤ s·linf."""
+    return ("fro", float(up(math.sqrt(s) * linf))), ("l11", float(up(s * linf)))
 
 
 @lru_cache(maxsize=4096)
@@ -200,6 +219,15 @@ def ball(norm: str, radius, center=None) -> Constraint:
 def Rank(r) -> Constraint:
     """Matrices of rank at most r; combine it with a norm: ``Rank(4) & Spectral(1)``."""
     return Constraint((), size_of("rank", r))
+
+
+def Nonzeros(s) -> Constraint:
+    """Matrices with at most s entries other than 0; combine it with a norm.
+
+    >>> print(Nonzeros(4) & LInf(1.0))
+    linf ≤ 1 & nonzeros ≤ 4
+    """
+    return Constraint((), nonzeros=size_of("nonzeros", s))
 
 
 def _named(norm: str, doc: str):

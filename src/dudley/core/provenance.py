@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from functools import cache
 from importlib import metadata
 
 from dudley import __version__
@@ -16,9 +17,14 @@ def provenance(command: list[str] | None = None) -> dict:
     return {
         "dudley": __version__,
         "python": platform.python_version(),
-        "numpy": metadata.version("numpy"),
+        "numpy": _version("numpy"),
         "command": list(command or COMMAND or sys.argv[1:]),
     }
+
+
+@cache
+def _version(package: str) -> str:
+    return metadata.version(package)
 
 
 def envelope(kind: str, items: list[dict], command: list[str] | None = None) -> dict:

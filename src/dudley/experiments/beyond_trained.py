@@ -29,6 +29,7 @@ from dudley.train.trainer import Trainer
 from dudley.train.work import memory_of, packed, train_batch, train_grid, trainings
 
 MARGIN, CLIP = 1.0, 4.0
+SHARES = ("train", "holdout", "bayes")
 NORMS = ("op", "fro", "l11", "row1inf", "col1inf", "col2inf", "row2inf", "linf")
 SPLITS = ("train", "holdout")
 
@@ -159,13 +160,17 @@ def difference(a: Any, b: Any, level: float = 0.95) -> dict[str, Any]:
 
 
 def cells(columns: Mapping[str, np.ndarray], by: Sequence[str], of: Sequence[str]) -> list[dict]:
-    """For each cell of equal ``by``, the means of some columns."""
+    """For each cell of equal ``by``, the means of some columns; those of shares stay in [0, 1]."""
     keys = list(zip(*(columns[name].tolist() for name in by), strict=True))
     found = []
     for key in dict.fromkeys(keys):
         own = np.array([other == key for other in keys])
         one = dict(zip(by, key, strict=True))
-        found.append(one | {name: mean(columns[name][own]) for name in of})
+        for name in of:
+            one[name] = mean(columns[name][own])
+            if name in SHARES:
+                one[name]["interval"] = [min(1.0, max(0.0, end)) for end in one[name]["interval"]]
+        found.append(one)
     return found
 
 

@@ -27,7 +27,7 @@ VARIANTS = {"base": BASE} | {
 }
 SIZES = {
     "smoke": {"T": 6, "m": 24, "trials": 2, "steps": 20, "holdout": 200},
-    "laptop": {"T": 20, "m": 80, "trials": 10, "steps": 300, "holdout": 4000},
+    "laptop": {"T": 20, "m": 80, "trials": 40, "steps": 300, "holdout": 4000},
     "paper": {"T": 50, "m": 120, "trials": 100, "steps": 1000, "holdout": 10_000},
 }
 

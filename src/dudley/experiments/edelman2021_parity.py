@@ -43,8 +43,8 @@ class SparseParity(Experiment):
                 sparse_parity([5], sizes={"d": 16, "H": 2}, **small),
             ),
             "laptop": (
-                sparse_parity([5, 8, 10], steps=3000, batch=512, holdout=2000),
-                sparse_parity([12, 15, 20], steps=3000, batch=512, holdout=2000),
+                sparse_parity([5, 8, 10], steps=3000, batch=256, holdout=2000),
+                sparse_parity([12, 15], steps=3000, batch=256, holdout=2000),
             ),
             "paper": (sparse_parity([10, 15, 20]), sparse_parity([25, 30, 40, 50])),
         }[scale]

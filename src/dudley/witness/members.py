@@ -39,9 +39,18 @@ def _direction(constraint: Constraint, shape: tuple[int, int], kind: int, rng) -
         factors = rng.integers(-8, 9, size=(a, r)), rng.integers(-8, 9, size=(r, b))
         return (factors[0] @ factors[1]).astype(float)
     if kind < len(KINDS) or not constraint.balls:
-        return KINDS[kind % len(KINDS)](a, b, rng)
+        return _sparse(KINDS[kind % len(KINDS)](a, b, rng), constraint.nonzeros, rng)
     ball = constraint.balls[rng.integers(len(constraint.balls))]
-    return EXTREME[ball.norm](a, b, rng)
+    return _sparse(EXTREME[ball.norm](a, b, rng), constraint.nonzeros, rng)
+
+
+def _sparse(D: np.ndarray, s: int | None, rng) -> np.ndarray:
+    """At most s entries of D, where their number is bounded."""
+    if s is None or s >= D.size:
+        return D
+    kept = np.zeros(D.size, dtype=bool)
+    kept[rng.choice(D.size, s, replace=False)] = True
+    return np.where(kept.reshape(D.shape), D, 0.0)
 
 
 def draw(constraint: Constraint, shape: tuple[int, int], count: int, rng, center=None):
@@ -72,8 +81,9 @@ def draw(constraint: Constraint, shape: tuple[int, int], count: int, rng, center
 def _expect_center(constraint: Constraint, C: np.ndarray) -> None:
     if not C.any():
         return
-    if constraint.rank is not None:
-        raise InputError("center", "none where the rank is bounded", f"shape {C.shape}")
+    if constraint.rank is not None or constraint.nonzeros is not None:
+        told = "none where the rank or the number of nonzeros is bounded"
+        raise InputError("center", told, f"shape {C.shape}")
     for ball in constraint.balls:
         limits = ((ball.norm, ball.radius),) if ball.center is None else ball.center.norms
         for name, limit in limits:

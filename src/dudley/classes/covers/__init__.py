@@ -1,6 +1,16 @@
 """Every cover known here, one idea per file; importing this package registers them."""
 
-from dudley.classes.covers import maurey, perceptron, rounding, volumetric, zhang
+from dudley.classes.covers import maurey, perceptron, rounding, sparse, volumetric, zhang
 from dudley.classes.covers.base import COVERS, Cover, Problem
 
-__all__ = ["COVERS", "Cover", "Problem", "maurey", "perceptron", "rounding", "volumetric", "zhang"]
+__all__ = [
+    "COVERS",
+    "Cover",
+    "Problem",
+    "maurey",
+    "perceptron",
+    "rounding",
+    "sparse",
+    "volumetric",
+    "zhang",
+]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dudley.classes.counting import log_delannoy
+from dudley.classes.counting import log_delannoy, log_nearest
 from dudley.classes.covers.base import COVERS, Cover, log_of
 from dudley.core.entropy import Scope
 from dudley.core.rounding import up
@@ -63,3 +63,34 @@ class RoundingNearest(Cover):
         return log_of(
             log_delannoy(self.dim, ratio.ceil(half_root) + math.ceil(self.dim / 2), log_steps)
         )
+
+
+@COVERS.register("rounding-entries")
+@dataclass(frozen=True)
+class RoundingEntries(Cover):
+    """One output, inputs of bounded ℓ1 norm: entries to the nearest multiple of 2ε/l1.
+
+    |x·(w − ŵ)| ≤ ‖x‖₁ max_i |w_i − ŵ_i|, and an entry that becomes z_i ≠ 0 steps had size at least
+    (2|z_i| − 1)ε/l1, so Σ_{z_i≠0} (2|z_i| − 1) ≤ ⌊B·l1/ε⌋ = K; such vectors are counted
+    (:func:`~dudley.classes.counting.log_nearest`). B/ε enters, where Maurey has its square.
+    """
+
+    dim: int
+    name = "rounding-entries"
+    scope = Scope.UNIFORM
+    latex = (
+        r"\log N(\varepsilon)\le\log\#\bigl\{z\in\mathbb Z^p:"
+        r"\textstyle\sum_{z_i\ne0}(2|z_i|-1)\le B\ell_1/\varepsilon\bigr\}"
+    )
+    citation = "rounding to nearest, in the largest entry"
+
+    @classmethod
+    def of(cls, problem):
+        a, b = problem.shape
+        if b == 1 and problem.l1 < math.sqrt(a):
+            bound = problem.deviation["l11"] * problem.l1
+            bound = bound if problem.l1 == 1 else float(up(bound))
+            yield cls(bound, False, a)
+
+    def log_entropy(self, ratio, log_n):
+        return log_of(log_nearest(self.dim, ratio.ceil(), ratio.log + 1e-9))

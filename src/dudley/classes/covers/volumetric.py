@@ -70,6 +70,7 @@ class LowRank(Cover):
         if constraint.rank is None or problem.centered:
             return
         inside = len(constraint.balls) == 1 and constraint.balls[0].norm == "op"
+        inside = inside and constraint.nonzeros is None
         yield cls(problem.deviation["op"], inside, problem.shape, constraint.rank)
 
     def log_entropy(self, ratio, log_n):

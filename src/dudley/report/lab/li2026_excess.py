@@ -130,7 +130,10 @@ def bounding(axis, bounds: Columns) -> None:
 def finish(axis, title: str, lowest: float) -> None:
     axis.set(xscale="log", yscale="log", xlabel="n", ylabel="excess risk", title=title)
     axis.set_ylim(bottom=max(lowest / 3, 1e-8))
-    axis.legend(fontsize=6)
+    style.narrow_log(axis)
+    if len(axis.get_legend_handles_labels()[1]) > 6:
+        axis.set_ylim(top=1e3 * axis.get_ylim()[1])  # room for the legend
+    axis.legend(fontsize=6, frameon=True, framealpha=0.85, edgecolor="none")
 
 
 def ended(axes: list, count: int) -> None:

@@ -1,0 +1,75 @@
+"""Methods: each turns a model and data into a certificate, and can do so again.
+
+``choose`` may look at everything: it picks the entries of the lists that the method declares.
+``certify`` is a function of the model, the data, what was declared and those choices, and nothing
+else: `verify` calls it with what a file says and compares the result field by field. What a method
+reads from ``declared`` it names in ``DECLARED`` with a default; anything else is refused.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from dudley.certify.certificate import Certificate
+from dudley.certify.data import Dataset
+from dudley.certify.hypothesis import Hypothesis
+from dudley.core.errors import InputError, UnknownName
+from dudley.core.registry import Registry
+
+METHODS: Registry[Method] = Registry("method")
+Model = Any  # a Hypothesis, or for a randomised method a Posterior
+COMMON = {"delta": 0.05, "population": "", "among": 1}
+
+
+class Method(ABC):
+    """Abstract: choices, and the number they lead to."""
+
+    name: ClassVar[str]
+    DECLARED: ClassVar[dict[str, Any]] = {}
+    randomised: ClassVar[bool] = False  # certifies a posterior, not one model
+
+    @abstractmethod
+    def choose(self, model: Model, data: Dataset, declared: dict[str, Any]) -> dict[str, Any]:
+        """The entries that make the number small; JSON."""
+
+    @abstractmethod
+    def certify(
+        self, model: Model, data: Dataset, declared: dict[str, Any], choices: dict[str, Any]
+    ) -> Certificate:
+        """The certificate; the same arguments give the same one."""
+
+    def __call__(self, model: Model, data: Dataset, **declared: Any) -> Certificate:
+        """Choose, then certify."""
+        told = self.declared(declared)
+        self.expect(model)
+        return self.certify(model, data, told, self.choose(model, data, told))
+
+    def expect(self, model: Model) -> None:
+        """Refuse a posterior where one model is certified, and one model where a posterior is."""
+        if isinstance(model, Hypothesis) is self.randomised:
+            kinds = "one model", "a posterior around one"
+            expected, got = kinds if not self.randomised else kinds[::-1]
+            fix = "dudley.certify.fit.posterior fits one" if self.randomised else ""
+            raise InputError(f"model for {self.name}", expected, got, fix)
+
+    def declared(self, given: dict[str, Any]) -> dict[str, Any]:
+        """What is declared, with defaults; unknown names are refused.
+
+        ``among`` is the number of methods among which this one was to be chosen after the data: it
+        pays ln(among). ``population`` says in words whose risk the number bounds.
+        """
+        known = COMMON | self.DECLARED
+        for name in given:
+            if name not in known:
+                raise UnknownName(f"declaration of {self.name}", name, known)
+        told = known | given
+        if not isinstance(told["among"], int) or told["among"] < 1:
+            raise InputError("among", "a number of methods ≥ 1", told["among"])
+        return told
+
+
+def method(cls: type[Method]) -> type[Method]:
+    """Register a method under its name."""
+    METHODS.register(cls.name)(cls())
+    return cls

@@ -1,0 +1,141 @@
+"""Data sets: arrays X and y with a hash, read from ``.npz`` or Parquet; nothing is executed.
+
+``X`` holds one example a row: token codes or bits, integers (n, T); token rows (n, T, d) or
+features (n, d), floats. ``y`` holds class labels 0, 1, …, integers (n,). ``group``, if there, names
+the independent unit an example belongs to (a document, a person, the image it was made from): a
+bound counts units, so a data set in which a group has several examples is refused.
+
+>>> import numpy as np
+>>> data = Dataset(np.array([[0, 1], [1, 1]]), np.array([0, 1]))
+>>> data.n, data.classes, data.sha256[:12]
+(2, 2, '12ef38b1e424')
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from dudley.core.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """n examples with labels."""
+
+    X: np.ndarray
+    y: np.ndarray
+    group: np.ndarray | None = None
+
+    def __post_init__(self):
+        X, y = self.X, self.y
+        if X.ndim not in (2, 3) or X.dtype.kind not in "buif" or X.dtype.itemsize > 8:
+            raise InputError("X", "numbers of shape (n, T), (n, d) or (n, T, d)", _told(X))
+        if y.shape != X.shape[:1] or y.dtype.kind not in "bui" or len(y) == 0:
+            raise InputError("y", f"class labels, integers of shape ({len(X)},)", _told(y))
+        if y.dtype.kind == "i" and y.min() < 0:
+            raise InputError("y", "class labels 0, 1, …", f"{y.min()}")
+        if X.dtype.kind == "f" and not np.isfinite(X).all():
+            raise InputError("X", "finite numbers", "NaN or infinity")
+        if self.group is not None:
+            if self.group.shape != y.shape or self.group.dtype.kind not in "buifUS":
+                raise InputError("group", f"one a row, shape ({len(y)},)", _told(self.group))
+            found = len(np.unique(self.group))
+            if found < len(y):
+                raise InputError(
+                    "independent units",
+                    "one example for every group",
+                    f"{len(y)} examples of {found} groups",
+                    "keep one example of each: a bound counts independent units",
+                )
+
+    @property
+    def n(self) -> int:
+        return len(self.y)
+
+    @property
+    def classes(self) -> int:
+        """The number of classes, as far as labels tell."""
+        return max(2, int(self.y.max()) + 1)
+
+    @cached_property
+    def repeated(self) -> int:
+        """How many rows of X equal an earlier one, byte for byte."""
+        return self.n - len(rows_of(self.X))
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of types, shapes and bytes of X and y, whatever the file they came from."""
+        return sha256_of({"X": self.X, "y": self.y})
+
+    def part(self, rows) -> Dataset:
+        """Some of the examples."""
+        return Dataset(self.X[rows], self.y[rows])
+
+
+def rows_of(X: np.ndarray) -> set[bytes]:
+    """The different rows of X, as bytes."""
+    flat = np.ascontiguousarray(X).reshape(len(X), -1)
+    return {row.tobytes() for row in flat}
+
+
+def sha256_of(arrays: dict[str, np.ndarray]) -> str:
+    """One hash for named arrays: names sorted; type, shape and little-endian bytes of each."""
+    whole = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        whole.update(f"{name} {array.dtype.kind}{array.dtype.itemsize} {array.shape};".encode())
+        whole.update(array.tobytes())
+    return whole.hexdigest()
+
+
+def read(path: str | Path) -> Dataset:
+    """A data set from ``.npz`` (arrays X, y, group) or ``.parquet`` (columns X, y, group)."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("data", "a file .npz or .parquet", f"no file {path}")
+    if path.suffix == ".npz":
+        arrays = _npz(path)
+    elif path.suffix == ".parquet":
+        arrays = _parquet(path)
+    else:
+        raise InputError("data", "a file .npz or .parquet", path.name)
+    for name in ("X", "y"):
+        if name not in arrays:
+            raise InputError(f"{path.name}", "arrays X and y", ", ".join(arrays) or "none")
+    return Dataset(arrays["X"], arrays["y"], arrays.get("group"))
+
+
+def _npz(path: Path) -> dict[str, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            found = {name: file[name] for name in file.files if name in ("X", "y", "group")}
+            if not all(isinstance(array, np.ndarray) for array in found.values()):
+                raise ValueError("a member that is no array")
+            return found
+    except Exception as error:  # whatever a broken archive raises
+        raise InputError(path.name, "a readable .npz of plain arrays", error) from None
+
+
+def _parquet(path: Path) -> dict[str, np.ndarray]:
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+        found = {}
+        for name in ("X", "y", "group"):
+            if name in table.column_names:
+                column = table[name].to_pylist()
+                found[name] = np.array(column)
+        return found
+    except Exception as error:
+        raise InputError(path.name, "a readable Parquet file", error) from None
+
+
+def _told(array: np.ndarray) -> str:
+    return f"{array.dtype} of shape {array.shape}"

@@ -1,0 +1,170 @@
+"""Encodings: from what a data set holds to the token rows a network reads.
+
+An encoding is fixed before the data. Its rows have a norm that holds for *every* input, seen or
+not: one-hot rows by construction, given rows because those beyond the radius R are scaled back to
+it (clip_R is part of the hypothesis that is certified).
+
+>>> import numpy as np
+>>> Bits(3).rows(np.array([[1, 0, 1]]))[0].argmax(1)          # (bit, place), then [CLS]
+array([3, 1, 5, 6])
+>>> encoding_of({"name": "bits", "T": 3}).inputs
+Tokens(row2inf=1.0, T=4, d=7, row1inf=1.0, clipped=False)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dudley.core.constraint import radius_of, size_of
+from dudley.core.errors import InputError
+from dudley.core.registry import Registry
+from dudley.core.rounding import down, up
+from dudley.networks.embeddings import Tokens
+
+ENCODINGS: Registry[type[Encoding]] = Registry("encoding")
+
+
+class Encoding(ABC):
+    """Abstract: token rows (n, rows, d), float64, for examples (n, …)."""
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def inputs(self) -> Tokens:
+        """What holds for the rows of every input."""
+
+    @abstractmethod
+    def rows(self, X: np.ndarray) -> np.ndarray:
+        """The rows of some examples."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"name": self.name} | dataclasses.asdict(self)  # pyright: ignore
+
+
+@ENCODINGS.register("bits")
+@dataclass(frozen=True)
+class Bits(Encoding):
+    """T bits ↦ one-hot rows e_{bit·T + place} and a last row [CLS], in R^{2T+1}."""
+
+    T: int
+    name: ClassVar[str] = "bits"
+
+    def __post_init__(self):
+        size_of("T", self.T)
+
+    @property
+    def inputs(self) -> Tokens:
+        return Tokens(1.0, self.T + 1, 2 * self.T + 1, row1inf=1.0)
+
+    def rows(self, X):
+        _expect(X, "biu", 2, self.T)
+        _expect_codes(X, 2, "bits 0 and 1")
+        made = np.zeros((len(X), self.T + 1, 2 * self.T + 1))
+        places = np.arange(self.T)
+        made[np.arange(len(X))[:, None], places, X.astype(np.int64) * self.T + places] = 1.0
+        made[:, self.T, 2 * self.T] = 1.0
+        return made
+
+
+@ENCODINGS.register("codes")
+@dataclass(frozen=True)
+class Codes(Encoding):
+    """T codes below V ↦ rows (e_code ⊕ e_place)/√2 in R^{V+T}; ``cls``: a last row of its own."""
+
+    V: int
+    T: int
+    cls: bool = True
+    name: ClassVar[str] = "codes"
+
+    def __post_init__(self):
+        size_of("V", self.V)
+        size_of("T", self.T)
+
+    @property
+    def inputs(self) -> Tokens:
+        rows = self.T + self.cls
+        return Tokens(1.0, rows, self.V + self.T + self.cls, row1inf=float(up(math.sqrt(2))))
+
+    def rows(self, X):
+        _expect(X, "biu", 2, self.T)
+        _expect_codes(X, self.V, f"codes 0, 1, … below {self.V}")
+        size, d = float(down(math.sqrt(0.5))), self.V + self.T + self.cls
+        made = np.zeros((len(X), self.T + self.cls, d))
+        places = np.arange(self.T)
+        made[np.arange(len(X))[:, None], places, X.astype(np.int64)] = size
+        made[:, places, self.V + places] = size
+        if self.cls:
+            made[:, self.T, d - 1] = 1.0
+        return made
+
+
+@ENCODINGS.register("rows")
+@dataclass(frozen=True)
+class Rows(Encoding):
+    """Given rows (n, T, d), or features (n, d) as one row; those longer than R are scaled to R."""
+
+    T: int
+    d: int
+    R: float
+    name: ClassVar[str] = "rows"
+
+    def __post_init__(self):
+        size_of("T", self.T)
+        size_of("d", self.d)
+        if radius_of("R", self.R) == 0:
+            raise InputError("R", "a radius > 0", self.R)
+
+    @property
+    def inputs(self) -> Tokens:
+        return Tokens(self.R, self.T, self.d)
+
+    def rows(self, X):
+        X = X[:, None, :] if X.ndim == 2 else X
+        if X.shape[1:] != (self.T, self.d):
+            raise InputError("X", f"rows of shape (n, {self.T}, {self.d})", X.shape)
+        X = X.astype(np.float64)
+        with np.errstate(over="ignore"):  # a norm that is no float: the row becomes 0
+            norms = np.linalg.norm(X, axis=-1, keepdims=True)
+        limit = float(down(self.R, 4 + 2 * self.d))  # also where norms were rounded down
+        return X * np.minimum(1.0, limit / np.maximum(norms, limit))
+
+
+def encoding_of(config: dict[str, Any]) -> Encoding:
+    """The encoding of a configuration: ``name`` and its fields."""
+    if not isinstance(config, dict):
+        raise InputError("encoding", "a table with a name", type(config).__name__)
+    unit = ENCODINGS[str(config.get("name"))]
+    given = {name: value for name, value in config.items() if name != "name"}
+    known = [field.name for field in dataclasses.fields(unit)]  # pyright: ignore
+    unknown = [name for name in given if name not in known]
+    missing = [
+        field.name
+        for field in dataclasses.fields(unit)  # pyright: ignore
+        if field.default is dataclasses.MISSING and field.name not in given
+    ]
+    if unknown or missing:
+        raise InputError(f"encoding {unit.name}", ", ".join(known), ", ".join(given) or "nothing")
+    for field in dataclasses.fields(unit):  # pyright: ignore
+        expected = {"int": (int,), "float": (int, float), "bool": (bool,)}.get(str(field.type))
+        if expected and field.name in given and type(given[field.name]) not in expected:
+            told = repr(given[field.name])
+            raise InputError(f"{field.name} of encoding {unit.name}", f"{field.type}", told)
+    return unit(**given)
+
+
+def _expect_codes(X: np.ndarray, below: int, expected: str) -> None:
+    if X.size and (X.min() < 0 or X.max() >= below):
+        raise InputError("X", expected, f"numbers from {X.min()} to {X.max()}")
+
+
+def _expect(X: np.ndarray, kinds: str, ndim: int, T: int) -> None:
+    if X.dtype.kind not in kinds or X.ndim != ndim or X.shape[1] != T:
+        raise InputError("X", f"integers of shape (n, {T})", f"{X.dtype} of shape {X.shape}")

@@ -1,0 +1,57 @@
+"""Model files: one model, a posterior around one, or plain weights with a network file beside.
+
+A user's own weights need no header: a safetensors file whose tensors are named by their paths in
+the network (``0.W_v``; ``weights.0.W_v`` as `dudley.models` saves them), the network as a file of
+`dudley.networks.files` with its weights "free", and the encoding of the inputs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dudley.certify import hypothesis
+from dudley.certify.hypothesis import Hypothesis
+from dudley.certify.pac_bayes import posterior
+from dudley.certify.pac_bayes.posterior import Posterior
+from dudley.core.errors import InputError
+from dudley.networks import files as networks
+
+PREFIX = "weights."
+
+
+def load(path: str | Path) -> Hypothesis | Posterior:
+    """Read a model file; a posterior is known by its schema."""
+    from safetensors import safe_open
+
+    told = None
+    if Path(path).is_file():
+        try:
+            with safe_open(str(path), "np") as file:
+                told = json.loads((file.metadata() or {}).get("dudley", "null"))
+        except Exception:  # refused below, with its reason
+            told = None
+    schema = told.get("schema") if isinstance(told, dict) else None
+    return posterior.load(path) if schema == posterior.SCHEMA else hypothesis.load(path)
+
+
+def described(
+    path: str | Path, network: str | Path | Mapping[str, Any], encoding: Mapping[str, Any]
+) -> Hypothesis:
+    """Plain weights with their network and encoding; float16 and float32 become float64 exactly."""
+    from safetensors.numpy import load_file
+
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("weights", "a file .safetensors", f"no file {path}")
+    try:
+        found = load_file(str(path))
+    except Exception as error:  # whatever a broken file raises
+        raise InputError(path.name, "a readable safetensors file", error) from None
+    weights = {name.removeprefix(PREFIX): W.astype(np.float64) for name, W in found.items()}
+    tables = dict(network) if isinstance(network, Mapping) else networks.read(network)
+    return Hypothesis(tables, dict(encoding), weights)

@@ -1,0 +1,1 @@
+"""Training for a certificate: fits whose certificate is small."""

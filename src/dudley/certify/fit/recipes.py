@@ -1,0 +1,57 @@
+"""How each method likes its models: one training for a data set and a method.
+
+The network is one attention head with a fixed query, f(x) = Σ_t a_t u·x_t with a = softmax(v·x_t);
+given rows pass trained positions first. It is fixed before the data, and so are the settings of the
+training, though they would cost nothing: the bounds hold for every model of their lists.
+
+| method | model |
+|---|---|
+| norm-cover | few nonzeros and a large margin (`heads`) |
+| occam | few levels, few nonzeros (`sparse`) |
+| pac-bayes | a Gaussian around a head (`posterior`), the prior around 0 |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dudley.certify.data import Dataset
+from dudley.certify.encodings import Rows, encoding_of
+from dudley.certify.fit import heads, posterior, sparse
+from dudley.certify.hypothesis import Hypothesis
+from dudley.certify.pac_bayes.posterior import Posterior
+from dudley.core.registry import Registry
+
+Encoding = dict[str, Any]
+RECIPES: Registry[Callable[[Dataset, Encoding, int], Hypothesis | Posterior]] = Registry(
+    "method to train for"
+)
+
+
+def tables(encoding: Encoding) -> dict[str, Any]:
+    """The network: a head, behind trained positions where rows are given."""
+    told = heads.tables(encoding)
+    unit = encoding_of(encoding)
+    if isinstance(unit, Rows) and unit.T > 1:
+        positions = {"node": "positions", "T": unit.T, "P": "free", "trained": True}
+        told["layer"] = [positions, *told["layer"]]
+    return told
+
+
+@RECIPES.register("norm-cover")
+def _norm_cover(data: Dataset, encoding: Encoding, seed: int) -> Hypothesis:
+    return heads.fit_head(data, encoding, heads.HeadFit(seed=seed))
+
+
+@RECIPES.register("occam")
+def _occam(data: Dataset, encoding: Encoding, seed: int) -> Hypothesis:
+    many = {"penalties": (0.1, 0.3), "levels": (2, 4, 8), "steps": 600, "batch": 1024}
+    settings = many if isinstance(encoding_of(encoding), Rows) else {}
+    return sparse.fit_sparse(tables(encoding), encoding, data, seed, **settings)
+
+
+@RECIPES.register("pac-bayes")
+def _pac_bayes(data: Dataset, encoding: Encoding, seed: int) -> Posterior:
+    plan = posterior.Plan(steps=1500, batch=1024, seed=seed)
+    return posterior.fit(tables(encoding), encoding, data, plan=plan)

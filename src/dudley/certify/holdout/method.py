@@ -1,0 +1,146 @@
+"""The hold-out: examples that no choice saw, and an exact interval for the mean of a loss.
+
+A model that was fixed before the n examples were looked at has independent losses on them, so an
+interval for a mean bounds its risk at once. What is declared beforehand:
+
+    loss      error (default); ramp, with its margin; clipped cross-entropy, with its clip
+    interval  clopper-pearson for errors, betting for other losses, unless another of `intervals` is
+              named; a list of k means the smallest of them, which costs ln k
+    looks     M models or checkpoints were compared on these examples: each is claimed at δ/M
+    pool      N: the examples were drawn without replacement from a pool of N, and the number is
+              about that pool (`dudley.certify.pool`)
+    repeats   true: rows of floats that are equal are separate draws (else they are refused)
+
+Nothing else is chosen, so nothing else is paid.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from dudley.certify.base import Method, method
+from dudley.certify.certificate import ASSUMED, Certificate, baseline, data_facts, model_facts
+from dudley.certify.data import Dataset
+from dudley.certify.holdout.advice import advice
+from dudley.certify.holdout.losses import losses
+from dudley.certify.holdout.plan import Plan, plan_of
+from dudley.certify.hypothesis import Hypothesis, margins
+from dudley.certify.pool import hypergeometric_lower, hypergeometric_upper, share_down, share_up
+from dudley.certify.price import Bill
+from dudley.core.errors import InputError
+from dudley.core.rounding import down
+
+
+@method
+class HoldOut(Method):
+    """P[error] ≤ the interval's upper end on examples that no choice saw."""
+
+    name = "hold-out"
+    DECLARED: ClassVar[dict[str, Any]] = {
+        "loss": "error",
+        "margin": None,
+        "clip": None,
+        "interval": None,
+        "looks": 1,
+        "pool": None,
+        "repeats": False,
+    }
+
+    def choose(self, model: Hypothesis, data: Dataset, declared: dict[str, Any]) -> dict[str, Any]:
+        """The interval whose bound is the smallest, of those declared."""
+        plan = plan_of(declared, data.n)
+        if len(plan.intervals) == 1 or not isinstance(model, Hypothesis):
+            return {"interval": plan.intervals[0]}
+        z, c = losses(model.outputs(data.X), data.y, plan.loss), plan.bill.log_confidence
+        return {"interval": min(plan.intervals, key=lambda name: plan.bound(name, z, c))}
+
+    def certify(
+        self, model: Hypothesis, data: Dataset, declared: dict[str, Any], choices: dict[str, Any]
+    ) -> Certificate:
+        """The certificate."""
+        if not isinstance(model, Hypothesis):
+            raise InputError("model for hold-out", "one hypothesis", type(model).__name__)
+        plan = plan_of(declared, data.n)
+        if set(choices) != {"interval"} or choices["interval"] not in plan.intervals:
+            raise InputError("choices", f"interval: {' or '.join(plan.intervals)}", choices)
+        if data.repeated and data.X.dtype.kind == "f" and declared["repeats"] is not True:
+            raise InputError(
+                "independent examples",
+                "rows of X that differ",
+                f"{data.repeated} that equal an earlier one",
+                "keep one of each, or declare repeats if equal rows are separate draws",
+            )
+        outputs, interval = model.outputs(data.X), choices["interval"]
+        margin = margins(outputs, data.y)
+        z, c = losses(outputs, data.y, plan.loss), plan.bill.log_confidence
+        value = plan.bound(interval, z, c)
+        facts: dict[str, Any] = {
+            "n": data.n,
+            "errors": int((margin <= 0).sum()),
+            "ties": int((margin == 0).sum()),
+            "mean_loss": math.fsum(z.tolist()) / data.n,
+        }
+        if plan.pool is not None:
+            facts |= _pool_facts(facts["errors"], data.n, plan.pool, c)
+        told = declared | {"interval": list(plan.intervals)}
+        return Certificate(
+            method=self.name,
+            value=value,
+            bill=plan.bill,
+            declared=told,
+            choices=choices,
+            facts=facts,
+            model=model_facts(model),
+            data=data_facts(data),
+            baseline=_baseline(data, plan),
+            declarations=_declarations(plan, interval, data),
+            quantity=plan.loss.quantity if plan.pool is None else _about_pool(plan.pool),
+            advice=advice(plan, interval, z, value),
+        )
+
+
+def _about_pool(pool: int) -> str:
+    return f"share of the {pool} examples of the pool on which the model errs"
+
+
+def _pool_facts(errors: int, n: int, pool: int, c: float) -> dict[str, Any]:
+    """The bound in whole numbers, and for the examples that were not drawn."""
+    most = hypergeometric_upper(errors, n, pool, c)
+    rest = share_up(most - errors, pool - n) if pool > n else 0.0
+    return {"pool": pool, "pool_errors_at_most": most, "undrawn_error_at_most": rest}
+
+
+def _baseline(data: Dataset, plan: Plan) -> dict[str, Any]:
+    """How much a constant loses at least, in the loss and the population of the plan.
+
+    A constant errs where its most likely class is wrong, and there its cross-entropy is ≥ ln 2.
+    """
+    found = baseline(data, plan.delta)
+    if plan.pool is not None:
+        c = Bill(plan.delta).log_confidence
+        least = hypergeometric_lower(found["errors"], data.n, plan.pool, c)
+        return found | {"error_at_least": share_down(least, plan.pool)}
+    if plan.loss.name == "clipped cross-entropy":
+        assert plan.loss.level is not None
+        share = down(min(1.0, math.log(2) / plan.loss.level))
+        return found | {"error_at_least": float(down(found["error_at_least"] * share))}
+    return found
+
+
+def _declarations(plan: Plan, interval: str, data: Dataset) -> tuple[str, ...]:
+    unseen = "no choice that led to this model saw these examples: no training, tuning or stopping"
+    if plan.looks > 1:
+        unseen += f", but the choice among {plan.looks} models or checkpoints"
+    told: list[str] = [*ASSUMED]
+    if plan.pool is not None:
+        told[:2] = [
+            f"the {data.n} examples are a random subset, drawn without replacement, of a pool of "
+            f"{plan.pool}; the number is about that pool, not about where it came from"
+        ]
+    told.append(unseen)
+    if interval == "betting":
+        told.append("the order of the examples does not depend on their losses")
+    if data.repeated:
+        told.append(f"{data.repeated} rows that equal an earlier one are draws of their own")
+    return tuple(told)

@@ -1,0 +1,152 @@
+"""Verify: compute every field of a certificate again, and compare.
+
+The method that a file names is called with the model, the data, and what the file says was
+declared and chosen; the certificate that comes out must be the file, field by field. What is
+declared enters the number, but that it was fixed before the data no one can check: it is listed.
+Nothing in the file is executed, and a file that does not have the shape of a certificate is
+refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dudley.certify.auto import method_named
+from dudley.certify.base import Model
+from dudley.certify.certificate import SCHEMA
+from dudley.certify.data import Dataset
+from dudley.core.errors import DudleyError, InputError
+
+SHAPE: dict[str, type | tuple[type, ...]] = {
+    "schema": str,
+    "method": str,
+    "quantity": str,
+    "value": (int, float),
+    "vacuous": bool,
+    "delta": float,
+    "declared": dict,
+    "choices": dict,
+    "prices": list,
+    "nats": (int, float),
+    "facts": dict,
+    "model": dict,
+    "data": dict,
+    "baseline": dict,
+    "advice": list,
+    "declarations": list,
+    "provenance": dict,
+}
+UNVERIFIED = ("declared", "provenance")  # enter the number, or say who made the file
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A field that is not what it should be."""
+
+    field: str
+    told: Any
+    found: Any
+
+    def __str__(self) -> str:
+        return f"{self.field}: the file says {_short(self.told)}, computed {_short(self.found)}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was computed again, what differs, and what rests on the word of who declared it."""
+
+    value: float
+    recomputed: int
+    differences: tuple[Difference, ...]
+    declarations: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        return not self.differences
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """A certificate file, refused unless it has the shape of one."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("certificate", "a JSON file", f"no file {path}")
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise InputError(path.name, "a certificate in JSON", error) from None
+    return expect_shape(told)
+
+
+def expect_shape(told: Any) -> dict[str, Any]:
+    """The certificate itself, if it has the fields of one and no others."""
+    if not isinstance(told, dict) or told.get("schema") != SCHEMA:
+        raise InputError("certificate", f"a JSON object with schema {SCHEMA}", _short(told))
+    odd = sorted(set(told) ^ set(SHAPE))
+    if odd:
+        raise InputError("certificate", f"the fields {', '.join(SHAPE)}", f"{odd[0]!r} is off")
+    for name, kind in SHAPE.items():
+        if not isinstance(told[name], kind) or (kind is not bool and isinstance(told[name], bool)):
+            raise InputError(f"{name} of the certificate", _kinds(kind), _short(told[name]))
+    return told
+
+
+def verify(told: dict[str, Any], model: Model, data: Dataset) -> Verification:
+    """Compute the certificate again from the model and the data, and compare every field."""
+    told = expect_shape(told)
+    method = method_named(told["method"])
+    try:
+        method.expect(model)
+        declared = method.declared(told["declared"])
+        again = method.certify(model, data, declared, told["choices"])
+    except DudleyError as refusal:
+        return Verification(told["value"], 0, (Difference("certificate", "a number", refusal),), ())
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+        odd = Difference("choices", told["choices"], f"not choices of {method.name}: {error!r}")
+        return Verification(told["value"], 0, (odd,), ())
+    found = again.to_json()
+    compared = [name for name in SHAPE if name not in UNVERIFIED]
+    differences = [d for name in compared for d in _differences(name, told[name], found[name])]
+    differences += _differences("declared", told["declared"], declared)
+    count = sum(1 for name in compared for _ in _leaves(found[name]))
+    told_so = {name: value for name, value in declared.items() if value not in ("", None, [])}
+    listed = tuple(f"{name} = {_short(value)}" for name, value in told_so.items())
+    return Verification(told["value"], count, tuple(differences), listed + again.declarations)
+
+
+def _differences(where: str, told: Any, found: Any) -> Iterator[Difference]:
+    if isinstance(told, dict) and isinstance(found, dict):
+        for name in sorted(set(told) | set(found), key=str):
+            yield from _differences(
+                f"{where}.{name}", told.get(name, "nothing"), found.get(name, "nothing")
+            )
+    elif isinstance(told, list) and isinstance(found, list) and len(told) == len(found):
+        for i, (one, other) in enumerate(zip(told, found, strict=True)):
+            yield from _differences(f"{where}[{i}]", one, other)
+    elif told != found or (isinstance(told, bool) is not isinstance(found, bool)):
+        yield Difference(where, told, found)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(part)
+    else:
+        yield value
+
+
+def _kinds(kind: type | tuple[type, ...]) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
+    return names.get(kind, "a number") if isinstance(kind, type) else "a number"
+
+
+def _no_constant(name: str):
+    raise ValueError(f"{name} is no JSON")
+
+
+def _short(value: Any) -> str:
+    text = str(value) if not isinstance(value, dict | list) else json.dumps(value, default=str)
+    return text if len(text) <= 90 else text[:87] + "…"

@@ -1,0 +1,136 @@
+"""The best of several methods: each pays its share, whoever wins, and whoever refuses."""
+
+import math
+
+import numpy as np
+import pytest
+
+from certify.parts import Part
+from certify.validity import NoisyCopies, reader
+from dudley.certify import auto
+from dudley.certify.auto import best_of
+from dudley.certify.base import METHODS
+from dudley.certify.data import Dataset
+from dudley.certify.holdout import HoldOut
+from dudley.certify.inversion import binomial_upper
+from dudley.core.errors import DudleyError, InputError
+
+RNG = np.random.default_rng(3)
+TRAIN, HELD = (NoisyCopies((0.1,) * 12, 160)(RNG) for _ in range(2))
+MODEL = reader(12, 0)
+
+
+@pytest.fixture
+def parts(monkeypatch) -> list[Part]:
+    units = [Part(i) for i in range(4)]
+    for unit in units:
+        monkeypatch.setitem(METHODS._units, unit.name, unit)
+    return units
+
+
+NAMES = [f"part-{i}" for i in range(4)]
+
+
+def test_the_smallest_wins_at_its_share(parts):
+    found = best_of(MODEL, TRAIN, None, NAMES, 0.1)
+    wrong = MODEL.margins(TRAIN) <= 0
+    bounds = [binomial_upper(int(wrong[i::4].sum()), 40, math.log(40)) for i in range(4)]
+    assert found.best.value == pytest.approx(min(bounds))
+    values = [certificate.value for certificate in found.certificates]
+    assert values == sorted(values) and len(values) == 4
+    assert all(c.declared["among"] == 4 and c.delta == 0.1 for c in found.certificates)
+    assert found.refused == {}
+
+
+def test_one_method_is_that_method():
+    alone = HoldOut()(MODEL, HELD, delta=0.1, looks=3)
+    (found,) = best_of(
+        MODEL, None, HELD, ["hold-out"], 0.1, {"hold-out": {"looks": 3}}
+    ).certificates
+    assert found.to_json() == alone.to_json()
+
+
+def test_who_refuses_keeps_its_share(parts):
+    declared = {"part-1": {"refuse": True}}
+    found = best_of(MODEL, TRAIN, None, NAMES[:2], 0.1, declared)
+    assert found.refused == {"part-1": "part: expected another day, got today"}
+    assert [c.method for c in found.certificates] == ["part-0"]
+    assert found.best.bill.nats == pytest.approx(math.log(2))
+    with pytest.raises(InputError, match="one that does not refuse"):
+        best_of(MODEL, TRAIN, None, NAMES[1:2], 0.1, declared)
+
+
+def test_who_does_not_pay_is_not_shown(parts):
+    with pytest.raises(RuntimeError, match="a price of ln 2"):
+        best_of(MODEL, TRAIN, None, NAMES[:2], 0.1, {"part-0": {"free": True}})
+
+
+def test_hold_out_sees_the_hold_out_and_the_others_the_training_set(parts):
+    found = best_of(MODEL, TRAIN, HELD, ["hold-out", "part-2"], 0.1)
+    hashes = {c.method: c.data["sha256"] for c in found.certificates}
+    assert hashes == {"hold-out": HELD.sha256, "part-2": TRAIN.sha256}
+    assert all(data is TRAIN for data in parts[2].seen)
+
+
+def test_numbers_about_something_else_stand_behind(parts):
+    values = [c.value for c in best_of(MODEL, TRAIN, None, NAMES[:2], 0.1).certificates]
+    first = best_of(MODEL, TRAIN, None, NAMES[:2], 0.1).best.method
+    declared = {first: {"about": "error of a randomised predictor"}}
+    found = best_of(MODEL, TRAIN, None, NAMES[:2], 0.1, declared)
+    assert [c.value for c in found.certificates] == values[::-1]
+
+
+@pytest.mark.parametrize(
+    ("methods", "declared"),
+    [
+        ([], {}),
+        ("hold-out", {}),
+        (["hold-out", "hold-out"], {}),
+        (["hold-in"], {}),
+        (["hold-out"], {"occam": {}}),
+        (["hold-out"], {"hold-out": {"delta": 0.5}}),
+        (["hold-out"], {"hold-out": {"among": 1}}),
+        (["hold-out"], {"hold-out": {"look": 1}}),
+    ],
+    ids=str,
+)
+def test_other_requests_are_refused(methods, declared):
+    with pytest.raises(DudleyError):
+        best_of(MODEL, TRAIN, HELD, methods, 0.1, declared)
+
+
+def test_missing_data_are_named(parts):
+    with pytest.raises(InputError, match="a hold-out set"):
+        best_of(MODEL, TRAIN, None, ["hold-out"], 0.1)
+    with pytest.raises(InputError, match="a training set"):
+        best_of(MODEL, None, HELD, ["part-0"], 0.1)
+
+
+def test_a_hold_out_that_training_saw_is_refused(parts):
+    with pytest.raises(InputError, match="training did not see"):
+        best_of(MODEL, TRAIN, TRAIN, ["hold-out"], 0.1)
+    X, y, reads = RNG.integers(0, 2, (260, 30)), np.arange(260) % 2, reader(30, 0)
+    train, leaked = Dataset(X[:160], y[:160]), Dataset(X[155:255], y[155:255])
+    with pytest.raises(InputError, match="5 of 100 that are in the training set"):
+        best_of(reads, train, leaked, ["hold-out"], 0.1)
+    best_of(reads, train, Dataset(X[160:], y[160:]), ["hold-out"], 0.1)
+
+
+def test_rows_may_meet_by_chance_only_where_they_are_few():
+    few = NoisyCopies((0.1,) * 3, 100)
+    auto.expect_apart(few(RNG), few(RNG))
+    X = RNG.normal(size=(100, 3))
+    y = np.zeros(100, int)
+    auto.expect_apart(Dataset(X[:50], y[:50]), Dataset(X[50:], y[50:]))
+    with pytest.raises(InputError, match="2 of 50"):
+        auto.expect_apart(
+            Dataset(X[:52].astype(np.float32), y[:52]),
+            Dataset(X[50:].astype(np.float32).astype(np.float64), y[50:]),
+        )
+    with pytest.raises(InputError, match="1 of 51"):
+        auto.expect_apart(Dataset(X[:50], y[:50]), Dataset(X[49:], y[49:]))
+
+
+def test_every_module_registers_its_method():
+    """Whichever of them is there: a name is looked up in the module that says it."""
+    assert auto.method_named("hold-out").name == "hold-out"

@@ -1,0 +1,133 @@
+"""The commands: a certificate made, written, verified and refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dudley.networks.files import EXAMPLES
+
+SHIPPED = EXAMPLES / "sparse-and"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The shipped example where it may be changed."""
+    for file in SHIPPED.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    return tmp_path
+
+
+def test_the_shipped_certificate_holds_and_one_digit_more_does_not(dudley, folder):
+    done = dudley("verify", folder)
+    assert done.code == 0 and done.out.startswith("holds: probability that the model errs")
+    path = folder / "certificate.json"
+    told = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(told | {"value": told["value"] / 2}), encoding="utf-8")
+    done = dudley("verify", folder)
+    assert done.code == 1 and "✗ value: the file says" in done.out
+    item = dudley("verify", folder, "--json").json()["items"][0]
+    assert item["holds"] is False and [d["field"] for d in item["differences"]] == ["value"]
+
+
+def test_auto_tries_what_the_data_allow_and_writes_the_best(dudley, folder):
+    X = np.random.default_rng(5).integers(0, 2, (3000, 16), dtype=np.uint8)
+    with np.load(folder / "train.npz") as file:
+        y = file["y"]
+    np.savez(folder / "holdout.npz", X=X[: len(y)], y=y)  # labels of other bits: mostly wrong
+    out = folder / "best.json"
+    done = dudley("certify", "model", folder, "--holdout", folder / "holdout.npz", "--out", out)
+    assert done.code == 0 and "beside it" in done.out and "hold-out" in done.out
+    told = json.loads(out.read_text(encoding="utf-8"))
+    assert told["method"] == "occam" and told["declared"]["among"] == 3
+    check = dudley(
+        "verify", out, "--model", folder / "model.safetensors", "--data", folder / "train.npz"
+    )
+    assert check.code == 0
+    other = dudley(
+        "verify", out, "--model", folder / "model.safetensors", "--data", folder / "holdout.npz"
+    )
+    assert other.code == 1 and "data.sha256" in other.out
+
+
+def test_weights_of_ones_own_are_described_and_compressed(dudley, folder):
+    from safetensors.numpy import save_file
+
+    T, rng = 6, np.random.default_rng(0)
+    v, u = 0.01 * rng.standard_normal((2, 2 * T + 1, 1))
+    u[0] -= 1.0
+    u[T] += 1.0
+    save_file(
+        {"weights.0.v": v.astype(np.float32), "weights.0.W_v": u.astype(np.float32)},
+        folder / "own.safetensors",
+    )
+    (folder / "own.toml").write_text(
+        f'schema = "dudley.net/1"\n[input]\nT = {T + 1}\nV = {2 * T + 1}\n'
+        '[[layer]]\nnode = "head"\n'
+        'query = "fixed"\nv = "free"\nW_v = "free"\nk = 1\nsigma = "identity"\n',
+        encoding="utf-8",
+    )
+    X = rng.integers(0, 2, (3000, T), dtype=np.uint8)
+    np.savez(folder / "own.npz", X=X, y=X[:, 0].astype(np.int64))
+    args = ["certify", "model", folder / "own.safetensors", "--train", folder / "own.npz"]
+    described = ["--network", folder / "own.toml", "--encoding", f'{{"name": "bits", "T": {T}}}']
+    done = dudley(*args, *described, "--out", folder / "own.json")
+    assert done.code == 0, done.err
+    assert "occam refused" in done.out and "Of the compressed model" in done.out
+    for name in ("own", "own.compressed"):
+        model = folder / ("own.model.safetensors" if name == "own" else f"{name}.safetensors")
+        assert (
+            dudley(
+                "verify", folder / f"{name}.json", "--model", model, "--data", folder / "own.npz"
+            ).code
+            == 0
+        )
+    small = json.loads((folder / "own.compressed.json").read_text(encoding="utf-8"))
+    whole = json.loads((folder / "own.json").read_text(encoding="utf-8"))
+    assert small["method"] == "occam" and small["value"] < whole["value"]
+    assert dudley(*args, "--network", folder / "own.toml").code == 2
+    assert dudley(*args).code == 2
+
+
+@pytest.mark.parametrize("method", ["occam", "pac-bayes"])
+def test_training_on_a_file_of_ones_own(dudley, tmp_path, method):
+    X = np.random.default_rng(1).integers(0, 2, (1500, 5), dtype=np.uint8)
+    np.savez(tmp_path / "own.npz", X=X, y=(X[:, 1] & X[:, 3]).astype(np.int64))
+    args = [
+        "certify",
+        "train",
+        tmp_path / "own.npz",
+        "--method",
+        method,
+        "--out",
+        tmp_path / "made",
+    ]
+    done = dudley(*args, "--encoding", '{"name": "bits", "T": 5}')
+    assert done.code == 0, done.err
+    assert sorted(p.name for p in (tmp_path / "made").iterdir()) == [
+        "certificate.json", "model.safetensors", "train.npz",
+    ]  # fmt: skip
+    assert dudley("verify", tmp_path / "made").code == 0
+    refused = dudley(*args)
+    assert refused.code == 2 and "--encoding" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["certify", "model", "absent.safetensors", "--train", "x.npz"], "no file"),
+        (["certify", "model", "sparse-and", "--method", "magic"], "unknown method"),
+        (["certify", "model", "sparse-and", "--declare", "seed=1"], "method.name=value"),
+        (["certify", "model", "sparse-and", "--delta", "1.5"], "delta"),
+        (["certify", "train", "and", "--method", "hold-out"], "method to train for"),
+        (["verify", "absent.json", "--model", "m", "--data", "d"], "no file"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_leaves_nothing(dudley, tmp_path, monkeypatch, args, says):
+    monkeypatch.chdir(tmp_path)
+    done = dudley(*args)
+    assert done.code == 2 and says in done.err and done.err.count("\n") <= 2
+    assert list(tmp_path.iterdir()) == []
