@@ -212,5 +212,5 @@ def test_a_choice_that_was_not_declared_is_refused(choices):
 
 
 def test_what_is_no_hypothesis_is_refused():
-    with pytest.raises(InputError, match="one hypothesis, got Dataset"):
+    with pytest.raises(InputError, match="model for hold-out: expected one model"):
         HELD(DATA, DATA, interval=["betting", "hoeffding"])  # pyright: ignore

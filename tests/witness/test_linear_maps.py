@@ -11,6 +11,7 @@ import pytest
 import checks
 import dudley as du
 from dudley.core.norms import NORMS
+from dudley.witness import inside_networks
 from dudley.witness.codes import gilbert_varshamov, sparse_signs
 from dudley.witness.exact_covers import largest_packing
 from dudley.witness.linear_maps import linear
@@ -224,3 +225,22 @@ def test_refusals(bad):
 def test_no_volume_is_invented():
     with pytest.raises(du.InputError):
         log_volume("nuc", (2, 2))
+
+
+def test_few_nonzeros_allow_few_patterns():
+    """With s nonzeros among p, no bound of the whole ball: log N ≤ log C(p, s) + s·log⌈B/ε⌉."""
+    whole = du.LinearMap((16, 1), du.LInf(1.0))
+    few = du.LinearMap((16, 1), du.LInf(1.0) & du.Nonzeros(2))
+    for ε in (0.4, 0.1, 0.01):
+        most = math.log(math.comb(16, 2)) + 2 * math.log(math.ceil(1 / ε))
+        assert 0 < linear(few, ε, l1=True).value <= most < linear(whole, ε, l1=True).value
+
+
+def test_witnesses_that_fill_a_matrix_refuse_few_nonzeros():
+    few = du.LInf(1.0) & du.Nonzeros(2)
+    assert inside_networks.one_row(few, 2) > 0
+    with pytest.raises(du.InputError, match="at most 2"):
+        inside_networks.one_row(few, 3)
+    for bounded in (few, du.Spectral(1.0) & du.Rank(2)):
+        with pytest.raises(du.InputError, match="balls alone"):
+            inside_networks.diagonal(bounded, 3)

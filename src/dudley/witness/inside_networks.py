@@ -28,6 +28,7 @@ from functools import cached_property
 
 from dudley.classes.linear import LinearMap
 from dudley.core.constraint import Ball, Constraint
+from dudley.core.errors import InputError
 from dudley.core.rounding import down, up
 from dudley.witness.linear_maps import linear
 from dudley.witness.lower import LowerBound
@@ -48,8 +49,17 @@ def entry(constraint: Constraint) -> float:
     return min((float(ball.radius) for ball in constraint.balls), default=0.0)
 
 
+def balls_alone(constraint: Constraint) -> Constraint:
+    """The constraint, refused where it bounds the rank or the number of nonzeros."""
+    if constraint.rank is not None or constraint.nonzeros is not None:
+        raise InputError("constraint of a witness", "balls alone", f"{constraint}")
+    return constraint
+
+
 def one_row(constraint: Constraint, k: int) -> float:
     """How long the only row of a matrix may be, if its k entries are equal."""
+    if constraint.nonzeros is not None and k > constraint.nonzeros:
+        raise InputError("entries of a row", f"at most {constraint.nonzeros}", k)
     root = math.sqrt(k)
     norms = {"l11": root, "row1inf": root, "col21": root}
     norms |= {"linf": 1 / root, "col2inf": 1 / root, "col1inf": 1 / root}
@@ -59,7 +69,8 @@ def one_row(constraint: Constraint, k: int) -> float:
 def diagonal(constraint: Constraint, p: int) -> float:
     """The largest multiple of the p×p identity in the balls."""
     norms = {"fro": math.sqrt(p), "nuc": p, "l11": p, "row21": p, "col21": p}
-    return min(float(b.radius) / float(up(norms.get(b.norm, 1.0))) for b in constraint.balls)
+    balls = balls_alone(constraint).balls
+    return min(float(b.radius) / float(up(norms.get(b.norm, 1.0))) for b in balls)
 
 
 def within(constraint: Constraint, norm: str, radius: float) -> Constraint:
@@ -219,7 +230,7 @@ def _two_columns(constraint: Constraint) -> Constraint:
     at most ‖v‖₂, two column norms sum to at most √2‖v‖₂, the nuclear norm is at most that.
     """
     balls = []
-    for ball in constraint.balls:
+    for ball in balls_alone(constraint).balls:
         halved = ball.norm in ("col21", "nuc")
         radius = float(down(ball.radius / math.sqrt(2))) if halved else ball.radius
         balls.append(Ball("fro", radius) if halved else ball)

@@ -48,17 +48,20 @@ def _sizes(limit: int, also: int | None) -> list[int]:
     return sorted(powers | {limit} | ({also} if also and also <= limit else set()))
 
 
-def _corners(a: int, b: int, rank: int | None) -> Iterator[tuple[int, int]]:
-    for rows in _sizes(a, rank):
-        for columns in _sizes(b, rank):
-            if rank is None or min(rows, columns) <= rank:
+def _corners(a: int, b: int, constraint: Constraint) -> Iterator[tuple[int, int]]:
+    """Corners whose matrices all have the rank and the number of nonzeros that are allowed."""
+    rank, few = constraint.rank, constraint.nonzeros
+    for rows in _sizes(a, rank or few):
+        for columns in _sizes(b, rank or few):
+            if min(rows, columns) <= (rank or a) and rows * columns <= (few or a * b):
                 yield rows, columns
 
 
 def _radii(constraint: Constraint) -> dict[str, float] | None:
     """The balls by their norms, if one centre serves all."""
     centers = {ball.center for ball in constraint.balls}
-    if len(centers) > 1 or (centers != {None} and constraint.rank is not None):
+    bounded = constraint.rank is not None or constraint.nonzeros is not None
+    if len(centers) > 1 or (centers != {None} and bounded):
         return None
     radii: dict[str, float] = {}
     for ball in constraint.balls:
@@ -110,7 +113,7 @@ def _linear(maps, ε, reach, n, form, l1) -> LowerBound:
     rows, columns = maps.shape
     if n is not None:
         rows = min(rows, n)
-    for a, b in _corners(rows, columns, maps.constraint.rank):
+    for a, b in _corners(rows, columns, maps.constraint):
         if n is not None and form == "bilinear" and a * b > n:
             continue
         for value, method in _bounds(radii, a, b, metric, ε, form):
