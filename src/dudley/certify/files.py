@@ -7,18 +7,16 @@ the network (``0.W_v``; ``weights.0.W_v`` as `dudley.models` saves them), the ne
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dudley.certify import hypothesis
+from dudley.certify import hypothesis, tensors
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.pac_bayes import posterior
 from dudley.certify.pac_bayes.posterior import Posterior
-from dudley.core.errors import InputError
 from dudley.networks import files as networks
 
 PREFIX = "weights."
@@ -26,16 +24,7 @@ PREFIX = "weights."
 
 def load(path: str | Path) -> Hypothesis | Posterior:
     """Read a model file; a posterior is known by its schema."""
-    from safetensors import safe_open
-
-    told = None
-    if Path(path).is_file():
-        try:
-            with safe_open(str(path), "np") as file:
-                told = json.loads((file.metadata() or {}).get("dudley", "null"))
-        except Exception:  # refused below, with its reason
-            told = None
-    schema = told.get("schema") if isinstance(told, dict) else None
+    schema = tensors.read(path)[0].get("schema")
     return posterior.load(path) if schema == posterior.SCHEMA else hypothesis.load(path)
 
 
@@ -43,15 +32,7 @@ def described(
     path: str | Path, network: str | Path | Mapping[str, Any], encoding: Mapping[str, Any]
 ) -> Hypothesis:
     """Plain weights with their network and encoding; float16 and float32 become float64 exactly."""
-    from safetensors.numpy import load_file
-
-    path = Path(path)
-    if not path.is_file():
-        raise InputError("weights", "a file .safetensors", f"no file {path}")
-    try:
-        found = load_file(str(path))
-    except Exception as error:  # whatever a broken file raises
-        raise InputError(path.name, "a readable safetensors file", error) from None
+    _, found = tensors.read(path)
     weights = {name.removeprefix(PREFIX): W.astype(np.float64) for name, W in found.items()}
     tables = dict(network) if isinstance(network, Mapping) else networks.read(network)
     return Hypothesis(tables, dict(encoding), weights)

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from dudley.calculus.compose import Chain, Node
+from dudley.certify import tensors
 from dudley.certify.data import Dataset, sha256_of
 from dudley.certify.encodings import Encoding, encoding_of
 from dudley.core.constraint import size_of
@@ -119,30 +120,18 @@ class Hypothesis:
 
     def save(self, path: str | Path) -> None:
         """Write the file."""
-        from safetensors.numpy import save_file
-
         told = {"schema": SCHEMA, "network": self.tables, "encoding": self.encoding_table}
-        arrays = {name: np.ascontiguousarray(W) for name, W in self.weights.items()}
-        save_file(arrays, str(path), {"dudley": json.dumps(told, sort_keys=True)})
+        tensors.write(path, told, self.weights)
 
 
 def load(path: str | Path) -> Hypothesis:
     """Read the file."""
-    from safetensors import safe_open
-
     path = Path(path)
-    if not path.is_file():
-        raise InputError("model", "a file .safetensors", f"no file {path}")
-    try:
-        with safe_open(str(path), "np") as file:
-            told = json.loads((file.metadata() or {}).get("dudley", "null"))
-            names = list(file.keys())
-            weights = {name: np.asarray(file.get_tensor(name), np.float64) for name in names}
-    except Exception as error:  # whatever a broken file raises
-        raise InputError(path.name, "a readable safetensors file", error) from None
-    if not isinstance(told, dict) or told.get("schema") != SCHEMA:
+    told, arrays = tensors.read(path)
+    if told.get("schema") != SCHEMA:
         expected = f"a model file with the header {SCHEMA}"
         raise InputError(path.name, expected, "a checkpoint without it", "see docs/certify.md")
+    weights = {name: W.astype(np.float64) for name, W in arrays.items()}
     try:
         return Hypothesis(told.get("network", {}), told.get("encoding", {}), weights)
     except DudleyError:

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from dudley.certify import tensors
 from dudley.certify.data import sha256_of
 from dudley.certify.encodings import Encoding
 from dudley.certify.hypothesis import Hypothesis
@@ -90,10 +91,7 @@ class Posterior:
 
     def save(self, path: str | Path) -> None:
         """Write the file."""
-        from safetensors.numpy import save_file
-
-        arrays = {name: np.ascontiguousarray(W) for name, W in self._arrays().items()}
-        save_file(arrays, str(path), {"dudley": json.dumps(self._header(), sort_keys=True)})
+        tensors.write(path, self._header(), self._arrays())
 
     def _prior(self) -> dict[str, Any]:
         seen = {"seen": self.prior.seen} if isinstance(self.prior, Learned) else {}
@@ -110,19 +108,10 @@ class Posterior:
 
 def load(path: str | Path) -> Posterior:
     """Read the file."""
-    from safetensors import safe_open
-
     path = Path(path)
-    if not path.is_file():
-        raise InputError("posterior", "a file .safetensors", f"no file {path}")
-    try:
-        with safe_open(str(path), "np") as file:
-            told = json.loads((file.metadata() or {}).get("dudley", "null"))
-            arrays = {name: np.asarray(file.get_tensor(name)) for name in file.keys()}  # noqa: SIM118
-    except Exception as error:  # whatever a broken file raises
-        raise InputError(path.name, "a readable safetensors file", error) from None
+    told, arrays = tensors.read(path)
     fields = {"schema", "prior", "network", "encoding"}
-    if not isinstance(told, dict) or told.get("schema") != SCHEMA or set(told) != fields:
+    if told.get("schema") != SCHEMA or set(told) != fields:
         expected = f"a posterior file with the header {SCHEMA}"
         raise InputError(path.name, expected, "a file without it")
     odd = [n for n in arrays if n.split(".")[0] not in ("mean", "sigma", "prior")]

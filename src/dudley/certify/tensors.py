@@ -1,0 +1,36 @@
+"""Safetensors files with a JSON header of ours: arrays by name, the rest under ``dudley``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dudley.core.errors import InputError
+
+
+def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The header (empty if there is none) and the arrays; nothing is executed."""
+    from safetensors import safe_open
+
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("model", "a file .safetensors", f"no file {path}")
+    try:
+        with safe_open(str(path), "np") as file:
+            told = json.loads((file.metadata() or {}).get("dudley", "{}"))
+            names = list(file.keys())
+            arrays = {name: np.asarray(file.get_tensor(name)) for name in names}
+    except Exception as error:  # whatever a broken file raises
+        raise InputError(path.name, "a readable safetensors file", error) from None
+    return (told if isinstance(told, dict) else {}), arrays
+
+
+def write(path: str | Path, told: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """The file of a header and arrays."""
+    from safetensors.numpy import save_file
+
+    whole = {name: np.ascontiguousarray(W) for name, W in arrays.items()}
+    save_file(whole, str(path), {"dudley": json.dumps(told, sort_keys=True)})
