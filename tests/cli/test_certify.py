@@ -131,3 +131,11 @@ def test_bad_input_is_one_line_and_leaves_nothing(dudley, tmp_path, monkeypatch,
     done = dudley(*args)
     assert done.code == 2 and says in done.err and done.err.count("\n") <= 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_language_certificate_is_checked_elsewhere(dudley, folder):
+    path = folder / "certificate.json"
+    told = json.loads(path.read_text(encoding="utf-8")) | {"method": "language"}
+    path.write_text(json.dumps(told), encoding="utf-8")
+    done = dudley("verify", folder)
+    assert done.code == 2 and "recheck" in done.err

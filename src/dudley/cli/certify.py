@@ -294,9 +294,7 @@ def verify(
         ),
     ],
     model: Annotated[Path | None, typer.Option(help="The model file.")] = None,
-    data: Annotated[
-        Path | None, typer.Option(help="The data it was made on (of a language model: its corpus).")
-    ] = None,
+    data: Annotated[Path | None, typer.Option(help="The data set it was made on.")] = None,
     as_json: Json = False,
 ) -> None:
     """Compute a certificate again from the model and the data; exit code 1 if it does not hold.
@@ -310,6 +308,9 @@ def verify(
     model, data = model or beside(path, MODEL), data or beside(path, TRAIN)
     path = within(path, CERTIFICATE)
     told = check.read(path)
+    if told["method"] == "language":
+        fix = "dudley.certify.language.certificate.recheck(told, corpus) computes it again"
+        raise InputError("verify", "a certificate of a classifier", "one of a language model", fix)
     if model is None or data is None:
         raise InputError("verify", "--model and --data", "one of them, or none")
     found = check.verify(told, files.load(model), sets.read(data))

@@ -80,7 +80,10 @@ def panels(
         if numeric:
             style.whole_ticks(axis, sorted(places))
         else:
-            axis.set_xticks(range(len(places)), list(map(named, places)))
+            words = list(map(named, places))
+            crowded = sum(map(len, words)) > 36
+            axis.set_xticks(range(len(places)), words)
+            axis.tick_params("x", rotation=40 if crowded else 0)
         axis.set(xlabel=label, title=WORDS[name])
     for axis in axes[len(names) :]:
         axis.axis("off")

@@ -30,7 +30,7 @@ SETTINGS = plain.SETTINGS | {
     "lines.linewidth": 1.4,
     "lines.markersize": 4,
 }
-LETTERS_PER_INCH = 18.5  # of the caption's font
+LETTERS_PER_INCH = 17.4  # of the caption's font
 
 
 def distinct(i: int) -> dict[str, Any]:
