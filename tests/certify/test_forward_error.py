@@ -8,13 +8,13 @@ from flint import arb, ctx
 
 import dudley as du
 from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
+from dudley.calculus.nest import entries
 from dudley.certify import forward_error as rules
 from dudley.certify.forward_error import forward_error
 from dudley.core.constraint import FREE, Ball
 from dudley.core.errors import InputError
 from dudley.measure import certified
 from dudley.models.constrain import constrained
-from dudley.models.rewrite import entries
 from dudley.networks.activations import Activation
 from dudley.networks.embeddings import Positions
 from dudley.networks.head import Head

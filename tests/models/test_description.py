@@ -17,13 +17,13 @@ import dudley as du
 from dudley.audit.balls import clip_rows, into_ball, norm
 from dudley.audit.leaves import leaves
 from dudley.audit.sensitivity import sensitivity
+from dudley.calculus.nest import entries
 from dudley.calculus.union import observed_numbers
 from dudley.core.constraint import FREE, Ball, Observed
 from dudley.core.entropy import Metric
 from dudley.core.norms import NORMS
 from dudley.models import AndClassifier, GeneralAttention, SingleHead
 from dudley.models.constrain import around, constrained
-from dudley.models.rewrite import entries
 from model_cases import CASES
 
 SEARCHED = [name for name in CASES if not name.startswith("general")]

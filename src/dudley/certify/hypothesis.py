@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from dudley.calculus.compose import Chain, Node
+from dudley.calculus.nest import entries, filled, name_of
 from dudley.certify import tensors
 from dudley.certify.data import Dataset, sha256_of
 from dudley.certify.encodings import Encoding, encoding_of
@@ -90,7 +91,8 @@ class Hypothesis:
         """Of every weight, by its path in the network, in the order of the network."""
         inputs = self.encoding.inputs
         assert inputs.d is not None
-        return {name: p.shape for name, p in _entries(self.network.parameters(inputs.d)[0], "")}
+        nest = self.network.parameters(inputs.d)[0]
+        return {name_of(path): parameter.shape for path, parameter in entries(nest)}
 
     def outputs(self, X: np.ndarray) -> np.ndarray:
         """The network's last row for each example, (n, 1) or (n, classes), in float64."""
@@ -106,7 +108,7 @@ class Hypothesis:
         """The nest that ``network.apply`` reads, of these weights or of others (batched, torch)."""
         assert self.encoding.inputs.d is not None
         given = self.weights if weights is None else weights
-        return _filled(self.network.parameters(self.encoding.inputs.d)[0], "", given)
+        return filled(self.network.parameters(self.encoding.inputs.d)[0], given)
 
     def margins(self, data: Dataset) -> np.ndarray:
         """One margin an example; ≤ 0 is an error."""
@@ -160,17 +162,3 @@ def margins(outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore"):
             found = outputs[rows, own] - others.max(axis=1)
     return np.where(np.isnan(found), -np.inf, found)
-
-
-def _entries(nest, path: str):
-    if isinstance(nest, dict):
-        yield from ((path + name, value) for name, value in nest.items())
-    else:
-        for i, part in enumerate(nest):
-            yield from _entries(part, f"{path}{i}.")
-
-
-def _filled(nest, path: str, weights: Mapping[str, Any]):
-    if isinstance(nest, dict):
-        return {name: weights[path + name] for name in nest}
-    return [_filled(part, f"{path}{i}.", weights) for i, part in enumerate(nest)]

@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dudley.calculus.nest import name_of
 from dudley.calculus.union import Grid
 from dudley.core.constraint import Ball, Constraint, Observed
 from dudley.core.errors import InputError
 from dudley.models.base import Model
 from dudley.models.constrain import constrained, norms_for
-from dudley.models.rewrite import name_of
 from dudley.networks.capacity import Capacity, capacity
 from dudley.networks.embeddings import Tokens
 from dudley.networks.losses import CrossEntropy, Margin

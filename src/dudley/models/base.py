@@ -19,12 +19,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dudley.calculus.compose import Node
+from dudley.calculus.nest import Path, entries, name_of
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.models.constrain import around, constrained
 from dudley.models.initial import Law, generator
 from dudley.models.observe import Observation, observe
-from dudley.models.rewrite import Path, entries, name_of
 from dudley.networks.embeddings import Tokens
 
 nn = torch.nn

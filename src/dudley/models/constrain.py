@@ -20,12 +20,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from dudley.calculus.compose import Chain, Node, Parallel, Residual
+from dudley.calculus.nest import Path, name_of
 from dudley.core.backend import torch
 from dudley.core.constraint import Ball, Center, Constraint, Observed, Spectral
 from dudley.core.errors import InputError
 from dudley.core.norms import norm_named
 from dudley.measure import certified
-from dudley.models.rewrite import Path, name_of, rewritten
+from dudley.models.rewrite import rewritten
 
 # Which norms are read off: each costs some nats, so only those that a node or a cover can use.
 MATRIX = ("op", "fro", "l11")

@@ -17,10 +17,11 @@ import dataclasses
 from dataclasses import dataclass
 
 from dudley.calculus.compose import Node, Residual
+from dudley.calculus.nest import Path
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
-from dudley.models.rewrite import Path, rewritten
+from dudley.models.rewrite import rewritten
 from dudley.networks.embeddings import Positions
 from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser
 

@@ -23,12 +23,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dudley.calculus.compose import Chain, Node, Parallel
+from dudley.calculus.nest import Path, name_of
 from dudley.core.assumption import Assumption, Status
 from dudley.core.backend import torch
 from dudley.core.constraint import Observed
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
-from dudley.models.rewrite import Path, name_of, rewritten
+from dudley.models.rewrite import rewritten
 from dudley.networks.general import GeneralHead
 from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser
 

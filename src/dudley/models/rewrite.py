@@ -15,12 +15,11 @@ the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 from dudley.calculus.compose import Chain, Heads, Node, Parallel, Repeat, Residual
+from dudley.calculus.nest import Path
 
-Path = tuple[int | str, ...]
 Change = Callable[[Path, Node], Node]
 
 
@@ -39,17 +38,3 @@ def _parts(node: Chain | Parallel | Heads | Repeat) -> tuple[Node, ...]:
     if isinstance(node, Chain | Parallel):
         return node.nodes
     return (node.inner,) * (node.H if isinstance(node, Heads) else node.L)
-
-
-def entries(nest, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every entry of a nest of dictionaries and lists, with its path."""
-    if isinstance(nest, dict):
-        yield from (((*path, name), value) for name, value in nest.items())
-    else:
-        for i, part in enumerate(nest):
-            yield from entries(part, (*path, i))
-
-
-def name_of(path: Path) -> str:
-    """A path as reports write it: ``0.W_v``."""
-    return ".".join(map(str, path))

@@ -7,7 +7,6 @@ by norms computed in float64 and a factor just below 1, which pays for the round
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from dudley.calculus.compose import Node
 from dudley.calculus.facts import Parameter, Signal
+from dudley.calculus.nest import entries, filled, name_of
 from dudley.core.constraint import Ball, Constraint
 from dudley.core.errors import InputError
 from dudley.core.norms import norm_named
@@ -122,22 +122,6 @@ def _settled(constraint: Constraint, C: np.ndarray, D: np.ndarray) -> np.ndarray
 # -- networks ------------------
 
 
-def _leaves(nest, path=()) -> Iterator[tuple[tuple, Parameter]]:
-    if isinstance(nest, Parameter):
-        yield path, nest
-    else:
-        for key, inner in nest.items() if isinstance(nest, dict) else enumerate(nest):
-            yield from _leaves(inner, (*path, key))
-
-
-def _nest(like, found: dict, path=()) -> Any:
-    if isinstance(like, Parameter):
-        return found[path]
-    if isinstance(like, dict):
-        return {key: _nest(inner, found, (*path, key)) for key, inner in like.items()}
-    return [_nest(inner, found, (*path, i)) for i, inner in enumerate(like)]
-
-
 def transposed(constraint: Constraint) -> Constraint:
     """The set of the transposes."""
     swap = {"row": "col", "col": "row"}
@@ -162,7 +146,7 @@ def draw_parameters(node: Node, width: int, count: int, rng) -> list:
     (5, ['W_QK', 'W_v'], (2, 1))
     """
     nest, _ = node.parameters(width)
-    leaves = list(_leaves(nest))
+    leaves = list(entries(nest))
     shared: dict[Any, tuple[tuple[int, int], Constraint, bool]] = {}
     for path, own in leaves:
         shape, constraint, trained = shared.get(_owner(path, own), (own.shape, None, False))
@@ -178,8 +162,8 @@ def draw_parameters(node: Node, width: int, count: int, rng) -> list:
         arrays = {}
         for path, own in leaves:
             W = found[_owner(path, own)][i]
-            arrays[path] = W if W.shape == own.shape else W.T
-        nests.append(_nest(nest, arrays))
+            arrays[name_of(path)] = W if W.shape == own.shape else W.T
+        nests.append(filled(nest, arrays))
     return nests
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from dudley.calculus.compose import Chain, Node, Residual
+from dudley.calculus.nest import filled
 from dudley.certify.data import Dataset
 from dudley.certify.encodings import encoding_of
 from dudley.certify.hypothesis import Hypothesis
@@ -118,12 +119,7 @@ class Examples:
         return inputs.T * (inputs.d or 1)
 
     def _nest(self, weights: Tensors):
-        def filled(nest, path: str):
-            if isinstance(nest, dict):
-                return {name: weights[path + name] for name in nest}
-            return [filled(part, f"{path}{i}.") for i, part in enumerate(nest)]
-
-        return filled(self.model.network.parameters(_width(self.model.encoding_table))[0], "")
+        return filled(self.model.network.parameters(_width(self.model.encoding_table))[0], weights)
 
 
 def blank(tables: dict[str, Any], encoding: dict[str, Any]) -> Hypothesis:

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dudley.calculus.compose import Chain, Heads, Node, Parallel, Repeat, Residual
+from dudley.calculus.nest import Path, name_of
 from dudley.certify.encodings import Bits, Codes, Encoding
-from dudley.certify.norm_cover.sets import Path, name_of
 from dudley.core.constraint import FREE
 from dudley.core.errors import InputError
 from dudley.networks.head import Head

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from dudley.calculus.compose import Node
+from dudley.calculus.nest import Path, entries, name_of
 from dudley.calculus.union import Grid, Payment, observed_numbers, pay
 from dudley.certify.price import Price
 from dudley.core.constraint import Ball, Constraint, Observed
@@ -23,7 +24,6 @@ from dudley.core.errors import InputError, NotYetPaid
 from dudley.core.registry import Registry
 from dudley.core.rounding import up
 
-Path = tuple[int | str, ...]  # of a weight in the network's nest
 RECIPES: Registry[Recipe] = Registry("recipe")
 
 
@@ -72,8 +72,6 @@ def paid(
     network: Node, weights: Mapping[str, np.ndarray], recipe: Recipe, grid: Grid, width: int
 ) -> Paid:
     """The sets in which the weights of a network lie, each number moved to its grid."""
-    from dudley.models.rewrite import entries
-
     sets: dict[Path, Constraint] = {}
     payments: list[Payment] = []
     prices: list[Price] = []
@@ -92,11 +90,6 @@ def paid(
             prices.append(Price(p.where, float(up(p.nats)), f"{p.observed:.6g} → {p.used:.6g}"))
         payments += made
     return Paid(network, sets, tuple(payments), tuple(prices))
-
-
-def name_of(path: Path) -> str:
-    """A path as reports write it: ``0.W_v``."""
-    return ".".join(map(str, path))
 
 
 def _constrained(network: Node, sets: dict[Path, Constraint]) -> Node:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from dudley.calculus.nest import filled
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.models.bits import CLS
@@ -86,11 +87,5 @@ class TokensEnsemble(Ensemble):
         return out if self.every else out[:, :, 0]
 
     def _alone(self, weights: Weights, X: torch.Tensor) -> torch.Tensor:
-        return self.node.apply(_nest(weights, "weights.", self.node.parameters(X.shape[-1])[0]), X)
-
-
-def _nest(weights: Weights, prefix: str, shapes):
-    """The nest of tensors that ``apply`` takes, by the names of a state dict."""
-    if isinstance(shapes, dict):
-        return {name: weights[prefix + name] for name in shapes}
-    return [_nest(weights, f"{prefix}{i}.", part) for i, part in enumerate(shapes)]
+        nest = self.node.parameters(X.shape[-1])[0]
+        return self.node.apply(filled(nest, weights, "weights."), X)
