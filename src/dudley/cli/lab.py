@@ -16,7 +16,7 @@ from dudley.core.errors import InputError
 
 if TYPE_CHECKING:
     from dudley.core.registry import Registry
-    from dudley.experiments.base import Experiment, Finding
+    from dudley.experiments.base import Bench, Experiment, Finding
 
 lab_app = typer.Typer(
     help="The papers' experiments: list, run, draw.", no_args_is_help=True, rich_markup_mode=None
@@ -60,6 +60,10 @@ def run(
     ] = "laptop",
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     workers: Annotated[int, typer.Option(help="Processes, one thread each.", min=1)] = 1,
+    memory: Annotated[
+        float | None,
+        typer.Option(help="GiB for a batch; if none, what the device has free.", min=0.1),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results; dudley-lab/NAME/SCALE if none.")
     ] = None,
@@ -73,15 +77,18 @@ def run(
 
     Example: dudley lab run edelman2021-and --scale smoke --dry-run
     """
+    from dudley.experiments.base import Bench
+
     one = known()[name]
     expect_scale(scale)
     expect_device(device)
+    bench = Bench(device, workers, memory=None if memory is None else int(memory * 2**30))
     folder = HERE / name / scale if out is None else out
     if dry_run:
-        foresee(one, scale, device, workers, as_json)
+        foresee(one, scale, bench, as_json)
         return
     fresh = prepared(folder, name, scale, again)
-    found = conducted(name, scale, folder, device, workers) if fresh else kept(folder)
+    found = conducted(name, scale, folder, bench) if fresh else kept(folder)
     if as_json:
         about = {"id": name, "scale": scale, "folder": str(folder), "fresh": fresh}
         print_json("findings", [about | finite(finding.as_json()) for finding in found])
@@ -200,12 +207,11 @@ def _ours(path: Path) -> bool:
     return path.suffix == ".parquet" or path.name in ("store", "findings.json", "provenance.json")
 
 
-def conducted(name: str, scale: str, folder: Path, device: str, workers: int) -> list[Finding]:
-    from dudley.experiments.base import Bench
+def conducted(name: str, scale: str, folder: Path, bench: Bench) -> list[Finding]:
     from dudley.experiments.conduct import conduct
 
     try:
-        return conduct(name, scale, folder, Bench(device, workers))
+        return conduct(name, scale, folder, bench)
     except KeyboardInterrupt:
         print("dudley: the same command goes on from here", file=sys.stderr)
         raise
@@ -228,11 +234,11 @@ def table(found: list[Finding]) -> list[str]:
     return lines
 
 
-def foresee(one: Experiment, scale: str, device: str, workers: int, as_json: bool) -> None:
+def foresee(one: Experiment, scale: str, bench: Bench, as_json: bool) -> None:
     """Say what a run would do."""
     from dudley.experiments.forecast import forecast
 
-    parts = forecast(one.config(scale), device, workers)
+    parts = forecast(one.config(scale), bench)
     if as_json:
         about = {"id": one.name, "scale": scale}
         print_json("forecast", [about | part.as_json() for part in parts] or [about])

@@ -43,11 +43,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Bench:
-    """Where an experiment runs: device, processes, whether progress is shown."""
+    """Where an experiment runs: device, processes, whether progress is shown, bytes of a batch."""
 
     device: str = "cpu"
     workers: int = 1
     progress: bool | None = None
+    memory: int | None = None
 
 
 class Experiment(ABC):

@@ -96,7 +96,7 @@ def train_parts(
         folder / "store",
         bench.device,
         bench.workers,
-        packed(grid, memory_of(bench.device), bench.workers, spread=1.01),
+        packed(grid, memory_of(bench.device, bench.memory), bench.workers, spread=1.01),
         work=partial(train_batch, ending=partial(measure_the_end, bounded=bounded)),
         progress=bench.progress,
     )

@@ -54,6 +54,7 @@ def record(
         "machine": _machine(bench.device),
         "precision": "float32" if bench.device == "cpu" else config.get("precision", "fast"),
         "seconds": seconds,
+        **({} if bench.memory is None else {"memory_of_a_batch": bench.memory}),
         "outputs": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in outputs},
     }
     _write(folder / "provenance.json", told)

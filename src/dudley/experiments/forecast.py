@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dudley.experiments.base import Bench
+
 PROTOCOL = {"task", "model", "training"}
 COUNTS = ("trials", "seeds", "runs")
-PROCESSOR = 2 << 30  # memory of a batch on a processor
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Part:
         return asdict(self)
 
 
-def forecast(config: dict[str, Any], device: str = "cpu", workers: int = 1) -> list[Part]:
+def forecast(config: dict[str, Any], bench: Bench | None = None) -> list[Part]:
     """The grids of a config.
 
     >>> task = {"name": "and", "T": [100, 200], "s": 3, "m": [50, 60]}
@@ -48,11 +49,12 @@ def forecast(config: dict[str, Any], device: str = "cpu", workers: int = 1) -> l
     """
     from dudley.train.work import memory_of, packed, trainings
 
-    limit = memory_of(device) if device != "cpu" else PROCESSOR
+    bench = bench or Bench()
+    limit = memory_of(bench.device, bench.memory)
     found = []
     for where, protocol, trials in protocols(config):
         grid = trainings(where or "grid", 0, protocol, trials)
-        batches = packed(grid, limit, workers)
+        batches = packed(grid, limit, bench.workers)
         work = sum(batch.cost.work for batch in batches)
         steps = int(protocol["training"]["steps"])
         found.append(Part(where, len(grid), len(batches), work, steps))

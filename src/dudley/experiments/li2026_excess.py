@@ -175,7 +175,7 @@ def heads_rows(config: dict[str, Any], folder: Path, bench) -> list[dict[str, An
         trials += grid.trials
         names += [one["arm"]] * len(grid)
     grid = Grid(trials, "li2026-excess", config["seed"])
-    found = train_heads(grid, folder, bench.device, bench.workers, progress=bench.progress)
+    found = train_heads(grid, folder, bench)
     rows = []
     for name, row in zip(names, found, strict=True):
         own = {key: row[f"result.metrics.{key}"] for key in ("excess", "own", "wrong", "cut")}

@@ -33,6 +33,7 @@ from scipy import stats
 from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import UnknownName
+from dudley.experiments.base import Bench
 from dudley.experiments.li2026_tails import SIGN, Entries
 from dudley.grid import Grid, Session, Table
 from dudley.train.ensemble.layers import LayersEnsemble
@@ -212,8 +213,10 @@ def work(session: Session, **options: Any) -> None:
     train_batch(session, **options)
 
 
-def train_heads(grid: Grid, folder: Path, device: str, workers: int, **options: Any) -> Table:
+def train_heads(grid: Grid, folder: Path, bench: Bench) -> Table:
     """Every trial of the grid; goes on where it was broken off."""
-    workers = 1 if torch.device(device).type == "cuda" else workers
-    batches = packed(grid, memory_of(device), workers, spread=SPREAD)
-    return train_grid(grid, folder, device, workers, batches, work=work, **options)
+    workers = 1 if torch.device(bench.device).type == "cuda" else bench.workers
+    batches = packed(grid, memory_of(bench.device, bench.memory), workers, spread=SPREAD)
+    return train_grid(
+        grid, folder, bench.device, workers, batches, work=work, progress=bench.progress
+    )

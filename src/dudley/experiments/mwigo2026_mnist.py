@@ -51,7 +51,7 @@ class MnistDescent(Experiment):
             protocol = {name: value for name, value in grid.items() if name != "trials"}
             trials += trainings(self.name, seed, protocol, grid["trials"]).trials
         whole = Grid(trials, self.name, seed)
-        limit = memory_of(bench.device)
+        limit = memory_of(bench.device, bench.memory)
         batches = packed(whole, limit, bench.workers, config["together"], SPREAD)
         table = train_grid(
             whole, store, bench.device, bench.workers, batches, progress=bench.progress

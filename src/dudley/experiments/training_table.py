@@ -44,7 +44,9 @@ def trained(
 
     store = folder / "store" / name
     grid = trainings(name, seed, protocol, trials)
-    table = train_grid(grid, store, bench.device, bench.workers, progress=bench.progress)
+    table = train_grid(
+        grid, store, bench.device, bench.workers, memory=bench.memory, progress=bench.progress
+    )
     columns: dict[str, Any] = {
         plain: table[full] for plain, full in PLAIN.items() if full in table.names
     }

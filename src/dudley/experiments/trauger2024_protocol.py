@@ -55,7 +55,10 @@ def trained(config: dict[str, Any], store: Path, bench: Bench) -> Table:
     """All runs, with norms of the kept weights, and bounds for the first runs of every T."""
     grid = trainings("majority", config["seed"], config["protocol"], config["runs"])
     work = partial(train_batch, ending=partial(bound_the_kept, asked=config["bounds"]))
-    return train_grid(grid, store, bench.device, bench.workers, work=work, progress=bench.progress)
+    return train_grid(
+        grid, store, bench.device, bench.workers,
+        work=work, memory=bench.memory, progress=bench.progress,
+    )  # fmt: skip
 
 
 def bound_the_kept(trainer: Trainer, results: list[dict[str, Any]], asked: dict[str, Any]) -> None:

@@ -91,8 +91,13 @@ def packed(
     return plan(grid.trials, shares, cost, limit_bytes, largest, workers, spread)
 
 
-def memory_of(device: str) -> int:
-    """What a batch may take of a device: 70 % of what is free on a GPU, 2 GiB on a processor."""
+def memory_of(device: str, asked: int | None = None) -> int:
+    """Bytes that a batch may take of a device: those asked for, or a share of what is there.
+
+    The share is 70 % of what is free on a GPU, and 2 GiB on a processor.
+    """
+    if asked is not None:
+        return asked
     if torch.device(device).type == "cuda":
         return int(0.7 * torch.cuda.mem_get_info(device)[0])
     return 2 << 30
@@ -125,14 +130,16 @@ def train_grid(
     batches: tuple[Batch, ...] | None = None,
     pace: Pace | None = None,
     work: Callable[..., None] = train_batch,
+    memory: int | None = None,
     **options: Any,
 ) -> Table:
     """Train every trial of a grid, into a folder; the same call goes on where it was broken off.
 
     ``work`` is `train_batch`, or a function around it: its module is what a worker imports.
+    Batches that are not given are packed into ``memory`` bytes, or into what the device has.
     """
     if torch.device(device).type == "cuda" and workers > 1:
         raise InputError("workers on a GPU", "one: a batch fills it", workers)
-    batches = batches or packed(grid, memory_of(device), workers)
+    batches = batches or packed(grid, memory_of(device, memory), workers)
     one = partial(work, device=device, pace=pace)
     return run(grid, batches, one, folder, workers=workers, **options)
