@@ -181,22 +181,28 @@ def stale(root: Path) -> list[str]:
 
 
 def stale_figures(root: Path, write: bool) -> list[str]:
-    """The figures of docs/lab that are absent or differ, drawn anew if they are to be written.
+    """The figures of docs/lab that are absent, differ or are nobody's; mended if they are to be.
 
     One figure is two files; the SVG, the same bytes on every machine, is what is compared.
     """
-    folder, found = root / "docs" / "lab" / "figures", []
+    folder, found, drawn = root / "docs" / "lab" / "figures", [], set()
     for name in page.EXPERIMENTS:
         for held in list(committed(name, ROOT / "results").values())[:1]:
             with tempfile.TemporaryDirectory() as place:
                 for sketch, (svg, *_) in draw.draw(held, Path(place), (".svg",)):
                     file = folder / svg.name
+                    drawn.add(file.stem)
                     if file.is_file() and file.read_bytes() == svg.read_bytes():
                         continue
                     found.append(str(file.relative_to(root)))
                     if write:
                         folder.mkdir(parents=True, exist_ok=True)
                         draw.render(sketch, [file, file.with_suffix(".png")])
+    for file in sorted(folder.glob("*.*")):
+        if file.stem not in drawn:
+            found.append(str(file.relative_to(root)))
+            if write:
+                file.unlink()
     return found
 
 
@@ -208,7 +214,7 @@ def main(args: list[str] | None = None) -> int:
     options = parser.parse_args(args)
     figures = [] if options.no_figures else stale_figures(options.root, not options.check)
     for path in figures:
-        told = "is stale; run make generate" if options.check else "drawn"
+        told = "is stale; run make generate" if options.check else "mended"
         print(f"generate: {path} {told}", file=sys.stderr if options.check else sys.stdout)
     texts = generated()
     for path in stale(options.root):

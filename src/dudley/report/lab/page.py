@@ -120,7 +120,8 @@ def made(held: Results) -> str:
         parts.append(f"in {duration(told['seconds'])}")
     parts.append(f"with {versions}; seeds {', '.join(seeds) or 'none'}")
     digest = told["src_sha256"][:12]
-    return f"{' '.join(parts)}; precision {told['precision']}; sources {code(digest)}."
+    line = f"{' '.join(parts)}; precision {told['precision']}; sources {code(digest)}."
+    return f"{line} **Not finished:** {prose(told['unfinished'])}" if "unfinished" in told else line
 
 
 def protocol(one: Experiment) -> str:

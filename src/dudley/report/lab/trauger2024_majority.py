@@ -66,7 +66,7 @@ def trends(trials: Columns, shown: list[Finding], axes: list) -> None:
         line = every.mean() + test["change"] * (ends - middle) / np.ptp(trials["T"])
         axis.plot(ends, line, color=style.GREY, lw=1.0)
         low, high = test["interval"]
-        told = f"change {test['change']:.2g} [{low:.2g}, {high:.2g}], margin ±{test['margin']:.2g}"
+        told = f"change {test['change']:.3g} [{low:.3g}, {high:.3g}], margin ±{test['margin']:.3g}"
         axis.set_title(f"{name}: {finding.verdict}\n{told}", fontsize=8)
         axis.set(xlabel="T (sequence length)", ylabel=name)
     axes[-1].legend()
