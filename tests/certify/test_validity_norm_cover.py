@@ -70,7 +70,7 @@ def test_the_certificate_of_the_best_of_many_heads_holds():
     for i, m in enumerate(models):
         found = terms(m, told, "sparse")
         for k, j in enumerate(steps):
-            bill = METHOD._bill(told, found, j)
+            bill = METHOD.bill(told, found, j)
             c[i, k] = found.cover(told["margin_ratio"] ** j).log_size + bill.log_confidence
 
     failures = 0

@@ -9,7 +9,7 @@ reads from ``declared`` it names in ``DECLARED`` with a default; anything else i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from dudley.certify.certificate import Certificate
 from dudley.certify.data import Dataset
@@ -18,6 +18,7 @@ from dudley.core.errors import InputError, UnknownName
 from dudley.core.registry import Registry
 
 METHODS: Registry[Method] = Registry("method")
+Kind = TypeVar("Kind", bound="Method")
 Model = Any  # a Hypothesis, or for a randomised method a Posterior
 COMMON = {"delta": 0.05, "population": "", "among": 1}
 
@@ -69,7 +70,7 @@ class Method(ABC):
         return told
 
 
-def method(cls: type[Method]) -> type[Method]:
+def method(cls: type[Kind]) -> type[Kind]:
     """Register a method under its name."""
     METHODS.register(cls.name)(cls())
     return cls

@@ -267,15 +267,35 @@ def overlay(config: dict[str, Any], cells: Cells, table: dict[str, np.ndarray]) 
     rows = [
         {name: column[i].item() for name, column in table.items()} for i in range(len(table["T"]))
     ]
-    numbers = {
-        "bounds": rows, "margin": config["bounds"]["margin"], "delta": config["bounds"]["delta"],
-        "information": [{"T": int(T), "m": information(int(T))} for T in cells.lengths],
-    }  # fmt: skip
     told = ", ".join(f"10^{row['log10_n']:.1f} (T = {row['T']})" for row in rows)
+    numbers, words = certified(cells, config["learnt"], config["bounds"]["delta"])
+    numbers |= {"bounds": rows, "margin": config["bounds"]["margin"]}
     found = (
         f"The derived bound at the norms of a trained classifier (ramp loss at margin "
         f"{config['bounds']['margin']:g}, confidence .95) comes down to ½ at n = {told}: it says "
-        f"nothing at the m of this experiment. To carry the hidden set, labels must number about "
-        f"log₂C(T,3)/H(1/8) at least."
+        f"nothing at the m of this experiment. {words}"
     )
     return Finding("What sample sizes do the bounds predict?", "beyond the paper", found, numbers)
+
+
+def certified(cells: Cells, learnt: float, delta: float) -> tuple[dict[str, Any], str]:
+    """What certificates ask for at some T, and the information bound; as numbers and in words."""
+    from dudley.experiments.certified_sizes import sizes
+
+    every = [int(T) for T in cells.lengths]
+    wanted = np.geomspace(every[0], every[-1], 6)
+    some = sorted({min(every, key=lambda T: abs(np.log(T / w))) for w in wanted})
+    rows = sizes(some, 1 - learnt, delta)
+    ends = [
+        f"{name} {rows[0][name]:,} (T = {rows[0]['T']:,}) to {rows[-1][name]:,} "
+        f"(T = {rows[-1]['T']:,})"
+        for name in ("occam", "norm-cover")
+    ]
+    words = (
+        f"Certificates of the planted function as one head, no training errors, come down to "
+        f"{1 - learnt:.2g} at n = {' and '.join(ends)}, as log T; a hold-out takes "
+        f"{rows[0]['hold-out']} examples beside those trained on. To carry the hidden set, labels "
+        f"must number about log₂C(T,3)/H(1/8) at least."
+    )
+    least = [{"T": T, "m": information(T)} for T in every]
+    return {"certificates": rows, "delta": delta, "information": least}, words

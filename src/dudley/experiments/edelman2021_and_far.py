@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dudley.experiments.base import Bench, Experiment, Finding, experiment
-from dudley.experiments.edelman2021_and import decidable
+from dudley.experiments.edelman2021_and import certified, decidable
 from dudley.experiments.edelman2021_protocol import LEARNT, LENGTHS, SIZES, sparse_and
 from dudley.experiments.growth import (
     crossings,
@@ -35,6 +35,7 @@ from dudley.experiments.statistics.proportions import wilson
 from dudley.experiments.statistics.trend import Slope, equivalence, estimate
 from dudley.experiments.training_table import PLAIN, read, trained, write
 
+CONFIDENCE = 0.05  # δ of the certificates
 COLLAPSED = (0.0, 0.0, 0.1)  # dropout of embeddings, attention weights, residual branches
 
 
@@ -103,6 +104,7 @@ class SparseAndFar(Experiment):
             same(config, cells["printed"], cells["collapsed"]),
             fits(config, tables["far"]),
             *grows(config, whole, cells["far"]),
+            predicted(config, whole),
         ]
 
 
@@ -253,3 +255,9 @@ def grows(config: dict[str, Any], whole: Cells, far: Cells) -> list[Finding]:
         {"favoured": told} | {kind: grown[kind]["difference"] for kind in ("plain", "tilted")},
     )
     return [first, second]
+
+
+def predicted(config: dict[str, Any], whole: Cells) -> Finding:
+    """What certificates ask for."""
+    numbers, words = certified(whole, config["learnt"], CONFIDENCE)
+    return Finding("What sample sizes do certificates predict?", "beyond the paper", words, numbers)

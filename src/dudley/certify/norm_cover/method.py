@@ -63,7 +63,7 @@ class NormCover(Method):
                 if errors == last and j < 0:  # a larger margin has no more errors and costs less
                     continue
                 last = errors
-                bill = self._bill(declared, found, j)
+                bill = self.bill(declared, found, j)
                 c = found.cover(γ).log_size + bill.log_confidence
                 value = kl_upper(errors / data.n, c / data.n) if math.isfinite(c) else 1.0
                 if value < best[0]:
@@ -77,7 +77,7 @@ class NormCover(Method):
         found, γ = terms(model, declared, recipe), declared["margin_ratio"] ** j
         margins = _margins(model, data)
         errors = int((margins <= γ).sum())
-        bill, cover = self._bill(declared, found, j), found.cover(γ)
+        bill, cover = self.bill(declared, found, j), found.cover(γ)
         c = float(up(cover.log_size + bill.log_confidence))
         known = math.isfinite(c)
         value = binomial_upper(errors, data.n, c) if known else 1.0
@@ -111,7 +111,8 @@ class NormCover(Method):
             advice=advice(found, γ, errors, data.n, c, value),
         )
 
-    def _bill(self, declared: dict[str, Any], found: Terms, j: int) -> Bill:
+    def bill(self, declared: dict[str, Any], found: Terms, j: int) -> Bill:
+        """What the choices of norms, margin and recipe cost."""
         γ_price = Price("margin", float(up(Grid(declared["margin_ratio"]).nats(j))), f"j = {j}")
         prices = [*found.paid.prices, *found.radius, γ_price]
         prices.append(one_of("norms", len(declared["norms"]), "the recipe"))

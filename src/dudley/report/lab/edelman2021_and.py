@@ -52,7 +52,26 @@ def figures(results: Results) -> list[Sketch]:
                 (10.0, 3.9),
             )
         )
-    return found
+    return found + predicted(results)
+
+
+def predicted(results: Results) -> list[Sketch]:
+    """The sizes that are asked for, beside those that training needs."""
+    asked = [f for f in results.findings if "certificates" in f.numbers]
+    critical = results.with_number("critical").numbers
+    return [
+        Sketch(
+            "sizes",
+            "The m at which training finds the function in half of the trials, beside the n at "
+            "which certificates of it come down to 1 % and, where there is one, the derived bound "
+            "at the norms of a trained classifier to ½ (δ = .05).",
+            partial(sizes, critical["critical"], found.numbers),
+            (found,),
+            (1, 1),
+            (8.0, 5.2),
+        )
+        for found in asked
+    ]
 
 
 def success(rates: dict[str, Any], critical: dict[str, Any], axes: list) -> None:
@@ -134,6 +153,26 @@ def crossings(axis, rows: list[dict[str, Any]], grown: dict[str, Any] | None) ->
     axis.set(xlabel="T (context length)", ylabel="m (training examples)")
     axis.set_title("critical m against T")
     axis.legend(loc="upper left", ncols=2)
+
+
+def sizes(critical: list[dict[str, Any]], asked: dict[str, Any], axes: list) -> None:
+    (axis,) = axes
+    met = [row for row in critical if row["critical"] is not None]
+    lines = {
+        "derived bound ≤ ½": [(row["T"], 10 ** row["log10_n"]) for row in asked.get("bounds", [])],
+        "norm-cover ≤ 1 %": [(row["T"], row["norm-cover"]) for row in asked["certificates"]],
+        "Occam ≤ 1 %": [(row["T"], row["occam"]) for row in asked["certificates"]],
+        "hold-out ≤ 1 %": [(row["T"], row["hold-out"]) for row in asked["certificates"]],
+        "critical m of training": [(row["T"], row["critical"]) for row in met],
+        "information bound": [(row["T"], row["m"]) for row in asked["information"]],
+    }
+    for i, (name, points) in enumerate(lines.items()):
+        if points:
+            axis.plot(*zip(*points, strict=True), label=name, **style.distinct(i))
+    axis.set(xscale="log", yscale="log", xlabel="T (context length)", ylabel="examples")
+    whole = sorted({row["T"] for row in asked["certificates"]})
+    style.whole_ticks(axis, whole)
+    axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
 def cells(rates: dict[str, Any], critical: dict[str, Any], axes: list) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dudley.report.lab import style
-from dudley.report.lab.edelman2021_and import crossings, curves_by_T
+from dudley.report.lab.edelman2021_and import crossings, curves_by_T, predicted
 from dudley.report.lab.results import Results
 from dudley.report.lab.sketch import Sketch, sketches
 
@@ -53,6 +53,7 @@ def figures(results: Results) -> list[Sketch]:
             (1, len({row["T"] for row in fates.numbers["cells"]})),
             (max(6.4, 2.6 * len({row["T"] for row in fates.numbers["cells"]})), 4.0),
         ),
+        *predicted(results),
     ]
 
 
