@@ -10,7 +10,7 @@ from importlib import resources
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from dudley.cli.theorems import described, summary
+from dudley.cli.theorems import described
 from dudley.theorems import registry
 from dudley.witness import load as load_witnesses
 
@@ -76,7 +76,7 @@ def test_show_tells_the_numbers_of_a_counterexample(dudley, name: str):
 def test_show_tells_the_rates():
     s = replace(STATEMENTS["trauger2024/lemma-3.6"], rates={"printed": -1.0, "derived": -0.5})
     assert "rates, up to logarithms: printed n^(-1), derived n^(-1/2)" in described(s)
-    assert summary(s)["rates"] == {"printed": -1.0, "derived": -0.5}
+    assert s.to_json()["rates"] == {"printed": -1.0, "derived": -0.5}
     assert not any("rates" in line for line in described(replace(s, rates={})))
 
 

@@ -13,7 +13,8 @@ from importlib import resources
 
 import pytest
 
-from dudley.report import page
+from dudley.report.as_html import html
+from dudley.report.pages.comparison import document
 from dudley.theorems.comparison import compare
 
 HERE = {"d": 8, "k": 8, "n": 1e5, "X.row2inf": 1.0, "W.l11": 2.0, "epsilon": 0.5}
@@ -21,7 +22,7 @@ HERE = {"d": 8, "k": 8, "n": 1e5, "X.row2inf": 1.0, "W.l11": 2.0, "epsilon": 0.5
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return page.html(compare(HERE, "n=1e2:1e8:log7"))
+    return html(document(compare(HERE, "n=1e2:1e8:log7")))
 
 
 def test_vendored_files_are_what_they_claim():
@@ -44,8 +45,8 @@ def test_it_asks_for_nothing_outside(text: str):
 def test_its_data_are_the_comparison(text: str):
     (data,) = re.findall(r'<script id="data" type="application/json">(.*?)</script>', text, re.S)
     found, told = compare(HERE, "n=1e2:1e8:log7"), json.loads(data)
-    assert told["sweep"]["values"] == list(found.points)
-    curves = {c["label"]: c["y"] for p in told["panels"] for c in p["curves"]}
+    assert all(chart["x"] == list(found.points) for chart in told["charts"])
+    curves = {c["label"]: c["y"] for chart in told["charts"] for c in chart["curves"]}
     bounds = found.row("trauger2024/section-2.5").bounds("best")
     assert [10**y for y in curves["trauger2024/section-2.5 best"]] == pytest.approx(
         [b.value for b in bounds]
@@ -58,7 +59,7 @@ def test_text_is_escaped():
     row = found.row("trauger2024/section-2.5")
     hostile = replace(row.statement, id="x/</script><b>", quantity='Rademacher complexity "<i>')
     rows = (replace(row, statement=hostile),)
-    text = page.html(replace(found, rows=rows, unused=("<script>alert",)))
+    text = html(document(replace(found, rows=rows, unused=("<script>alert",))))
     assert "<script>alert" not in text and "<b>" not in text and "<i>" not in text
     assert text.count("</script>") == 3
     assert "&lt;script&gt;alert" in text and "x/&lt;/script&gt;" in text
@@ -66,7 +67,7 @@ def test_text_is_escaped():
 
 
 def test_one_point_is_a_page_of_tables():
-    text = page.html(compare(HERE))
+    text = html(document(compare(HERE)))
     assert "<table>" in text and 'class="chart"' not in text
 
 

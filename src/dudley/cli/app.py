@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from dudley import __version__
-from dudley.cli import audit, certify, compare, construct, derive, lab, measure, theorems, tour
+from dudley.cli import (
+    audit,
+    certify,
+    compare,
+    construct,
+    derive,
+    lab,
+    measure,
+    report,
+    theorems,
+    tour,
+)
 
 app = typer.Typer(
     name="dudley",
@@ -27,6 +38,7 @@ app.command("measure")(measure.measure)
 app.add_typer(certify.certify_app, name="certify")
 app.command("verify")(certify.verify)
 app.add_typer(lab.lab_app, name="lab")
+app.command("report")(report.report)
 app.command("tour")(tour.tour)
 
 

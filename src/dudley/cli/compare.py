@@ -62,9 +62,10 @@ def compare(
 def write(found: Comparison, out: Path) -> None:
     """The figure or page."""
     if out.suffix == PAGE:
-        from dudley.report import page
+        from dudley.report import as_html
+        from dudley.report.pages.comparison import document
 
-        page.write(found, out)
+        as_html.write(document(found), out)
     else:
         figure.draw(found, out)
 

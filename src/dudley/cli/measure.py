@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
-from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dudley.cli.output import paragraph, print_json, width
+from dudley.core.rounding import ceiling
 from dudley.measure.measurement import PRODUCTS
 from dudley.measure.readers.refusal import shown as printable
 from dudley.report.files import expect_place, written
@@ -151,19 +150,6 @@ def _fitting(columns: dict) -> tuple[dict, list[str]]:
     many = max(0, len(columns) - room)
     gone = [name for name in columns if name in COLUMNS[1:]][-many:] if many else []
     return {name: show for name, show in columns.items() if name not in gone}, gone
-
-
-def ceiling(x: float, digits: int = 4) -> str:
-    """A number of few digits that is not below x: what is called an upper end stays one.
-
-    >>> ceiling(2.00001), ceiling(123456.0), ceiling(0.0)
-    ('2.001', '1.235e+05', '0')
-    """
-    if x == 0 or not math.isfinite(x):
-        return f"{x:g}"
-    exact = Decimal(x)
-    step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
-    return f"{float(exact.quantize(step, ROUND_CEILING)):.{digits}g}"
 
 
 def _moved(row: Row, norm: str) -> str:

@@ -37,7 +37,7 @@ def theorems(
         return
     chosen = select(paper, verdict)
     if as_json:
-        print_json("theorems", [summary(s) for s in chosen])
+        print_json("theorems", [s.to_json() for s in chosen])
         return
     for s in chosen:
         head = f"{s.id:<30} {s.verdict.value:<16} "
@@ -60,7 +60,7 @@ def show(
     s = registry.load()[id]
     if as_json:
         found = [c.to_json() for c in against(id)]
-        print_json("theorem", [summary(s) | {"counterexamples": found}])
+        print_json("theorem", [s.to_json() | {"counterexamples": found}])
         return
     print("\n".join(described(s)))
 
@@ -166,20 +166,3 @@ def select(paper: str | None, verdict: str | None) -> list[Statement]:
         for s in in_reading_order()
         if paper in (None, s.paper) and verdict in (None, s.verdict.value)
     ]
-
-
-def summary(s: Statement) -> dict:
-    """A statement as plain data."""
-    return {
-        "id": s.id,
-        "kind": s.kind,
-        "says": s.says,
-        "quantity": s.quantity,
-        "verdict": s.verdict.value,
-        "erratum": s.erratum,
-        "inputs": [{"name": i.name, "meaning": i.text} for i in s.inputs],
-        "latex": {name: form.latex for name, form in s.forms.items()},
-        "assumptions": [str(a) for a in s.assumptions],
-        "also": list(s.also),
-        "rates": dict(s.rates),
-    }

@@ -8,6 +8,7 @@ an exact integer part is settled with rational arithmetic where the float cannot
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -74,3 +75,16 @@ def _at_least(value: float, ball) -> bool:
     from flint import arb
 
     return bool(arb(value) >= ball)
+
+
+def ceiling(x: float, digits: int = 4) -> str:
+    """A number of few digits that is not below x: what is called an upper end stays one.
+
+    >>> ceiling(2.00001), ceiling(123456.0), ceiling(0.0)
+    ('2.001', '1.235e+05', '0')
+    """
+    if x == 0 or not math.isfinite(x):
+        return f"{x:g}"
+    exact = Decimal(x)
+    step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    return f"{float(exact.quantize(step, ROUND_CEILING)):.{digits}g}"

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -132,6 +133,22 @@ class Statement:
         """The forms there are, by name."""
         every = {"printed": self.printed, "derived": self.derived, "best": self.best}
         return {name: form for name, form in every.items() if form is not None}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "says": self.says,
+            "quantity": self.quantity,
+            "verdict": self.verdict.value,
+            "erratum": self.erratum,
+            "inputs": [{"name": i.name, "meaning": i.text} for i in self.inputs],
+            "latex": {name: form.latex for name, form in self.forms.items()},
+            "assumptions": [str(a) for a in self.assumptions],
+            "also": list(self.also),
+            "rates": dict(self.rates),
+        }
 
     def gather(self, given: Mapping[str, float]) -> dict[str, float]:
         """The inputs by vocabulary name, defaults filled in; every problem is named at once."""

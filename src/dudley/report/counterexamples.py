@@ -72,7 +72,18 @@ class Counterexample:
             "lower_bound": self.lower_bound,
             "ratio": self.ratio,
             "forms": {name: bound.to_json()["value"] for name, bound in self.values.items()},
+            "family": None if self.family is None else _plain(self.family),
         }
+
+
+def _plain(family: Family) -> dict:
+    return {
+        "grows": family.grows,
+        "sizes": [float(size) for size in family.sizes],
+        "lower_bounds": [float(value) for value in family.lower_bounds],
+        "printed": [float(value) for value in family.printed],
+        "exponent": family.exponent,
+    }
 
 
 def against(id: str) -> list[Counterexample]:

@@ -1,0 +1,205 @@
+"""A document as one HTML file: no network, no other file; it opens from disk and prints.
+
+Curves are drawn by uPlot (vendored, inlined): hover for values, click a name to hide a curve.
+Tables sort by their heads and can be copied. Light or dark as the reader's system asks, or as the
+button says; it prints in light. Formulas are MathML, which browsers typeset and screen readers
+read: no script and no fonts, so that a page stays small.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from functools import singledispatch
+from html import escape
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from dudley.report import document as doc
+from dudley.report.figure import COLOURS
+from dudley.report.files import written
+
+LONG = 40  # letters of a cell that may be broken into lines
+
+
+def write(document: doc.Document, path: Path) -> None:
+    """Write the page; nothing is left at ``path`` if anything fails."""
+    text = html(document)
+    with written(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def html(document: doc.Document) -> str:
+    """The whole page."""
+    charts = [_chart(one) for one in _charts(document.blocks)]
+    body = _Body()
+    parts = {
+        "TITLE": escape(document.title),
+        "CSS": asset("vendor/uPlot.min.css") + asset("page.css") if charts else asset("page.css"),
+        "LEAD": "".join(f"<li>{escape(text)}</li>" for text in document.lead),
+        "BODY": body.all(document.blocks),
+        "MADE": escape(document.made) + (". Curves: uPlot (MIT)." if charts else ""),
+        "DATA": as_data({"colours": COLOURS, "charts": charts}),
+        "UPLOT": asset("vendor/uPlot.iife.min.js") if charts else "",
+        "SCRIPT": asset("page.js"),
+    }
+    return filled(asset("page.html"), parts)
+
+
+def asset(name: str) -> str:
+    return (resources.files("dudley.report") / name).read_text(encoding="utf-8")
+
+
+def filled(page: str, parts: dict[str, str]) -> str:
+    """A template with each <!--NAME--> replaced, in one pass: what is put in is not looked at."""
+    return re.sub(r"<!--([A-Z]+)-->", lambda found: parts[found[1]], page)
+
+
+def as_data(data: Any) -> str:
+    """JSON that may stand inside a script element."""
+    return json.dumps(data, allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
+
+
+def inline(text: str) -> str:
+    """Plain text with ``code``.
+
+    >>> inline("``n`` < 3")
+    '<code>n</code> &lt; 3'
+    """
+    pieces = re.split(r"``([^`]+)``", text)
+    return "".join(
+        f"<code>{escape(piece)}</code>" if i % 2 else escape(piece)
+        for i, piece in enumerate(pieces)
+    )
+
+
+def mathml(latex: str) -> str:
+    """A formula as MathML; as LaTeX where latex2mathml is not installed."""
+    try:
+        from latex2mathml.converter import convert
+    except ImportError:
+        return f"<pre>{escape(latex)}</pre>"
+    found = convert(latex, display="block")
+    for escaped, sign in ((r"\{", "{"), (r"\}", "}"), (r"\|", "‖")):  # left after \bigl
+        found = found.replace(f">{escaped}<", f">{sign}<")
+    return found
+
+
+class _Body:
+    """The blocks as HTML; counts charts, which the script finds by their number."""
+
+    def __init__(self):
+        self.charts = 0
+        self.show = singledispatch(self._unknown)
+        for kind, method in (
+            (doc.Prose, self._prose), (doc.Formula, self._formula), (doc.Listing, self._listing),
+            (doc.Points, self._points), (doc.Facts, self._facts), (doc.Table, self._table),
+            (doc.Chart, self._chart), (doc.Picture, self._picture), (doc.Folded, self._folded),
+            (doc.Section, self._section),
+        ):  # fmt: skip
+            self.show.register(kind, method)
+
+    def all(self, blocks: Sequence[doc.Block]) -> str:
+        return "\n".join(self.show(block) for block in blocks)
+
+    def _unknown(self, block: Any) -> str:
+        raise TypeError(f"no block: {type(block).__name__}")
+
+    def _prose(self, block: doc.Prose) -> str:
+        return f"<p>{inline(block.text)}</p>"
+
+    def _formula(self, block: doc.Formula) -> str:
+        return f'<div class="wide formula">{mathml(block.latex)}</div>'
+
+    def _listing(self, block: doc.Listing) -> str:
+        return f'<pre class="wide" tabindex="0">{escape(block.text)}</pre>'
+
+    def _points(self, block: doc.Points) -> str:
+        return f"<ul>{''.join(f'<li>{inline(line)}</li>' for line in block.lines)}</ul>"
+
+    def _facts(self, block: doc.Facts) -> str:
+        rows = "".join(f"<dt>{escape(a)}</dt><dd>{inline(b)}</dd>" for a, b in block.rows)
+        return f"<dl>{rows}</dl>"
+
+    def _table(self, block: doc.Table) -> str:
+        right = set(block.numbers)
+        top = "".join(
+            f'<th scope="col"{_class("number" if i in right else "")}>'
+            f"<button>{escape(head)}</button></th>"
+            for i, head in enumerate(block.heads)
+        )
+        rows = "\n".join(
+            "<tr>" + "".join(_cell(cell, i in right) for i, cell in enumerate(row)) + "</tr>"
+            for row in block.rows
+        )
+        return (
+            '<div class="wide" tabindex="0" role="region" aria-label="table">'
+            f"<table><thead><tr>{top}</tr></thead><tbody>\n{rows}\n</tbody></table></div>"
+        )
+
+    def _chart(self, block: doc.Chart) -> str:
+        self.charts += 1
+        words = f"{len(block.lines)} curves over {block.name}"
+        return (
+            f'<div class="chart" role="img" aria-label="{escape(words)}" '
+            f'data-chart="{self.charts - 1}"></div>'
+        )
+
+    def _picture(self, block: doc.Picture) -> str:
+        drawn = re.sub(r"^.*?(?=<svg\b)", "", block.svg, flags=re.S)
+        caption = f"<figcaption>{inline(block.caption)}</figcaption>" if block.caption else ""
+        return (
+            f'<figure><div class="drawing" role="img" aria-label="{escape(block.alt)}">{drawn}'
+            f"</div>{caption}</figure>"
+        )
+
+    def _folded(self, block: doc.Folded) -> str:
+        shown = " open" if block.open else ""
+        return (
+            f"<details{shown}><summary>{escape(block.title)}</summary>\n"
+            f"{self.all(block.blocks)}</details>"
+        )
+
+    def _section(self, block: doc.Section) -> str:
+        return f"<section><h2>{escape(block.title)}</h2>\n{self.all(block.blocks)}</section>"
+
+
+def _cell(cell: doc.Cell, right: bool) -> str:
+    key = f' data-key="{"" if cell.key is None else f"{cell.key:.12g}"}"' if right else ""
+    why = f' title="{escape(cell.why)}"' if cell.why else ""
+    long = "long" if len(cell.text) > LONG else ""
+    looks = " ".join(filter(None, ["number" if right else "", long, cell.look]))
+    return f"<td{_class(looks)}{key}{why}>{inline(cell.text)}</td>"
+
+
+def _class(names: str) -> str:
+    return f' class="{escape(names)}"' if names else ""
+
+
+def _charts(blocks: Sequence[doc.Block]) -> list[doc.Chart]:
+    """All charts, in the order in which they are shown."""
+    found = []
+    for block in blocks:
+        if isinstance(block, doc.Chart):
+            found.append(block)
+        elif isinstance(block, doc.Section | doc.Folded):
+            found += _charts(block.blocks)
+    return found
+
+
+def _chart(one: doc.Chart) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "meaning": one.meaning,
+        "x": one.x,
+        "log": one.log,
+        "powers": one.powers,
+        "curves": [
+            {"label": c.label, "form": c.form, "order": c.order, "y": c.y, "below": c.below}
+            for c in one.lines
+        ],
+        "levels": [{"label": level.label, "y": level.y} for level in one.levels],
+        "crossings": [{"at": at, "label": label} for at, label in one.crossings],
+    }

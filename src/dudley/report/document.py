@@ -1,0 +1,152 @@
+"""A report, without saying how it looks: blocks one below the other.
+
+`as_html` makes of it one file that opens from disk, `as_markdown` and `as_latex` text for papers.
+Builders in `pages` read results (what commands print with ``--json``, certificates, folders of
+experiments) and compute nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dudley.core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Text in a table. ``key`` sorts it, ``why`` is shown on asking, ``look`` is a verdict."""
+
+    text: str
+    key: float | None = None
+    why: str = ""
+    look: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        return self.key is not None
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A paragraph; ``name`` in double backquotes is code."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Formula:
+    """LaTeX, on lines of its own."""
+
+    latex: str
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Text as it stands: a tree, a command, its output."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Points:
+    """A list of short paragraphs."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and what they are."""
+
+    rows: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Heads and rows of cells; ``numbers`` are the columns that are set to the right.
+
+    >>> Table.of(["name", "n"], [["a", Cell("10", 10.0)]]).rows[0][1].numeric
+    True
+    """
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    @staticmethod
+    def of(heads: Sequence[str], rows: Sequence[Sequence[Cell | str]]) -> Table:
+        """A table; plain text becomes cells."""
+        for row in rows:
+            if len(row) != len(heads):
+                raise InputError("row of a table", f"{len(heads)} cells", len(row))
+        cells = [tuple(c if isinstance(c, Cell) else Cell(c) for c in row) for row in rows]
+        return Table(tuple(heads), tuple(cells))
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(i for i in range(len(self.heads)) if any(row[i].numeric for row in self.rows))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve. ``form`` chooses the dash, ``order`` the colour, ``below`` marks points there."""
+
+    label: str
+    y: tuple[float | None, ...]
+    form: str = "derived"
+    order: int = 0
+    below: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Curves over one axis, to be hovered over; with ``powers`` ordinates are log₁₀."""
+
+    name: str
+    meaning: str
+    x: tuple[float, ...]
+    lines: tuple[Line, ...]
+    log: bool = False
+    powers: bool = True
+    levels: tuple[Line, ...] = ()
+    crossings: tuple[tuple[float, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing of ours as SVG text, what it shows, and its caption."""
+
+    svg: str
+    alt: str
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What is shown on asking."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    open: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what is below it."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+Block = Prose | Formula | Listing | Points | Facts | Table | Chart | Picture | Folded | Section
+
+
+@dataclass(frozen=True)
+class Document:
+    """A title, a line below it, blocks, and what made it."""
+
+    title: str
+    blocks: tuple[Block, ...]
+    lead: tuple[str, ...] = ()
+    made: str = ""
+    kind: str = field(default="report")

@@ -1,0 +1,20 @@
+"""Builders: from results to documents, one kind of result in a file.
+
+`read` finds the builder of a file: a certificate, what a command printed with ``--json``, or the
+folder of an experiment. A builder is registered under the ``kind`` of that JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dudley.core.registry import Registry
+from dudley.report.document import Document
+
+Builder = Callable[[list[dict[str, Any]]], Document]
+BUILDERS: Registry[Builder] = Registry("kind of report")
+
+
+def short_hash(digest: str) -> str:
+    return digest[:16]

@@ -1,0 +1,114 @@
+"""Certificates as a document: the number, what it cost, what it rests on, what would lower it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dudley.core.provenance import provenance
+from dudley.core.rounding import ceiling
+from dudley.report.document import Block, Cell, Document, Facts, Folded, Points, Section, Table
+from dudley.report.pages import BUILDERS, short_hash
+
+
+@BUILDERS.register("certificates")
+def document(items: list[dict[str, Any]]) -> Document:
+    """All of them, the smallest first."""
+    ordered = sorted(items, key=lambda one: one["value"])
+    best = ordered[0]
+    blocks: list[Block] = []
+    if len(ordered) > 1:
+        blocks.append(overview(ordered))
+    blocks += [one(item) for item in ordered]
+    return Document(
+        f"At most {percent(best['value'])} errors",
+        tuple(blocks),
+        lead=(
+            best["quantity"],
+            f"with probability at least {1 - best['delta']:g} over the training data",
+            f"n = {best['data']['n']:,}",
+        ),
+        made=f"dudley {provenance()['dudley']}",
+        kind="certificate",
+    )
+
+
+def overview(items: list[dict[str, Any]]) -> Table:
+    """One line for each certificate."""
+    rows = [
+        [
+            item["method"],
+            number(item["value"]),
+            says(item),
+            Cell(f"{item['nats']:.4g}", item["nats"]),
+        ]
+        for item in items
+    ]
+    return Table.of(["method", "at most", "says something", "paid (nats)"], rows)
+
+
+def one(item: dict[str, Any]) -> Section:
+    """Everything that a certificate holds."""
+    facts = [(name, told(value)) for name, value in item["facts"].items()]
+    paid = [
+        [p["name"], p.get("note", ""), Cell(f"{p['nats']:.4g}", p["nats"]),
+         Cell(f"{p['nats'] / math.log(2):.4g}", p["nats"])]
+        for p in item["prices"]
+    ]  # fmt: skip
+    declared = [(name, told(value)) for name, value in item["declared"].items()]
+    blocks: list[Block] = [
+        Facts(
+            (
+                ("at most", percent(item["value"])),
+                ("says something", says(item).text),
+                ("guessing", f"errs at least {percent(item['baseline']['error_at_least'])}"),
+                ("δ", f"{item['delta']:g}"),
+            )
+        ),
+        Table.of(["choice", "which", "nats", "bits"], paid),
+    ]
+    if item["advice"]:
+        blocks.append(Folded("What would lower it", (Points(tuple(item["advice"])),), open=True))
+    blocks += [
+        Folded("Measured", (Facts(tuple(facts)),)),
+        Folded("Declared before the data", (Facts(tuple(declared)),)),
+        Folded("What it rests on", (Points(tuple(item["declarations"])),)),
+        Facts(
+            (
+                ("model", f"{item['model']['weights']:,} weights, "
+                          f"sha256 {short_hash(item['model']['sha256'])}…"),
+                ("data", f"{item['data']['n']:,} examples, "
+                         f"sha256 {short_hash(item['data']['sha256'])}…"),
+            )
+        ),
+    ]  # fmt: skip
+    return Section(f"{item['method']}: at most {percent(item['value'])}", tuple(blocks))
+
+
+def says(item: dict[str, Any]) -> Cell:
+    """Is it below what guessing gives?"""
+    return Cell("no, vacuous", look="no") if item["vacuous"] else Cell("yes", look="yes")
+
+
+def number(value: float) -> Cell:
+    return Cell(percent(value), value)
+
+
+def percent(value: float) -> str:
+    """A risk in per cent, three digits, rounded up.
+
+    >>> percent(0.01319), percent(0.000284), percent(1.0)
+    ('1.32 %', '0.0284 %', '100 %')
+    """
+    return f"{ceiling(100 * value, 3)} %"
+
+
+def told(value: Any) -> str:
+    """A fact in a line."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(map(told, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {told(one)}" for name, one in value.items())
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
