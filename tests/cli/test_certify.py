@@ -133,9 +133,8 @@ def test_bad_input_is_one_line_and_leaves_nothing(dudley, tmp_path, monkeypatch,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_language_certificate_is_checked_elsewhere(dudley, folder):
+def test_a_language_certificate_wants_a_language_model(dudley, folder):
     path = folder / "certificate.json"
     told = json.loads(path.read_text(encoding="utf-8")) | {"method": "language"}
     path.write_text(json.dumps(told), encoding="utf-8")
-    done = dudley("verify", folder)
-    assert done.code == 2 and "recheck" in done.err
+    assert "dudley.language-model/1" in dudley("verify", folder).refused()

@@ -51,7 +51,8 @@ def test_help_says_what_it_does_and_shows_an_example(dudley, name: str):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_example_runs(dudley, name: str):
+def test_the_example_runs(dudley, name: str, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     done = dudley(*shlex.split(example_of(COMMANDS[name]))[1:])
     assert done.code in (0, 1), done.err  # 1: the answer is "no"
     assert done.out.strip() and done.err == ""
@@ -64,7 +65,8 @@ def test_it_speaks_json(name: str):
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "dudley tour"])
-def test_the_example_speaks_json_alone_on_stdout(dudley, name: str):
+def test_the_example_speaks_json_alone_on_stdout(dudley, name: str, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     document = dudley(*shlex.split(example_of(COMMANDS[name]))[1:], "--json").json()
     assert document["items"]
 

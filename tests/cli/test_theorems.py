@@ -23,7 +23,6 @@ KINDS = {
     "theorem": ["theorems", "show", "edelman2021/lemma-2.2"],
     "evaluate": [*LEMMA, *GOOD],
     "construct": ["construct", "and", "--T", "5", "--s", "2"],
-    "tour": ["tour"],
 }
 
 

@@ -4,7 +4,8 @@ The method that a file names is called with the model, the data, and what the fi
 declared and chosen; the certificate that comes out must be the file, field by field. What is
 declared enters the number, but that it was fixed before the data no one can check: it is listed.
 Nothing in the file is executed, and a file that does not have the shape of a certificate is
-refused.
+refused. ``parts`` reads the model and the data as the method reads them: examples, or for a
+language model documents.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dudley.certify import data as sets
+from dudley.certify import files
 from dudley.certify.auto import method_named
-from dudley.certify.base import Model
+from dudley.certify.base import Method, Model
 from dudley.certify.certificate import SCHEMA
-from dudley.certify.data import Dataset
 from dudley.core.errors import DudleyError, InputError
 
 SHAPE: dict[str, type | tuple[type, ...]] = {
@@ -40,6 +42,7 @@ SHAPE: dict[str, type | tuple[type, ...]] = {
     "declarations": list,
     "provenance": dict,
 }
+LANGUAGE = "language"
 UNVERIFIED = ("declared", "provenance")  # enter the number, or say who made the file
 
 
@@ -94,10 +97,19 @@ def expect_shape(told: Any) -> dict[str, Any]:
     return told
 
 
-def verify(told: dict[str, Any], model: Model, data: Dataset) -> Verification:
+def parts(told: dict[str, Any], model: str | Path, data: str | Path) -> tuple[Model, Any]:
+    """The model and the data that a certificate is about, from their files."""
+    if told["method"] == LANGUAGE:
+        from dudley.certify.language import files as language
+
+        return language.load(model), language.documents(data)
+    return files.load(model), sets.read(data)
+
+
+def verify(told: dict[str, Any], model: Model, data: Any) -> Verification:
     """Compute the certificate again from the model and the data, and compare every field."""
     told = expect_shape(told)
-    method = method_named(told["method"])
+    method = _method(told["method"])
     try:
         method.expect(model)
         declared = method.declared(told["declared"])
@@ -110,11 +122,19 @@ def verify(told: dict[str, Any], model: Model, data: Dataset) -> Verification:
     found = again.to_json()
     compared = [name for name in SHAPE if name not in UNVERIFIED]
     differences = [d for name in compared for d in _differences(name, told[name], found[name])]
-    differences += _differences("declared", told["declared"], declared)
+    differences += _differences("declared", told["declared"], found["declared"])
     count = sum(1 for name in compared for _ in _leaves(found[name]))
     told_so = {name: value for name, value in declared.items() if value not in ("", None, [])}
     listed = tuple(f"{name} = {_short(value)}" for name, value in told_so.items())
     return Verification(told["value"], count, tuple(differences), listed + again.declarations)
+
+
+def _method(name: str) -> Method:
+    if name == LANGUAGE:
+        from dudley.certify.language.method import Language
+
+        return Language()
+    return method_named(name)
 
 
 def _differences(where: str, told: Any, found: Any) -> Iterator[Difference]:

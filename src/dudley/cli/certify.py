@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,8 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")
 Delta = Annotated[float, typer.Option(help="The bound fails with at most this probability.")]
 Out = Annotated[Path | None, typer.Option(help="The certificate file to write (.json).")]
 MODEL, TRAIN, CERTIFICATE = "model.safetensors", "train.npz", "certificate.json"
+DOCUMENTS = "documents.npz"  # of a language model
+MNIST = "mnist01"
 Declare = Annotated[
     list[str] | None,
     typer.Option("--declare", help="method.name=value, fixed before the data; value in JSON."),
@@ -136,16 +139,22 @@ def certify_train(
     from dudley.certify.auto import best_of
     from dudley.certify.fit.recipes import RECIPES
     from dudley.certify.hypothesis import Hypothesis
+    from dudley.certify.pictures import POPULATION
+    from dudley.report.files import written
 
     fit = RECIPES[method]
     if out.exists() and not out.is_dir():
         raise InputError("--out", "a folder", f"the file {out}")
     train, test, told = _examples(task, n, T, s, seed, encoding)
+    if sys.stderr.isatty():
+        print(f"training for {method} on {train.n:,} examples …", file=sys.stderr)
     model = fit(train, told, seed)
-    ranking = best_of(model, train, None, [method], delta)
+    declared = {method: {"population": POPULATION}} if task == MNIST else None
+    ranking = best_of(model, train, None, [method], delta, declared)
     out.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(out / TRAIN, X=train.X, y=train.y)
-    model.save(out / MODEL)
+    with written(out / MODEL) as file:
+        model.save(file)
     print_ranking(ranking, out / CERTIFICATE, f"dudley verify {out}", as_json)
     if test is not None and isinstance(model, Hypothesis) and not as_json:
         wrong = int((model.margins(test) <= 0).sum())
@@ -155,6 +164,8 @@ def certify_train(
 def _examples(task: str, n: int, T: int, s: int, seed: int, encoding: str | None):
     """Training data, test data of a task, and the encoding."""
     from dudley.certify.data import read
+    from dudley.certify.fit.recipes import BLOCKS
+    from dudley.certify.pictures import pictures
     from dudley.certify.samples import drawn
 
     if Path(task).suffix in (".npz", ".parquet"):
@@ -164,10 +175,8 @@ def _examples(task: str, n: int, T: int, s: int, seed: int, encoding: str | None
         return read(task), None, parsed(encoding, "--encoding")
     if encoding is not None:
         raise InputError("--encoding", "a data file", f"the task {task}")
-    if task == "mnist01":
-        config, told = {"name": task, "tokens": "patches"}, {"name": "rows", "T": 16, "d": 64}
-        test = drawn(config, 2115, seed, "test")
-        return drawn(config, n, seed), test, told | {"R": 8.0}
+    if task == MNIST:
+        return pictures(n, seed), pictures(split="test"), BLOCKS
     config = {"name": task, "T": T, "s": s}
     return drawn(config, n, seed), drawn(config, 100_000, seed, "test"), {"name": "bits", "T": T}
 
@@ -194,6 +203,66 @@ def compressed(
     print(f"\nOf the compressed model {place}, not of the one that was given:")
     show(found)
     print(f"\nwrote {file}; check it: dudley verify {file} --model {place} --data DATA")
+
+
+@certify_app.command("picture")
+def certify_picture(
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="A model file (.safetensors), a folder that certify train wrote, or an example.",
+        ),
+    ],
+    train: Annotated[
+        Path | None, typer.Option(help="The training set (.npz or .parquet: X, y).")
+    ] = None,
+    test: Annotated[
+        Path | None,
+        typer.Option(help="Examples that no choice has seen: the measured error and the hold-out."),
+    ] = None,
+    delta: Delta = 0.05,
+    declare: Declare = None,
+    paper: Annotated[
+        list[str] | None, typer.Option(help="Published bounds of this paper only; may be repeated.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for picture.svg, .png, .md and .json.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Set every certificate and every published bound beside a model's measured error.
+
+    Each line says what is to blame for its size; statements that do not apply say why. Compression
+    and a posterior for PAC-Bayes are fitted on the training data.
+
+    Example: dudley certify picture sparse-and --paper li2026
+    """
+    from dudley.certify import files
+    from dudley.certify.run import examples
+    from dudley.certify.standing import standing
+    from dudley.report import standing as tables
+
+    path, train = within(path, MODEL), train or beside(path, TRAIN)
+    if out is not None and out.exists() and not out.is_dir():
+        raise InputError("--out", "a folder", f"the file {out}")
+    known = examples(train)
+    if known is None:
+        raise InputError("picture", "--train, the data that the model was trained on", "none")
+    told, papers = declarations(declare), tuple(paper or ())
+    found = standing(files.load(path), known, examples(test), delta, told, papers=papers)
+    if out is not None:
+        from dudley.report.picture import write
+
+        write(found, out)
+    if as_json:
+        print_json("standing", [found.to_json()])
+        return
+    print(tables.text(found))
+    if out is None:
+        print("\nnothing written; --out FOLDER keeps the figure and the tables")
+    else:
+        print(f"\nwrote picture.svg, .png, .md and .json into {out}")
 
 
 def parsed(text: str, what: str) -> dict[str, Any]:
@@ -256,6 +325,8 @@ def show(one: Certificate) -> None:
         print("  vacuous: guessing the most frequent class may do as well")
     n = one.data["n"]
     print(f"  with probability at least {1 - one.delta:g} over {n:,} examples; method {one.method}")
+    if one.declared["population"]:
+        print(paragraph(one.declared["population"], 21, f"  {'population':<19}"))
     for name, value in told["facts"].items():
         if value not in ([], {}):
             print(paragraph(_plain(value), 21, f"  {name.replace('_', ' '):<19}"))
@@ -294,26 +365,25 @@ def verify(
         ),
     ],
     model: Annotated[Path | None, typer.Option(help="The model file.")] = None,
-    data: Annotated[Path | None, typer.Option(help="The data set it was made on.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="What it was made on: examples, or a language model's documents (.npz)."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Compute a certificate again from the model and the data; exit code 1 if it does not hold.
 
     Example: dudley verify sparse-and
     """
-    from dudley.certify import data as sets
-    from dudley.certify import files
     from dudley.certify import verify as check
 
-    model, data = model or beside(path, MODEL), data or beside(path, TRAIN)
+    model = model or beside(path, MODEL)
+    data = data or beside(path, TRAIN) or beside(path, DOCUMENTS)
     path = within(path, CERTIFICATE)
     told = check.read(path)
-    if told["method"] == "language":
-        fix = "dudley.certify.language.certificate.recheck(told, corpus) computes it again"
-        raise InputError("verify", "a certificate of a classifier", "one of a language model", fix)
     if model is None or data is None:
         raise InputError("verify", "--model and --data", "one of them, or none")
-    found = check.verify(told, files.load(model), sets.read(data))
+    found = check.verify(told, *check.parts(told, model, data))
     if as_json:
         differences = [{"field": d.field, "what": str(d)} for d in found.differences]
         item = {

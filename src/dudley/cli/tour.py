@@ -1,126 +1,241 @@
-"""``dudley tour``: the main job for a newcomer, start to end."""
+"""``dudley tour``: the main job for a newcomer, start to end, on a model that is trained here."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
-import dudley as du
-from dudley import witness
-from dudley.cli.derive import examples, needed
-from dudley.cli.output import print_json
-from dudley.networks import explain, files
-from dudley.theorems import registry
+from dudley.cli.output import paragraph, print_json, width
+from dudley.core.errors import InputError
 
-BROKEN = (
-    ("wrong-side", "trauger2024/lemma-3.5"),
-    ("two-members", "trauger2024/theorem-4.2"),
-    ("negative-log", "edelman2021/corollary-A.3"),
-    ("large-readout", "edelman2021/theorem-A.17"),
-)
-NETWORKS = ("trauger2024-head", "bert-base", "vit-b", "gpt2-small")
+if TYPE_CHECKING:
+    from dudley.certify.data import Dataset
+    from dudley.certify.hypothesis import Hypothesis
+
+T, S, SEED, DELTA = 32, 3, 1, 0.05
+TASK = {"name": "majority", "T": T, "s": S}
+ENCODING = {"name": "bits", "T": T}
+POSTERIOR = {"steps": 300, "batch": 512, "seed": SEED}
+BROKEN = "trauger2024/lemma-3.5"
+WIDE = 118  # columns that the whole table takes
+WHOLE = ("bound", "printed", "proved", "best", "from n", "to blame")
+NORMS = ("op", "fro", "l11", "row2inf", "linf")
+FILES = {
+    "model": "model.safetensors",
+    "data": "train.npz",
+    "certificate": "certificate.json",
+    "page": "index.html",
+}
 
 
 def tour(
+    n: Annotated[int, typer.Option(help="Training examples.", min=100)] = 20_000,
+    paper: Annotated[
+        list[str] | None, typer.Option(help="Published bounds of this paper only; may be repeated.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the report and its files.")] = Path(
+        "dudley-report"
+    ),
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
-    """What there is to see, in under two minutes: a bound and its anatomy, refutations, networks.
+    """The whole story in under two minutes, and a report of it to open in a browser.
 
-    Example: dudley tour
+    Train a head, measure it, set every published bound beside it, break a false theorem, certify
+    the model, verify the certificate.
+
+    Example: dudley tour --n 2000 --paper mwigo2026
     """
-    if as_json:
-        print_json("tour", [_facts(name) for name in NETWORKS])
-        return
+    if out.exists() and not out.is_dir():
+        raise InputError("--out", "a folder", f"the file {out}")
+    story = Story(n, tuple(paper or ()), out)
     from rich.console import Console
 
-    console = Console(highlight=False)
-    _one_head(console)
-    _refutations(console)
-    _networks(console)
-    console.print("\nNext: [bold]dudley derive single-head n=1e6 --explain --proof[/bold]")
-    console.print("      [bold]dudley construct majority --T 12 --s 3 --form printed[/bold]")
+    console = Console(highlight=False, stderr=as_json, quiet=as_json)
+    start = time.perf_counter()
+    for number, (title, step) in enumerate(story.steps, 1):
+        console.rule(f"{number} · {title}", align="left")
+        with console.status("working …"):
+            lines = step()
+        for line in lines:
+            text = line if isinstance(line, Row) else paragraph(line, 4)
+            console.print(text, markup=False, soft_wrap=True)
+    story.facts["seconds"] = round(time.perf_counter() - start, 1)
+    if as_json:
+        print_json("tour", [story.facts])
+        return
+    console.rule(f"done in {story.facts['seconds']:.0f} s", align="left")
+    console.print(f"Open {(out / FILES['page']).resolve()}", markup=False, soft_wrap=True)
+    console.print("Next: dudley derive bert-base n=1e6 --explain    dudley lab list", markup=False)
 
 
-def _one_head(console) -> None:
-    console.rule("1 · One attention head, from norms to a guarantee", align="left")
-    net = du.Head(d=64, W_QK=du.L11(20.0), W_v=du.L11(1.0), W_c=du.L11(1.0))
-    net = net >> du.Readout(w=du.L1(1.0))
-    cap = du.capacity(net, du.Tokens(row2inf=1.0, T=128), n=1_000_000)
-    console.print(str(cap.gap(delta=0.05)), markup=False)
-    console.print("\nWhat costs what:", style="bold")
-    console.print(cap.explain(), markup=False)
-    console.print("\nThe same integral by four rules:", style="bold")
-    for form in ("dudley", "tree", "optimised", "best"):
-        console.print(f"  {form:<10} Rademacher complexity ≤ {cap.rademacher(form=form):.4f}")
-    sizes = np.array([1e4, 1e5, 1e6, 1e8, 1e10])
-    console.print("\nThe gap as n grows:", style="bold")
-    for n, gap in zip(sizes, cap.gaps(sizes, 0.05), strict=True):
-        console.print(f"  n = {n:<8.0e} gap ≤ {gap:.4f}")
-    longer = du.capacity(net, du.Tokens(row2inf=1.0, T=1_000_000), n=1_000_000)
-    same = float(longer.gap(0.05)) == float(cap.gap(0.05))
-    console.print(f"  T = 128 → 1,000,000: the gap {'does not move' if same else 'moves'}\n")
+@dataclass
+class Story:
+    """The steps; each leaves facts, and lines that say what was found."""
 
+    n: int
+    papers: tuple[str, ...]
+    out: Path
+    facts: dict[str, Any] = field(default_factory=dict)
 
-def _refutations(console) -> None:
-    from rich.table import Table
+    @property
+    def steps(self) -> list[tuple[str, Callable[[], list[str]]]]:
+        return [
+            (f"Train an attention head: majority of {S} hidden bits among {T}", self.train),
+            ("Measure it: norms with proved upper ends", self.measure),
+            ("Every bound and every certificate beside the measured error", self.stand),
+            ("Break a published statement", self.break_one),
+            ("Certify the model from its training data alone", self.certify),
+            ("Verify the certificate from its files, as a stranger would", self.verify),
+            ("Write it all down", self.write),
+        ]
 
-    console.rule("2 · Published statements against what is provably true", align="left")
-    table = Table(box=None, pad_edge=False, show_edge=False)
-    for column in ("statement", "printed", "provable truth", "derived", "best known here"):
-        table.add_column(column, no_wrap=True, justify="left" if column == "statement" else "right")
-    witnesses, statements = witness.load(), registry.load()
-    for name, id in BROKEN:
-        instance, statement = witnesses[name](), statements[id]
-        printed, derived, best = (
-            f"{statement.evaluate_on(instance.inputs(id), form).value:.4g}"
-            if form in statement.forms
-            else "—"
-            for form in ("printed", "derived", "best")
+    def train(self) -> list[str]:
+        from dudley.certify.fit.heads import HeadFit, fit_head
+        from dudley.certify.samples import drawn
+
+        start = time.perf_counter()
+        self.data: Dataset = drawn(TASK, self.n, SEED)
+        self.test: Dataset = drawn(TASK, self.n, SEED, "test")
+        self.model: Hypothesis = fit_head(self.data, ENCODING, HeadFit(seed=SEED))
+        wrong = {
+            name: int((self.model.margins(data) <= 0).sum())
+            for name, data in (("train", self.data), ("test", self.test))
+        }
+        count = sum(W.size for W in self.model.weights.values())
+        self.facts["training"] = {
+            "task": TASK, "n": self.n, "seed": SEED, "weights": count, "errors": wrong,
+            "seconds": round(time.perf_counter() - start, 1),
+        }  # fmt: skip
+        return [
+            f"{count} weights, {self.n:,} examples: {wrong['train']} errors on them, "
+            f"{wrong['test']} on as many fresh ones"
+        ]
+
+    def measure(self) -> list[str]:
+        from dudley.core.rounding import ceiling
+        from dudley.measure.certified import norms
+
+        found = {name.partition(".")[2]: norms(W) for name, W in self.model.weights.items()}
+        self.facts["norms"] = {
+            name: {norm: own[norm] for norm in NORMS if norm in own} for name, own in found.items()
+        }
+        return [
+            f"{name:<4} " + "  ".join(f"{norm} ≤ {ceiling(x)}" for norm, x in own.items())
+            for name, own in self.facts["norms"].items()
+        ]
+
+    def stand(self) -> list[str]:
+        from dudley.certify.fit.posterior import Plan
+        from dudley.certify.standing import standing
+        from dudley.report import standing as told
+
+        plan = Plan(**POSTERIOR)
+        found = standing(self.model, self.data, self.test, DELTA, plan=plan, papers=self.papers)
+        self.facts["standing"] = found.to_json()
+        kinds = ("baseline", "certificate", "published")
+        rows = [told.HEAD, *(line for kind in kinds for line in told.lines(found, kind))]
+        lost = sum(map(len, told.reasons(found).values()))
+        return [
+            told.measured(found),
+            *aligned(rows if width() >= WIDE else [narrowed(row) for row in rows]),
+            "† the printed form is false   ° in expectation, not about this model",
+            f"{lost} further statements do not apply; the report says why",
+        ]
+
+    def break_one(self) -> list[str]:
+        from dudley.report.counterexamples import against
+        from dudley.theorems import registry
+
+        first = against(BROKEN)[0]
+        statement = registry.load()[BROKEN]
+        told = first.to_json()
+        self.facts["broken"] = statement.to_json() | {"counterexamples": [told]}
+        printed, derived = (told["forms"][form] for form in ("printed", "derived"))
+        return [
+            f"{BROKEN}: {statement.says}",
+            f"counterexample {first.name}: {first.story}",
+            f"printed {printed:.4g}, but provably at least {first.lower_bound:.4g}: "
+            f"{first.ratio:.3g} times too small; derived with explicit constants {derived:.4g}",
+        ]
+
+    def certify(self) -> list[str]:
+        import numpy as np
+
+        from dudley.certify.run import certify
+
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.model.save(self.path("model"))
+        np.savez_compressed(self.path("data"), X=self.data.X, y=self.data.y)
+        best = certify(self.model, self.data, method="norm-cover", delta=DELTA).best
+        self.path("certificate").write_text(best.text(), encoding="utf-8")
+        self.facts["certificate"] = best.to_json()
+        return [
+            f"{best.quantity}: at most {best.value:.3g}, with probability {1 - DELTA:g} over the "
+            f"{self.n:,} examples; no test set is used",
+            *best.advice,
+        ]
+
+    def verify(self) -> list[str]:
+        from dudley.certify import verify
+
+        told = verify.read(self.path("certificate"))
+        found = verify.verify(told, *verify.parts(told, self.path("model"), self.path("data")))
+        forged = told | {"value": round(told["value"] / 2, 10)}
+        caught = not verify.verify(forged, self.model, self.data).holds
+        self.facts["verified"] = {
+            "holds": found.holds, "recomputed": found.recomputed, "forgery_caught": caught,
+            "declarations": list(found.declarations),
+        }  # fmt: skip
+        return [
+            f"{'holds' if found.holds else 'DOES NOT HOLD'}: {found.recomputed} fields computed "
+            f"again from the files; halving the number is {'caught' if caught else 'NOT CAUGHT'}",
+            "what no one can check:",
+            *(f"  · {text}" for text in found.declarations),
+        ]
+
+    def write(self) -> list[str]:
+        from dudley.report import as_html
+        from dudley.report.pages.tour import document
+
+        as_html.write(document([self.facts]), self.path("page"))
+        self.facts["files"] = {name: str(self.path(name)) for name in FILES}
+        (self.out / "tour.json").write_text(
+            json.dumps(self.facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+            encoding="utf-8",
         )
-        table.add_row(id, printed, f"≥ {instance.lower_bound():.4g}", derived, best)
-    console.print(table)
-    console.print("dudley theorems show ID tells what went wrong and how it is repaired.\n")
+        return [f"{name:<12} {path}" for name, path in self.facts["files"].items()]
+
+    def path(self, name: str) -> Path:
+        return self.out / FILES[name]
 
 
-def _networks(console) -> None:
-    from rich.table import Table
-
-    console.rule("3 · Whole architectures: how many examples, and who is to blame", align="left")
-    table = Table(box=None, pad_edge=False, show_edge=False)
-    for column in ("network", "weights", "n needed", "costliest", "slopes", "steepest"):
-        table.add_column(column, no_wrap=True)
-    for facts in map(_facts, NETWORKS):
-        table.add_row(
-            facts["id"],
-            f"{facts['weights'] / 1e6:.3g} M",
-            examples(facts["needed_n_log10"]),
-            f"{facts['costliest']}, {facts['share']:.0%}",
-            f"10^{facts['lipschitz_log10']:.0f}",
-            facts["steepest"],
-        )
-    console.print(table)
-    console.print(
-        "n needed: until the gap is half its trivial bound, at 95 % confidence.\n"
-        "slopes: the product of all Lipschitz constants; steepest: who contributes most."
-    )
+class Row(str):
+    """A line that is not to be broken."""
 
 
-def _facts(name: str) -> dict:
-    """What the last table says of one network."""
-    described = files.load(name)
-    cap = du.capacity(described.network, described.inputs, loss=described.loss)
-    top = max(cap.shares[0], key=lambda row: row.share)
-    slopes = explain.lipschitz_budget(cap)
-    steepest = max(slopes, key=lambda kind: slopes[kind])
-    return {
-        "id": name,
-        "weights": files.count_parameters(described.network, cap.signal.width),
-        "needed_n_log10": needed(cap, 0.05),
-        "costliest": top.block.rpartition(".")[2],
-        "share": top.share,
-        "lipschitz_log10": sum(slopes.values()),
-        "steepest": steepest,
-        "steepest_log10": slopes[steepest],
-    }
+def aligned(rows: list[list[str]]) -> list[str]:
+    """Columns, the first to the left and the others to the right; words of blame as they are.
+
+    >>> aligned([["a", "10"], ["bcd", "2"]])
+    ['a    10', 'bcd   2']
+    """
+    wide = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    if len(wide) == len(WHOLE):
+        wide[-1] = 0
+    return [
+        Row("  ".join([row[0].ljust(wide[0]), *map(str.rjust, row[1:], wide[1:])])) for row in rows
+    ]
+
+
+def narrowed(row: list[str]) -> list[str]:
+    """The first name, what is printed and proved, and from which n it says something."""
+    name, printed, proved, _, needed, _ = row
+    first, _, others = name.partition(",")
+    mark = others[others.index("†") - 1 :] if "†" in others else ""
+    return [first + mark, printed, proved, needed.partition(" (")[0].removeprefix("below ")]

@@ -47,6 +47,7 @@ from dudley.core.rounding import up
 NAME = "language"
 QUANTITY = "expected bits per symbol of the smoothed model on a new document"
 DECLARED = COMMON | {"evaluated": 0, "seed": 0, "dimensions": [], "levels": []}
+CHOICES, OF_PART = {"smoothing", "bet"}, {"place", "second"}
 SIZES = {  # the architectures that a certificate may be about
     "d": range(4, 68, 4),
     "heads": (1, 2, 4, 8),
@@ -91,6 +92,9 @@ def certify(
     )
     if choices is None:
         choices = _chosen(symbols, lengths, corpus, c, c_part)
+    if set(choices) != CHOICES | (OF_PART if n_s else set()):
+        expected = ", ".join(sorted(CHOICES | (OF_PART if n_s else set())))
+        raise InputError("choices of language", expected, ", ".join(choices) or "none")
     choices = {"code": model.word.to_json(), "gpt": _sizes(model.gpt)} | choices
     s = _entry(choices)
     x, B = s.losses(symbols, lengths, corpus.V), s.limit(corpus.V, corpus.shortest)
@@ -154,13 +158,16 @@ def evaluated(model: Coded, corpus: Corpus, n_s: int = 0) -> tuple[np.ndarray, n
     return np.concatenate(parts, axis=1), corpus.lengths[rows]
 
 
+def expect_sizes(gpt: Gpt) -> None:
+    """Refuse an architecture that is not of the list."""
+    for name, known in SIZES.items():
+        if getattr(gpt, name) not in known:
+            raise InputError(f"{name} of the Transformer", f"one of {known}", getattr(gpt, name))
+
+
 def prices(model: Coded, corpus: Corpus, n_s: int, among: int) -> tuple[Price, ...]:
     """What is paid for."""
-    for name, known in SIZES.items():
-        if getattr(model.gpt, name) not in known:
-            raise InputError(
-                f"{name} of the Transformer", f"one of {known}", getattr(model.gpt, name)
-            )
+    expect_sizes(model.gpt)
     word, n = model.word.length, corpus.n
     found = [
         bits("code", word, f"{word} bits, {model.kind}"),

@@ -39,6 +39,14 @@ class Coded:
     dimensions: tuple[int, ...] = ()
     levels: tuple[int, ...] = ()
 
+    def __post_init__(self):
+        for name, least, most in (("dimensions", 1, 1 << 14), ("levels", 3, 1 << 15)):
+            given = getattr(self, name)
+            if not all(type(number) is int and least <= number <= most for number in given):
+                raise InputError(name, f"whole numbers from {least} to {most}", given)
+        if type(self.seed) is not int or not 0 <= self.seed < 1 << 32:
+            raise InputError("seed", "a whole number below 2^32", self.seed)
+
     @classmethod
     def of(cls, gpt: Gpt, weights: dict[str, np.ndarray]) -> Coded:
         """The shortest word found for weights on grids of short steps."""

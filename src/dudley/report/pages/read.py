@@ -9,9 +9,17 @@ from typing import Any
 from dudley.core.errors import InputError
 from dudley.core.provenance import provenance
 from dudley.report.document import Document
-from dudley.report.pages import BUILDERS, audit, certificate, comparison, measurement, statement
+from dudley.report.pages import (
+    BUILDERS,
+    audit,
+    certificate,
+    comparison,
+    measurement,
+    statement,
+    tour,
+)
 
-KINDS = (audit, certificate, comparison, measurement, statement)  # imported: so they register
+KINDS = (audit, certificate, comparison, measurement, statement, tour)  # imported: so they register
 LARGEST = 64 << 20  # bytes of JSON
 WANTED = "a certificate, JSON that a command printed with --json, or the folder of an experiment"
 

@@ -66,7 +66,7 @@ def family(told: dict[str, Any]) -> list[Block]:
     """The printed value and what is provably exceeded, as the instance grows."""
     lines = [
         Line("printed", logs(told["printed"]), "printed", 1),
-        Line("at least (proved)", logs(told["lower_bounds"]), "derived", 0),
+        Line("at least (proved)", logs(told["lower_bounds"]), "proved", 0),
     ]
     letter = told["grows"]
     words = f"As {letter} grows, at least/printed grows like {letter}^{told['exponent']:.2f}."

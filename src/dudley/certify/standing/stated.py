@@ -1,0 +1,50 @@
+"""The covering number of a statement as an entropy, so that it can be chained."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dudley.core.entropy import Entropy
+from dudley.core.statement import Statement
+
+
+@dataclass(frozen=True)
+class Stated(Entropy):
+    """ε ↦ log N(ε) by one form of a statement, for n examples fixed among its inputs.
+
+    Centres need not be members of the class: N_proper(ε) ≤ N(ε/2).
+    """
+
+    statement: Statement
+    form: str
+    inputs: tuple[tuple[str, float], ...]
+    radius: float
+    by: float = 1.0  # ε is divided by this
+
+    @property
+    def log_radius(self) -> float:
+        return math.log(self.radius) if self.radius > 0 else -math.inf
+
+    @property
+    def uses_points(self) -> bool:
+        return False  # n is among the inputs
+
+    def log_log(self, log_ε, log_n=None):
+        log_ε = np.asarray(log_ε, dtype=float)
+        found = [self._at(float(x)) for x in np.ravel(log_ε)]
+        return np.reshape(np.array(found), log_ε.shape)
+
+    def _at(self, log_ε: float) -> float:
+        if log_ε >= self.log_radius:
+            return -math.inf
+        given = dict(self.inputs) | {"epsilon": math.exp(log_ε) / self.by}
+        return self.statement.evaluate_on(given, self.form).log_value
+
+    def proper(self) -> Entropy:
+        """Members of the class within 2ε of each other, for a cover at ε."""
+        if self.by != 1:
+            return self
+        return Stated(self.statement, self.form, self.inputs, self.radius, 2.0)

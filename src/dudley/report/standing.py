@@ -1,0 +1,165 @@
+"""A standing as tables: certificates and published bounds on one model, for people and in Markdown.
+
+Rows of one paper with equal numbers are one line: the statements coincide on this model.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+from dudley.certify.certificate import RISK
+from dudley.certify.standing.row import Row, Standing
+from dudley.report.cells import short
+from dudley.report.markdown import cell, code, section, table
+
+HEAD = ["bound", "printed", "proved", "best known", "below guessing from n", "to blame"]
+NOTES = """\
+*Proved*: a certificate, or the statement's derived form, all constants explicit, at the norms of \
+this model rounded up to a grid and paid for. *Best known*: the same statement with every cover \
+and rule known here. *Printed*: the paper's formula at the measured norms, 1 for constants that \
+it does not name, nothing paid. *Below guessing from n*: all else kept; in brackets for the best \
+known. † marks statements whose printed form is refuted by a counterexample. ° marks bounds that \
+hold in expectation for an empirical risk minimiser, above the risk of the best of its class, for \
+norms and a margin fixed beforehand: no bound on this model's error."""
+
+
+def merged(rows: list[Row]) -> list[Row]:
+    """Rows of one paper with the same numbers as one, their names joined.
+
+    >>> rows = [Row(f"p/{x}", "published", value=1.0) for x in "ab"]
+    >>> [row.name for row in merged([*rows, Row("p/c", "published", value=2.0)])]
+    ['p/a, b', 'p/c']
+    """
+    groups: dict[tuple, list[Row]] = defaultdict(list)
+    for row in rows:
+        paper = row.name.partition("/")[0]
+        numbers = row.value, row.printed, row.best, tuple(row.needed.items())
+        groups[paper, *numbers, row.sense, row.verdict].append(row)
+    return [replace(own[0], name=_joined(own)) for own in groups.values()]
+
+
+def _joined(rows: list[Row]) -> str:
+    return ", ".join([rows[0].name, *(row.name.partition("/")[2] for row in rows[1:])])
+
+
+def in_expectation(row: Row) -> bool:
+    """Is it about the mean over samples, and not about this model?"""
+    return row.sense.startswith("in expectation")
+
+
+def marks(row: Row) -> str:
+    """† for a refuted printed form, ° for a bound in expectation."""
+    return (" †" if row.verdict == "false" else "") + (" °" if in_expectation(row) else "")
+
+
+def of_whom(row: Row) -> str:
+    """A certificate's name, with the model that it is about where that is another one."""
+    return row.name if row.kind == "published" or row.about == "this model" else _other(row)
+
+
+def _other(row: Row) -> str:
+    told = "quantised" if "quantised" in row.about else "randomised"
+    return f"{row.name} ({told})"
+
+
+def lines(standing: Standing, kind: str) -> list[list[str]]:
+    """One line for each number of a kind, the least first."""
+    found = []
+    for row in merged(standing.of(kind)):
+        cells = [number(x) for x in (row.printed, row.value, row.best)]
+        cells.append(count(row.needed.get("value")))
+        if "best" in row.needed:
+            cells[-1] += f" ({count(row.needed['best'])})"
+        found.append([of_whom(row) + marks(row), *cells, row.culprit])
+    return found
+
+
+def number(x: float | None) -> str:
+    """Three digits; a dash where there is none."""
+    return "–" if x is None else short(x)
+
+
+def count(n: float | None) -> str:
+    """A number of examples, which is known to 5 %: two digits."""
+    return "–" if n is None else short(float(f"{n:.2g}"))
+
+
+def measured(standing: Standing) -> str:
+    """The error on the test set and of guessing, in a sentence."""
+    test, guess = standing.test, f"guessing errs at least {standing.guess:.3g}"
+    if not test:
+        return f"No test set was given; {guess}."
+    told = f"{test['errors']:,} errors on {test['n']:,} test examples"
+    return f"{told}: at most {test['at_most']:.2g} with confidence {1 - standing.delta:g}; {guess}."
+
+
+def text(standing: Standing) -> str:
+    """The tables for a terminal."""
+    parts = [f"{RISK}, n = {standing.n:,}, δ = {standing.delta:g}", measured(standing), ""]
+    every = [HEAD, *(line for k in ("baseline", "certificate", "published")
+                     for line in lines(standing, k))]  # fmt: skip
+    widths = [max(len(line[i]) for line in every) for i in range(len(HEAD))]
+    for line in every:
+        whole = [line[0].ljust(widths[0])]
+        whole += [x.rjust(w) for x, w in zip(line[1:-1], widths[1:-1], strict=True)]
+        parts.append("  ".join([*whole, line[-1]]).rstrip())
+    parts += ["", "† the printed form is false   ° in expectation, not about this model"]
+    for why, names in reasons(standing).items():
+        parts.append(f"not here ({why}): {', '.join(names)}")
+    return "\n".join(parts)
+
+
+def reasons(standing: Standing) -> dict[str, list[str]]:
+    """What does not apply, by the hypothesis that fails."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in standing.refused:
+        found[row.culprit].append(row.name)
+    return dict(found)
+
+
+def markdown(standing: Standing) -> str:
+    """The whole tables in Markdown: numbers, then the words, then what does not apply."""
+    rows = [row for kind in ("baseline", "certificate", "published") for row in standing.of(kind)]
+    table_of_numbers = _table([x for k in ("baseline", "certificate", "published")
+                               for x in lines(standing, k)])  # fmt: skip
+    words = [[code(row.name), cell(row.about), cell(row.blame)] for row in merged(rows)]
+    lost = [[code(row.name), cell(row.refused)] for row in standing.refused]
+    parts = [
+        measured(standing),
+        table_of_numbers,
+        NOTES,
+        section("What is to blame", table(["bound", "whose error", "what makes it large"], words)),
+    ]
+    if lost:
+        parts.append(section("What does not apply", table(["statement", "why"], lost)))
+    return "\n\n".join(parts)
+
+
+def compact(standing: Standing) -> str:
+    """Certificates, and of each paper the statement that needs the fewest examples."""
+    rows = [x for k in ("baseline", "certificate") for x in lines(standing, k)]
+    papers: dict[str, Row] = {}
+    for row in standing.of("published"):
+        paper = row.name.partition("/")[0]
+        held = papers.get(paper)
+        if held is None or _wanted(row) < _wanted(held):
+            papers[paper] = row
+    kept = replace(standing, rows=tuple(papers.values()))
+    return _table(rows + lines(kept, "published"))
+
+
+def _wanted(row: Row) -> tuple[bool, float]:
+    """Bounds with confidence before others; then by the examples needed."""
+    return in_expectation(row), row.needed.get("value", float("inf"))
+
+
+def _table(found: list[list[str]]) -> str:
+    return table(HEAD, [[code(name.split(" ")[0].rstrip(",")) + _rest(name), *map(cell, rest)]
+                        for name, *rest in found])  # fmt: skip
+
+
+def _rest(name: str) -> str:
+    """What follows the first word of a line's name."""
+    first = name.split(" ")[0]
+    return name[len(first.rstrip(",")) :]
