@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from dudley.certify.encodings import ENCODINGS, Bits, Codes, Rows, encoding_of
+from dudley.certify.encodings import ENCODINGS, Bits, Blocks, Codes, Rows, encoding_of
 from dudley.core.errors import DudleyError, InputError
 
 
@@ -73,6 +73,29 @@ def test_rows_are_never_longer_than_R(X, R):
     assert np.array_equal(rows[short], X[short])
 
 
+@given(npst.arrays(np.float64, (2, 4, 6), elements=finite), st.floats(1e-3, 1e3))
+def test_blocks_are_means_at_their_place(X, white):
+    unit = Blocks(4, 6, 2, white)
+    rows = unit.rows(X)
+    expect_norms(rows, unit.inputs)
+    for i, picture in enumerate(X):
+        for t in range(6):
+            high, wide = 2 * (t // 3), 2 * (t % 3)
+            pixels = [picture[high + a, wide + b] for a in (0, 1) for b in (0, 1)]
+            mean = sum(min(max(p, 0.0), white) / white for p in pixels) / 4
+            assert rows[i, t, t] == pytest.approx(mean, rel=1e-12, abs=1e-300)
+            assert np.count_nonzero(rows[i, t]) <= 1
+
+
+def test_pictures_that_are_no_blocks_are_refused():
+    with pytest.raises(InputError, match="divisor"):
+        Blocks(28, 28, 5, 255.0)
+    with pytest.raises(InputError, match="white"):
+        Blocks(28, 28, 4, 0.0)
+    with pytest.raises(InputError, match="pictures of shape"):
+        Blocks(28, 28, 4, 255.0).rows(np.zeros((3, 16, 64)))
+
+
 def test_long_rows_keep_their_direction():
     rows = Rows(1, 2, 1.0).rows(np.array([[3.0, 4.0], [0.3, 0.4]]))
     assert rows[:, 0] == pytest.approx(np.array([[0.6, 0.8], [0.3, 0.4]]))
@@ -109,7 +132,7 @@ def test_json_comes_back(unit):
 
 
 def test_every_encoding_is_tested_here():
-    assert set(ENCODINGS) == {"bits", "codes", "rows"}
+    assert set(ENCODINGS) == {"bits", "blocks", "codes", "rows"}
 
 
 @pytest.mark.parametrize(

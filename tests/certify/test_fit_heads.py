@@ -55,6 +55,19 @@ def test_the_looked_up_scores_are_those_of_the_rows():
     assert torch.allclose(fast, training.margins(rows), atol=1e-6)
 
 
+def test_blocks_are_read_without_rows():
+    from dudley.certify.fit.heads import _Training
+    from dudley.core.backend import torch
+
+    X = np.random.default_rng(0).integers(0, 256, (40, 4, 6)).astype(np.uint8)
+    blocks = {"name": "blocks", "height": 4, "width": 6, "side": 2, "white": 255.0}
+    training = _Training(Dataset(X, (X[:, 0, 0] > 99).astype(np.int64)), blocks, SMALL)
+    rows = torch.arange(40)
+    fast = training.margins(rows)
+    training.means = None
+    assert torch.allclose(fast, training.margins(rows), atol=1e-6)
+
+
 def test_rows_are_fitted_too():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((600, 3, 4))

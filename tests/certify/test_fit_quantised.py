@@ -54,6 +54,15 @@ PATCHES = {
         {"node": "head", "query": "fixed", "v": "free", "W_v": "free", "k": 2, "sigma": "relu"},
     ],
 }
+PICTURES = {"name": "blocks", "height": 4, "width": 6, "side": 2, "white": 9.0}
+SEEN = {
+    "schema": "dudley.net/1",
+    "input": {"T": 6, "d": 6, "X": {"row2inf": 1.0}},
+    "layer": [
+        {"node": "head", "query": "fixed", "v": "free", "W_v": "free", "k": 2, "sigma": "relu"},
+    ],
+}
+SEEN_LATER = SEEN | {"layer": [{"node": "positions", "T": 6, "P": "free"}, *SEEN["layer"]]}
 AND = drawn({"name": "and", "T": T, "s": 2}, 2000, seed=0)
 
 
@@ -66,14 +75,22 @@ def random_model(tables, encoding, seed=0) -> Hypothesis:
 
 @pytest.mark.parametrize(
     ("tables", "encoding", "closed"),
-    [(HEAD, BITS, True), (BLOCK, BITS, True), (PATCHES, ROWS, False)],
+    [
+        (HEAD, BITS, True),
+        (BLOCK, BITS, True),
+        (PATCHES, ROWS, False),
+        (SEEN, PICTURES, True),
+        (SEEN_LATER, PICTURES, False),
+    ],
 )
 def test_forward_agrees_with_the_reference(tables, encoding, closed):
-    model = random_model(tables, encoding)
+    model, generator = random_model(tables, encoding), np.random.default_rng(1)
     if encoding is BITS:
         data = AND.part(slice(0, 200))
+    elif encoding is PICTURES:
+        pictures = generator.integers(0, 12, (50, 4, 6)).astype(np.uint8)
+        data = Dataset(pictures, generator.integers(0, 2, 50))
     else:
-        generator = np.random.default_rng(1)
         data = Dataset(generator.normal(size=(50, 3, 4)), generator.integers(0, 2, 50))
     examples = Examples(model, data)
     assert (examples.closed is not None) == closed
@@ -81,6 +98,19 @@ def test_forward_agrees_with_the_reference(tables, encoding, closed):
     found, exact = examples.outputs(told).numpy(), model.outputs(data.X)
     assert np.abs(found - exact).max() < 1e-5 * (1 + np.abs(exact).max())
     assert examples.errors(model.weights) == (model.margins(data) <= 0).sum()
+
+
+def test_blocks_all_attended_alike():
+    model = random_model(SEEN, PICTURES)
+    flat = Hypothesis(SEEN, PICTURES, model.weights | {"0.v": np.zeros((6, 1))})
+    X = np.random.default_rng(1).integers(0, 10, (50, 4, 6))
+    data = Dataset(X, X[:, 0, 0] % 2)
+    told = {name: torch.from_numpy(W).float() for name, W in flat.weights.items()}
+    found = Examples(flat, data).outputs(told).numpy()
+    assert np.abs(found - flat.outputs(X)).max() < 1e-6
+    told["0.v"].requires_grad_()  # scores that are trained are not left out
+    Examples(flat, data).outputs(told).sum().backward()
+    assert told["0.v"].grad is not None and told["0.v"].grad.abs().sum() > 0
 
 
 def test_causal_attention_has_no_closed_form():

@@ -137,6 +137,59 @@ class Rows(Encoding):
         return X * np.minimum(1.0, limit / np.maximum(norms, limit))
 
 
+@ENCODINGS.register("blocks")
+@dataclass(frozen=True)
+class Blocks(Encoding):
+    """Grey pictures (n, height, width) ↦ a row for every block of side×side pixels.
+
+    Block t, counted row by row, becomes x_t = m_t e_t in R^T with T the number of blocks and
+    m_t ∈ [0, 1] the mean of its pixels: grey levels are cut to [0, white] and divided by white.
+
+    >>> Blocks(4, 2, 2, 255.0).rows(np.full((1, 4, 2), 51)).tolist()
+    [[[0.2, 0.0], [0.0, 0.2]]]
+    """
+
+    height: int
+    width: int
+    side: int
+    white: float
+    name: ClassVar[str] = "blocks"
+
+    def __post_init__(self):
+        for name in ("height", "width", "side"):
+            size_of(name, getattr(self, name))
+        if radius_of("white", self.white) == 0:
+            raise InputError("white", "a grey level > 0", self.white)
+        if self.height % self.side or self.width % self.side:
+            expected = f"a divisor of {self.height} and {self.width}"
+            raise InputError("side of a block", expected, self.side)
+
+    @property
+    def T(self) -> int:
+        """The number of blocks."""
+        return (self.height // self.side) * (self.width // self.side)
+
+    @property
+    def inputs(self) -> Tokens:
+        return Tokens(1.0, self.T, self.T, row1inf=1.0)
+
+    def means(self, X: np.ndarray) -> np.ndarray:
+        """The means of all blocks, (n, T)."""
+        if X.shape[1:] != (self.height, self.width):
+            expected = f"pictures of shape (n, {self.height}, {self.width})"
+            raise InputError("X", expected, X.shape)
+        high, wide = self.height // self.side, self.width // self.side
+        cut = np.clip(X.astype(np.float64), 0.0, self.white) / self.white
+        cut = cut.reshape(len(X), high, self.side, wide, self.side)
+        return np.minimum(cut.mean(axis=(2, 4)), 1.0).reshape(len(X), self.T)
+
+    def rows(self, X):
+        made = np.zeros((len(X), self.T, self.T))
+        places = np.arange(self.T)
+        made[:, places, places] = self.means(X)
+        return made
+
+
 def encoding_of(config: dict[str, Any]) -> Encoding:
     """The encoding of a configuration: ``name`` and its fields."""
     if not isinstance(config, dict):

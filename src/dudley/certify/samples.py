@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from dudley.certify.data import Dataset
+from dudley.certify.pictures import pictures
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.train.packed import unpack
@@ -25,10 +26,13 @@ def drawn(task: dict[str, Any], n: int, seed: int, split: str = "train") -> Data
     """n examples of a task's ``train`` split, or of its ``test`` split, disjoint in their draws.
 
     Planted functions of one seed share their hidden positions. MNIST's test split has 2,115 images
-    and n of them, in the order of the file.
+    and n of them, in the order of the file; with tokens ``"pictures"`` images come whole, and those
+    set apart (`dudley.certify.pictures`) never.
     """
     if split not in ("train", "test"):
         raise InputError("split", "train or test", split)
+    if task == {"name": "mnist01", "tokens": "pictures"}:
+        return pictures(n, seed, split)
     keys = keys_tensor([key("certify", task, seed)])
     training = split == "train"
     whole = task_of(

@@ -7,9 +7,10 @@ score and u the value of every kind,
     Σ_t a_t u_t = B (e^s ⊙ u) / B e^s,
 
 two matrix products and no one-hot rows. That covers one head with a fixed query, and an embedding
-with one block of layer norm, attention and whatever acts on the [CLS] row alone after it. Other
-networks run their own ``apply``. Numbers from here guide a search, in float32; what is certified is
-counted anew by the reference forward.
+with one block of layer norm, attention and whatever acts on the [CLS] row alone after it. On blocks
+of a picture the row of block t is m_t e_t, so a head with a fixed query is Σ_t a_t m_t u_t with
+a = softmax(m ⊙ v). Other networks run their own ``apply``. Numbers from here guide a search, in
+float32; what is certified is counted anew by the reference forward.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 from dudley.calculus.compose import Chain, Node, Residual
 from dudley.calculus.nest import filled
 from dudley.certify.data import Dataset
-from dudley.certify.encodings import encoding_of
+from dudley.certify.encodings import Blocks, encoding_of
 from dudley.certify.hypothesis import Hypothesis
 from dudley.core.backend import torch
 from dudley.networks.activations import activation
@@ -56,10 +57,13 @@ class Examples:
     @cached_property
     def closed(self) -> Callable[[Any, torch.Tensor], torch.Tensor] | None:
         """The closed form for (weights, B), where there is one."""
+        nodes = self.model.network.nodes
+        alone = len(nodes) == 1 and _plain_head(nodes[0])
+        if isinstance(self.model.encoding, Blocks):
+            return (lambda params, m: _on_blocks(nodes[0], params[0], m)) if alone else None
         if self.model.encoding_table.get("name") != "bits":
             return None
-        nodes = self.model.network.nodes
-        if len(nodes) == 1 and _plain_head(nodes[0]):
+        if alone:
             return lambda params, B: _head(nodes[0], params[0], B)
         first = len(nodes) > 2 and _embedding(nodes[0]) and _mixing(nodes[1])
         if first and all(map(_on_rows, nodes[2:])):
@@ -68,13 +72,16 @@ class Examples:
 
     @cached_property
     def X(self) -> torch.Tensor:
-        """B where the closed form serves, rows (n, T, d) where they are given, or codes."""
+        """B or m where a closed form serves, rows (n, T, d) where they are given, else as it is."""
+        if self.closed is not None and isinstance(self.model.encoding, Blocks):
+            return torch.from_numpy(self.model.encoding.means(self.data.X)).float()
         if self.closed is not None:
             X = torch.from_numpy(np.ascontiguousarray(self.data.X)).float()
             return torch.cat([1 - X, X, torch.ones(len(X), 1)], 1)
         if self.model.encoding_table["name"] == "rows":
             return torch.from_numpy(self.model.encoding.rows(self.data.X)).float()
-        return torch.from_numpy(self.data.X.astype(np.int64))
+        X = self.data.X
+        return torch.from_numpy(X if X.dtype.kind == "f" else X.astype(np.int64))
 
     def outputs(self, weights: Tensors, chosen: Any = slice(None)) -> torch.Tensor:
         """The last row of some examples, (m, outputs)."""
@@ -192,6 +199,13 @@ def _mixed(s: torch.Tensor, u: torch.Tensor, B: torch.Tensor) -> torch.Tensor:
 
 def _head(node: Any, params, B: torch.Tensor) -> torch.Tensor:
     return activation(node.sigma).apply(_mixed(params["v"][:, 0], params["W_v"], B))
+
+
+def _on_blocks(node: Any, params, m: torch.Tensor) -> torch.Tensor:
+    v, sigma = params["v"], activation(node.sigma)
+    if not (v.requires_grad or v.any()):  # all attend alike
+        return sigma.apply(m @ params["W_v"] / m.shape[1])
+    return sigma.apply((torch.softmax(m * v[:, 0], 1) * m) @ params["W_v"])
 
 
 def _block(nodes: tuple[Any, ...], params, B: torch.Tensor) -> torch.Tensor:

@@ -14,8 +14,8 @@ penalty, and ‖u‖_∞, ‖v‖_∞ end on their bounds or below.
 Nothing here needs to be paid for but what is read off the result: the bound holds for every head in
 the sets, however it was found.
 
-For bits the token row at place t is one of two basis vectors, so v·x_t and u·x_t are looked up, and
-no row is ever made.
+For bits the token row at place t is one of two basis vectors, so v·x_t and u·x_t are looked up; for
+blocks of a picture it is a multiple of one, m_t e_t: no row is ever made.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from dudley.certify.data import Dataset
-from dudley.certify.encodings import Bits, encoding_of
+from dudley.certify.encodings import Bits, Blocks, encoding_of
 from dudley.certify.hypothesis import Hypothesis
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
@@ -115,6 +115,9 @@ class _Training:
         self.X = data.X
         self.signs = torch.from_numpy(np.where(data.y == 1, 1.0, -1.0).astype(np.float32))
         self.bits = torch.from_numpy(data.X.astype(bool)) if self._is_bits else None
+        self.means = None
+        if isinstance(self.encoding, Blocks):
+            self.means = torch.from_numpy(self.encoding.means(data.X)).float()
         d = self.encoding.inputs.d
         assert d is not None
         start = 0.1 * torch.randn(2, d, generator=self.source)
@@ -135,6 +138,8 @@ class _Training:
             own = torch.ones(len(rows), 1, dtype=v.dtype)
             scores = torch.cat([scores, v[2 * T] * own], dim=1)  # and [CLS]
             values = torch.cat([values, u[2 * T] * own], dim=1)
+        elif self.means is not None:
+            scores, values = self.means[rows] * v, self.means[rows] * u
         else:
             X = torch.from_numpy(self.encoding.rows(self.X[rows.numpy()])).float()
             scores, values = X @ v, X @ u

@@ -1,4 +1,4 @@
-"""Training for the sparse code: an ℓ1 penalty, then levels, then a search that minimises the bound.
+"""Training for the sparse code: an ℓ1 penalty, then levels, then searches that minimise the bound.
 
 Adam on the cross-entropy with a proximal step: every entry moves towards 0 by lr·λ and stops there.
 The network is trained once for every way of folding its matrices (`codes.sparse`) that is asked
@@ -19,6 +19,7 @@ from dudley.certify.base import METHODS
 from dudley.certify.codes.base import Frame
 from dudley.certify.codes.sparse import folds_of, unfolded
 from dudley.certify.data import Dataset
+from dudley.certify.fit.anneal import annealed
 from dudley.certify.fit.forward import Examples, blank
 from dudley.certify.fit.quantised import Search, State, pruned, quantised
 from dudley.certify.hypothesis import Hypothesis
@@ -41,12 +42,13 @@ def fit_sparse(
     lr: float = 0.05,
     searched: int = 10_000,
     polished: int = 3,
+    looks: int = 0,
     **declared: Any,
 ) -> Hypothesis:
     """The model with the least bound that was found; same arguments, same model.
 
     Candidates are searched on the first ``searched`` examples; the best ``polished`` of them once
-    more on all.
+    more on all, after ``looks`` changes each of annealing.
     """
     empty, told = blank(tables, encoding), METHODS["occam"].declared(declared)
     frame, examples = checked_frame(empty, told), Examples(empty, data)
@@ -65,7 +67,12 @@ def fit_sparse(
             found.append((value, state))
     found.sort(key=lambda pair: pair[0])
     whole = Search(examples, frame, data.n, told["delta"])
-    ends = [pruned(whole, state, 2) for _, state in found[:polished]]
+    starts = [state for _, state in found[:polished]]
+    if looks:
+        starts = [
+            annealed(whole, start, looks, 1000 * seed + i)[0] for i, start in enumerate(starts)
+        ]
+    ends = [pruned(whole, state, 2) for state in starts]
     best = min(ends, key=lambda pair: pair[1])[0]
     return Hypothesis(tables, encoding, whole.weights(best))
 

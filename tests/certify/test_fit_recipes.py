@@ -1,0 +1,74 @@
+"""Recipes: zeros and ones of MNIST by the command that a user runs, and what they declare."""
+
+from __future__ import annotations
+
+import json
+import stat
+
+import numpy as np
+import pytest
+
+from dudley.certify.data import read
+from dudley.certify.encodings import encoding_of
+from dudley.certify.fit import heads
+from dudley.certify.fit.recipes import BLOCKS, RECIPES, SEARCHED, tables
+from dudley.certify.hypothesis import Hypothesis
+from dudley.certify.occam import Occam
+from dudley.certify.pictures import POPULATION, pictures
+from dudley.cli.app import app
+
+
+@pytest.fixture(scope="module")
+def run():
+    from typer.testing import CliRunner
+
+    def call(*words):
+        return CliRunner().invoke(app, [str(word) for word in words])
+
+    return call
+
+
+@pytest.mark.slow
+def test_a_user_certifies_mnist(run, tmp_path):
+    told = ("certify", "train", "mnist01", "--method", "occam", "--n", 400, "--out", tmp_path)
+    done = run(*told)
+    assert done.exit_code == 0, done.output
+    assert "population" in done.output and "2,115 fresh examples" in done.output
+    written = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
+    assert written["declared"]["population"] == POPULATION
+    assert written["value"] < 0.2 and not written["vacuous"]
+    data = read(tmp_path / "train.npz")
+    assert data.sha256 == pictures(400, 0).sha256 and data.X.shape == (400, 28, 28)
+    for file in tmp_path.iterdir():  # others may read what they are to check
+        assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE(
+            (tmp_path / "train.npz").stat().st_mode
+        )
+    assert run("verify", tmp_path).exit_code == 0
+
+
+def test_the_lists_of_a_fit_are_not_those_of_the_decoder():
+    """A longer search is another training, not another list: bits alone are paid."""
+    encoding = encoding_of(BLOCKS)
+    W = np.zeros((49, 1))
+    W[24], W[26] = 1.0, -1.0
+    weights = {"0.v": np.zeros((49, 1)), "0.W_v": W}
+    model = Hypothesis(tables(BLOCKS), BLOCKS, weights)
+    found = Occam()(model, pictures(500, 1))
+    assert [price.name for price in found.prices] == ["code"]
+    assert found.declared["levels"] == Occam.DECLARED["levels"] != list(SEARCHED["levels"])
+    assert encoding.inputs.d == 49 and found.value < 0.5
+
+
+def test_norm_covers_of_pictures_need_not_raise_the_least_margin(monkeypatch):
+    tried = []
+
+    def best(data, encoding, configs):
+        tried.extend(configs)
+        return None, configs[0]
+
+    monkeypatch.setattr(heads, "fit_best", best)
+    for encoding, polished in ((BLOCKS, [400, 0]), ({"name": "bits", "T": 4}, [400])):
+        tried.clear()
+        RECIPES["norm-cover"](pictures(10, 0), encoding, 5)
+        assert [config.polish for config in tried] == polished
+        assert {config.seed for config in tried} == {5}
