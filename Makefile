@@ -12,7 +12,8 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup deps tour test test-slow check generate tightness format bench lock clean
+.PHONY: help setup deps docs-deps tour test test-slow check generate docs tightness format bench \
+  lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +40,10 @@ generate: $(VENV)/.stamp ## rewrite the generated files
 	@if [ -f scripts/generate.py ]; then $(BIN)/python scripts/generate.py; \
 	  else echo "make generate: nothing is generated yet"; fi
 
+docs: docs-deps ## build the site into build/docs, offline; a warning is an error
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -E -a -d build/doctrees docs build/docs
+	@echo "build/docs/index.html"
+
 tightness: $(VENV)/.stamp ## the full audit, its record and its table
 	$(BIN)/dudley audit --full --record results/audit/tightness.json
 	$(BIN)/python scripts/generate.py
@@ -60,6 +65,7 @@ clean: ## remove everything that make made, .venv included
 
 setup: $(VENV)/.stamp ## make .venv with the package in it
 deps: $(VENV)/.stamp-deps ## make .venv, without the package
+docs-deps: $(VENV)/.stamp-docs ## make .venv, with what the site needs
 
 # Set-up is a chain of stamps inside .venv, so that an interrupted step is done again and a
 # second `make` costs nothing.
@@ -84,4 +90,9 @@ $(VENV)/.stamp-deps: $(VENV)/.stamp-torch-$(TORCH) requirements.lock
 # step needs no network.
 $(VENV)/.stamp: $(VENV)/.stamp-deps pyproject.toml
 	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+# What only the site needs: `make tour` and `make test` go without it.
+$(VENV)/.stamp-docs: $(VENV)/.stamp docs/requirements.lock
+	$(PIP) install --no-deps --require-hashes -r docs/requirements.lock
 	@touch $@

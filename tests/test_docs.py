@@ -1,38 +1,143 @@
-"""The pages of docs/ show what their code prints."""
+"""The pages of docs/ show what their code and their commands print."""
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-PAGES = sorted((Path(__file__).resolve().parents[1] / "docs").glob("*.md"))
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+import shown
+from dudley.networks.files import EXAMPLES
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("howto/*.md")])
 MARK = "--- block ---"
+# Commands that take more than a few seconds.
+SLOW = (
+    "dudley audit",
+    "dudley certify picture",
+    "dudley certify train",
+    "dudley lab",
+    "dudley tour",
+    "dudley verify zero-or-one",  # what certify train wrote
+    "ls run",  # what dudley lab run wrote
+)
+# Set-up, and pages whose commands are run by a test of their own.
+SET_UP = ("pip ", "make ")
+ELSEWHERE = {"measure.md": "tests/measure/test_minilm.py"}
 
 
-def shown(page: Path) -> list[tuple[str, str]]:
-    """Each Python block with the text block that follows it."""
-    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
-    return [
-        (code, text) for (a, code), (b, text) in pairwise(blocks) if (a, b) == ("python", "text")
-    ]
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if shown(p)], ids=lambda p: p.name)
-def test_a_page_shows_what_its_code_prints(page: Path):
-    """All blocks in one process, one after the other."""
-    script = f"\nprint({MARK!r})\n".join(code for code, _ in shown(page))
-    done = subprocess.run(
-        [sys.executable, "-X", "utf8", "-c", script], capture_output=True, text=True, timeout=300
+def name_of(page: Path) -> str:
+    return page.relative_to(DOCS).as_posix()
+
+
+def run(*command: str, cwd: Path) -> subprocess.CompletedProcess:
+    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "DUDLEY_DEBUG")}
+    env |= {"PYTHONIOENCODING": "utf-8", "PATH": f"{cwd / '.bin'}:{env['PATH']}"}
+    return subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", timeout=600, cwd=cwd, env=env
     )
+
+
+def prepared(page: Path, folder: Path) -> Path:
+    """A folder with what the page takes for given: `dudley`, its files, an example's files."""
+    command = folder / ".bin" / "dudley"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dudley "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    for name, body in shown.files(text_of(page)).items():
+        (folder / name).write_text(body, encoding="utf-8")
+    if page.name == "certify.md" and page.parent == DOCS:
+        shutil.copy(EXAMPLES / "sparse-and" / "model.safetensors", folder)
+        held = np.load(EXAMPLES / "sparse-and" / "train.npz")
+        for name, part in (("train", slice(1500)), ("test", slice(1500, None))):
+            np.savez(folder / f"{name}.npz", **{key: held[key][part] for key in ("X", "y")})
+    return folder
+
+
+def check_code(page: Path, folder: Path) -> None:
+    """All Python blocks in one process, one after the other."""
+    pairs = shown.printed(text_of(page))
+    script = f"\nprint({MARK!r})\n".join(code for code, _ in pairs)
+    done = run(sys.executable, "-X", "utf8", "-c", script, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.split(MARK + "\n") == [text for _, text in shown(page)]
+    assert done.stdout.split(MARK + "\n") == [text for _, text in pairs]
+
+
+def check_commands(page: Path, folder: Path, *, slow: bool) -> None:
+    """The commands, one after the other; where slow ones are left out, those after them stand."""
+    for command, output in shown.sessions(text_of(page), None):
+        if command.startswith(SET_UP) or (command.startswith(SLOW) and not slow):
+            continue
+        done = run("bash", "-c", command, cwd=folder)
+        assert (done.returncode, done.stderr) == (0, ""), command
+        assert not output or shown.agrees(output, done.stdout), done.stdout
+
+
+def commands(page: Path) -> list[str]:
+    if name_of(page) in ELSEWHERE:
+        return []
+    every = [command for command, _ in shown.sessions(text_of(page), None)]
+    return [command for command in every if not command.startswith(SET_UP)]
+
+
+def quick(page: Path) -> bool:
+    return any(not command.startswith(SLOW) for command in commands(page))
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if shown.printed(text_of(p)) or quick(p)], ids=name_of
+)
+def test_a_page_shows_what_its_code_and_its_commands_print(page: Path, tmp_path: Path):
+    folder = prepared(page, tmp_path)
+    if shown.printed(text_of(page)):
+        check_code(page, folder)
+    if name_of(page) not in ELSEWHERE:
+        check_commands(page, folder, slow=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if any(c.startswith(SLOW) for c in commands(p))], ids=name_of
+)
+def test_the_long_commands_of_a_page(page: Path, tmp_path: Path):
+    check_commands(page, prepared(page, tmp_path), slow=True)
+
+
+def test_every_python_block_is_run():
+    """A Python block without the text that it prints would be run by no test."""
+    for page in PAGES:
+        blocks = [kind for kind, _ in shown.BLOCK.findall(text_of(page))]
+        assert blocks.count("python") == len(shown.printed(text_of(page))), page
+
+
+def test_every_block_is_closed_and_has_a_kind():
+    for page in PAGES:
+        fences = re.findall(r"^```(.*)$", text_of(page), re.MULTILINE)
+        assert len(fences) % 2 == 0 and all(fences[::2]) and not any(fences[1::2]), page
+
+
+def test_pages_run_elsewhere_are_named_there():
+    for name, test in ELSEWHERE.items():
+        assert name in (DOCS.parent / test).read_text(encoding="utf-8")
 
 
 def test_some_page_shows_code():
-    assert any(shown(page) for page in PAGES)
+    assert any(shown.printed(text_of(page)) for page in PAGES)
+    assert any(quick(page) for page in PAGES)
+
+
+def test_files_and_continued_commands_are_found():
+    text = "```toml\n# a.toml\nx = 1\n```\n\n```console\n$ dudley a \\\n    b\nc\n```\n"
+    assert shown.files(text) == {"a.toml": "# a.toml\nx = 1\n"}
+    assert shown.sessions(text, None) == [("dudley a b", "c")]

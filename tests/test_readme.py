@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -11,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from shown import BLOCK, agrees, sessions
+
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = BLOCK.findall(README)
 
 
@@ -29,29 +29,6 @@ def output_of(*args: str) -> str:
     )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
-
-
-def sessions(text: str) -> list[tuple[str, str]]:
-    """(command, shown output) of every `$ dudley …` in the console blocks of a text."""
-    found = []
-    for kind, body in BLOCK.findall(text):
-        if kind != "console":
-            continue
-        for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
-            command, _, shown = part.partition("\n")
-            if command.split()[0] == "dudley":
-                found.append((command, shown.strip("\n")))
-    return found
-
-
-def agrees(shown: str, printed: str) -> bool:
-    """Is the printed text the shown one, where a line `…` stands for any lines?"""
-    pattern = "\n".join(
-        r"(?:.*\n)*?.*" if line.strip() == "…" else re.escape(line.rstrip())
-        for line in shown.splitlines()
-    )
-    lines = "\n".join(line.rstrip() for line in printed.strip("\n").splitlines())
-    return re.fullmatch(pattern, lines) is not None
 
 
 def test_the_first_block_prints_what_the_second_shows():

@@ -8,8 +8,9 @@ certificate at δ = 0.05, and the seconds (wall, and of this process) that train
 written after every row; rows that it already holds are not run again.
 
 MNIST: the head reads means of 4×4 pixels. That was chosen on 1,665 training images which are in no
-sample; each seed is a subset of the other 11,000, so the three samples overlap. The 2,115 test
-images are only counted beside.
+sample; two networks on patches had been tried on all images before, so ln 3 is paid for the choice.
+Each seed is a subset of the other 11,000, so the three samples overlap. The 2,115 test images are
+only counted beside.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from dudley.certify.base import METHODS
 from dudley.certify.fit.recipes import BLOCKS, SEARCHED, tables
 from dudley.certify.fit.sparse import fit_sparse
 from dudley.certify.fit.subspace import fit_subspace
-from dudley.certify.pictures import POPULATION
+from dudley.certify.pictures import POPULATION, TRIED
 from dudley.certify.samples import drawn
 from dudley.core.backend import torch
 from dudley.core.provenance import provenance
@@ -84,7 +85,7 @@ def cases() -> list[dict[str, Any]]:
     found.append(
         {"case": "mnist01 n=10000", "task": {"name": "mnist01", "tokens": "pictures"}, "n": 10_000,
          "network": tables(BLOCKS), "encoding": BLOCKS, "fit": "sparse", "settings": SEARCHED,
-         "declared": {"population": POPULATION}, "must": 0.025, "aim": 0.015}
+         "declared": {"population": POPULATION, "among": TRIED}, "must": 0.025, "aim": 0.015}
     )  # fmt: skip
     return found
 

@@ -32,7 +32,7 @@ from dudley.certify.fit.posterior import Plan, fit  # noqa: E402
 from dudley.certify.fit.recipes import BLOCKS, tables  # noqa: E402
 from dudley.certify.pac_bayes import PacBayes  # noqa: E402
 from dudley.certify.pac_bayes.monte_carlo import errors_of_pairs  # noqa: E402
-from dudley.certify.pictures import POPULATION  # noqa: E402
+from dudley.certify.pictures import POPULATION, TRIED  # noqa: E402
 from dudley.certify.samples import drawn  # noqa: E402
 
 HEAD = {"node": "head", "query": "fixed", "v": "free", "W_v": "free"}
@@ -54,6 +54,7 @@ IMAGES = {
     "test_pairs": 50_000,
     "scale": 4.0,
     "population": POPULATION,
+    "among": TRIED,
 }
 TASKS = {
     "and": {"name": "and", "T": 30, "s": 3},
@@ -106,6 +107,7 @@ def run(case: dict, seed: int) -> dict:
         "pairs": case["pairs"],
         "share": 0.1,
         "population": case.get("population", ""),
+        "among": case.get("among", 1),
     }
     certificate = PacBayes()(Q, data, forms=[FORM], **declared)
     done = time.perf_counter()

@@ -172,8 +172,18 @@ def test_a_field_too_many_and_one_too_few_are_refused():
         check.verify(told | {"extra": 1}, MODEL, DATA)
     with pytest.raises(InputError, match="'facts' is off"):
         check.verify({k: v for k, v in told.items() if k != "facts"}, MODEL, DATA)
-    nested = changed(told, ("facts", "more"), 1)
-    assert not check.verify(nested, MODEL, DATA).holds
+    for value in (1, "nothing", None):
+        nested = changed(told, ("facts", "more"), value)
+        assert not check.verify(nested, MODEL, DATA).holds
+
+
+def test_a_name_that_comes_twice_is_refused(tmp_path):
+    """One reader takes the first value, another the last."""
+    path = tmp_path / "certificate.json"
+    text = json.dumps(TOLD["hold-out"])
+    path.write_text(text.replace('"value":', '"value": 1e-9, "value":', 1), encoding="utf-8")
+    with pytest.raises(InputError, match="comes twice"):
+        check.read(path)
 
 
 @pytest.mark.parametrize(

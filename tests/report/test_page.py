@@ -88,7 +88,7 @@ def test_a_browser_draws_it(text: str, tmp_path, require):
         .map((row) => row.cells[2].dataset.key).filter((key) => key !== "").map(Number);
       document.title = JSON.stringify({
         canvases: document.querySelectorAll("canvas").length,
-        hidden: chart.querySelectorAll(".u-off").length,
+        hidden: chart.querySelectorAll(".u-series.u-off").length,
         sorted: document.querySelectorAll('th[aria-sort="descending"]').length,
         falling: keys.every((key, i) => i === 0 || keys[i - 1] >= key),
         legend: chart.querySelectorAll(".u-series").length,

@@ -113,6 +113,37 @@ def test_hostile_text_stays_text():
 
 
 @pytest.mark.parametrize(
+    "formula",
+    [
+        r"\text{<script>alert(1)</script>}", r"\mbox{<img src=x onerror=alert(1)>}",
+        r"\href{javascript:alert(1)}{x}", r"\text{<b onclick=alert(1)>}", r"\unknown{<i>}",
+    ],
+)  # fmt: skip
+def test_hostile_formulas_stay_text(printed, formula: str):
+    told = json.loads(json.dumps(printed["theorem"]))
+    told["items"][0]["latex"] = {"printed": formula}
+    page = html(of_json(told))
+    assert not re.search(r"<(img|b|i|a) |<(b|i)>|<script>alert|href=", page)
+    assert page.count("</script>") == 3
+
+
+def test_a_number_that_is_no_share_of_errors_is_not_called_one():
+    told = json.loads(CERTIFICATE.read_text())
+    bits = told | {"quantity": "bits per symbol", "value": 3.24210001}
+    made = of_json(bits)
+    assert made.title == "At most 3.243" and "%" not in made.title
+    both = of_json({"kind": "certificates", "items": [bits | {"value": 1e-3}, told]})
+    assert both.title == "At most 1.32 % errors"  # of the model, though another number is smaller
+
+
+def test_upper_ends_are_rounded_up_and_lower_ends_down():
+    told = json.loads(CERTIFICATE.read_text())
+    told["baseline"]["error_at_least"] = 0.47487737
+    page = html(of_json(told | {"delta": 1e-7}))
+    assert "at least 47.4 %" in page and "at least 1 − 1e-07" in page
+
+
+@pytest.mark.parametrize(
     "told",
     [
         [], 3, {}, {"kind": "audit"}, {"kind": "audit", "items": [{}]}, {"kind": "x", "items": []},
@@ -129,7 +160,8 @@ def test_what_is_no_report_is_refused(told):
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path):
     (tmp_path / "a.json").write_text("{")
     (tmp_path / "deep.json").write_text("[" * 100_000)
-    for name in ("a.json", "deep.json", "none.json"):
+    (tmp_path / "twice.json").write_text('{"kind": "audit", "items": [], "kind": "audit"}')
+    for name in ("a.json", "deep.json", "none.json", "twice.json"):
         with pytest.raises(InputError):
             document_of(tmp_path / name)
     with pytest.raises(InputError):

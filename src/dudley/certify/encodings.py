@@ -27,6 +27,7 @@ from dudley.core.registry import Registry
 from dudley.core.rounding import down, up
 from dudley.networks.embeddings import Tokens
 
+MANY = 4096  # blocks of a picture: its rows are a square matrix of that size
 ENCODINGS: Registry[type[Encoding]] = Registry("encoding")
 
 
@@ -160,6 +161,8 @@ class Blocks(Encoding):
             size_of(name, getattr(self, name))
         if radius_of("white", self.white) == 0:
             raise InputError("white", "a grey level > 0", self.white)
+        if self.T > MANY:
+            raise InputError("blocks", f"at most {MANY:,}", self.T, "take larger blocks")
         if self.height % self.side or self.width % self.side:
             expected = f"a divisor of {self.height} and {self.width}"
             raise InputError("side of a block", expected, self.side)

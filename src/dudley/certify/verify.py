@@ -43,6 +43,7 @@ SHAPE: dict[str, type | tuple[type, ...]] = {
     "provenance": dict,
 }
 LANGUAGE = "language"
+LARGEST = 64 << 20  # bytes of a certificate file
 UNVERIFIED = ("declared", "provenance")  # enter the number, or say who made the file
 
 
@@ -78,7 +79,13 @@ def read(path: str | Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputError("certificate", "a JSON file", f"no file {path}")
     try:
-        told = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        if path.stat().st_size > LARGEST:
+            raise ValueError(f"more than {LARGEST >> 20} MiB")
+        told = json.loads(
+            path.read_text(encoding="utf-8"),
+            parse_constant=_no_constant,
+            object_pairs_hook=each_once,
+        )
     except (ValueError, RecursionError) as error:
         raise InputError(path.name, "a certificate in JSON", error) from None
     return expect_shape(told)
@@ -116,7 +123,7 @@ def verify(told: dict[str, Any], model: Model, data: Any) -> Verification:
         again = method.certify(model, data, declared, told["choices"])
     except DudleyError as refusal:
         return Verification(told["value"], 0, (Difference("certificate", "a number", refusal),), ())
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError, ArithmeticError) as error:
         odd = Difference("choices", told["choices"], f"not choices of {method.name}: {error!r}")
         return Verification(told["value"], 0, (odd,), ())
     found = again.to_json()
@@ -141,7 +148,7 @@ def _differences(where: str, told: Any, found: Any) -> Iterator[Difference]:
     if isinstance(told, dict) and isinstance(found, dict):
         for name in sorted(set(told) | set(found), key=str):
             yield from _differences(
-                f"{where}.{name}", told.get(name, "nothing"), found.get(name, "nothing")
+                f"{where}.{name}", told.get(name, NOTHING), found.get(name, NOTHING)
             )
     elif isinstance(told, list) and isinstance(found, list) and len(told) == len(found):
         for i, (one, other) in enumerate(zip(told, found, strict=True)):
@@ -161,6 +168,25 @@ def _leaves(value: Any) -> Iterator[Any]:
 def _kinds(kind: type | tuple[type, ...]) -> str:
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
     return names.get(kind, "a number") if isinstance(kind, type) else "a number"
+
+
+def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a name that comes twice is read in two ways by two readers."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} comes twice")
+    return found
+
+
+class _Nothing:
+    """A field that is not there; no JSON is equal to it."""
+
+    def __str__(self) -> str:
+        return "nothing"
+
+
+NOTHING = _Nothing()
 
 
 def _no_constant(name: str):

@@ -16,6 +16,7 @@ from dudley.cli import (
     lab,
     measure,
     report,
+    serve,
     theorems,
     tour,
 )
@@ -39,6 +40,7 @@ app.add_typer(certify.certify_app, name="certify")
 app.command("verify")(certify.verify)
 app.add_typer(lab.lab_app, name="lab")
 app.command("report")(report.report)
+app.command("serve")(serve.serve)
 app.command("tour")(tour.tour)
 
 

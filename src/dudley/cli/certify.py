@@ -11,6 +11,7 @@ import typer
 
 from dudley.cli.output import paragraph, print_json
 from dudley.core.errors import InputError
+from dudley.core.rounding import ceiling, floor
 
 if TYPE_CHECKING:
     from dudley.certify.auto import Ranking
@@ -88,7 +89,8 @@ def certify_model(
                 model.save(file)
     known = examples(train)
     ranking = certify(model, known, holdout, method, delta, told)
-    print_ranking(ranking, out, f"dudley verify {out} --model {path} --data {train}", as_json)
+    data = holdout if ranking.best.method == "hold-out" else train
+    print_ranking(ranking, out, f"dudley verify {out} --model {path} --data {data}", as_json)
     if method == AUTO and out is not None and "occam" in ranking.refused and not as_json:
         among = len(ranking.certificates) + len(ranking.refused)
         compressed(model, known, among, delta, told.get("occam", {}), out)
@@ -320,11 +322,11 @@ def print_ranking(ranking: Ranking, out: Path | None, check: str, as_json: bool)
 def show(one: Certificate) -> None:
     """A certificate for people: the number, why it is what it is, what it rests on."""
     told = one.to_json()
-    print(paragraph(f"{one.quantity} ≤ {told['value']:.6g}"))
+    print(paragraph(f"{one.quantity} ≤ {ceiling(told['value'], 6)}"))
     if one.vacuous:
         print("  vacuous: guessing the most frequent class may do as well")
     n = one.data["n"]
-    print(f"  with probability at least {1 - one.delta:g} over {n:,} examples; method {one.method}")
+    print(f"  with probability at least 1 − {one.delta:g} over {n:,} examples; method {one.method}")
     if one.declared["population"]:
         print(paragraph(one.declared["population"], 21, f"  {'population':<19}"))
     for name, value in told["facts"].items():
@@ -336,7 +338,7 @@ def show(one: Certificate) -> None:
     most = told["baseline"]
     print(
         f"  {'baseline':<18} class {most['class']} always: {most['errors']:,} errors here, "
-        f"a risk of {most['error_at_least']:.4g} at least"
+        f"a risk of {floor(most['error_at_least'])} at least"
     )
     for words in one.advice:
         print(paragraph(words, 4, "  → "))

@@ -149,6 +149,7 @@ class Story:
         ]
 
     def break_one(self) -> list[str]:
+        from dudley.core.rounding import floor
         from dudley.report.counterexamples import against
         from dudley.theorems import registry
 
@@ -160,7 +161,7 @@ class Story:
         return [
             f"{BROKEN}: {statement.says}",
             f"counterexample {first.name}: {first.story}",
-            f"printed {printed:.4g}, but provably at least {first.lower_bound:.4g}: "
+            f"printed {printed:.4g}, but provably at least {floor(first.lower_bound)}: "
             f"{first.ratio:.3g} times too small; derived with explicit constants {derived:.4g}",
         ]
 
@@ -168,6 +169,7 @@ class Story:
         import numpy as np
 
         from dudley.certify.run import certify
+        from dudley.core.rounding import ceiling
 
         self.out.mkdir(parents=True, exist_ok=True)
         self.model.save(self.path("model"))
@@ -176,8 +178,8 @@ class Story:
         self.path("certificate").write_text(best.text(), encoding="utf-8")
         self.facts["certificate"] = best.to_json()
         return [
-            f"{best.quantity}: at most {best.value:.3g}, with probability {1 - DELTA:g} over the "
-            f"{self.n:,} examples; no test set is used",
+            f"{best.quantity}: at most {ceiling(best.value, 3)}, with probability {1 - DELTA:g} "
+            f"over the {self.n:,} examples; no test set is used",
             *best.advice,
         ]
 

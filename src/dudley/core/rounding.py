@@ -8,7 +8,7 @@ an exact integer part is settled with rational arithmetic where the float cannot
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -83,8 +83,21 @@ def ceiling(x: float, digits: int = 4) -> str:
     >>> ceiling(2.00001), ceiling(123456.0), ceiling(0.0)
     ('2.001', '1.235e+05', '0')
     """
+    return _few(x, digits, ROUND_CEILING)
+
+
+def floor(x: float, digits: int = 4) -> str:
+    """A number of few digits that is not above x.
+
+    >>> floor(2.99999), floor(0.474877, 3)
+    ('2.999', '0.474')
+    """
+    return _few(x, digits, ROUND_FLOOR)
+
+
+def _few(x: float, digits: int, rounding: str) -> str:
     if x == 0 or not math.isfinite(x):
         return f"{x:g}"
     exact = Decimal(x)
     step = Decimal(1).scaleb(exact.adjusted() - digits + 1)
-    return f"{float(exact.quantize(step, ROUND_CEILING)):.{digits}g}"
+    return f"{float(exact.quantize(step, rounding)):.{digits}g}"

@@ -31,7 +31,7 @@ class Depth(Experiment):
     """Accuracy and derived sample size against the number of layers."""
 
     name: ClassVar[str] = "beyond-depth"
-    source: ClassVar[str] = "summary003, next checks; bounds: trauger2024, section 4.2"
+    source: ClassVar[str] = "beyond the papers; bounds: trauger2024, section 4.2"
     question: ClassVar[str] = "What does depth do to accuracy, and what does it cost in the bound?"
 
     def config(self, scale: str) -> dict[str, Any]:

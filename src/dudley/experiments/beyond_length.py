@@ -48,7 +48,7 @@ class Length(Experiment):
     """Accuracy, norms and derived sample size against T."""
 
     name: ClassVar[str] = "beyond-length"
-    source: ClassVar[str] = "summary003, experiment 1; edelman2021, section 5, with one head"
+    source: ClassVar[str] = "beyond the papers; edelman2021, section 5, with one head"
     question: ClassVar[str] = "Do accuracy and bound depend on the length of the sequence?"
 
     def config(self, scale: str) -> dict[str, Any]:

@@ -44,7 +44,7 @@ class Masked(Experiment):
     """Accuracy, gap, and Theorem 5.1 against V, T and m."""
 
     name: ClassVar[str] = "beyond-masked"
-    source: ClassVar[str] = "summary003, experiment 3; trauger2024, Theorem 5.1"
+    source: ClassVar[str] = "beyond the papers; trauger2024, Theorem 5.1"
     question: ClassVar[str] = "What does Theorem 5.1 say of a masked-token model that was trained?"
 
     def config(self, scale: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Norms(Experiment):
     """Accuracy, measured gap and derived gap against the radius."""
 
     name: ClassVar[str] = "beyond-norms"
-    source: ClassVar[str] = "summary003, experiment 2; trauger2024, corollary 4.1.1"
+    source: ClassVar[str] = "beyond the papers; trauger2024, corollary 4.1.1"
     question: ClassVar[str] = "How tight a norm constraint still learns, and what does it promise?"
 
     def config(self, scale: str) -> dict[str, Any]:

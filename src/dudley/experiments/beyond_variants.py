@@ -37,7 +37,7 @@ class Variants(Experiment):
     """Accuracy, steps to fit and derived sample size for each variant."""
 
     name: ClassVar[str] = "beyond-variants"
-    source: ClassVar[str] = "summary003, next checks: activations, initialisations, normalisers"
+    source: ClassVar[str] = "beyond the papers: activations, initialisations, normalisers"
     question: ClassVar[str] = "Which variants of a head learn, and what do bounds charge for them?"
 
     def config(self, scale: str) -> dict[str, Any]:

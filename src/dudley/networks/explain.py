@@ -170,33 +170,63 @@ def _parts(node: Node) -> list[tuple[str, Node, str]]:
     return []
 
 
+@dataclass(frozen=True)
+class Branch:
+    """A node of the network where it stands: its facts, the blocks it holds, what is inside it."""
+
+    label: str  # such as "12 × "
+    kind: str
+    radius: tuple[str, str]
+    lipschitz: str
+    rows: tuple[Row, ...]
+    inside: tuple[Branch, ...]
+
+    def __str__(self) -> str:
+        into, out = self.radius
+        return f"{self.label}{self.kind}   radius {into} → {out},  Lipschitz {self.lipschitz}"
+
+
+def branches(capacity: Capacity) -> Branch:
+    """The network as a tree, each block with its share."""
+    by_name = {row.block: row for row in capacity.shares[0]}
+    return _branch(capacity.network, capacity.signal, by_name, "", "")
+
+
+def shared(capacity: Capacity) -> list[Row]:
+    """Blocks that several nodes use: they stand in no branch."""
+    ties = {use.tie for use in capacity.facts.uses} - {None}
+    return [row for row in capacity.shares[0] if row.block in ties]
+
+
 def tree(capacity: Capacity) -> str:
     """The tree as text."""
-    rows, log_ε, log_n = capacity.shares
-    by_name = {row.block: row for row in rows}
+    _, log_ε, log_n = capacity.shares
     head = f"shares of the entropy at ε = {power(log_ε)}, n = {power(log_n)}"
     lines = [f"{head} (the costliest link of the chain)"]
-    lines += _branches(capacity.network, capacity.signal, by_name, "", "", "", True)
-    shown = {use.tie for use in capacity.facts.uses} - {None}
-    lines += [f"shared: {row}" for row in rows if row.block in shown]
+    lines += _lines(branches(capacity), "", True)
+    lines += [f"shared: {row}" for row in shared(capacity)]
     return "\n".join([*lines, f"culprit: {culprit(capacity)}"])
 
 
-def _branches(node, signal, by_name, prefix, indent, label, last) -> Iterator[str]:
+def _branch(node: Node, signal: Signal, by_name: dict[str, Row], prefix: str, label: str) -> Branch:
     facts = node.facts(signal)
-    yield (
-        f"{indent}{'└─ ' if last else '├─ '}{label}{type(node).__name__}   radius "
-        f"{power(signal.radius.log)} → {power(facts.out.radius.log)},  "
-        f"Lipschitz {power(facts.lipschitz.log)}"
-    )
-    below = indent + ("   " if last else "│  ")
+    radius = power(signal.radius.log), power(facts.out.radius.log)
+    inside = []
     parts = _parts(node)
-    for i, (name, child, text) in enumerate(parts, 1):
-        at_end = i == len(parts)
-        yield from _branches(child, signal, by_name, prefix + name, below, text, at_end)
+    for name, child, text in parts:
+        inside.append(_branch(child, signal, by_name, prefix + name, text))
         if isinstance(node, Chain):
             signal = child.facts(signal).out
-    if not parts:
-        own = [by_name[prefix + u.name] for u in facts.uses if prefix + u.name in by_name]
-        for i, row in enumerate(own, 1):
-            yield f"{below}{'└─ ' if i == len(own) else '├─ '}{row}"
+    own = () if parts else (prefix + use.name for use in facts.uses)
+    rows = tuple(by_name[name] for name in own if name in by_name)
+    kind, lipschitz = type(node).__name__, power(facts.lipschitz.log)
+    return Branch(label, kind, radius, lipschitz, rows, tuple(inside))
+
+
+def _lines(branch: Branch, indent: str, last: bool) -> Iterator[str]:
+    yield f"{indent}{'└─ ' if last else '├─ '}{branch}"
+    below = indent + ("   " if last else "│  ")
+    for i, inner in enumerate(branch.inside, 1):
+        yield from _lines(inner, below, i == len(branch.inside))
+    for i, row in enumerate(branch.rows, 1):
+        yield f"{below}{'└─ ' if i == len(branch.rows) else '├─ '}{row}"

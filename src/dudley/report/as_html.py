@@ -21,6 +21,12 @@ from dudley.report import document as doc
 from dudley.report.figure import COLOURS
 from dudley.report.files import written
 
+# A tag of MathML whose attributes are of layout: no address, no style, no handler.
+MATHML = re.compile(
+    r"</?m[a-z]+(?: (?:display|xmlns|stretchy|fence|form|minsize|maxsize|lspace|rspace|width|height"
+    r"|depth|mathvariant|displaystyle|scriptlevel|linethickness|accent|accentunder|movablelimits"
+    r"|columnalign|columnspacing|rowspacing|separator|symmetric|largeop)=\"[^\"<>]*\")* ?/?>"
+)
 LONG = 40  # letters of a cell that may be broken into lines
 
 
@@ -43,9 +49,19 @@ def html(document: doc.Document) -> str:
         "MADE": escape(document.made) + (". Curves: uPlot (MIT)." if charts else ""),
         "DATA": as_data({"colours": COLOURS, "charts": charts}),
         "UPLOT": asset("vendor/uPlot.iife.min.js") if charts else "",
-        "SCRIPT": asset("page.js"),
+        "SCRIPT": (asset("charts.js") if charts else "") + asset("tables.js") + asset("page.js"),
     }
     return filled(asset("page.html"), parts)
+
+
+def fragment(document: doc.Document) -> dict[str, Any]:
+    """What a page of another kind puts in its place: the body, and the data of its charts."""
+    return {
+        "title": document.title,
+        "lead": list(document.lead),
+        "html": _Body().all(document.blocks),
+        "charts": [_chart(one) for one in _charts(document.blocks)],
+    }
 
 
 def asset(name: str) -> str:
@@ -82,6 +98,8 @@ def mathml(latex: str) -> str:
     except ImportError:
         return f"<pre>{escape(latex)}</pre>"
     found = convert(latex, display="block")
+    if not all(MATHML.fullmatch(tag) for tag in re.findall(r"<[^>]*>?", found)):
+        return f"<pre>{escape(latex)}</pre>"  # \text and its like let markup through
     for escaped, sign in ((r"\{", "{"), (r"\}", "}"), (r"\|", "‖")):  # left after \bigl
         found = found.replace(f">{escaped}<", f">{sign}<")
     return found
@@ -111,7 +129,7 @@ class _Body:
         return f"<p>{inline(block.text)}</p>"
 
     def _formula(self, block: doc.Formula) -> str:
-        return f'<div class="wide formula">{mathml(block.latex)}</div>'
+        return f'<div class="wide formula" tabindex="0">{mathml(block.latex)}</div>'
 
     def _listing(self, block: doc.Listing) -> str:
         return f'<pre class="wide" tabindex="0">{escape(block.text)}</pre>'
@@ -143,8 +161,8 @@ class _Body:
         self.charts += 1
         words = f"{len(block.lines)} curves over {block.name}"
         return (
-            f'<div class="chart" role="img" aria-label="{escape(words)}" '
-            f'data-chart="{self.charts - 1}"></div>'
+            f'<div class="chart" data-chart="{self.charts - 1}">'
+            f'<div class="plot" role="img" aria-label="{escape(words)}"></div></div>'
         )
 
     def _picture(self, block: doc.Picture) -> str:

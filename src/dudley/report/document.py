@@ -22,6 +22,10 @@ class Cell:
     why: str = ""
     look: str = ""
 
+    def __post_init__(self):
+        if self.key is not None and not isinstance(self.key, int | float):
+            raise InputError("key of a cell", "a number", type(self.key).__name__)
+
     @property
     def numeric(self) -> bool:
         return self.key is not None

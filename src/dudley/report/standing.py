@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from dudley.certify.certificate import RISK
 from dudley.certify.standing.row import Row, Standing
+from dudley.core.rounding import ceiling, floor
 from dudley.report.cells import short
 from dudley.report.markdown import cell, code, section, table
 
@@ -67,7 +68,7 @@ def lines(standing: Standing, kind: str) -> list[list[str]]:
     """One line for each number of a kind, the least first."""
     found = []
     for row in merged(standing.of(kind)):
-        cells = [number(x) for x in (row.printed, row.value, row.best)]
+        cells = [number(row.printed), *(upper(x) for x in (row.value, row.best))]
         cells.append(count(row.needed.get("value")))
         if "best" in row.needed:
             cells[-1] += f" ({count(row.needed['best'])})"
@@ -80,18 +81,24 @@ def number(x: float | None) -> str:
     return "–" if x is None else short(x)
 
 
+def upper(x: float | None) -> str:
+    """Three digits, none below x."""
+    return "–" if x is None else short(float(ceiling(x, 3)))
+
+
 def count(n: float | None) -> str:
-    """A number of examples, which is known to 5 %: two digits."""
-    return "–" if n is None else short(float(f"{n:.2g}"))
+    """A number of examples, which is known to 5 %: two digits, none below n."""
+    return "–" if n is None else short(float(ceiling(n, 2)))
 
 
 def measured(standing: Standing) -> str:
     """The error on the test set and of guessing, in a sentence."""
-    test, guess = standing.test, f"guessing errs at least {standing.guess:.3g}"
+    test, guess = standing.test, f"guessing errs at least {floor(standing.guess, 3)}"
     if not test:
         return f"No test set was given; {guess}."
     told = f"{test['errors']:,} errors on {test['n']:,} test examples"
-    return f"{told}: at most {test['at_most']:.2g} with confidence {1 - standing.delta:g}; {guess}."
+    most = f"at most {ceiling(test['at_most'], 2)} with confidence 1 − {standing.delta:g}"
+    return f"{told}: {most}; {guess}."
 
 
 def text(standing: Standing) -> str:

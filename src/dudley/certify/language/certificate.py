@@ -132,16 +132,25 @@ def certify(
             "longest": corpus.T,
             "shortest": corpus.shortest,
             "signs": corpus.alphabet.signs,
+            **({"repeated": corpus.repeated} if corpus.repeated else {}),
         },
         baseline={
             "worst": corpus.uniform(),
             "error_at_least": corpus.uniform(),
             "unigram": round(corpus.unigram(), 9),
         },
-        declarations=ASSUMED + OWN + (DRAWN if n_s else ()),
+        declarations=ASSUMED + OWN + (DRAWN if n_s else ()) + _twice(corpus),
         quantity=QUANTITY,
         advice=_advice(x, B, bill, n, word, value, corpus) if not n_s else (),
     )
+
+
+def _twice(corpus: Corpus) -> tuple[str, ...]:
+    """What a reader must know of documents that come twice."""
+    if not corpus.repeated:
+        return ()
+    told = f"{corpus.repeated:,} documents equal an earlier one: independent draws none the less"
+    return (told,)
 
 
 def evaluated(model: Coded, corpus: Corpus, n_s: int = 0) -> tuple[np.ndarray, np.ndarray]:

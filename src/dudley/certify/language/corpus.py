@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dudley.certify.data import sha256_of
+from dudley.certify.data import rows_of, sha256_of
 from dudley.core.errors import InputError
 
 SIGNS = ' abcdefghijklmnopqrstuvwxyz";-'
@@ -94,6 +94,11 @@ class Corpus:
         full = lengths == self.T
         if (ends & ~last).any() or (codes * ~inside).any() or not (last.any(1) | full).all():
             raise InputError("documents", "one end sign, at the end or cut off", "others")
+
+    @cached_property
+    def repeated(self) -> int:
+        """How many documents equal an earlier one."""
+        return self.n - len(rows_of(self.codes))
 
     @classmethod
     def of(

@@ -9,7 +9,7 @@ from typing import Any
 
 from dudley.calculus.compose import Node
 from dudley.calculus.union import Grid
-from dudley.certify.encodings import Rows
+from dudley.certify.encodings import Blocks, Rows
 from dudley.certify.forward_error import U, forward_error
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.norm_cover.cover import Covered, covered
@@ -21,6 +21,8 @@ from dudley.core.errors import InputError
 from dudley.core.rounding import down, up
 from dudley.networks.capacity import Capacity, capacity
 from dudley.networks.embeddings import Tokens
+
+WHITES = (1.0, 255.0, 65535.0)  # full scale of stored pictures: known without looking at any
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +94,15 @@ def _radius(model: Hypothesis, declared: dict[str, Any]) -> tuple[Price, ...]:
 
     clip_R is part of the hypothesis, so R must come from a list: a training maximum is refused.
     """
-    if not isinstance(model.encoding, Rows):
+    if isinstance(model.encoding, Blocks):
+        R = model.encoding.white  # pixels are clipped there
+        if R in WHITES:
+            return ()
+    elif isinstance(model.encoding, Rows):
+        R = model.encoding.R
+    else:
         return ()
-    R, told = model.encoding.R, declared["radius"]
+    told = declared["radius"]
     if told is not None:
         if told != R:
             raise InputError("declared radius", f"that of the encoding, {R}", told)
@@ -102,7 +110,7 @@ def _radius(model: Hypothesis, declared: dict[str, Any]) -> tuple[Price, ...]:
     mantissa, exponent = math.frexp(R)
     if mantissa != 0.5:
         raise InputError(
-            "radius R of the rows",
+            "where rows or pixels are clipped",
             "a power of two, or radius = R declared before the data",
             R,
             f"clip at {2.0**exponent:g}; a maximum over the data is no bound for new inputs",

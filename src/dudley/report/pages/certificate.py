@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dudley.certify.certificate import RISK
 from dudley.core.provenance import provenance
-from dudley.core.rounding import ceiling
+from dudley.core.rounding import ceiling, down, floor, up
 from dudley.report.document import Block, Cell, Document, Facts, Folded, Points, Section, Table
 from dudley.report.pages import BUILDERS, short_hash
 
@@ -14,18 +15,18 @@ from dudley.report.pages import BUILDERS, short_hash
 @BUILDERS.register("certificates")
 def document(items: list[dict[str, Any]]) -> Document:
     """All of them, the smallest first."""
-    ordered = sorted(items, key=lambda one: one["value"])
+    ordered = sorted(items, key=lambda one: (one["quantity"] != RISK, one["value"]))
     best = ordered[0]
     blocks: list[Block] = []
     if len(ordered) > 1:
         blocks.append(overview(ordered))
     blocks += [one(item) for item in ordered]
     return Document(
-        f"At most {percent(best['value'])} errors",
+        f"At most {amount(best, best['value'])}" + (" errors" if best["quantity"] == RISK else ""),
         tuple(blocks),
         lead=(
             best["quantity"],
-            f"with probability at least {1 - best['delta']:g} over the training data",
+            f"with probability at least 1 − {best['delta']:g} over the examples",
             f"n = {best['data']['n']:,}",
         ),
         made=f"dudley {provenance()['dudley']}",
@@ -38,7 +39,7 @@ def overview(items: list[dict[str, Any]]) -> Table:
     rows = [
         [
             item["method"],
-            number(item["value"]),
+            Cell(amount(item, item["value"]), item["value"]),
             says(item),
             Cell(f"{item['nats']:.4g}", item["nats"]),
         ]
@@ -59,9 +60,10 @@ def one(item: dict[str, Any]) -> Section:
     blocks: list[Block] = [
         Facts(
             (
-                ("at most", percent(item["value"])),
+                ("what", item["quantity"]),
+                ("at most", amount(item, item["value"])),
                 ("says something", says(item).text),
-                ("guessing", f"errs at least {percent(item['baseline']['error_at_least'])}"),
+                ("guessing", f"at least {least(item, item['baseline']['error_at_least'])}"),
                 ("δ", f"{item['delta']:g}"),
             )
         ),
@@ -82,7 +84,7 @@ def one(item: dict[str, Any]) -> Section:
             )
         ),
     ]  # fmt: skip
-    return Section(f"{item['method']}: at most {percent(item['value'])}", tuple(blocks))
+    return Section(f"{item['method']}: at most {amount(item, item['value'])}", tuple(blocks))
 
 
 def says(item: dict[str, Any]) -> Cell:
@@ -90,8 +92,14 @@ def says(item: dict[str, Any]) -> Cell:
     return Cell("no, vacuous", look="no") if item["vacuous"] else Cell("yes", look="yes")
 
 
-def number(value: float) -> Cell:
-    return Cell(percent(value), value)
+def amount(item: dict[str, Any], value: float) -> str:
+    """A risk in per cent, anything else as it is; rounded up."""
+    return percent(value) if item["quantity"] == RISK else ceiling(value, 4)
+
+
+def least(item: dict[str, Any], value: float) -> str:
+    """The same, rounded down."""
+    return f"{floor(down(100 * value), 3)} %" if item["quantity"] == RISK else floor(value, 4)
 
 
 def percent(value: float) -> str:
@@ -100,7 +108,7 @@ def percent(value: float) -> str:
     >>> percent(0.01319), percent(0.000284), percent(1.0)
     ('1.32 %', '0.0284 %', '100 %')
     """
-    return f"{ceiling(100 * value, 3)} %"
+    return f"{ceiling(up(100 * value), 3)} %"
 
 
 def told(value: Any) -> str:

@@ -65,4 +65,6 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, list):
         return "×".join(map(str, value))
+    if isinstance(value, dict):  # largest norms, rounded up as in the table
+        return ", ".join(f"{name} {ceiling(x)}" for name, x in value.items())
     return f"{value:.6g}" if isinstance(value, float) else str(value)

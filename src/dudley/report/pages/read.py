@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from dudley.certify.verify import each_once
 from dudley.core.errors import InputError
 from dudley.core.provenance import provenance
 from dudley.report.document import Document
@@ -38,7 +39,7 @@ def read_json(path: Path) -> Any:
     try:
         if path.stat().st_size > LARGEST:
             raise InputError("report", f"at most {LARGEST >> 20} MiB of JSON", str(path))
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=each_once)
     except OSError as error:
         raise InputError("report", WANTED, f"{path}: {error.strerror}") from None
     except (ValueError, RecursionError):

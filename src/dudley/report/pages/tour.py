@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dudley.certify.standing.row import Standing, from_json
 from dudley.core.provenance import provenance
 from dudley.core.rounding import ceiling
-from dudley.report import picture, standing
 from dudley.report.document import (
     Block,
     Cell,
@@ -25,10 +23,15 @@ from dudley.report.document import (
 )
 from dudley.report.pages import BUILDERS, certificate, statement
 
+if TYPE_CHECKING:
+    from dudley.certify.standing.row import Standing
+
 
 @BUILDERS.register("tour")
 def document(items: list[dict[str, Any]]) -> Document:
     """What ``dudley tour --json`` prints, or what it left in its folder."""
+    from dudley.certify.standing.row import from_json  # needs torch, which other reports do not
+
     (facts,) = items
     how, value = facts["training"], facts["certificate"]["value"]
     stands = from_json(facts["standing"])
@@ -78,6 +81,8 @@ def norms(found: dict[str, dict[str, float]]) -> Table:
 
 def bounds(found: Standing) -> list[Block]:
     """The figure and its table."""
+    from dudley.report import standing
+
     rows = []
     for kind in ("baseline", "certificate", "published"):
         every = standing.merged(found.of(kind))
@@ -100,6 +105,8 @@ def bounds(found: Standing) -> list[Block]:
 
 def drawn(found: Standing) -> Picture:
     """The picture of all bounds on one axis."""
+    from dudley.report import picture
+
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "picture.svg"
         picture.draw(found, [path])

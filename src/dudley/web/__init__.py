@@ -1,0 +1,1 @@
+"""The explorer: a local page over the library; it computes nothing that the library does not."""

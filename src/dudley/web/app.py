@@ -1,0 +1,158 @@
+"""The app: addresses, and nothing else; each asks one function.
+
+>>> from dudley.web.safety import Settings
+>>> create_app(Settings()).title
+'dudley explorer'
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from dudley.core.errors import DudleyError, InputError, UnknownName
+from dudley.core.extras import ExtraMissing, missing
+from dudley.web import architecture, bounds, drop, page, statements
+from dudley.web.safety import Guard, Settings
+
+try:
+    from fastapi import FastAPI, Request, Response
+    from fastapi.concurrency import run_in_threadpool
+except ImportError:
+    raise missing("fastapi", "the explorer", "web") from None
+
+OWN = ("sweep", "source", "form")  # parameters of an address that are no names of a situation
+MOST_BODY = 256 << 10  # bytes of a network
+SILENT: Any = dict.fromkeys(
+    ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
+)  # nothing is told to anyone, whatever the environment says
+SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """Everything that the page asks for."""
+    app = FastAPI(
+        title="dudley explorer", docs_url=None, redoc_url=None, openapi_url=None, telemetry=SILENT
+    )
+    app.add_middleware(Guard, settings=settings)
+    app.add_exception_handler(DudleyError, _refused)
+    busy = threading.Lock()  # one file at a time: measuring may take all memory
+
+    @app.get("/")
+    def index() -> Response:
+        return Response(page.html(), media_type="text/html")
+
+    @app.get("/app.css")
+    def style() -> Response:
+        return Response(page.style(), media_type="text/css")
+
+    @app.get("/app.js")
+    def script() -> Response:
+        return Response(page.script(), media_type="text/javascript")
+
+    @app.get("/api/bounds")
+    def all_bounds(request: Request) -> Response:
+        return _json(_bounds(request))
+
+    @app.get("/api/statements")
+    def all_statements() -> Response:
+        return _json({"statements": statements.listed()})
+
+    @app.get("/api/statements/{id:path}")
+    def one_statement(id: str) -> Response:
+        return _json(statements.page(id))
+
+    @app.get("/api/blocks")
+    def blocks() -> Response:
+        return _json(architecture.catalogue())
+
+    @app.post("/api/architecture")
+    async def explained(request: Request) -> Response:
+        asked = await _body(request)
+        return _json(await run_in_threadpool(architecture.explained, asked))
+
+    @app.post("/api/files")
+    async def files(request: Request) -> Response:
+        query = request.query_params
+        parts = drop.announced(query.getlist("file"), settings.limit)
+        heads = query.get("heads") or None
+        if heads is not None and not (heads.isdigit() and 1 <= int(heads) <= 1024):
+            raise InputError("heads", "a number from 1 to 1024", heads)
+        if not busy.acquire(blocking=False):
+            raise InputError("files", "one look at a time", "a second", "wait for the first")
+        try:
+            with tempfile.TemporaryDirectory(prefix="dudley-") as place:
+                await drop.receive(parts, request.stream(), Path(place))
+                layout = query.get("layout")
+                look = (drop.looked_at, Path(place), layout, None if heads is None else int(heads))
+                try:
+                    return _json(await run_in_threadpool(*look))
+                except DudleyError as refusal:
+                    raise DudleyError(str(refusal).replace(f"{place}/", "")) from None
+        finally:
+            busy.release()
+
+    @app.get("/api/experiments")
+    def experiments() -> Response:
+        try:
+            from dudley.web import lab
+
+            return _json(lab.listed(settings.results, settings.runs))
+        except ExtraMissing as absent:  # the other views do without
+            return _json({"experiments": [], "runs": [], "absent": str(absent)})
+
+    @app.get("/api/experiments/{source}/{place:path}")
+    def experiment(source: str, place: str) -> Response:
+        from dudley.web import lab
+
+        return _json(lab.page(source, place, settings.results, settings.runs))
+
+    @app.get("/api/figures/{source}/{place:path}/{name}.svg")
+    def figure(source: str, place: str, name: str) -> Response:
+        from dudley.web import lab
+
+        drawn = lab.figure(source, place, name, settings.results, settings.runs)
+        policy = {"content-security-policy": SVG_POLICY}
+        return Response(drawn, media_type="image/svg+xml", headers=policy)
+
+    return app
+
+
+def _bounds(request: Request) -> dict[str, Any]:
+    query = request.query_params
+    words = [f"{name}={value}" for name, value in query.multi_items() if name not in OWN]
+    sources = query.getlist("source") or list(bounds.SOURCES)
+    forms = query.getlist("form") or list(bounds.FORMS)
+    if "sweep" not in query:
+        return bounds.point(words, sources, forms)
+    if len(sources) != 1:
+        raise InputError("source", "one, where there is a sweep", len(sources))
+    return bounds.curves(words, query["sweep"], sources[0], forms)
+
+
+async def _body(request: Request) -> Any:
+    """The JSON of a small body."""
+    found = b""
+    async for chunk in request.stream():
+        found += chunk
+        if len(found) > MOST_BODY:
+            raise InputError("network", f"at most {MOST_BODY >> 10} KiB", "more")
+    try:
+        return json.loads(found)
+    except (ValueError, RecursionError):
+        raise InputError("network", "JSON", "something else") from None
+
+
+def _json(told: dict[str, Any]) -> Response:
+    text = json.dumps(told, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return Response(text, media_type="application/json")
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    named = not request.url.query  # what is unknown stands in the address itself
+    status = 404 if isinstance(error, UnknownName) and named else 400
+    text = json.dumps({"error": str(error)}, ensure_ascii=False)
+    return Response(text, status, media_type="application/json")

@@ -1,0 +1,113 @@
+"""The network that a situation describes, by the calculus: L layers of H heads and a readout.
+
+Its gap is what no printed statement of these papers gives: risk − training loss of the ramp loss
+of the margin, or of a loss with the given range and Lipschitz constant. The network is a network
+file (`networks.files`) whose numbers are the situation's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dudley.core.errors import DudleyError, InputError
+from dudley.core.sweep import Sweep
+from dudley.core.vocabulary import describe
+from dudley.networks import files
+from dudley.networks.capacity import Capacity, capacity
+from dudley.report.as_html import fragment
+from dudley.report.curves import log10
+from dudley.report.document import Chart, Document, Line
+
+NAME = "calculus"
+ID = "calculus/gap"
+MEASURE = "risk − training loss"
+MATRICES = ("W_QK", "W_Q", "W_K", "W_v", "W_c", "w")
+NEEDED = ("T", "d", "X.row2inf")
+
+
+def tables(given: dict[str, float]) -> dict[str, Any]:
+    """The network file of a situation.
+
+    >>> tables({"T": 8, "d": 4, "X.row2inf": 1.0, "W_v.op": 2.0, "W_c.op": 1.0,
+    ...         "w.l1": 1.0})["output"]
+    {'node': 'readout', 'w': {'l1': 1.0}}
+    """
+    missing = [name for name in NEEDED if name not in given]
+    if missing:
+        raise InputError("network", f"{', '.join(NEEDED)}", f"no {missing[0]}")
+    norms: dict[str, dict[str, float]] = {}
+    for name, value in given.items():
+        owner, dot, norm = name.partition(".")
+        if dot and owner in MATRICES:
+            norms.setdefault(owner, {})[norm] = value
+    for name in ("W_v", "W_c", "w"):
+        if name not in norms:
+            raise InputError("network", f"a norm of {name}, such as {name}.l11", "none")
+    readout = norms.pop("w")
+    X = {
+        name.partition(".")[2]: v for name, v in given.items() if name in ("X.row2inf", "X.row1inf")
+    }
+    layer = {
+        "node": "heads",
+        "H": int(given.get("H", 1)),
+        "repeat": int(given.get("L", 1)),
+        **norms,
+    }
+    if "k" in given:
+        layer["k"] = int(given["k"])
+    if "sigma.lipschitz" in given:
+        layer["sigma"] = {"lipschitz": given["sigma.lipschitz"]}
+    loss = {"margin": given["margin"]} if "margin" in given else {
+        name.partition(".")[2]: given[name]
+        for name in ("loss.lipschitz", "loss.range")
+        if name in given
+    }  # fmt: skip
+    return {
+        "schema": files.SCHEMA,
+        "input": {"T": int(given["T"]), "d": int(given["d"]), "X": X},
+        "layer": [layer],
+        "output": {"node": "readout", "w": readout},
+        "loss": loss,
+    }
+
+
+def described(given: dict[str, float]) -> Capacity:
+    """The capacity of that network."""
+    if "n" not in given:
+        raise InputError("network", "n, the number of examples", "none")
+    made = files.build(tables(given), {})
+    return capacity(made.network, made.inputs, given["n"], made.loss)
+
+
+def at(given: dict[str, float]) -> dict[str, Any]:
+    """The gap at one point, or why there is none."""
+    try:
+        gap = described(given).gap(given.get("delta", 0.05))
+    except DudleyError as refusal:
+        return {"id": ID, "refused": str(refusal)}
+    return {"id": ID} | gap.to_json()
+
+
+def along(given: dict[str, float], sweep: Sweep) -> dict[str, Any]:
+    """The gap along an axis, as a chart; nothing where the situation describes no network."""
+    heights: list[float | None] = []
+    trivial: list[float | None] = []
+    for value in sweep.values:
+        try:
+            one = {**given, sweep.name: value}
+            gap = described(one).gap(one.get("delta", 0.05))
+        except DudleyError:
+            heights.append(None)
+            trivial.append(None)
+        else:
+            heights.append(log10(gap))
+            trivial.append(math.log10(gap.trivial))
+    if all(y is None for y in heights):
+        return {}
+    level = Line("trivial", tuple(trivial))
+    line = Line(f"{ID} derived", tuple(heights), "derived", 0)
+    drawn = Chart(
+        sweep.name, describe(sweep.name), sweep.values, (line,), log=sweep.log, levels=(level,)
+    )
+    return {MEASURE: fragment(Document("", (drawn,)))["charts"][0]}

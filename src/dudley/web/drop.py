@@ -1,0 +1,178 @@
+"""Files dropped on the page: measured or verified on this machine, then deleted.
+
+What comes is the bytes of all files one after the other; the address says their names and sizes.
+Only plain weights (safetensors), arrays (npz) and JSON are taken: readers of the library that
+refuse what is damaged or hostile and execute nothing. A name is used only if it is a plain one.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from dudley.core.errors import InputError
+from dudley.report.as_html import fragment
+from dudley.report.document import Block, Document, Folded, Points, Prose, Section
+from dudley.report.pages import certificate, measurement
+
+ENDINGS = (".safetensors", ".npz", ".json")
+MOST = 8  # files at once
+MOST_JSON = 16 << 20
+BOMB = 1 << 30  # bytes of arrays, unpacked
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_PART = re.compile(r"(.+):([0-9]{1,15})")
+
+
+def announced(told: Sequence[str], limit: int) -> list[tuple[str, int]]:
+    """Names and sizes as the address says them, refused before a byte is read.
+
+    >>> announced(["model.safetensors:1008", "config.json:296"], 10_000)
+    [('model.safetensors', 1008), ('config.json', 296)]
+    >>> announced(["../../x.json:5"], 10_000)
+    Traceback (most recent call last):
+    dudley.core.errors.InputError: file: expected a plain name, ... got '../../x.json'
+    """
+    if not 1 <= len(told) <= MOST:
+        raise InputError("files", f"1 to {MOST}", len(told))
+    found: list[tuple[str, int]] = []
+    for text in told:
+        match = _PART.fullmatch(text)
+        if match is None:
+            raise InputError("file", "NAME:BYTES", repr(text))
+        name, size = match[1], int(match[2])
+        if not _NAME.fullmatch(name):
+            raise InputError("file", "a plain name, letters, digits, . _ -", repr(name))
+        if Path(name).suffix not in ENDINGS:
+            raise InputError(name, f"a file that ends in {', '.join(ENDINGS)}", Path(name).suffix)
+        if name.endswith(".json") and size > MOST_JSON:
+            raise InputError(name, f"at most {MOST_JSON >> 20} MiB of JSON", f"{size:,} bytes")
+        if name in dict(found):
+            raise InputError("files", "different names", f"{name} twice")
+        found.append((name, size))
+    total = sum(size for _, size in found)
+    if total > limit:
+        raise InputError("files", f"at most {limit >> 20} MiB together", f"{total:,} bytes")
+    return found
+
+
+async def receive(
+    parts: Sequence[tuple[str, int]], stream: AsyncIterator[bytes], folder: Path
+) -> None:
+    """Write the stream into the files that were announced; more or fewer bytes are refused."""
+    rest, wanted = b"", list(parts)
+    chunks = aiter(stream)
+    for name, size in wanted:
+        with (folder / name).open("xb") as file:
+            while size:
+                if not rest:
+                    try:
+                        rest = await anext(chunks)
+                    except StopAsyncIteration:
+                        raise InputError(name, f"{size:,} more bytes", "the end") from None
+                taken, rest = rest[:size], rest[size:]
+                size -= file.write(taken)
+    while not rest:
+        try:
+            rest = await anext(chunks)
+        except StopAsyncIteration:
+            return
+    raise InputError("files", "as many bytes as announced", "more")
+
+
+def expect_no_bomb(path: Path, limit: int = BOMB) -> None:
+    """Refuse an archive that says it holds far more than it weighs, before it is unpacked."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            inside = sum(one.file_size for one in archive.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        raise InputError(path.name, "a readable .npz of plain arrays", "no archive") from None
+    if inside > limit:
+        raise InputError(path.name, f"at most {limit >> 20} MiB unpacked", f"{inside:,} bytes")
+
+
+def looked_at(folder: Path, layout: str | None = None, heads: int | None = None) -> dict[str, Any]:
+    """What the files in a folder are: a certificate is verified, weights are measured."""
+    for path in folder.glob("*.npz"):
+        expect_no_bomb(path)
+    told = _certificate(folder)
+    if told is not None:
+        return _verified(folder, *told)
+    weights = sorted(folder.glob("*.safetensors"))
+    if len(weights) != 1:
+        wanted = "one certificate (.json), or one file of weights (.safetensors)"
+        raise InputError("files", wanted, f"{len(weights)} of weights and no certificate")
+    return _measured(folder, weights[0], layout, heads)
+
+
+def _certificate(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+    """The certificate among the files, if there is one."""
+    from dudley.certify.verify import read
+    from dudley.report.pages.read import read_json
+
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        told = read_json(path)
+        if isinstance(told, dict) and str(told.get("schema", "")).startswith("dudley.certificate/"):
+            found.append((path, read(path)))
+    if len(found) > 1:
+        raise InputError("files", "one certificate", len(found))
+    return found[0] if found else None
+
+
+def _verified(folder: Path, path: Path, told: dict[str, Any]) -> dict[str, Any]:
+    """A number stands at the head of the page only where it was computed again and is equal."""
+    from dudley.certify import verify as check
+
+    models, data = sorted(folder.glob("*.safetensors")), sorted(folder.glob("*.npz"))
+    said = Folded("What the file says", _shown(told).blocks)
+    about = {"kind": "certificate", "holds": None, "file": path.name}
+    if len(models) != 1 or len(data) != 1:
+        note = Prose(
+            "Read, not verified: drop the model (.safetensors) and the data (.npz) together with "
+            "the certificate, and every field is computed again."
+        )
+        return about | fragment(Document("Not verified", (note, said)))
+    found = check.verify(told, *check.parts(told, models[0], data[0]))
+    about |= {"kind": "verification", "holds": found.holds, "recomputed": found.recomputed}
+    blocks: list[Block] = []
+    if found.differences:
+        blocks.append(Section("Differences", (Points(tuple(map(str, found.differences))),)))
+    if found.declarations:
+        blocks.append(Section("Declared, and not to be verified", (Points(found.declarations),)))
+    if not found.holds:
+        note = Prose("What was computed again differs from the file, which proves nothing.")
+        return about | fragment(Document("Does not hold", (note, *blocks, said)))
+    note = Prose(
+        f"{found.recomputed} fields were computed again from {models[0].name} and {data[0].name}, "
+        "and are equal."
+    )
+    whole = _shown(told)
+    title = f"Holds: {whole.title[0].lower()}{whole.title[1:]}"
+    return about | fragment(Document(title, (note, *whole.blocks, *blocks), whole.lead))
+
+
+def _shown(told: dict[str, Any]) -> Document:
+    try:
+        return certificate.document([told])
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        if isinstance(error, InputError):
+            raise
+        got = f"one without what a page shows ({type(error).__name__})"
+        raise InputError("certificate", "the fields of one", got) from None
+
+
+def _measured(folder: Path, path: Path, layout: str | None, heads: int | None) -> dict[str, Any]:
+    from dudley.measure.layouts import LAYOUTS
+    from dudley.measure.run import measure
+
+    if layout:
+        LAYOUTS[layout]  # a name only, no path: refuses, and names the nearest
+    config = (folder / "config.json").is_file()
+    whole = config and path.name == "model.safetensors"
+    found = measure(folder if whole else path, layout=layout or None, heads=heads)
+    item = found.to_json() | {"id": path.name}
+    about = {"kind": "measurement", "holds": None, "file": path.name}
+    return about | fragment(measurement.document([item]))

@@ -1,0 +1,138 @@
+"""Experiments: what was found and drawn, from committed results and from the runs of this machine.
+
+A run is a folder below ``runs``: with results it is shown as committed ones are; while it is at
+work, or broken off, its store says how far it is.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from dudley.core.errors import DudleyError, InputError, UnknownName
+from dudley.report.as_html import fragment
+from dudley.report.document import Cell, Document, Folded, Listing, Section, Table
+from dudley.report.lab.draw import draw
+from dudley.report.lab.page import counts, made
+from dudley.report.lab.results import RECORD, Results, committed, finished
+
+COMMITTED, RUNS = "committed", "runs"
+DEEPEST = 3  # folders below the folder of runs
+_drawing = threading.Lock()  # matplotlib draws one figure at a time
+
+
+def listed(results: Path | None, runs: Path) -> dict[str, Any]:
+    """Every experiment with its committed results, and every run on this machine."""
+    from dudley.experiments.catalogue import in_order
+
+    experiments = []
+    for name, one in in_order():
+        scales = {s: counts(held.findings) for s, held in committed(name, results).items()}
+        about = {"name": name, "source": one.source, "question": one.question}
+        experiments.append(about | {"scales": scales})
+    return {"experiments": experiments, "runs": [run(place, runs) for place in folders(runs)]}
+
+
+def folders(runs: Path) -> list[str]:
+    """The runs below a folder, by their paths in it."""
+    if not runs.is_dir():
+        return []
+    depths = ["/".join(["*"] * depth) for depth in range(1, DEEPEST + 1)]
+    found = [path for pattern in depths for path in runs.glob(pattern) if path.is_dir()]
+    kept = [path for path in found if finished(path) or (path / "store.sqlite").is_file()]
+    return sorted(path.relative_to(runs).as_posix() for path in kept)
+
+
+def run(place: str, runs: Path) -> dict[str, Any]:
+    """One run: what it found, or how far it is."""
+    folder = runs / place
+    try:
+        if finished(folder):
+            held = Results(folder)
+            told = {"name": held.name, "scale": held.scale, "state": "finished"}
+            return {"place": place} | told | {"found": counts(held.findings)}
+        return {"place": place} | _standing(folder)
+    except (DudleyError, OSError, KeyError, ValueError) as error:
+        return {"place": place, "name": "", "state": "unreadable", "found": str(error)}
+
+
+def _standing(folder: Path) -> dict[str, Any]:
+    from dudley.grid.store import Store
+
+    store = Store.open(folder)
+    try:
+        batches = store.standing()
+        name = store.grid.name
+    finally:
+        store.close()
+    done, failed = (sum(one.status == s for one in batches) for s in ("done", "failed"))
+    told = f"{done} of {len(batches)} batches done" + (f", {failed} failed" if failed else "")
+    return {"name": name, "state": "not finished", "found": told}
+
+
+def page(source: str, place: str, results: Path | None, runs: Path) -> dict[str, Any]:
+    """Findings, figures by address, provenance."""
+    from dudley.experiments.catalogue import EXPERIMENTS
+
+    held = _held(source, place, results, runs)
+    one = EXPERIMENTS[held.name]
+    rows = [
+        [f.claim, Cell(f.verdict, look=f.verdict.replace(" ", "-")), f.found] for f in held.findings
+    ]
+    blocks = (
+        Section("Found", (Table.of(["claim", "verdict", "found"], rows),)),
+        Folded("Provenance", (Listing(made(held)),)),
+    )
+    told = Document(f"{held.name}, {held.scale}", blocks, (one.question, one.source))
+    figures = [
+        {"name": name, "shows": shows, "address": f"/api/figures/{source}/{place}/{name}.svg"}
+        for name, (shows, _) in _drawn(held).items()
+    ]
+    return fragment(told) | {"figures": figures}
+
+
+def figure(source: str, place: str, name: str, results: Path | None, runs: Path) -> str:
+    """A figure as SVG."""
+    found = _drawn(_held(source, place, results, runs))
+    if name not in found:
+        raise UnknownName("figure of these results", name, found)
+    return found[name][1]
+
+
+def _held(source: str, place: str, results: Path | None, runs: Path) -> Results:
+    """Results by their address; only those that are listed."""
+    if source == COMMITTED:
+        name, _, scale = place.partition("/")
+        held = committed(name, results) if _plain(name) else {}
+        if scale not in held:
+            raise UnknownName("committed results", place, [f"{name}/{s}" for s in held])
+        return held[scale]
+    if source != RUNS:
+        raise InputError("results", f"{COMMITTED} or {RUNS}", source)
+    known = folders(runs)
+    if place not in known:
+        raise UnknownName("run", place, known)
+    return Results(runs / place)
+
+
+def _plain(name: str) -> bool:
+    from dudley.experiments.catalogue import EXPERIMENTS
+
+    return name in EXPERIMENTS
+
+
+def _drawn(held: Results) -> dict[str, tuple[str, str]]:
+    """What each figure shows, and its SVG; drawn once for one state of the results."""
+    return _pictures(held.folder, (held.folder / RECORD).stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=32)
+def _pictures(folder: Path, changed: int) -> dict[str, tuple[str, str]]:
+    with _drawing, tempfile.TemporaryDirectory() as place:
+        return {
+            sketch.name: (sketch.shows, paths[0].read_text(encoding="utf-8"))
+            for sketch, paths in draw(Results(folder), Path(place), (".svg",))
+        }

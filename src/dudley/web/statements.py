@@ -1,0 +1,35 @@
+"""Published statements: the list, and the page of one."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from dudley.report.as_html import fragment
+from dudley.report.counterexamples import against
+from dudley.report.pages.statement import document
+from dudley.theorems import registry
+from dudley.theorems.order import in_reading_order
+
+
+@lru_cache(maxsize=1)
+def listed() -> list[dict[str, Any]]:
+    """Every statement with its verdict, in the order of the papers."""
+    return [
+        {"id": s.id, "paper": s.paper, "verdict": s.verdict.value, "says": s.says,
+         "quantity": s.quantity, "measure": s.measure}
+        for s in in_reading_order()
+    ]  # fmt: skip
+
+
+@lru_cache(maxsize=128)
+def page(id: str) -> dict[str, Any]:
+    """Hypotheses, formulas, verdict, erratum, counterexamples drawn."""
+    s = registry.load()[id]
+    item = s.to_json() | {"counterexamples": [one.to_json() for one in against(id)]}
+    told = {
+        "id": id,
+        "verdict": s.verdict.value,
+        "example": {n: float(v) for n, v in s.example.items()},
+    }
+    return told | fragment(document([item]))

@@ -1,0 +1,53 @@
+"use strict";
+// The curves of one kind of quantity, from all sources; what was hidden stays hidden.
+explorer.curves = (() => {
+  const { by, make, show } = explorer;
+  let shown = null,
+    hiddenLabels = new Set();
+
+  function merged(one, other) {
+    if (!one) return other;
+    const base = 1 + Math.max(...one.curves.map((c) => c.order));
+    const key = (level) => JSON.stringify([level.label, level.y]);
+    const known = new Set(one.levels.map(key));
+    return {
+      ...one,
+      curves: [...one.curves, ...other.curves.map((c) => ({ ...c, order: c.order + base }))],
+      levels: [...one.levels, ...other.levels.filter((l) => !known.has(key(l)))],
+      crossings: [...one.crossings, ...other.crossings],
+    };
+  }
+
+  function paint(panels, chosen, axis) {
+    if (shown) hiddenLabels = new Set([...shown.hidden].map((i) => shown.panel.curves[i].label));
+    const panel = panels[chosen.quantity];
+    shown = null;
+    if (!panel) {
+      const others = Object.keys(panels).join(", ");
+      by("curves").replaceChildren(
+        make(
+          "p",
+          { class: "faint" },
+          others
+            ? `Nothing here moves along ${chosen.axis}; what does: ${others}.`
+            : "No curves yet.",
+        ),
+      );
+      return;
+    }
+    const whole = axis.on
+      ? { ...panel, crossings: [...panel.crossings, { at: axis.value, label: "here" }] }
+      : panel;
+    const hidden = new Set(whole.curves.flatMap((c, i) => (hiddenLabels.has(c.label) ? [i] : [])));
+    const words = `${whole.curves.length} curves of ${chosen.quantity} over ${axis.name}; the numbers here are in the table below`;
+    const spot = make(
+      "div",
+      { class: "chart" },
+      make("div", { class: "plot", role: "img", "aria-label": words }),
+    );
+    by("curves").replaceChildren(spot);
+    shown = show(spot, whole, hidden, false);
+  }
+
+  return { merged, paint };
+})();

@@ -1,0 +1,113 @@
+"use strict";
+(() => {
+  const { by, make, ask, problem, fill, views } = explorer;
+
+  function card(one) {
+    const scales = Object.entries(one.scales);
+    return make(
+      "li",
+      {},
+      make("h3", {}, one.name),
+      make("p", {}, one.question),
+      make("p", { class: "faint" }, one.source),
+      ...(scales.length
+        ? scales.map(([scale, found]) =>
+            make(
+              "p",
+              {},
+              make(
+                "a",
+                {
+                  href: `#experiments/committed/${one.name}/${scale}`,
+                  "aria-label": `${one.name}, ${scale}`,
+                },
+                scale,
+              ),
+              ": " + found,
+            ),
+          )
+        : [make("p", { class: "faint" }, "no results yet")]),
+    );
+  }
+
+  function runs(every) {
+    if (!every.length)
+      return make(
+        "p",
+        { class: "faint" },
+        "No runs in the folder of runs; dudley lab run makes one, and dudley serve --runs names another folder.",
+      );
+    const row = (run) =>
+      make(
+        "tr",
+        {},
+        make(
+          "td",
+          {},
+          run.state === "finished"
+            ? make("a", { href: "#experiments/runs/" + run.place }, run.place)
+            : run.place,
+        ),
+        make("td", {}, run.state),
+        make("td", {}, run.found),
+      );
+    return make(
+      "div",
+      { class: "wide", tabindex: 0, role: "region", "aria-label": "Runs" },
+      make(
+        "table",
+        {},
+        make(
+          "thead",
+          {},
+          make("tr", {}, ...["run", "state", "found"].map((h) => make("th", { scope: "col" }, h))),
+        ),
+        make("tbody", {}, ...every.map(row)),
+      ),
+    );
+  }
+
+  async function open({ path }) {
+    by("experiments").hidden = Boolean(path);
+    by("experiment").hidden = !path;
+    by("title-experiments").textContent = "Experiments";
+    try {
+      if (!path) {
+        const told = await ask("/api/experiments");
+        by("experiments").replaceChildren(
+          make("h2", {}, "Committed results"),
+          told.absent
+            ? make("p", { class: "faint" }, told.absent)
+            : make("ul", { class: "cards" }, ...told.experiments.map(card)),
+          make("h2", {}, "Runs on this machine"),
+          runs(told.runs),
+        );
+      } else {
+        by("experiment").replaceChildren(make("p", { class: "faint" }, "Drawing the figures…"));
+        const told = await ask("/api/experiments/" + path),
+          body = make("div");
+        if (explorer.where().path !== path) return;
+        by("title-experiments").textContent = told.title;
+        by("experiment").replaceChildren(
+          make("p", {}, make("a", { href: "#experiments" }, "all experiments")),
+          make("ul", { class: "lead" }, ...told.lead.map((line) => make("li", {}, line))),
+          ...told.figures.map((f) =>
+            make(
+              "figure",
+              {},
+              make("img", { src: f.address, alt: `${f.name}: ${f.shows}`, loading: "lazy" }),
+              make("figcaption", {}, f.shows),
+            ),
+          ),
+          body,
+        );
+        fill(body, told);
+      }
+      problem(null);
+    } catch (error) {
+      problem(error);
+      by("experiment").replaceChildren();
+    }
+  }
+  views.experiments = { open };
+})();

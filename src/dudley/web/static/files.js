@@ -1,0 +1,65 @@
+"use strict";
+(() => {
+  const { by, make, ask, problem, fill, views } = explorer;
+  let ready = false;
+
+  async function look(files) {
+    if (!files.length) return;
+    const query = new URLSearchParams();
+    for (const file of files) query.append("file", `${file.name}:${file.size}`);
+    for (const name of ["layout", "heads"]) if (by(name).value) query.set(name, by(name).value);
+    by("looked").replaceChildren();
+    by("looking").textContent = `Looking at ${[...files].map((f) => f.name).join(", ")}…`;
+    problem(null);
+    try {
+      const told = await ask("/api/files?" + query, {
+        method: "POST",
+        body: new Blob([...files]),
+        headers: { "content-type": "application/octet-stream" },
+      });
+      const words = {
+        true: "holds",
+        false: "does not hold",
+        null: told.kind === "certificate" ? "read, not verified" : "measured",
+      };
+      by("looking").textContent = `${told.file}: ${words[String(told.holds)]}`;
+      const body = make("div");
+      by("looked").replaceChildren(
+        make(
+          "h2",
+          { class: told.holds === null ? null : told.holds ? "verdict ok" : "verdict false" },
+          told.title,
+        ),
+        make("ul", { class: "lead" }, ...told.lead.map((line) => make("li", {}, line))),
+        body,
+      );
+      fill(body, told);
+    } catch (error) {
+      by("looking").textContent = "Refused.";
+      problem(error);
+    }
+  }
+
+  function build() {
+    const place = by("drop");
+    by("chosen").addEventListener("change", () => look(by("chosen").files));
+    for (const name of ["dragenter", "dragover"])
+      place.addEventListener(name, (event) => {
+        event.preventDefault();
+        place.classList.add("over");
+      });
+    for (const name of ["dragleave", "drop"])
+      place.addEventListener(name, () => place.classList.remove("over"));
+    place.addEventListener("drop", (event) => {
+      event.preventDefault();
+      look(event.dataTransfer.files);
+    });
+    ready = true;
+  }
+  views.files = {
+    open() {
+      if (!ready) build();
+      problem(null);
+    },
+  };
+})();

@@ -1,0 +1,38 @@
+"use strict";
+(() => {
+  const { by, where, views, dress, dark, isLight, redraw } = explorer;
+  let last = null;
+
+  function route() {
+    const asked = where(),
+      view = asked.view in views ? asked.view : "bounds";
+    for (const name of Object.keys(views)) by("view-" + name).hidden = name !== view;
+    for (const link of document.querySelectorAll("nav a")) {
+      if (link.getAttribute("href") === "#" + view) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    document.title = `${document.querySelector(`nav a[href="#${view}"]`).textContent} · dudley explorer`;
+    if (last !== null) {
+      by("title-" + view).focus({ preventScroll: true });
+      scrollTo(0, 0);
+    }
+    last = view;
+    views[view].open(asked);
+    redraw();
+  }
+
+  dress(!dark.matches);
+  dark.addEventListener("change", () => dress(!dark.matches));
+  by("theme").addEventListener("click", () => dress(!isLight()));
+  by("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    by("main").focus();
+  });
+  let waiting = 0;
+  addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(redraw, 100);
+  });
+  addEventListener("hashchange", route);
+  route();
+})();

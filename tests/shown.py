@@ -1,0 +1,54 @@
+"""What a page shows: its blocks, the files it writes down, its commands with their output.
+
+A `text` block holds what the `python` block before it prints. In a `console` block a line that
+starts with `$ ` is a command, which goes on after a backslash at its end; the lines after it, if
+any, are its output, where a line `…` stands for any lines. A block of another kind whose first
+line is a comment with a file's name, `# net.toml`, is that file.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(r"# ([\w-]+\.\w+)\n")
+
+
+def printed(text: str) -> list[tuple[str, str]]:
+    """Each Python block with the text block that follows it."""
+    return [
+        (code, shown)
+        for (a, code), (b, shown) in pairwise(BLOCK.findall(text))
+        if (a, b) == ("python", "text")
+    ]
+
+
+def files(text: str) -> dict[str, str]:
+    """Every file that the page writes down, by its name."""
+    named = [(NAMED.match(body), body) for kind, body in BLOCK.findall(text) if kind != "python"]
+    return {match[1]: body for match, body in named if match}
+
+
+def sessions(text: str, program: str | None = "dudley") -> list[tuple[str, str]]:
+    """(command, shown output) of every `$ dudley …`, or of every command, in the console blocks."""
+    found = []
+    for kind, body in BLOCK.findall(text):
+        if kind != "console":
+            continue
+        whole = re.sub(r" \\\n *", " ", body)
+        for part in re.split(r"^\$ ", whole, flags=re.MULTILINE)[1:]:
+            command, _, shown = part.partition("\n")
+            if program is None or command.split()[0] == program:
+                found.append((command, shown.strip("\n")))
+    return found
+
+
+def agrees(shown: str, printed: str) -> bool:
+    """Is the printed text the shown one, where a line `…` stands for any lines?"""
+    pattern = "\n".join(
+        r"(?:.*\n)*?.*" if line.strip() == "…" else re.escape(line.rstrip())
+        for line in shown.splitlines()
+    )
+    lines = "\n".join(line.rstrip() for line in printed.strip("\n").splitlines())
+    return re.fullmatch(pattern, lines) is not None

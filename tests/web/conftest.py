@@ -1,0 +1,110 @@
+"""The explorer, asked in this process; and served on loopback, seen by headless Chromium."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+
+from dudley.web.app import create_app
+from dudley.web.check import Answer, ask
+from dudley.web.safety import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+SCREENSHOTS = ROOT / "build" / "screenshots"
+
+
+@pytest.fixture(scope="session")
+def asked() -> Callable[..., Answer]:
+    """`asked("/api/…")` is one request to the app, without a socket."""
+    app = create_app(Settings())
+
+    def one(address: str, **more: Any) -> Answer:
+        return ask(app, address, **more)
+
+    return one
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    """The address of the explorer, served on a free port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    app = create_app(Settings(port=port))
+    server = uvicorn.Server(uvicorn.Config(app, "127.0.0.1", port, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the server did not start"
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{port}/"
+    server.should_exit = True
+    thread.join(timeout=30)
+
+
+@pytest.fixture(scope="module")
+def browser(require) -> Iterator[Any]:
+    """Headless Chromium; closed after the module, for it keeps an event loop in this thread."""
+    path = shutil.which("chromium")
+    require("chromium", path is not None, "no chromium on PATH")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@dataclass
+class Visit:
+    """A page with what it asked for and complained of."""
+
+    page: Any
+    site: str
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def open(self, hash: str = "") -> None:
+        """Load the page at an address, as from a link."""
+        self.page.goto("about:blank")
+        self.page.goto(self.site + hash)
+
+    def settled(self, view: str, after: str | None = None) -> str:
+        """Wait until a view has all its numbers (anew); its count of answers."""
+        other = f":not([data-state='{after}'])" if after else ""
+        place = self.page.wait_for_selector(f"#view-{view}[data-state]{other}", timeout=60_000)
+        return place.get_attribute("data-state")
+
+    def shot(self, name: str) -> None:
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+
+@pytest.fixture(params=["light"])
+def visit(browser: Any, site: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    """A fresh visitor; whatever the console complains of fails the test."""
+    context = browser.new_context(
+        viewport={"width": 1400, "height": 900}, color_scheme=request.param
+    )
+    one = Visit(context.new_page(), site)
+    one.page.on("request", lambda r: one.requests.append(r.url))
+    one.page.on("pageerror", lambda e: one.complaints.append(f"error: {e}"))
+    one.page.on(
+        "console",
+        lambda m: one.complaints.append(m.text) if m.type in ("error", "warning") else None,
+    )
+    yield one
+    context.close()
+    # A refusal is answered with 400, which Chromium logs by itself.
+    serious = [text for text in one.complaints if not re.search(r"status of 40[04] ", text)]
+    assert not serious, serious

@@ -1,0 +1,302 @@
+"""The explorer in headless Chromium: what a visitor does, compared with the library."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tomllib
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from dudley.networks import files
+from dudley.networks.capacity import capacity
+from dudley.theorems.comparison import compare
+from dudley.web.bounds import SLIDERS
+
+EXAMPLES = files.EXAMPLES
+VENDOR = Path(__file__).parent / "vendor"
+VIEWS = {
+    "bounds": "#bounds",
+    "statements": "#statements",
+    "statement": "#statements/trauger2024/lemma-3.5",
+    "architecture": "#architecture",
+    "files": "#files",
+    "experiments": "#experiments",
+    "experiment": "#experiments/committed/edelman2021-parity/laptop",
+}
+LOADED = {
+    "bounds": "#view-bounds[data-state]",
+    "statements": "#list tbody tr",
+    "statement": "#statement .u-wrap",
+    "architecture": "#view-architecture[data-state]",
+    "files": "#drop",
+    "experiments": "#experiments .cards",
+    "experiment": "#experiment img",
+}
+
+
+def at_first() -> dict[str, float]:
+    return {name: float(at) for name, (_, _, at) in SLIDERS.items() if at is not None}
+
+
+def library(values: dict[str, float], id: str, form: str) -> float:
+    told = {name: value for name, value in values.items() if name != "margin"}
+    (bound,) = compare(told, papers=(id.partition("/")[0],)).row(id).curves[form]
+    return bound.value
+
+
+def test_it_loads_light_and_asks_no_one_else(visit):
+    weights = []
+    visit.page.on("response", lambda r: weights.append(len(r.body())))
+    visit.open()
+    visit.settled("bounds")
+    asked = [url for url in visit.requests if url.startswith("http")]
+    assert 4 <= len(asked) <= 10
+    assert all(url.startswith(visit.site) for url in asked)
+    assert 50_000 < sum(weights) < 1_000_000
+    assert visit.page.locator("#curves canvas").count() == 1
+    visit.shot("bounds")
+
+
+def test_a_slider_moves_every_bound(visit):
+    visit.open()
+    before = visit.settled("bounds")
+    values = at_first()
+    number = visit.page.locator("#number")
+    followed = visit.page.locator("#follow").input_value()
+    id, form = followed.rsplit(" ", 1)
+    first = float(number.get_attribute("data-value"))
+    assert first == pytest.approx(library(values, id, form), rel=1e-12)
+    n = visit.page.get_by_label("n", exact=True)
+    n.focus()
+    for _ in range(5):
+        visit.page.keyboard.press("PageUp")
+    visit.settled("bounds", before)
+    shown = visit.page.locator('input[aria-label="value of n"]').input_value()
+    assert float(shown) > values["n"]
+    now = float(number.get_attribute("data-value"))
+    assert now < first
+    assert now == pytest.approx(library(values | {"n": float(shown)}, id, form), rel=1e-12)
+    assert visit.page.locator("#live").inner_text().startswith(followed)
+    key = (
+        visit.page.locator(f'#rows tr:has-text("{id}") td.number').nth(1).get_attribute("data-key")
+    )
+    assert 2.718281828459045 ** float(key) == pytest.approx(now, rel=1e-9)
+
+
+def test_the_address_restores_the_state(visit):
+    visit.open("#bounds?n=50000&T=64&d=32&k=32&X.row2inf=1&W.l11=2&W_QK.l11=3&W_v.l11=1"
+               "&W_c.l11=1&w.l1=1&epsilon=0.25&.axis=T&.points=8&.quantity=covering+number"
+               "&.sources=trauger2024&.forms=derived")  # fmt: skip
+    visit.settled("bounds")
+    page = visit.page
+    assert page.locator('input[aria-label="value of T"]').input_value() == "64"
+    assert page.locator('input[aria-label="value of W.l11"]').input_value() == "2", (
+        "it has no slider at first"
+    )
+    assert not page.locator('input[aria-label="delta is given"]').is_checked()
+    assert [page.locator(f"#{name}").input_value() for name in ("axis", "points", "quantity")] == [
+        "T", "8", "covering number"
+    ]  # fmt: skip
+    told = parse_qs(urlsplit(page.url).fragment.partition("?")[2])
+    assert told["n"] == ["50000"] and told[".sources"] == ["trauger2024"]
+    page.locator("#quantity").select_option("Rademacher complexity")
+    again = page.url
+    visit.open(again.removeprefix(visit.site))
+    visit.settled("bounds")
+    assert page.url == again
+    assert page.locator("#quantity").input_value() == "Rademacher complexity"
+
+
+def test_any_name_can_be_added_and_an_unknown_one_is_refused(visit):
+    visit.open("#bounds?.sources=trauger2024")
+    before = visit.settled("bounds")
+    visit.page.get_by_label("Another").fill("class.C")
+    visit.page.locator("#add-name").click()
+    visit.settled("bounds", before)
+    assert "class.C=1" in visit.page.url
+    visit.page.locator("#axis").select_option("class.C")
+    visit.page.get_by_label("Another").fill("W_QK.l12")
+    visit.page.locator("#add-name").click()
+    visit.page.wait_for_selector("#problem:not([hidden])")
+    assert "did you mean" in visit.page.locator("#problem").inner_text()
+
+
+def test_a_statement_shows_formulas_verdict_and_counterexample(visit):
+    visit.open("#statements")
+    visit.page.wait_for_selector("#list tbody tr")
+    visit.page.locator("#verdict").select_option("false")
+    visit.page.get_by_role("link", name="trauger2024/lemma-3.5").click()
+    visit.page.wait_for_selector("#statement .u-wrap")
+    assert visit.page.locator("#statement math").count() >= 2
+    assert visit.page.locator("#statement .verdict").inner_text() == "false"
+    heads = visit.page.locator("#statement h2").all_inner_texts()
+    assert {"Hypotheses", "Printed form", "Derived form", "Erratum"} <= set(heads)
+    assert visit.page.evaluate("document.activeElement.id") == "title-statements"
+    visit.shot("statement")
+
+
+def test_two_layers_are_built_and_explained(visit):
+    visit.open("#architecture")
+    before = visit.settled("architecture")
+    visit.page.locator("#add").click()
+    before = visit.settled("architecture", before)
+    visit.page.get_by_label("op of W_v").fill("2")
+    visit.page.get_by_label("op of W_v").press("Enter")
+    visit.settled("architecture", before)
+    tables = files.read("single-head")
+    norms = {name: {"op": 1} for name in ("W_v", "W_QK", "W_c")} | {"W_v": {"op": 2}}
+    tables["layer"].append({"node": "head", "k": 64} | norms)
+    made = files.build(tables, {})
+    cap = capacity(made.network, made.inputs, 1e5, made.loss)
+    shown = float(visit.page.locator("#gap").get_attribute("data-value"))
+    assert shown == pytest.approx(cap.gap(0.05).value, rel=1e-12)
+    shares = visit.page.locator("#explained .share strong").all_inner_texts()
+    assert shares == [row.name for row in cap.shares[0]] and len(shares) == 7
+    held = visit.page.url
+    visit.open(held.removeprefix(visit.site))
+    visit.settled("architecture")
+    assert visit.page.locator("#builder fieldset.block legend").all_inner_texts() == [
+        "block 1", "block 2", "output", "loss"
+    ]  # fmt: skip
+    visit.shot("architecture")
+
+
+def put(visit, *paths: Path) -> str:
+    """Choose files, and wait for the answer."""
+    visit.page.locator("#chosen").set_input_files([str(path) for path in paths])
+    visit.page.wait_for_selector("#looked h2, #problem:not([hidden])", timeout=60_000)
+    return visit.page.locator("#looking").inner_text()
+
+
+def test_good_files_are_verified_and_measured(visit):
+    visit.open("#files")
+    folder = EXAMPLES / "sparse-and"
+    said = put(
+        visit, *(folder / name for name in ("certificate.json", "model.safetensors", "train.npz"))
+    )
+    assert said == "certificate.json: holds"
+    assert "fields were computed again" in visit.page.locator("#looked").inner_text()
+    visit.shot("verified")
+    visit.open("#files")
+    folder = EXAMPLES / "tiny-bert"
+    assert put(visit, folder / "model.safetensors", folder / "config.json") == (
+        "model.safetensors: measured"
+    )
+    assert visit.page.locator("#looked table").first.locator("tbody tr").count() > 5
+    visit.shot("measured")
+
+
+def test_a_file_can_be_dropped(visit):
+    visit.open("#files")
+    text = (EXAMPLES / "sparse-and" / "certificate.json").read_text(encoding="utf-8")
+    held = visit.page.evaluate_handle(
+        """text => {
+          const held = new DataTransfer();
+          held.items.add(new File([text], "certificate.json"));
+          return held;
+        }""",
+        text,
+    )
+    visit.page.dispatch_event("#drop", "drop", {"dataTransfer": held})
+    visit.page.wait_for_selector("#looked h2", timeout=60_000)
+    assert visit.page.locator("#looking").inner_text() == "certificate.json: read, not verified"
+    assert visit.page.locator("#looked h2").first.inner_text() == "Not verified"
+
+
+def test_hostile_files_are_refused_and_named(visit, tmp_path: Path):
+    visit.open("#files")
+    bad = tmp_path / "model.safetensors"
+    bad.write_bytes((10**15).to_bytes(8, "little") + b"{<img src=x onerror=alert(1)>")
+    assert put(visit, bad) == "Refused."
+    assert "model.safetensors" in visit.page.locator("#problem").inner_text()
+    pickled = tmp_path / "model.pt"
+    pickled.write_bytes(b"\x80\x04cos\nsystem\n")
+    visit.open("#files")
+    assert put(visit, pickled) == "Refused."
+    assert ".safetensors" in visit.page.locator("#problem").inner_text()
+    forged = tmp_path / "certificate.json"
+    told = json.loads((EXAMPLES / "sparse-and" / "certificate.json").read_text(encoding="utf-8"))
+    forged.write_text(json.dumps(told | {"value": told["value"] / 2}), encoding="utf-8")
+    for name in ("model.safetensors", "train.npz"):
+        shutil.copy(EXAMPLES / "sparse-and" / name, tmp_path / name)
+    visit.open("#files")
+    said = put(visit, forged, tmp_path / "model.safetensors", tmp_path / "train.npz")
+    assert said == "certificate.json: does not hold"
+    assert visit.page.locator("#looked img").count() == 0
+    visit.shot("refused")
+
+
+def test_experiments_show_their_figures(visit):
+    visit.open("#experiments")
+    visit.page.get_by_role("link", name="edelman2021-parity, laptop").click()
+    image = visit.page.wait_for_selector("#experiment img", timeout=60_000)
+    image.scroll_into_view_if_needed()
+    visit.page.wait_for_load_state("networkidle")
+    assert image.evaluate("i => i.complete && i.naturalWidth") > 100
+    assert visit.page.locator("#experiment td").count() > 3
+    visit.shot("experiment")
+
+
+def test_it_can_be_used_by_keyboard_alone(visit):
+    visit.open()
+    visit.settled("bounds")
+    visit.page.keyboard.press("Tab")
+    assert visit.page.evaluate("document.activeElement.id") == "skip"
+    visit.page.keyboard.press("Enter")
+    assert visit.page.evaluate("document.activeElement.id") == "main"
+    assert urlsplit(visit.page.url).fragment.startswith("bounds")
+    box = visit.page.locator("#curves").get_by_role("checkbox").first
+    box.focus()
+    visit.page.keyboard.press(" ")
+    assert visit.page.locator("#curves .u-series.u-off").count() == 1
+    visit.page.wait_for_selector("#curves th[aria-checked='false']")
+    visit.page.locator("nav a").nth(1).focus()
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_selector("#list tbody tr")
+    assert visit.page.evaluate("document.activeElement.id") == "title-statements"
+
+
+@pytest.mark.parametrize("visit", ["light", "dark"], indirect=True)
+def test_axe_finds_nothing_serious(visit):
+    told = tomllib.loads((VENDOR / "VENDOR.toml").read_text(encoding="utf-8"))["axe-core"]
+    for name, digest in told["sha256"].items():
+        assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest, name
+    axe = (VENDOR / "axe.min.js").read_text(encoding="utf-8")
+    theme = (
+        "dark"
+        if visit.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+        else "light"
+    )
+    found, passes = {}, 0
+    for width in (1400, 420) if theme == "light" else (1400,):
+        visit.page.set_viewport_size({"width": width, "height": 900})
+        for view, hash in VIEWS.items():
+            visit.open(hash)
+            visit.page.wait_for_selector(LOADED[view], timeout=60_000)
+            visit.page.wait_for_load_state("networkidle")
+            visit.shot(f"{view}-{theme}-{width}")
+            assert not visit.page.evaluate("document.documentElement.scrollWidth > innerWidth"), (
+                view
+            )
+            visit.page.evaluate(axe)
+            result = visit.page.evaluate("axe.run()")
+            passes += len(result["passes"])
+            for one in result["violations"]:
+                if one["impact"] in ("serious", "critical"):
+                    found[f"{view} {width} {one['id']}"] = [
+                        n["html"][:160] for n in one["nodes"][:3]
+                    ]
+    assert passes > 100, "axe looked at nothing"
+    assert not found, json.dumps(found, indent=1)
+
+
+def test_axe_would_see_a_fault(visit):
+    visit.open("#files")
+    visit.page.evaluate((VENDOR / "axe.min.js").read_text(encoding="utf-8"))
+    visit.page.evaluate("document.querySelector('#drop label').remove()")
+    faults = {one["id"]: one["impact"] for one in visit.page.evaluate("axe.run()")["violations"]}
+    assert faults.get("label") == "critical"
