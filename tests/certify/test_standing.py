@@ -164,6 +164,7 @@ def case_of(id: str, model: Hypothesis, data: Dataset) -> Case:
     return Case(registry.load()[id], read_off(model), scene)
 
 
+@pytest.mark.slow
 def test_a_complexity_becomes_a_bound_on_the_error(good, data):
     """Corollary 4.1.1: norms up to the grid, each paid; ramp, 2R/γ and the deviation."""
     scene = Scene(good.margins(data), 0.05, 0.24)

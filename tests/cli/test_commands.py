@@ -50,7 +50,7 @@ def test_help_says_what_it_does_and_shows_an_example(dudley, name: str):
         assert getattr(parameter, "help", None), f"{name}: {parameter.name} has no help"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "dudley tour"])
 def test_the_example_runs(dudley, name: str, tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = dudley(*shlex.split(example_of(COMMANDS[name]))[1:])

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from dudley.networks.files import EXAMPLES
 
 MODEL = str(EXAMPLES / "sparse-and" / "model.safetensors")
 ONE = ("--paper", "mwigo2026")
 
 
+@pytest.mark.slow
 def test_it_writes_the_figure_the_tables_and_the_numbers(dudley, tmp_path: Path):
     folder = tmp_path / "new"
     done = dudley("certify", "picture", "sparse-and", *ONE, "--out", str(folder), "--json")

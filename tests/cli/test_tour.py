@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from dudley.certify import verify
-from dudley.cli.tour import FILES
+from dudley.cli.tour import FILES, tour
 
-QUICK = ("--n", 1000, "--paper", "mwigo2026")
+(EXAMPLE,) = re.findall(r"Example: dudley tour (.+)", inspect.getdoc(tour) or "")
+QUICK = tuple(EXAMPLE.split())
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +29,7 @@ def folder(tmp_path_factory) -> Path:
 
 def test_it_leaves_facts(folder: Path):
     facts = json.loads((folder / "tour.json").read_text(encoding="utf-8"))
-    assert facts["training"]["n"] == 1000 and facts["training"]["errors"]["train"] == 0
+    assert facts["training"]["n"] == 2000 and facts["training"]["errors"]["train"] == 0
     assert facts["norms"]["v"]["op"] > 0
     kinds = {row["kind"] for row in facts["standing"]["rows"] if row["value"] is not None}
     assert kinds == {"baseline", "certificate", "published"}

@@ -97,6 +97,7 @@ def test_every_statement_has_its_page(asked):
     assert missing.status == 404 and "lemma-3.5" in missing.json()["error"]
 
 
+@pytest.mark.slow
 def test_examples_are_explained(asked):
     examples = asked("/api/blocks").json()["examples"]
     assert {"single-head", "bert-base"} <= set(examples)

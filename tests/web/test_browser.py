@@ -260,6 +260,7 @@ def test_it_can_be_used_by_keyboard_alone(visit):
     assert visit.page.evaluate("document.activeElement.id") == "title-statements"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("visit", ["light", "dark"], indirect=True)
 def test_axe_finds_nothing_serious(visit):
     told = tomllib.loads((VENDOR / "VENDOR.toml").read_text(encoding="utf-8"))["axe-core"]

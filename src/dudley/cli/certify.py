@@ -238,7 +238,7 @@ def certify_picture(
     Each line says what is to blame for its size; statements that do not apply say why. Compression
     and a posterior for PAC-Bayes are fitted on the training data.
 
-    Example: dudley certify picture sparse-and --paper li2026
+    Example: dudley certify picture sparse-and --paper mwigo2026
     """
     from dudley.certify import files
     from dudley.certify.run import examples

@@ -77,7 +77,7 @@ def _at_least(value: float, ball) -> bool:
     return bool(arb(value) >= ball)
 
 
-def ceiling(x: float, digits: int = 4) -> str:
+def ceiling(x: float | Decimal, digits: int = 4) -> str:
     """A number of few digits that is not below x: what is called an upper end stays one.
 
     >>> ceiling(2.00001), ceiling(123456.0), ceiling(0.0)
@@ -86,7 +86,7 @@ def ceiling(x: float, digits: int = 4) -> str:
     return _few(x, digits, ROUND_CEILING)
 
 
-def floor(x: float, digits: int = 4) -> str:
+def floor(x: float | Decimal, digits: int = 4) -> str:
     """A number of few digits that is not above x.
 
     >>> floor(2.99999), floor(0.474877, 3)
@@ -95,7 +95,7 @@ def floor(x: float, digits: int = 4) -> str:
     return _few(x, digits, ROUND_FLOOR)
 
 
-def _few(x: float, digits: int, rounding: str) -> str:
+def _few(x: float | Decimal, digits: int, rounding: str) -> str:
     if x == 0 or not math.isfinite(x):
         return f"{x:g}"
     exact = Decimal(x)

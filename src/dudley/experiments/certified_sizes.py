@@ -13,14 +13,13 @@ with T: z hidden zeros of score β, [CLS] of score c,
 
     f = (e^c − z e^β) / (e^c + z e^β + T − z),
 
-the best of some (c, β − c). *hold-out*: c = ln(1/δ), whatever T is.
+the better of two c. *hold-out*: c = ln(1/δ), whatever T is.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -35,8 +34,8 @@ from dudley.certify.norm_cover.terms import terms
 from dudley.certify.occam import checked_frame
 
 LONGEST = 20_000  # bits; the exact code of a longer head takes minutes
-SHARPNESS = (1.0, 4.0, 16.0)  # e^c over T
-APART = (2.0, 3.0, 5.0)  # e^{β − c}
+SHARPNESS = (4.0, 16.0)  # e^c over T
+APART = 5.0  # e^{β − c}
 
 
 def sizes(lengths: list[int], error: float, delta: float, s: int = 3) -> list[dict[str, Any]]:
@@ -79,10 +78,10 @@ def covered(T: int, s: int, delta: float) -> float:
     method = NormCover()
     told = method.declared({"delta": delta})
     grid, least = Grid(told["margin_ratio"]), math.inf
-    for sharp, apart in product(SHARPNESS, APART):
+    for sharp in SHARPNESS:
         last = math.log(sharp * T)
-        model = head(T, s, (last + math.log(apart), last), (0.0, -1.0, 1.0))
-        γ, _ = grid.round_down(margin(T, s, sharp * T, apart))
+        model = head(T, s, (last + math.log(APART), last), (0.0, -1.0, 1.0))
+        γ, _ = grid.round_down(margin(T, s, sharp * T, APART))
         j = round(math.log(γ) / math.log(grid.ratio))
         for recipe in told["norms"]:
             found = terms(model, told, recipe)

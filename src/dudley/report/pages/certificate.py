@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 from dudley.certify.certificate import RISK
 from dudley.core.provenance import provenance
-from dudley.core.rounding import ceiling, down, floor, up
+from dudley.core.rounding import ceiling, floor
 from dudley.report.document import Block, Cell, Document, Facts, Folded, Points, Section, Table
 from dudley.report.pages import BUILDERS, short_hash
 
@@ -99,16 +100,18 @@ def amount(item: dict[str, Any], value: float) -> str:
 
 def least(item: dict[str, Any], value: float) -> str:
     """The same, rounded down."""
-    return f"{floor(down(100 * value), 3)} %" if item["quantity"] == RISK else floor(value, 4)
+    if item["quantity"] != RISK:
+        return floor(value, 4)
+    return f"{floor(Decimal(repr(value)).scaleb(2), 3)} %"
 
 
 def percent(value: float) -> str:
-    """A risk in per cent, three digits, rounded up.
+    """A risk in per cent, three digits, rounded up; the number is the decimal of the file.
 
     >>> percent(0.01319), percent(0.000284), percent(1.0)
     ('1.32 %', '0.0284 %', '100 %')
     """
-    return f"{ceiling(up(100 * value), 3)} %"
+    return f"{ceiling(Decimal(repr(value)).scaleb(2), 3)} %"
 
 
 def told(value: Any) -> str:
