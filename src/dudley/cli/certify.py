@@ -398,7 +398,7 @@ def verify(
         print_json("verification", [item])
     else:
         if found.holds:
-            print(f"holds: {told['quantity']} ≤ {found.value:.6g}")
+            print(f"holds: {told['quantity']} ≤ {ceiling(found.value, 6)}")
             print(f"  {found.recomputed} fields computed again and equal; method {told['method']}")
         else:
             print("does not hold")
