@@ -30,6 +30,7 @@ SLOW = (
 )
 # Set-up, and pages whose commands are run by a test of their own.
 SET_UP = ("pip ", "make ")
+TRAINS = ("train.md",)
 ELSEWHERE = {"measure.md": "tests/measure/test_minilm.py"}
 
 
@@ -95,8 +96,14 @@ def quick(page: Path) -> bool:
     return any(not command.startswith(SLOW) for command in commands(page))
 
 
+def marked(page: Path):
+    """A page whose code trains something is for the slow tier."""
+    marks = [pytest.mark.slow] if name_of(page) in TRAINS else []
+    return pytest.param(page, marks=marks, id=name_of(page))
+
+
 @pytest.mark.parametrize(
-    "page", [p for p in PAGES if shown.printed(text_of(p)) or quick(p)], ids=name_of
+    "page", [marked(p) for p in PAGES if shown.printed(text_of(p)) or quick(p)]
 )
 def test_a_page_shows_what_its_code_and_its_commands_print(page: Path, tmp_path: Path):
     folder = prepared(page, tmp_path)

@@ -100,7 +100,7 @@ def test_a_gibbs_posterior_over_sixteen_hypotheses(form):
     assert allowed(failed, REPETITIONS, δ)
 
 
-@pytest.mark.parametrize("prior", ["zero", "learned"])
+@pytest.mark.parametrize("prior", ["zero", pytest.param("learned", marks=pytest.mark.slow)])
 def test_the_method_on_the_best_of_eight_readers(prior):
     T, n, risk, σ, prefix = 8, 60, 0.3, 0.25, 30
     declared = {"delta": δ, "pairs": 300, "forms": ["kl"], "scale": 2.0**-20}

@@ -30,7 +30,9 @@ def words(id: str) -> list[str]:
     return [f"{name}={value}" for name, value in STATEMENTS[id].example.items()]
 
 
-@pytest.mark.parametrize(("columns", "every"), [(80, 1), (120, 8)])
+@pytest.mark.parametrize(
+    ("columns", "every"), [(80, 2), pytest.param(120, 8, marks=pytest.mark.slow)]
+)
 def test_text_fits_the_terminal(dudley, monkeypatch, columns: int, every: int):
     monkeypatch.setenv("COLUMNS", str(columns))
     runs = [["theorems"], *(["theorems", "show", id] for id in list(STATEMENTS)[::every])]

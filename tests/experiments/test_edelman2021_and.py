@@ -209,6 +209,7 @@ def test_the_protocol_is_the_one_that_was_benchmarked(monkeypatch):
     assert sparse_parity([10, 15, 20]) == protocols.PARITY
 
 
+@pytest.mark.slow
 def test_the_record_says_what_its_findings_say(tmp_path: Path):
     told = json.loads((RECORD / "provenance.json").read_text(encoding="utf-8"))
     for path in RECORD.glob("*.parquet"):

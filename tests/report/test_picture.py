@@ -57,6 +57,7 @@ def test_the_record_is_what_the_picture_claims(held):
         assert row.best is not None and row.best <= row.value * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_the_same_numbers_make_the_same_bytes(held, tmp_path):
     for name in ("a.svg", "b.svg"):
         picture.draw(held, [tmp_path / name])
