@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
-from dudley.train.ensemble import and_classifier
+from dudley.train.ensemble import and_classifier, collapse, majority
 from dudley.train.ensemble.and_classifier import AndEnsemble
 from dudley.train.ensemble.base import Noise
 from dudley.train.ensemble.bit_attention import choose, masks, plain
@@ -179,15 +180,47 @@ def majorities() -> tuple[MajorityEnsemble, dict[str, torch.Tensor], Shared]:
 def by_read(device) -> torch.Tensor:
     """As `by_tail`, for majority classifiers."""
     networks, weights, rows = majorities()
-    fits, MajorityEnsemble._fits = MajorityEnsemble._fits, lambda *given: True
-    networks = replace(networks, keys=networks.keys.to(device))
-    weights = {name: W.float().to(device) for name, W in weights.items()}
-    members = tuple(own.to(device) for own in rows.members)
-    found = networks.evaluate(weights, Shared(rows.rows.to(device), members))
-    own = networks.evaluate(weights, rows.rows[rows.cell].to(device))
+    networks, weights = on(device, networks, weights)
+    shared = Shared(rows.rows.to(device), tuple(own.to(device) for own in rows.members))
+    with taking_kernels(), torch.no_grad():
+        found = networks.evaluate(weights, shared)
+        own = networks.evaluate(weights, rows.rows[rows.cell].to(device))
+        some = networks.evaluate(weights, shared, torch.tensor([True, False, True], device=device))
     assert own.equal(found), "the same rows, given to each member"
-    MajorityEnsemble._fits = fits
+    assert some[[0, 2]].equal(found[[0, 2]]) and not some[1].any(), "nothing for whom nobody asks"
     return found.double().cpu()
+
+
+def by_sums(device) -> list[torch.Tensor]:
+    """Logits of majority classifiers in training, and the pulls on their weights."""
+    networks, weights, rows = majorities()
+    networks, weights = on(device, networks, weights)
+    with taking_kernels():
+        return trained_on(networks, weights, rows.rows[rows.cell].to(device))
+
+
+def trained_on(networks, weights, words) -> list[torch.Tensor]:
+    """Logits and gradients of a function of them, in float64 on the processor."""
+    leaves = {name: W.clone().requires_grad_() for name, W in weights.items()}
+    logits = networks.forward(leaves, words)
+    moved = [name for name in leaves if not name.endswith("b_K")]  # softmax does not see b_K
+    pulls = torch.autograd.grad(logits.sin().sum(), [leaves[name] for name in moved])
+    return [one.detach().double().cpu() for one in (logits, *pulls)]
+
+
+def on(device, networks, weights):
+    """The same networks and weights there, in float32."""
+    networks = replace(networks, keys=networks.keys.to(device))
+    return networks, {name: W.float().to(device) for name, W in weights.items()}
+
+
+@contextmanager
+def taking_kernels():
+    """Majority classifiers take kernels, also where these are only interpreted."""
+    asked = collapse.fits, majority.fits
+    collapse.fits = majority.fits = lambda weighted: True
+    yield
+    collapse.fits, majority.fits = asked
 
 
 def of_kernels(device="cpu", names: Iterable[str] = CASES) -> dict:
@@ -208,6 +241,7 @@ def of_kernels(device="cpu", names: Iterable[str] = CASES) -> dict:
     for settings.precision in ("ieee", "fp16"):
         found["tail", settings.precision] = by_tail(device)
         found["majority", settings.precision] = by_read(device)
+        found["majority sums", settings.precision] = by_sums(device)
     settings.precision = before
     return found
 

@@ -28,15 +28,17 @@ def measured(
     first: Weights,
     final: bool = False,
     rows: Weights | None = None,
+    alive: torch.Tensor | None = None,
 ) -> dict[str, torch.Tensor]:
     """All metrics of an evaluation, (E,) each; ``first`` are the weights at the start.
 
     ``rows``: the same weights side by side, where they are held so: fewer tensors to look at.
+    ``alive`` (E,): the trials that are asked for; of the others, metrics may be any numbers.
     """
     how, metrics = problem.training, {}
     for split in (*how.evaluate, *(how.final if final else ())):
         data = problem.split(split)
-        outputs = problem.ensemble.evaluate(weights, data.inputs)
+        outputs = problem.ensemble.evaluate(weights, data.inputs, alive)
         metrics[f"{split}_loss"] = (loss_of(how.loss)(outputs, data.labels) * data.weights).sum(1)
         if not data.labels.is_floating_point():
             right = correct(outputs, data.labels, BOUNDARIES.get(how.loss, 0.0))

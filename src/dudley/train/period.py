@@ -104,7 +104,8 @@ class Period:
     def _found(self) -> dict[str, torch.Tensor]:
         state = self.state
         rows = self.moving if self.problem.training.optimiser.entrywise else None
-        found = measured(self.problem, state.weights, state.first, rows=rows)
+        alive = None if self.problem.training.stop is None else state.alive
+        found = measured(self.problem, state.weights, state.first, rows=rows, alive=alive)
         found |= {"loss": self.loss}
         return {name: values.detach().double() for name, values in found.items()}
 

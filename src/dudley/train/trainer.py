@@ -166,15 +166,16 @@ class Trainer:
         """Hand the log to the sink: finished trials keep the metrics they had."""
         if not self._unread:
             return
-        names, places = self.period.names, self.places.cpu()
+        names, places, how = self.period.names, self.places.cpu(), self.problem.training
         whole = torch.full((len(names), len(self.whole)), torch.nan, dtype=torch.float64)
         if self.whole.metrics:
             whole.copy_(self.whole.metrics[VALUES].T)
         for step, line in zip(self._unread, self.period.read(), strict=True):
-            whole[:, places] = line
             if self._is_point(step):
+                whole[:, places] = line
                 self.sink.append(step, dict(zip(names, whole.clone().numpy(), strict=True)))
-            self.sink.progress(self.work * step / self.problem.training.steps)
+                self.sink.progress(self.work * step / how.steps)
+        self.sink.progress(self.work * self._unread[-1] / how.steps)
         self._unread.clear()
 
     def _is_point(self, step: int) -> bool:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from attention_cases import majorities
+from attention_cases import majorities, trained_on
 from dudley.core.errors import InputError
 from dudley.models import MajorityClassifier
 from dudley.train.ensemble import rows
@@ -124,6 +124,14 @@ def test_the_kernel_for_evaluation(kernels, precision, tolerance):
     expected = ensemble.evaluate(weights, examples)
     error = (kernels["majority", precision] - expected).norm() / expected.norm()
     assert error < tolerance
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("ieee", 1e-5), ("fp16", 2e-3)])
+def test_the_kernels_for_training(kernels, precision, tolerance):
+    networks, weights, examples = majorities()
+    expected = trained_on(networks, weights, examples.rows[examples.cell])
+    for found, true in zip(kernels["majority sums", precision], expected, strict=True):
+        assert (found - true).norm() < tolerance * true.norm()
 
 
 def test_an_example_costs_one_column_a_head_and_width():

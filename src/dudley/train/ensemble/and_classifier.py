@@ -93,7 +93,7 @@ class AndEnsemble(Ensemble):
         heads = mixed @ V + mass.mT[..., None] * of_mass  # (E, H, M, k)
         return self._classified(w, cls, heads.transpose(1, 2).flatten(2), noise)
 
-    def evaluate(self, weights, inputs):
+    def evaluate(self, weights, inputs, alive=None):
         return self._collapsed(weights, inputs, None)
 
     def numbers_of_example(self, T: int) -> int:

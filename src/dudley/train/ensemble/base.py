@@ -48,8 +48,8 @@ class Ensemble(ABC):
     def forward(self, weights: Weights, inputs, noise: Noise | None = None) -> torch.Tensor:
         """Outputs (E, B, C) of every member on its own batch, or on one shared by all."""
 
-    def evaluate(self, weights: Weights, inputs) -> torch.Tensor:
-        """Outputs (E, N, C) with nothing random."""
+    def evaluate(self, weights: Weights, inputs, alive: torch.Tensor | None = None) -> torch.Tensor:
+        """Outputs (E, N, C) with nothing random; of members not ``alive`` (E,), any numbers."""
         return self.forward(weights, inputs)
 
     def numbers_of_example(self, T: int) -> int:

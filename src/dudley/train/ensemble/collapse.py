@@ -31,7 +31,19 @@ from dataclasses import dataclass, fields
 from dudley.core.backend import torch
 from dudley.train.packed import unpack
 
+try:
+    from dudley.train.ensemble import fused_collapse
+except ImportError:  # no Triton
+    fused_collapse = None
+
 FLOOR = -80.0  # e^−FLOOR is still a float32
+
+
+def fits(weighted: torch.Tensor) -> bool:
+    """May kernels read such a table? They want a GPU, float32 and a width that is a power of 2."""
+    D = weighted.shape[-1]
+    kind = weighted.is_cuda and weighted.dtype == torch.float32
+    return fused_collapse is not None and kind and D >= 16 and D & (D - 1) == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,18 +54,14 @@ class Collapsed:
     high: torch.Tensor  # (E, H, 1)
     last: torch.Tensor  # (E, H, 1): the score of [CLS], less max p
     flipped: torch.Tensor  # (E, H, 1, 1): true where the high bit is 0
-    table: torch.Tensor  # (E, H, T, D+1): g_t (Π_t, 1)
+    g: torch.Tensor  # (E, H, T)
+    weighted: torch.Tensor  # (E, H, T, D): g_t Π_t
     values: torch.Tensor  # (E, H, 4, D): Σ_t g_t Π_t, V of the low bit, of the high, of [CLS]
 
     def attend(self, words: torch.Tensor) -> torch.Tensor:
         """Σ_heads Σ_t weight · value, (E, B, D), for packed bits (E, B, W), or (1, B, W)."""
-        X = unpack(words, self.table.shape[2], self.table.dtype)  # (·, B, T)
-        high = torch.cat([self.table * ~self.flipped, self.table * self.flipped], 2)
-        columns = high.transpose(1, 2).flatten(2)  # (E, 2T, H(D+1)): for ones, for zeros
-        sums = (torch.cat([X, 1 - X], -1) @ columns).unflatten(2, (high.shape[1], -1))
-        sums = sums.transpose(1, 2)  # (E, H, B, D+1)
-        N, n = sums[..., :-1], sums[..., -1]
-        total = self.table[..., -1].sum(-1, keepdim=True)
+        N, n = self._sums(words)
+        total = self.g.sum(-1, keepdim=True)
         largest = self._largest(n)
         low, last = (self.low - largest).exp(), (self.last - largest).exp()
         high = (self.high - largest).clamp(max=-FLOOR).exp()  # more only where n = 0
@@ -62,6 +70,19 @@ class Collapsed:
         masses = torch.stack([low, low * (total - n), high * n, last], -1) / whole[..., None]
         mixed = masses.transpose(1, 2).flatten(2) @ self.values.flatten(1, 2)  # (E, B, D)
         return mixed + ((excess / whole)[..., None] * N).sum(1)
+
+    def _sums(self, words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """N (E, H, B, D) and n (E, H, B): of each row over its high bits."""
+        if fits(self.weighted):
+            assert fused_collapse is not None
+            return fused_collapse.high_sums(words, self.flipped, self.weighted, self.g)
+        table = torch.cat([self.weighted, self.g[..., None]], -1)
+        X = unpack(words, table.shape[2], table.dtype)  # (·, B, T)
+        high = torch.cat([table * ~self.flipped, table * self.flipped], 2)
+        columns = high.transpose(1, 2).flatten(2)  # (E, 2T, H(D+1)): for ones, for zeros
+        sums = (torch.cat([X, 1 - X], -1) @ columns).unflatten(2, (high.shape[1], -1))
+        sums = sums.transpose(1, 2)  # (E, H, B, D+1)
+        return sums[..., :-1], sums[..., -1]
 
     def of(self, members: torch.Tensor) -> Collapsed:
         """Some of the members."""
@@ -81,8 +102,8 @@ def collapsed(a: torch.Tensor, p: torch.Tensor, V: torch.Tensor, Π: torch.Tenso
     """
     flipped = a[..., :1] > a[..., 1:2]  # (E, H, 1)
     most = p[..., :-1].amax(-1, keepdim=True).detach()
-    g = (p[..., :-1] - most).exp()[..., None]  # (E, H, T, 1)
-    weighted = g * Π[..., :-1, :]
+    g = (p[..., :-1] - most).exp()
+    weighted = g[..., None] * Π[..., :-1, :]
     of = {bit: V[..., bit : bit + 1, :] for bit in (0, 1)}
     values = (
         weighted.sum(-2, keepdim=True),
@@ -95,6 +116,7 @@ def collapsed(a: torch.Tensor, p: torch.Tensor, V: torch.Tensor, Π: torch.Tenso
         high=torch.where(flipped, a[..., :1], a[..., 1:2]),
         last=a[..., 2:] + p[..., -1:] - most,
         flipped=flipped[..., None],
-        table=torch.cat([weighted, g], -1),
+        g=g,
+        weighted=weighted,
         values=torch.cat(values, -2),
     )

@@ -58,7 +58,7 @@ class EncoderEnsemble(Ensemble):
         Z = torch.softmax(scores / math.sqrt(self.d_m), -1) @ X
         return WideLayer.apply(Z, W_v, w)
 
-    def evaluate(self, weights, inputs):
+    def evaluate(self, weights, inputs, alive=None):
         E = len(weights["weights.1.w"])
         X = of_members(inputs, 4, E)
         few = at_a_time(E * X.shape[2] * self.d, X)

@@ -66,7 +66,7 @@ class LayersEnsemble(Ensemble):
             Z = _step(node, prefix, weights, Z)
         return Z[:, :, 0]
 
-    def evaluate(self, weights, inputs):
+    def evaluate(self, weights, inputs, alive=None):
         E = len(next(iter(weights.values())))
         X = of_members(inputs, 4, E)
         few = at_a_time(E * X.shape[2] * max(self.d, self.k or 0, X.shape[2]), X)

@@ -36,15 +36,10 @@ from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.models.majority_classifier import MajorityClassifier, orthogonal_tokens, sinusoidal
 from dudley.train.ensemble.base import Ensemble
-from dudley.train.ensemble.collapse import Collapsed, collapsed
+from dudley.train.ensemble.collapse import Collapsed, collapsed, fits, fused_collapse
 from dudley.train.ensemble.rows import Shared, at_a_time, of_members
 from dudley.train.packed import width
 from dudley.train.random import Stream, normal
-
-try:
-    from dudley.train.ensemble import fused_collapse
-except ImportError:  # no Triton
-    fused_collapse = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,17 +123,18 @@ class MajorityEnsemble(Ensemble):
         words = of_members(inputs, 3, len(self.keys))
         return _classified(weights, self._attention(weights).attend(words))
 
-    def evaluate(self, weights, inputs):
+    def evaluate(self, weights, inputs, alive=None):
         attention = self._attention(weights)
-        if self._fits(attention.table):
+        if fits(attention.weighted) and not torch.is_grad_enabled():
             assert fused_collapse is not None
             shared = isinstance(inputs, Shared)
             words = inputs.rows if shared else of_members(inputs, 3, len(self.keys))
             cell = inputs.cell if shared else self.own if len(words) > 1 else 0 * self.own
-            return fused_collapse.read(words, cell, self.words, attention, *_folded(weights))
+            reads = self.words if alive is None else self.words * alive
+            return fused_collapse.read(words, cell, reads, attention, *_folded(weights))
         if not isinstance(inputs, Shared) or len(inputs.members) == 1:
             return self._read(weights, attention, of_members(inputs, 3, len(self.keys)))
-        out = attention.table.new_empty(len(self.keys), inputs.rows.shape[1], self.classes)
+        out = attention.weighted.new_empty(len(self.keys), inputs.rows.shape[1], self.classes)
         for words, own in zip(inputs.rows, inputs.members, strict=True):
             part = {name: W[own] for name, W in weights.items()}
             out[own] = self._read(part, attention.of(own), words[None])
@@ -152,11 +148,6 @@ class MajorityEnsemble(Ensemble):
     def numbers_of_example(self, T: int) -> int:
         return T * (4 + 3 * self.H) + 4 * self.H * (self.d + 1) + 6 * self.width
 
-    def _fits(self, table: torch.Tensor) -> bool:
-        """May the kernel for evaluation run? It has no gradient."""
-        kind = table.is_cuda and table.dtype == torch.float32 and not torch.is_grad_enabled()
-        return fused_collapse is not None and kind and self.d >= 16 and self.d & (self.d - 1) == 0
-
     def _attention(self, weights) -> Collapsed:
         """Keys folded into the query of [CLS], values and output matrix into the table."""
         W_Q, W_K, W_v, W_c, b_Q = (
@@ -166,9 +157,11 @@ class MajorityEnsemble(Ensemble):
         q = self._by_head(_times(Z[:, 2:3] + Z[:, -1:], W_Q) + b_Q) / math.sqrt(self.k)
         u = (self._by_head(W_K) * q).sum(-1, keepdim=True)  # (E, H, d, 1)
         M = self._by_head(W_v) @ W_c.unflatten(1, (self.H, self.k))  # (E, H, d, d)
-        folds = torch.cat([M, u], -1).transpose(1, 2).flatten(2)  # (E, d, H(d+1))
-        read = (Z @ folds).unflatten(2, (self.H, -1)).transpose(1, 2)  # (E, H, 3+T+1, d+1)
-        (V, a), (Π, p) = (part.split([self.d, 1], -1) for part in read.split([3, self.T + 1], 2))
+        even = u.new_zeros(*u.shape[:-1], -(self.d + 1) % 4)  # tensor cores want whole fours
+        folds = torch.cat([M, u, even], -1).transpose(1, 2).flatten(2)  # (E, d, H(d+4))
+        read = (Z @ folds).unflatten(2, (self.H, -1)).transpose(1, 2)  # (E, H, 3+T+1, d+4)
+        read = read[..., : self.d + 1].split([3, self.T + 1], 2)
+        (V, a), (Π, p) = (part.split([self.d, 1], -1) for part in read)
         return collapsed(a[..., 0], p[..., 0] + self.unused.to(W_Q.dtype), V, Π)
 
     def _by_head(self, Y: torch.Tensor) -> torch.Tensor:

@@ -69,7 +69,7 @@ class TokensEnsemble(Ensemble):
             codes = torch.nn.functional.pad(codes, (0, 1), value=CLS)
         return self._read(weights, codes)
 
-    def evaluate(self, weights, inputs):
+    def evaluate(self, weights, inputs, alive=None):
         E = len(next(iter(weights.values())))
         codes = of_members(inputs, 3, E)
         few = at_a_time(E * self.T * (self.V + 2 * self.T), codes)
