@@ -98,6 +98,15 @@ def test_the_papers_grids_are_trained_in_minutes():
         assert record["seconds"] == parts[part]["seconds"]
 
 
+def test_the_majority_runs_are_trained_in_minutes():
+    """All 50, each to training accuracy 1 or 200,000 epochs, by one run of the laboratory."""
+    record = read(RESULTS / "trauger2024-majority/paper/provenance.json")
+    how = record["config"]["protocol"]["training"]
+    assert how["steps"] == 200_000 * 3 and how["evaluate_every"] == 3
+    assert len(trials_of("trauger2024-majority/paper/trials.parquet")["trial"]) == 50
+    assert "gpu" in record["machine"] and record["seconds"] <= 300
+
+
 def test_fast_products_do_not_move_success_rates():
     """The cells of T = 100, trained with float32 products, against the same trials."""
     exact = successes(trials_of("gpu-train/and-ieee.parquet"))
