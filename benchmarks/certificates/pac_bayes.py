@@ -32,7 +32,7 @@ from dudley.certify.fit.posterior import Plan, fit  # noqa: E402
 from dudley.certify.fit.recipes import BLOCKS, tables  # noqa: E402
 from dudley.certify.pac_bayes import PacBayes  # noqa: E402
 from dudley.certify.pac_bayes.monte_carlo import errors_of_pairs  # noqa: E402
-from dudley.certify.pictures import POPULATION, TRIED  # noqa: E402
+from dudley.certify.pictures import DECLARED  # noqa: E402
 from dudley.certify.samples import drawn  # noqa: E402
 
 HEAD = {"node": "head", "query": "fixed", "v": "free", "W_v": "free"}
@@ -53,8 +53,7 @@ IMAGES = {
     "test": 2115,
     "test_pairs": 50_000,
     "scale": 4.0,
-    "population": POPULATION,
-    "among": TRIED,
+    **DECLARED,
 }
 TASKS = {
     "and": {"name": "and", "T": 30, "s": 3},

@@ -60,6 +60,16 @@ def test_who_refuses_keeps_its_share(parts):
         best_of(MODEL, TRAIN, None, NAMES[1:2], 0.1, declared)
 
 
+def test_what_was_tried_before_is_paid_as_well(parts):
+    found = best_of(MODEL, TRAIN, None, NAMES[:2], 0.1, {"part-0": {"among": 3}})
+    paid = {c.method: (c.declared["among"], c.bill.nats) for c in found.certificates}
+    assert paid["part-0"] == (6, pytest.approx(math.log(6)))
+    assert paid["part-1"] == (2, pytest.approx(math.log(2)))
+    free = {"part-0": {"among": 3, "free": True}}
+    with pytest.raises(RuntimeError, match="a price of ln 6"):
+        best_of(MODEL, TRAIN, None, NAMES[:2], 0.1, free)
+
+
 def test_who_does_not_pay_is_not_shown(parts):
     with pytest.raises(RuntimeError, match="a price of ln 2"):
         best_of(MODEL, TRAIN, None, NAMES[:2], 0.1, {"part-0": {"free": True}})
@@ -89,7 +99,9 @@ def test_numbers_about_something_else_stand_behind(parts):
         (["hold-in"], {}),
         (["hold-out"], {"occam": {}}),
         (["hold-out"], {"hold-out": {"delta": 0.5}}),
-        (["hold-out"], {"hold-out": {"among": 1}}),
+        (["hold-out"], {"hold-out": {"among": 0}}),
+        (["hold-out"], {"hold-out": {"among": "2"}}),
+        (["hold-out"], {"hold-out": {"among": None}}),
         (["hold-out"], {"hold-out": {"look": 1}}),
     ],
     ids=str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import stat
 
 import numpy as np
@@ -14,7 +15,9 @@ from dudley.certify.fit import heads
 from dudley.certify.fit.recipes import BLOCKS, RECIPES, SEARCHED, tables
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.occam import Occam
-from dudley.certify.pictures import POPULATION, pictures
+from dudley.certify.pac_bayes.posterior import Posterior
+from dudley.certify.pac_bayes.prior import Zero
+from dudley.certify.pictures import POPULATION, TRIED, pictures
 from dudley.cli.app import app
 
 
@@ -36,6 +39,7 @@ def test_a_user_certifies_mnist(run, tmp_path):
     assert "population" in done.output and "2,115 fresh examples" in done.output
     written = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
     assert written["declared"]["population"] == POPULATION
+    assert written["declared"]["among"] == TRIED
     assert written["value"] < 0.2 and not written["vacuous"]
     data = read(tmp_path / "train.npz")
     assert data.sha256 == pictures(400, 0).sha256 and data.X.shape == (400, 28, 28)
@@ -46,14 +50,33 @@ def test_a_user_certifies_mnist(run, tmp_path):
     assert run("verify", tmp_path).exit_code == 0
 
 
+def comparing() -> Hypothesis:
+    """Two blocks of a picture, compared."""
+    W = np.zeros((49, 1))
+    W[24], W[26] = 1.0, -1.0
+    return Hypothesis(tables(BLOCKS), BLOCKS, {"0.v": np.zeros((49, 1)), "0.W_v": W})
+
+
+@pytest.mark.parametrize("method", RECIPES)
+def test_every_certificate_of_mnist_pays_for_the_networks_given_up(
+    run, tmp_path, monkeypatch, method
+):
+    """The network is one of three, whatever the method: ln 3 among its prices."""
+    model = comparing()
+    wide = {name: np.full_like(W, 0.1) for name, W in model.weights.items()}
+    made = Posterior(model, wide, Zero()) if method == "pac-bayes" else model
+    monkeypatch.setitem(RECIPES._units, method, lambda data, encoding, seed: made)
+    done = run("certify", "train", "mnist01", "--method", method, "--n", 300, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    told = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
+    (paid,) = (price for price in told["prices"] if price["name"] == "method")
+    assert told["declared"]["among"] == 3 and paid["nats"] == pytest.approx(math.log(3))
+
+
 def test_the_lists_of_a_fit_are_not_those_of_the_decoder():
     """A longer search is another training, not another list: bits alone are paid."""
     encoding = encoding_of(BLOCKS)
-    W = np.zeros((49, 1))
-    W[24], W[26] = 1.0, -1.0
-    weights = {"0.v": np.zeros((49, 1)), "0.W_v": W}
-    model = Hypothesis(tables(BLOCKS), BLOCKS, weights)
-    found = Occam()(model, pictures(500, 1))
+    found = Occam()(comparing(), pictures(500, 1))
     assert [price.name for price in found.prices] == ["code"]
     assert found.declared["levels"] == Occam.DECLARED["levels"] != list(SEARCHED["levels"])
     assert encoding.inputs.d == 49 and found.value < 0.5

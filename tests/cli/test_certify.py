@@ -53,6 +53,18 @@ def test_auto_tries_what_the_data_allow_and_writes_the_best(dudley, folder):
     assert other.code == 1 and "data.sha256" in other.out
 
 
+def test_what_was_tried_before_multiplies_the_methods(dudley, folder):
+    declared = ["--declare", "occam.among=3"]
+    done = dudley("certify", "model", folder, *declared, "--out", folder / "best.json")
+    assert done.code == 0, done.err
+    told = json.loads((folder / "best.json").read_text(encoding="utf-8"))
+    assert told["method"] == "occam" and told["declared"]["among"] == 6
+    files = ["--model", folder / "model.safetensors", "--data", folder / "train.npz"]
+    assert dudley("verify", folder / "best.json", *files).code == 0
+    refused = dudley("certify", "model", folder, "--declare", "occam.among=0").refused()
+    assert "a whole number ≥ 1" in refused
+
+
 def test_weights_of_ones_own_are_described_and_compressed(dudley, folder):
     from safetensors.numpy import save_file
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import stat
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,9 @@ def test_it_leaves_facts(folder: Path):
 
 
 def test_its_certificate_verifies_from_its_files(folder: Path):
+    assert len({stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}) == 1, (
+        "who may read one of them may read them all"
+    )
     told = verify.read(folder / FILES["certificate"])
     parts = verify.parts(told, folder / FILES["model"], folder / FILES["data"])
     assert verify.verify(told, *parts).holds

@@ -1,9 +1,11 @@
 """The best of several methods, named before the data are seen.
 
 If k methods are to be tried and the smallest number shown, each is claimed at δ/k: it pays ln k
-(``among``), and so does one that in the end refuses, because it might not have. The hold-out looks
-at its own examples, the others at the training set; all numbers hold together with probability at
-least 1 − δ, so the smallest one may be chosen after the fact.
+(``among``), and so does one that in the end refuses, because it might not have. Where a method is
+itself declared to be one of m (networks, say, that were tried on the data before), it is one of k·m
+and pays ln(k·m). The hold-out looks at its own examples, the others at the training set; all
+numbers hold together with probability at least 1 − δ, so the smallest one may be chosen after the
+fact.
 
 Numbers about something else than the model's error on a new example (a randomised predictor,
 another loss, a finite pool) stand behind those that are about it, whatever their size.
@@ -62,15 +64,16 @@ def best_of(
 ) -> Ranking:
     """Certify by each of the methods at its share of δ, and rank.
 
-    ``declared`` holds, by method, what else is declared; ``delta`` and ``among`` are set here.
+    ``declared`` holds, by method, what else is declared; ``delta`` is set here, and ``among`` is
+    multiplied by the number of methods.
     """
     names, told = list(methods), dict(declared or {})
     if isinstance(methods, str) or not names or len(set(names)) < len(names):
         raise InputError("methods", "a list of different names", methods)
     units = {name: method_named(name) for name in names}
     for name, given in told.items():
-        if name not in units or {"delta", "among"} & set(given):
-            expected = f"what is declared for {', '.join(names)}, without delta and among"
+        if name not in units or "delta" in given:
+            expected = f"what is declared for {', '.join(names)}, without delta"
             raise InputError("declared", expected, f"{name}: {', '.join(given)}")
     looks_at = {name: holdout if name == HOLD_OUT else train for name in names}
     for name, data in looks_at.items():
@@ -83,18 +86,30 @@ def best_of(
     for name, unit in units.items():
         data = looks_at[name]
         assert data is not None
-        whole = unit.declared({**told.get(name, {}), "delta": delta, "among": len(names)})
+        whole = unit.declared(at_share(told.get(name, {}), delta, len(names)))
         try:
             unit.expect(model)
             certificate = unit.certify(model, data, whole, unit.choose(model, data, whole))
         except InputError as refusal:
             refused[name] = str(refusal)
             continue
-        found.append(_expect_paid(certificate, len(names)))
+        found.append(_expect_paid(certificate, whole["among"]))
     if not found:
         reasons = "; ".join(f"{name}: {why}" for name, why in refused.items())
         raise InputError("methods", "one that does not refuse", reasons)
     return Ranking(tuple(sorted(found, key=_rank)), refused)
+
+
+def at_share(declared: Mapping[str, Any], delta: float, methods: int) -> dict[str, Any]:
+    """What a method is told that is one of several; what it is one of already is multiplied.
+
+    >>> at_share({"seed": 3, "among": 3}, 0.05, 2)
+    {'seed': 3, 'among': 6, 'delta': 0.05}
+    """
+    own = declared.get("among", 1)
+    if not isinstance(own, int) or own < 1:
+        raise InputError("among", "how many were tried on the data, a whole number ≥ 1", own)
+    return {**declared, "delta": delta, "among": own * methods}
 
 
 def expect_apart(train: Dataset, holdout: Dataset) -> None:

@@ -57,8 +57,9 @@ class Method(ABC):
     def declared(self, given: dict[str, Any]) -> dict[str, Any]:
         """What is declared, with defaults; unknown names are refused.
 
-        ``among`` is the number of methods among which this one was to be chosen after the data: it
-        pays ln(among). ``population`` says in words whose risk the number bounds.
+        ``among`` is the number of methods (times that of whatever else, networks say) among which
+        this one was chosen after a look at the data: it pays ln(among). ``population`` says in
+        words whose risk the number bounds.
         """
         known = COMMON | self.DECLARED
         for name in given:

@@ -22,6 +22,7 @@ from dudley.certify.auto import method_named
 from dudley.certify.base import Method, Model
 from dudley.certify.certificate import SCHEMA
 from dudley.core.errors import DudleyError, InputError
+from dudley.measure.readers import documents
 
 SHAPE: dict[str, type | tuple[type, ...]] = {
     "schema": str,
@@ -43,7 +44,6 @@ SHAPE: dict[str, type | tuple[type, ...]] = {
     "provenance": dict,
 }
 LANGUAGE = "language"
-LARGEST = 64 << 20  # bytes of a certificate file
 UNVERIFIED = ("declared", "provenance")  # enter the number, or say who made the file
 
 
@@ -78,17 +78,7 @@ def read(path: str | Path) -> dict[str, Any]:
     path = Path(path)
     if not path.is_file():
         raise InputError("certificate", "a JSON file", f"no file {path}")
-    try:
-        if path.stat().st_size > LARGEST:
-            raise ValueError(f"more than {LARGEST >> 20} MiB")
-        told = json.loads(
-            path.read_text(encoding="utf-8"),
-            parse_constant=_no_constant,
-            object_pairs_hook=each_once,
-        )
-    except (ValueError, RecursionError) as error:
-        raise InputError(path.name, "a certificate in JSON", error) from None
-    return expect_shape(told)
+    return expect_shape(documents.read(path))
 
 
 def expect_shape(told: Any) -> dict[str, Any]:
@@ -170,15 +160,6 @@ def _kinds(kind: type | tuple[type, ...]) -> str:
     return names.get(kind, "a number") if isinstance(kind, type) else "a number"
 
 
-def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; a name that comes twice is read in two ways by two readers."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} comes twice")
-    return found
-
-
 class _Nothing:
     """A field that is not there; no JSON is equal to it."""
 
@@ -187,10 +168,6 @@ class _Nothing:
 
 
 NOTHING = _Nothing()
-
-
-def _no_constant(name: str):
-    raise ValueError(f"{name} is no JSON")
 
 
 def _short(value: Any) -> str:

@@ -19,6 +19,7 @@ from dudley.cli import (
     serve,
     theorems,
     tour,
+    verify,
 )
 
 app = typer.Typer(
@@ -37,7 +38,7 @@ app.command("compare")(compare.compare)
 app.command("construct")(construct.construct)
 app.command("measure")(measure.measure)
 app.add_typer(certify.certify_app, name="certify")
-app.command("verify")(certify.verify)
+app.command("verify")(verify.verify)
 app.add_typer(lab.lab_app, name="lab")
 app.command("report")(report.report)
 app.command("serve")(serve.serve)

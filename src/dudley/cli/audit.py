@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from dudley.cli.output import print_json, width
+from dudley.cli.output import Json, print_json, width
 from dudley.core.errors import InputError
 from dudley.core.provenance import envelope
 from dudley.report.files import expect_place, written
@@ -35,7 +35,7 @@ def audit(
     record: Annotated[
         Path | None, typer.Option(help="Write how tight each bound is to this file, as JSON.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Attack the bounds from below: exit 1 if a derived one breaks or a refutation fails.
 

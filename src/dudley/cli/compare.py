@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dudley.cli.output import paragraph, print_json, width
+from dudley.cli.output import Json, paragraph, print_json, width
 from dudley.core.situation import Situation
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import parse_assignments
@@ -35,7 +35,7 @@ def compare(
     missing: Annotated[
         bool, typer.Option("--missing", help="Say of every other statement what it misses.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Every published bound that applies, side by side; what was derived, and what others miss.
 

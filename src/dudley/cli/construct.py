@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dudley.cli.output import paragraph, print_json
+from dudley.cli.output import Json, paragraph, print_json
 from dudley.constructions import saving
 from dudley.constructions.assemble import Construction, build
 from dudley.constructions.targets import TASKS, read_table, target
@@ -44,7 +44,7 @@ def construct(
         int | None, typer.Option(help="Inputs to draw instead of running all 2^T.")
     ] = None,
     save: Annotated[str | None, typer.Option(help="Write the weights as safetensors.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Build the weights of a sparse Boolean function, run every input, compare norms and claims.
 

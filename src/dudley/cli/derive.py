@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dudley.calculus.union import Grid, pay
-from dudley.cli.output import print_json
+from dudley.cli.output import Json, print_json
 from dudley.core.assumption import Assumption
 from dudley.core.bound import Bound
 from dudley.core.errors import InputError, UnknownName
@@ -47,7 +47,7 @@ def derive(
     show_proof: Annotated[
         bool, typer.Option("--proof", help="The bound lemma by lemma, with LaTeX.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Entropy, Rademacher complexity and generalisation gap of a network, explicit constants.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dudley.cli.output import paragraph, print_json, width
+from dudley.cli.output import Json, paragraph, print_json, width
 from dudley.core.rounding import ceiling
 from dudley.measure.measurement import PRODUCTS
 from dudley.measure.readers.refusal import shown as printable
@@ -47,7 +47,7 @@ def measure(
     ] = None,
     per_head: Annotated[bool, typer.Option("--per-head", help="A line for each head.")] = False,
     csv: Annotated[str | None, typer.Option(help="Write every matrix to this file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Certified norms per layer and head; every tensor is listed, used or skipped with the reason.
 

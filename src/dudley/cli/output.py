@@ -6,9 +6,13 @@ import json
 import re
 import shutil
 import textwrap
+from typing import Annotated
+
+import typer
 
 from dudley.core.provenance import envelope
 
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 WIDEST = 120  # longer lines are hard to read
 _BREAKS = re.compile(
     r"(?=[+=])|(?<=\}\{)|(?<=:)|(?<=,\\ )"

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from dudley.cli.output import print_json
+from dudley.cli.folder import CERTIFICATE, beside, named
+from dudley.cli.output import Json, print_json
 from dudley.core.errors import InputError
 
 FORMATS = {".html": "html", ".md": "Markdown", ".tex": "LaTeX"}
@@ -25,7 +26,7 @@ def report(
         Path | None,
         typer.Option(help="File to write: .html, .md (Markdown) or .tex (LaTeX tables)."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Results as one page that opens from disk; Markdown on the screen where no file is named.
 
@@ -52,13 +53,10 @@ def report(
 
 def found(source: Path) -> Path:
     """The file or folder that is meant; of a folder with a certificate, or an example, that."""
-    from dudley.networks.files import EXAMPLES
-
-    folder = source if source.exists() else EXAMPLES / source.name
-    if not folder.exists():
+    place = named(source)
+    if not place.exists():
         raise InputError("report", "a file or folder", f"{source}, which is not there")
-    certificate = folder / "certificate.json"
-    return certificate if certificate.is_file() else folder
+    return beside(source, CERTIFICATE) or place
 
 
 def write(document, out: Path) -> None:

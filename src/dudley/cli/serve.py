@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dudley.cli.output import print_json
+from dudley.cli.output import Json, print_json
 from dudley.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def serve(
     check: Annotated[
         bool, typer.Option("--check", help="Ask the page for everything once, and stop.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """A page to explore bounds, statements, architectures, files and experiments.
 

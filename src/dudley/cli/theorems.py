@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dudley.cli.output import formula, paragraph, print_json, width
+from dudley.cli.output import Json, formula, paragraph, print_json, width
 from dudley.core.bound import Bound
 from dudley.core.errors import UnknownName
 from dudley.core.statement import Input, Statement, Verdict
@@ -19,7 +19,6 @@ from dudley.theorems import registry
 from dudley.theorems.order import in_reading_order
 
 theorems_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 
 
 @theorems_app.callback()

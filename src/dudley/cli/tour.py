@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dudley.cli.output import paragraph, print_json, width
+from dudley.cli.folder import CERTIFICATE, MODEL, TRAIN, keep_all
+from dudley.cli.output import Json, paragraph, print_json, width
 from dudley.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,14 +25,8 @@ ENCODING = {"name": "bits", "T": T}
 POSTERIOR = {"steps": 300, "batch": 512, "seed": SEED}
 BROKEN = "trauger2024/lemma-3.5"
 WIDE = 118  # columns that the whole table takes
-WHOLE = ("bound", "printed", "proved", "best", "from n", "to blame")
 NORMS = ("op", "fro", "l11", "row2inf", "linf")
-FILES = {
-    "model": "model.safetensors",
-    "data": "train.npz",
-    "certificate": "certificate.json",
-    "page": "index.html",
-}
+FILES = {"model": MODEL, "data": TRAIN, "certificate": CERTIFICATE, "page": "index.html"}
 
 
 def tour(
@@ -42,7 +37,7 @@ def tour(
     out: Annotated[Path, typer.Option(help="Folder for the report and its files.")] = Path(
         "dudley-report"
     ),
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    as_json: Json = False,
 ) -> None:
     """The whole story in under two minutes, and a report of it to open in a browser.
 
@@ -138,13 +133,13 @@ class Story:
         plan = Plan(**POSTERIOR)
         found = standing(self.model, self.data, self.test, DELTA, plan=plan, papers=self.papers)
         self.facts["standing"] = found.to_json()
-        kinds = ("baseline", "certificate", "published")
-        rows = [told.HEAD, *(line for kind in kinds for line in told.lines(found, kind))]
+        whole, rows = width() >= WIDE, [told.HEAD, *told.every(found)]
+        table = told.aligned(rows if whole else [narrowed(row) for row in rows], words=whole)
         lost = sum(map(len, told.reasons(found).values()))
         return [
             told.measured(found),
-            *aligned(rows if width() >= WIDE else [narrowed(row) for row in rows]),
-            "† the printed form is false   ° in expectation, not about this model",
+            *map(Row, table),
+            told.MARKS,
             f"{lost} further statements do not apply; the report says why",
         ]
 
@@ -166,16 +161,11 @@ class Story:
         ]
 
     def certify(self) -> list[str]:
-        import numpy as np
-
         from dudley.certify.run import certify
         from dudley.core.rounding import ceiling
 
-        self.out.mkdir(parents=True, exist_ok=True)
-        self.model.save(self.path("model"))
-        np.savez_compressed(self.path("data"), X=self.data.X, y=self.data.y)
         best = certify(self.model, self.data, method="norm-cover", delta=DELTA).best
-        self.path("certificate").write_text(best.text(), encoding="utf-8")
+        keep_all(self.model, self.data, best, self.out)
         self.facts["certificate"] = best.to_json()
         return [
             f"{best.quantity}: at most {ceiling(best.value, 3)}, with probability {1 - DELTA:g} "
@@ -203,14 +193,14 @@ class Story:
 
     def write(self) -> list[str]:
         from dudley.report import as_html
+        from dudley.report.files import written
         from dudley.report.pages.tour import document
 
         as_html.write(document([self.facts]), self.path("page"))
         self.facts["files"] = {name: str(self.path(name)) for name in FILES}
-        (self.out / "tour.json").write_text(
-            json.dumps(self.facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-            encoding="utf-8",
-        )
+        told = json.dumps(self.facts, indent=1, ensure_ascii=False, allow_nan=False)
+        with written(self.out / "tour.json") as file:
+            file.write_text(told + "\n", encoding="utf-8")
         return [f"{name:<12} {path}" for name, path in self.facts["files"].items()]
 
     def path(self, name: str) -> Path:
@@ -219,20 +209,6 @@ class Story:
 
 class Row(str):
     """A line that is not to be broken."""
-
-
-def aligned(rows: list[list[str]]) -> list[str]:
-    """Columns, the first to the left and the others to the right; words of blame as they are.
-
-    >>> aligned([["a", "10"], ["bcd", "2"]])
-    ['a    10', 'bcd   2']
-    """
-    wide = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    if len(wide) == len(WHOLE):
-        wide[-1] = 0
-    return [
-        Row("  ".join([row[0].ljust(wide[0]), *map(str.rjust, row[1:], wide[1:])])) for row in rows
-    ]
 
 
 def narrowed(row: list[str]) -> list[str]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from functools import singledispatch
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -40,12 +39,11 @@ def write(document: doc.Document, path: Path) -> None:
 def html(document: doc.Document) -> str:
     """The whole page."""
     charts = [_chart(one) for one in _charts(document.blocks)]
-    body = _Body()
     parts = {
         "TITLE": escape(document.title),
         "CSS": asset("vendor/uPlot.min.css") + asset("page.css") if charts else asset("page.css"),
         "LEAD": "".join(f"<li>{escape(text)}</li>" for text in document.lead),
-        "BODY": body.all(document.blocks),
+        "BODY": _Body().all(document.blocks),
         "MADE": escape(document.made) + (". Curves: uPlot (MIT)." if charts else ""),
         "DATA": as_data({"colours": COLOURS, "charts": charts}),
         "UPLOT": asset("vendor/uPlot.iife.min.js") if charts else "",
@@ -110,52 +108,36 @@ class _Body:
 
     def __init__(self):
         self.charts = 0
-        self.show = singledispatch(self._unknown)
-        for kind, method in (
-            (doc.Prose, self._prose), (doc.Formula, self._formula), (doc.Listing, self._listing),
-            (doc.Points, self._points), (doc.Facts, self._facts), (doc.Table, self._table),
-            (doc.Chart, self._chart), (doc.Picture, self._picture), (doc.Folded, self._folded),
-            (doc.Section, self._section),
-        ):  # fmt: skip
-            self.show.register(kind, method)
 
     def all(self, blocks: Sequence[doc.Block]) -> str:
-        return "\n".join(self.show(block) for block in blocks)
+        return "\n".join(self.one(block) for block in blocks)
 
-    def _unknown(self, block: Any) -> str:
-        raise TypeError(f"no block: {type(block).__name__}")
-
-    def _prose(self, block: doc.Prose) -> str:
-        return f"<p>{inline(block.text)}</p>"
-
-    def _formula(self, block: doc.Formula) -> str:
-        return f'<div class="wide formula" tabindex="0">{mathml(block.latex)}</div>'
-
-    def _listing(self, block: doc.Listing) -> str:
-        return f'<pre class="wide" tabindex="0">{escape(block.text)}</pre>'
-
-    def _points(self, block: doc.Points) -> str:
-        return f"<ul>{''.join(f'<li>{inline(line)}</li>' for line in block.lines)}</ul>"
-
-    def _facts(self, block: doc.Facts) -> str:
-        rows = "".join(f"<dt>{escape(a)}</dt><dd>{inline(b)}</dd>" for a, b in block.rows)
-        return f"<dl>{rows}</dl>"
-
-    def _table(self, block: doc.Table) -> str:
-        right = set(block.numbers)
-        top = "".join(
-            f'<th scope="col"{_class("number" if i in right else "")}>'
-            f"<button>{escape(head)}</button></th>"
-            for i, head in enumerate(block.heads)
-        )
-        rows = "\n".join(
-            "<tr>" + "".join(_cell(cell, i in right) for i, cell in enumerate(row)) + "</tr>"
-            for row in block.rows
-        )
-        return (
-            '<div class="wide" tabindex="0" role="region" aria-label="table">'
-            f"<table><thead><tr>{top}</tr></thead><tbody>\n{rows}\n</tbody></table></div>"
-        )
+    def one(self, block: doc.Block) -> str:
+        match block:
+            case doc.Prose(text):
+                return f"<p>{inline(text)}</p>"
+            case doc.Formula(latex):
+                return f'<div class="wide formula" tabindex="0">{mathml(latex)}</div>'
+            case doc.Listing(text):
+                return f'<pre class="wide" tabindex="0">{escape(text)}</pre>'
+            case doc.Points(lines):
+                return f"<ul>{''.join(f'<li>{inline(line)}</li>' for line in lines)}</ul>"
+            case doc.Facts(rows):
+                named = (f"<dt>{escape(a)}</dt><dd>{inline(b)}</dd>" for a, b in rows)
+                return f"<dl>{''.join(named)}</dl>"
+            case doc.Table():
+                return _table(block)
+            case doc.Chart():
+                return self._chart(block)
+            case doc.Picture():
+                return _picture(block)
+            case doc.Folded(title, blocks, shown):
+                head = f"<details{' open' if shown else ''}><summary>{escape(title)}</summary>"
+                return f"{head}\n{self.all(blocks)}</details>"
+            case doc.Section(title, blocks):
+                return f"<section><h2>{escape(title)}</h2>\n{self.all(blocks)}</section>"
+            case _:
+                raise TypeError(f"no block: {type(block).__name__}")
 
     def _chart(self, block: doc.Chart) -> str:
         self.charts += 1
@@ -165,23 +147,31 @@ class _Body:
             f'<div class="plot" role="img" aria-label="{escape(words)}"></div></div>'
         )
 
-    def _picture(self, block: doc.Picture) -> str:
-        drawn = re.sub(r"^.*?(?=<svg\b)", "", block.svg, flags=re.S)
-        caption = f"<figcaption>{inline(block.caption)}</figcaption>" if block.caption else ""
-        return (
-            f'<figure><div class="drawing" role="img" aria-label="{escape(block.alt)}">{drawn}'
-            f"</div>{caption}</figure>"
-        )
 
-    def _folded(self, block: doc.Folded) -> str:
-        shown = " open" if block.open else ""
-        return (
-            f"<details{shown}><summary>{escape(block.title)}</summary>\n"
-            f"{self.all(block.blocks)}</details>"
-        )
+def _table(block: doc.Table) -> str:
+    right = set(block.numbers)
+    top = "".join(
+        f'<th scope="col"{_class("number" if i in right else "")}>'
+        f"<button>{escape(head)}</button></th>"
+        for i, head in enumerate(block.heads)
+    )
+    rows = "\n".join(
+        "<tr>" + "".join(_cell(cell, i in right) for i, cell in enumerate(row)) + "</tr>"
+        for row in block.rows
+    )
+    return (
+        '<div class="wide" tabindex="0" role="region" aria-label="table">'
+        f"<table><thead><tr>{top}</tr></thead><tbody>\n{rows}\n</tbody></table></div>"
+    )
 
-    def _section(self, block: doc.Section) -> str:
-        return f"<section><h2>{escape(block.title)}</h2>\n{self.all(block.blocks)}</section>"
+
+def _picture(block: doc.Picture) -> str:
+    drawn = re.sub(r"^.*?(?=<svg\b)", "", block.svg, flags=re.S)
+    caption = f"<figcaption>{inline(block.caption)}</figcaption>" if block.caption else ""
+    return (
+        f'<figure><div class="drawing" role="img" aria-label="{escape(block.alt)}">{drawn}'
+        f"</div>{caption}</figure>"
+    )
 
 
 def _cell(cell: doc.Cell, right: bool) -> str:

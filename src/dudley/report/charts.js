@@ -1,6 +1,7 @@
 "use strict";
 // A chart of curves by uPlot: chart(place, panel, look) with look = { light, colours, hidden, width }.
 const dudleyCharts = (() => {
+  const HEIGHT = 380;
   const dashes = { printed: [7, 4], derived: [], best: [2, 3] };
   const short = (x) =>
     Math.abs(x) >= 1e4 || (x !== 0 && Math.abs(x) < 1e-3)
@@ -131,7 +132,7 @@ const dudleyCharts = (() => {
     };
     const options = {
       width: look.width,
-      height: 380,
+      height: HEIGHT,
       series,
       scales: {
         x: { time: false, distr: panel.log ? 3 : 1 },
@@ -232,5 +233,6 @@ const dudleyCharts = (() => {
     place.prepend(box);
   }
 
-  return { chart, forms, short, power };
+  const resize = (one, width) => one.setSize({ width, height: HEIGHT });
+  return { chart, resize, forms, short, power };
 })();

@@ -35,7 +35,7 @@
     waiting = setTimeout(
       () =>
         places.forEach((place) =>
-          charts[number(place)].setSize({ width: Math.max(320, place.clientWidth), height: 380 }),
+          dudleyCharts.resize(charts[number(place)], Math.max(320, place.clientWidth)),
         ),
       100,
     );

@@ -9,12 +9,13 @@ from collections import defaultdict
 from dataclasses import replace
 
 from dudley.certify.certificate import RISK
-from dudley.certify.standing.row import Row, Standing
+from dudley.certify.standing.row import KINDS, Row, Standing
 from dudley.core.rounding import ceiling, floor
 from dudley.report.cells import short
 from dudley.report.markdown import cell, code, section, table
 
 HEAD = ["bound", "printed", "proved", "best known", "below guessing from n", "to blame"]
+MARKS = "† the printed form is false   ° in expectation, not about this model"
 NOTES = """\
 *Proved*: a certificate, or the statement's derived form, all constants explicit, at the norms of \
 this model rounded up to a grid and paid for. *Best known*: the same statement with every cover \
@@ -76,6 +77,26 @@ def lines(standing: Standing, kind: str) -> list[list[str]]:
     return found
 
 
+def every(standing: Standing) -> list[list[str]]:
+    """The lines of all kinds."""
+    return [line for kind in KINDS for line in lines(standing, kind)]
+
+
+def aligned(rows: list[list[str]], words: bool = True) -> list[str]:
+    """Columns, the first to the left and the others to the right; words at the end as they are.
+
+    >>> aligned([["a", "10"], ["bcd", "2"]], words=False)
+    ['a    10', 'bcd   2']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if words:
+        widths[-1] = 0
+    return [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in rows
+    ]
+
+
 def number(x: float | None) -> str:
     """Three digits; a dash where there is none."""
     return "–" if x is None else short(x)
@@ -104,14 +125,7 @@ def measured(standing: Standing) -> str:
 def text(standing: Standing) -> str:
     """The tables for a terminal."""
     parts = [f"{RISK}, n = {standing.n:,}, δ = {standing.delta:g}", measured(standing), ""]
-    every = [HEAD, *(line for k in ("baseline", "certificate", "published")
-                     for line in lines(standing, k))]  # fmt: skip
-    widths = [max(len(line[i]) for line in every) for i in range(len(HEAD))]
-    for line in every:
-        whole = [line[0].ljust(widths[0])]
-        whole += [x.rjust(w) for x, w in zip(line[1:-1], widths[1:-1], strict=True)]
-        parts.append("  ".join([*whole, line[-1]]).rstrip())
-    parts += ["", "† the printed form is false   ° in expectation, not about this model"]
+    parts += [*aligned([HEAD, *every(standing)]), "", MARKS]
     for why, names in reasons(standing).items():
         parts.append(f"not here ({why}): {', '.join(names)}")
     return "\n".join(parts)
@@ -127,14 +141,12 @@ def reasons(standing: Standing) -> dict[str, list[str]]:
 
 def markdown(standing: Standing) -> str:
     """The whole tables in Markdown: numbers, then the words, then what does not apply."""
-    rows = [row for kind in ("baseline", "certificate", "published") for row in standing.of(kind)]
-    table_of_numbers = _table([x for k in ("baseline", "certificate", "published")
-                               for x in lines(standing, k)])  # fmt: skip
+    rows = [row for kind in KINDS for row in standing.of(kind)]
     words = [[code(row.name), cell(row.about), cell(row.blame)] for row in merged(rows)]
     lost = [[code(row.name), cell(row.refused)] for row in standing.refused]
     parts = [
         measured(standing),
-        table_of_numbers,
+        _table(every(standing)),
         NOTES,
         section("What is to blame", table(["bound", "whose error", "what makes it large"], words)),
     ]

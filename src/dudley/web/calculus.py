@@ -82,11 +82,12 @@ def described(given: dict[str, float]) -> Capacity:
 
 def at(given: dict[str, float]) -> dict[str, Any]:
     """The gap at one point, or why there is none."""
+    about = {"id": ID, "measure": MEASURE}
     try:
         gap = described(given).gap(given.get("delta", 0.05))
     except DudleyError as refusal:
-        return {"id": ID, "refused": str(refusal)}
-    return {"id": ID} | gap.to_json()
+        return about | {"refused": str(refusal)}
+    return about | gap.to_json()
 
 
 def along(given: dict[str, float], sweep: Sweep) -> dict[str, Any]:

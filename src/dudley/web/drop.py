@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from dudley.core.errors import InputError
+from dudley.measure.readers import documents
 from dudley.report.as_html import fragment
 from dudley.report.document import Block, Document, Folded, Points, Prose, Section
-from dudley.report.pages import certificate, measurement
+from dudley.report.pages import measurement
+from dudley.report.pages.read import is_certificate, of_json
 
 ENDINGS = (".safetensors", ".npz", ".json")
 MOST = 8  # files at once
@@ -109,14 +111,13 @@ def looked_at(folder: Path, layout: str | None = None, heads: int | None = None)
 
 def _certificate(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     """The certificate among the files, if there is one."""
-    from dudley.certify.verify import read
-    from dudley.report.pages.read import read_json
+    from dudley.certify.verify import expect_shape
 
     found = []
     for path in sorted(folder.glob("*.json")):
-        told = read_json(path)
-        if isinstance(told, dict) and str(told.get("schema", "")).startswith("dudley.certificate/"):
-            found.append((path, read(path)))
+        told = documents.read(path)
+        if is_certificate(told):
+            found.append((path, expect_shape(told)))
     if len(found) > 1:
         raise InputError("files", "one certificate", len(found))
     return found[0] if found else None
@@ -127,7 +128,8 @@ def _verified(folder: Path, path: Path, told: dict[str, Any]) -> dict[str, Any]:
     from dudley.certify import verify as check
 
     models, data = sorted(folder.glob("*.safetensors")), sorted(folder.glob("*.npz"))
-    said = Folded("What the file says", _shown(told).blocks)
+    shown = of_json(told)
+    said = Folded("What the file says", shown.blocks)
     about = {"kind": "certificate", "holds": None, "file": path.name}
     if len(models) != 1 or len(data) != 1:
         note = Prose(
@@ -149,19 +151,8 @@ def _verified(folder: Path, path: Path, told: dict[str, Any]) -> dict[str, Any]:
         f"{found.recomputed} fields were computed again from {models[0].name} and {data[0].name}, "
         "and are equal."
     )
-    whole = _shown(told)
-    title = f"Holds: {whole.title[0].lower()}{whole.title[1:]}"
-    return about | fragment(Document(title, (note, *whole.blocks, *blocks), whole.lead))
-
-
-def _shown(told: dict[str, Any]) -> Document:
-    try:
-        return certificate.document([told])
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        if isinstance(error, InputError):
-            raise
-        got = f"one without what a page shows ({type(error).__name__})"
-        raise InputError("certificate", "the fields of one", got) from None
+    title = f"Holds: {shown.title[0].lower()}{shown.title[1:]}"
+    return about | fragment(Document(title, (note, *shown.blocks, *blocks), shown.lead))
 
 
 def _measured(folder: Path, path: Path, layout: str | None, heads: int | None) -> dict[str, Any]:

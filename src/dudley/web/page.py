@@ -23,9 +23,8 @@ def static(name: str) -> str:
 @lru_cache(maxsize=1)
 def html() -> str:
     """The one document; what it must know before it asks stands in it."""
-    version = provenance()["dudley"]
-    data = bounds.settings() | {"colours": COLOURS, "version": version}
-    return filled(static("index.html"), {"DATA": as_data(data), "VERSION": version})
+    data = bounds.settings() | {"colours": COLOURS}
+    return filled(static("index.html"), {"DATA": as_data(data), "VERSION": provenance()["dudley"]})
 
 
 @lru_cache(maxsize=1)

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dudley.certify.auto import HOLD_OUT, MODULES, expect_apart, method_named
+from dudley.certify.auto import HOLD_OUT, MODULES, at_share, expect_apart, method_named
 from dudley.certify.certificate import Certificate
 from dudley.certify.data import Dataset
 from dudley.certify.fit import posterior
@@ -55,7 +55,7 @@ def certificates(
         expect_apart(train, test)
     rows = []
     for name in names:
-        told = dict(declared.get(name, {})) | {"delta": delta, "among": len(names)}
+        told = at_share(declared.get(name, {}), delta, len(names))
         data = test if name == HOLD_OUT and test is not None else train
         kind = "baseline" if name == HOLD_OUT else "certificate"
         try:
@@ -78,8 +78,7 @@ def _certified(name: str, model: Hypothesis, data: Dataset, told: dict[str, Any]
     except InputError:
         if name != "occam":
             raise
-    own = {key: value for key, value in told.items() if key != "among"}
-    small = compress(model, data, **own)
+    small = compress(model, data, **told)
     return COMPRESSED, small, method(small, data, **told)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from dudley.core.provenance import provenance
 from dudley.report.cells import short
 from dudley.report.document import Cell, Document, Prose, Section, Table
-from dudley.report.pages import BUILDERS
+from dudley.report.pages import BUILDERS, made_by
 
 HEADS = ["statement", "form", "outcome", "lower bound", "claimed", "ratio", "attack"]
 
@@ -28,7 +27,7 @@ def document(items: list[dict[str, Any]]) -> Document:
         "Bounds attacked",
         (Prose(first), Section("Forms", (Table.of(HEADS, [row(item) for item in items]),))),
         lead=tuple(f"{count} {outcome}" for outcome, count in counts.most_common()),
-        made=f"dudley {provenance()['dudley']}",
+        made=made_by(),
         kind="audit",
     )
 

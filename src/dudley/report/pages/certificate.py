@@ -7,10 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from dudley.certify.certificate import RISK
-from dudley.core.provenance import provenance
 from dudley.core.rounding import ceiling, floor
 from dudley.report.document import Block, Cell, Document, Facts, Folded, Points, Section, Table
-from dudley.report.pages import BUILDERS, short_hash
+from dudley.report.pages import BUILDERS, made_by, short_hash
 
 
 @BUILDERS.register("certificates")
@@ -30,7 +29,7 @@ def document(items: list[dict[str, Any]]) -> Document:
             f"with probability at least 1 − {best['delta']:g} over the examples",
             f"n = {best['data']['n']:,}",
         ),
-        made=f"dudley {provenance()['dudley']}",
+        made=made_by(),
         kind="certificate",
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dudley.core.provenance import provenance
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import describe
 from dudley.report import cells
@@ -21,7 +20,7 @@ from dudley.report.document import (
     Section,
     Table,
 )
-from dudley.report.pages import BUILDERS
+from dudley.report.pages import BUILDERS, made_by
 from dudley.theorems.comparison import FORMS, KINDS, Comparison, Row, compare
 
 
@@ -38,7 +37,7 @@ def document(comparison: Comparison) -> Document:
         "Bounds compared",
         (*blocks, *notes(comparison)),
         lead=situation(comparison),
-        made=f"dudley {provenance()['dudley']}",
+        made=made_by(),
         kind="comparison",
     )
 

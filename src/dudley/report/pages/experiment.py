@@ -5,12 +5,12 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from dudley.core.provenance import provenance
 from dudley.experiments.catalogue import EXPERIMENTS
 from dudley.report.document import Block, Cell, Document, Folded, Listing, Picture, Section, Table
 from dudley.report.lab.draw import draw
 from dudley.report.lab.page import made
 from dudley.report.lab.results import Results
+from dudley.report.pages import made_by
 
 
 def document(folder: Path) -> Document:
@@ -29,7 +29,7 @@ def document(folder: Path) -> Document:
         f"{held.name}, {held.scale}",
         tuple(blocks),
         lead=(one.question, one.source),
-        made=f"dudley {provenance()['dudley']}",
+        made=made_by(),
         kind="experiment",
     )
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dudley.core.provenance import provenance
 from dudley.core.rounding import ceiling
 from dudley.report.document import Cell, Document, Facts, Folded, Points, Section, Table
-from dudley.report.pages import BUILDERS
+from dudley.report.pages import BUILDERS, made_by
 
 NORMS = ("op", "fro", "l11", "col21", "row21", "row2inf")
 
@@ -28,7 +27,7 @@ def document(items: list[dict[str, Any]]) -> Document:
         f"Measured: {item['id']}",
         tuple(blocks),
         lead=(f"layout {item['layout']}", f"{item['layers']} layers"),
-        made=f"dudley {provenance()['dudley']}",
+        made=made_by(),
         kind="measurement",
     )
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from dudley.certify.verify import each_once
+from dudley.certify.certificate import SCHEMA
 from dudley.core.errors import InputError
-from dudley.core.provenance import provenance
+from dudley.measure.readers.documents import LARGEST, parse
 from dudley.report.document import Document
 from dudley.report.pages import (
     BUILDERS,
@@ -21,7 +20,7 @@ from dudley.report.pages import (
 )
 
 KINDS = (audit, certificate, comparison, measurement, statement, tour)  # imported: so they register
-LARGEST = 64 << 20  # bytes of JSON
+FAMILY = SCHEMA[: SCHEMA.index("/") + 1]  # certificates of whatever version
 WANTED = "a certificate, JSON that a command printed with --json, or the folder of an experiment"
 
 
@@ -34,23 +33,31 @@ def document_of(path: Path) -> Document:
     return of_json(read_json(path))
 
 
-def read_json(path: Path) -> Any:
-    """The content of a JSON file of ordinary size."""
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file of ordinary size, or in a pipe."""
     try:
-        if path.stat().st_size > LARGEST:
-            raise InputError("report", f"at most {LARGEST >> 20} MiB of JSON", str(path))
-        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=each_once)
+        with path.open("rb") as file:
+            raw = file.read(LARGEST + 1)
     except OSError as error:
         raise InputError("report", WANTED, f"{path}: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        raise InputError("report", WANTED, f"{path}, which is not JSON") from None
+    if len(raw) > LARGEST:
+        raise InputError("report", f"at most {LARGEST >> 20} MiB of JSON", str(path))
+    try:
+        return parse(raw, path)
+    except InputError as refusal:
+        raise InputError("report", WANTED, refusal) from None
+
+
+def is_certificate(told: dict[str, Any]) -> bool:
+    """Does it say that it is one?"""
+    return str(told.get("schema", "")).startswith(FAMILY)
 
 
 def of_json(told: Any) -> Document:
     """The document of a parsed file."""
     if not isinstance(told, dict):
         raise InputError("report", WANTED, type(told).__name__)
-    if str(told.get("schema", "")).startswith("dudley.certificate/"):
+    if is_certificate(told):
         kind, items = "certificates", [told]
     else:
         kind, items = told.get("kind"), told.get("items")
@@ -64,8 +71,3 @@ def of_json(told: Any) -> Document:
             raise
         got = f"one without what a report shows ({type(error).__name__}: {error})"
         raise InputError("report", f"items of kind {kind}", got) from None
-
-
-def made() -> str:
-    """The footer of a page."""
-    return f"dudley {provenance()['dudley']}"

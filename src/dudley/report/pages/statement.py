@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import log10
 from typing import Any
 
-from dudley.core.provenance import provenance
 from dudley.report.cells import short
 from dudley.report.document import (
     Block,
@@ -20,7 +19,7 @@ from dudley.report.document import (
     Section,
     Table,
 )
-from dudley.report.pages import BUILDERS
+from dudley.report.pages import BUILDERS, made_by
 
 
 @BUILDERS.register("theorem")
@@ -39,7 +38,7 @@ def document(items: list[dict[str, Any]]) -> Document:
         item["id"],
         tuple(blocks),
         lead=(item["verdict"], f"bounds: {item['quantity']}"),
-        made=f"dudley {provenance()['dudley']}",
+        made=made_by(),
         kind="statement",
     )
 

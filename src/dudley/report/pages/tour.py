@@ -6,7 +6,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dudley.core.provenance import provenance
 from dudley.core.rounding import ceiling
 from dudley.report.document import (
     Block,
@@ -21,7 +20,7 @@ from dudley.report.document import (
     Section,
     Table,
 )
-from dudley.report.pages import BUILDERS, certificate, statement
+from dudley.report.pages import BUILDERS, certificate, made_by, statement
 
 if TYPE_CHECKING:
     from dudley.certify.standing.row import Standing
@@ -50,7 +49,7 @@ def document(items: list[dict[str, Any]]) -> Document:
             f"n = {how['n']:,}",
             f"certified: at most {certificate.percent(value)} errors",
         ),
-        made=f"dudley {provenance()['dudley']}",
+        made=made_by(),
         kind="tour",
     )
 
@@ -81,10 +80,11 @@ def norms(found: dict[str, dict[str, float]]) -> Table:
 
 def bounds(found: Standing) -> list[Block]:
     """The figure and its table."""
+    from dudley.certify.standing.row import KINDS
     from dudley.report import standing
 
     rows = []
-    for kind in ("baseline", "certificate", "published"):
+    for kind in KINDS:
         every = standing.merged(found.of(kind))
         for line, row in zip(standing.lines(found, kind), every, strict=True):
             name, printed, proved, best, needed, culprit = line

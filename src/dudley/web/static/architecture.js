@@ -1,9 +1,7 @@
 "use strict";
 (() => {
-  const { by, ask, problem, here, keep, builder, costs, views } = explorer;
+  const { by, ask, lastWins, complete, problem, hashOf, keep, builder, costs, views } = explorer;
   const state = { blocks: null, net: null, size: { n: 1e5, delta: 0.05 } };
-  let running = false,
-    again = false;
 
   // The network in the address: JSON, base64 with letters that an address may hold.
   const coded = (x) =>
@@ -24,21 +22,10 @@
   };
 
   function update() {
-    keep(here("architecture", "", new URLSearchParams({ ...state.size, net: coded(state.net) })));
-    if (running) {
-      again = true;
-      return;
-    }
-    running = true;
-    (async () => {
-      do {
-        again = false;
-        await once();
-      } while (again);
-      running = false;
-    })();
+    keep(hashOf("architecture", new URLSearchParams({ ...state.size, net: coded(state.net) })));
+    explain();
   }
-  async function once() {
+  const explain = lastWins(async () => {
     by("explained").classList.add("busy");
     try {
       const told = await ask("/api/architecture", {
@@ -48,25 +35,22 @@
       });
       problem(null);
       costs(told, state);
-      by("view-architecture").dataset.state = String(
-        Number(by("view-architecture").dataset.state || 0) + 1,
-      );
+      complete("architecture");
     } catch (error) {
       problem(error);
     }
     by("explained").classList.remove("busy");
-  }
+  });
 
   views.architecture = {
     async open({ query }) {
       try {
         state.blocks ||= await ask("/api/blocks");
         if (query.has("net")) state.net = decoded(query.get("net"));
-        else state.net ||= builder.copy(state.blocks.examples["single-head"]);
+        else state.net ||= structuredClone(state.blocks.examples["single-head"]);
         for (const name of ["n", "delta"])
           if (query.has(name)) state.size[name] = Number(query.get(name));
-        draw();
-        update();
+        changed();
       } catch (error) {
         problem(error);
       }

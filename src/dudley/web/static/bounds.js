@@ -1,9 +1,10 @@
 "use strict";
 (() => {
-  const { data, by, make, ask, problem, say, linked, here, keep, number, sliders, curves, views } =
-    explorer;
-  const { known } = sliders,
-    NETWORK = "calculus/gap derived";
+  const { data, by, make, button, options, faint, ask, lastWins, complete, problem } = explorer;
+  const { say, linked, hashOf, keep, number, sliders, curves, views } = explorer;
+  const { known } = sliders;
+  const LISTS = ["axis", "points", "quantity", "follow"],
+    BOXES = ["sources", "forms"];
   const chosen = {
     axis: "n",
     points: "16",
@@ -14,45 +15,32 @@
   };
   const first = { ...chosen, sources: new Set(chosen.sources), forms: new Set(chosen.forms) };
   let ready = false,
-    running = false,
-    again = false,
-    sweep = null;
+    told = null, // the numbers at one point
+    panels = {}; // the curves, by quantity
 
-  function boxes(id, names, set) {
-    for (const name of names) {
-      const input = make("input", { type: "checkbox", value: name });
+  function boxes(name) {
+    for (const one of data[name]) {
+      const input = make("input", { type: "checkbox", value: one });
       input.addEventListener("change", () => {
-        set[input.checked ? "add" : "delete"](name);
+        chosen[name][input.checked ? "add" : "delete"](one);
         update();
       });
-      by(id).append(make("label", {}, input, " " + name));
+      by(name).append(make("label", {}, input, " " + one));
     }
   }
-  const options = (select, names) =>
-    select.replaceChildren(...names.map((n) => make("option", { value: n }, n)));
 
   function build() {
     const form = document.querySelector("#view-bounds .known");
+    const reset = () => {
+      restore(new URLSearchParams());
+      update();
+    };
     sliders.build(form, update);
-    form.append(
-      make(
-        "button",
-        {
-          type: "button",
-          id: "reset",
-          onclick: () => {
-            restore(new URLSearchParams());
-            update();
-          },
-        },
-        "as at first",
-      ),
-    );
+    form.append(button("as at first", reset, { id: "reset" }));
     form.addEventListener("submit", (event) => event.preventDefault());
-    options(by("quantity"), data.measures);
-    boxes("sources", data.sources, chosen.sources);
-    boxes("forms", data.forms, chosen.forms);
-    for (const name of ["quantity", "axis", "points", "follow"]) {
+    by("quantity").replaceChildren(...options(data.measures));
+    BOXES.forEach(boxes);
+    for (const name of LISTS) {
       by(name).addEventListener("change", () => {
         chosen[name] = by(name).value;
         if (name === "quantity") {
@@ -60,7 +48,7 @@
           table();
           save();
         } else if (name === "follow") {
-          read();
+          follow();
           save();
         } else update();
       });
@@ -71,26 +59,21 @@
   function save() {
     const query = new URLSearchParams();
     sliders.write(query);
-    for (const name of ["axis", "points", "quantity", "follow"])
-      if (chosen[name] !== first[name]) query.set("." + name, chosen[name]);
-    for (const name of ["sources", "forms"]) {
+    for (const name of LISTS) if (chosen[name] !== first[name]) query.set("." + name, chosen[name]);
+    for (const name of BOXES) {
       const now = [...chosen[name]].join(" ");
       if (now !== [...first[name]].join(" ")) query.set("." + name, now);
     }
-    keep(here("bounds", "", query));
+    keep(hashOf("bounds", query));
   }
 
   function restore(query) {
     sliders.restore(query);
-    for (const name of ["axis", "points", "quantity", "follow"])
-      chosen[name] = query.get("." + name) ?? first[name];
-    for (const [name, every] of [
-      ["sources", data.sources],
-      ["forms", data.forms],
-    ]) {
-      const told = query.has("." + name) ? query.get("." + name).split(" ") : first[name];
+    for (const name of LISTS) chosen[name] = query.get("." + name) ?? first[name];
+    for (const name of BOXES) {
+      const asked = query.has("." + name) ? query.get("." + name).split(" ") : [...first[name]];
       chosen[name].clear();
-      [...told].filter((one) => every.includes(one)).forEach((one) => chosen[name].add(one));
+      asked.filter((one) => data[name].includes(one)).forEach((one) => chosen[name].add(one));
       for (const input of by(name).querySelectorAll("input"))
         input.checked = chosen[name].has(input.value);
     }
@@ -108,17 +91,10 @@
     return "/api/bounds?" + query;
   }
 
-  let told = null,
-    panels = {};
-  const interrupt = () => {
-    again = true;
-    if (sweep) sweep.abort();
-  };
-
   // Names may have come: the axis can be any of them.
   function axes() {
     const select = by("axis");
-    if (select.options.length !== known.size) options(select, [...known.keys()]);
+    if (select.options.length !== known.size) select.replaceChildren(...options([...known.keys()]));
     if (!known.has(chosen.axis)) chosen.axis = first.axis;
     select.value = chosen.axis;
   }
@@ -126,21 +102,11 @@
   function update() {
     axes();
     save();
-    if (running) {
-      interrupt();
-      return;
-    }
-    running = true;
-    (async () => {
-      do {
-        again = false;
-        await once();
-      } while (again);
-      running = false;
-    })();
+    refresh();
   }
 
-  async function once() {
+  // The numbers at the point, then the curves, source by source, until someone moves on.
+  const refresh = lastWins(async (moved) => {
     const began = performance.now(),
       sources = data.sources.filter((s) => chosen.sources.has(s));
     try {
@@ -148,24 +114,23 @@
         throw new Error("choose at least one source and one form");
       told = await ask(address(sources.map((s) => ["source", s])));
       problem(null);
-      read();
+      follow();
       table();
       by("notes").innerHTML = told.notes;
       const axis = known.get(chosen.axis),
         fresh = {};
       by("curves").classList.add("busy");
       for (const [k, source] of sources.entries()) {
-        if (again) return;
+        if (moved.aborted) return;
         by("progress").textContent =
           `curves over ${axis.name}: ${source} (${k + 1} of ${sources.length})…`;
-        sweep = new AbortController();
         const along = `${axis.name}=${axis.from}:${axis.to}:log${chosen.points}`;
         const found = await ask(
           address([
             ["source", source],
             ["sweep", along],
           ]),
-          { signal: sweep.signal },
+          { signal: moved },
         );
         for (const [measure, panel] of Object.entries(found.charts))
           fresh[measure] = curves.merged(fresh[measure], panel);
@@ -174,17 +139,16 @@
       }
       by("progress").textContent =
         `curves over ${axis.name} in ${((performance.now() - began) / 1000).toFixed(1)} s`;
-      by("view-bounds").dataset.state = String(Number(by("view-bounds").dataset.state || 0) + 1);
+      complete("bounds");
     } catch (error) {
       if (error.name !== "AbortError") {
         problem(error);
         by("progress").textContent = "";
       }
     } finally {
-      sweep = null;
       by("curves").classList.remove("busy");
     }
-  }
+  });
 
   const paint = () => curves.paint(panels, chosen, known.get(chosen.axis));
   const entries = () => {
@@ -196,20 +160,17 @@
         ...point,
       })),
     );
-    return told.network
-      ? [{ name: NETWORK, measure: data.measures[1], ...told.network }, ...found]
-      : found;
+    const { network } = told;
+    return network ? [{ name: `${network.id} derived`, ...network }, ...found] : found;
   };
 
-  function read() {
+  // The one number that is followed, large and read aloud.
+  function follow() {
     if (!told) return;
     const every = entries(),
       select = by("follow");
     if (!every.some((e) => e.name === chosen.follow) && every.length) chosen.follow = every[0].name;
-    options(
-      select,
-      every.map((e) => e.name),
-    );
+    select.replaceChildren(...options(every.map((e) => e.name)));
     select.value = chosen.follow;
     const one = every.find((e) => e.name === chosen.follow),
       output = by("number");
@@ -232,12 +193,10 @@
     const html = told.tables[chosen.quantity],
       rows = by("rows");
     rows.innerHTML = html || "";
-    if (chosen.quantity === data.measures[1] && told.network) rows.prepend(network(told.network));
+    if (told.network?.measure === chosen.quantity) rows.prepend(network(told.network));
     else if (!html)
       rows.replaceChildren(
-        make(
-          "p",
-          { class: "faint" },
+        faint(
           `No statement about this quantity applies; some do about ${Object.keys(told.tables).join(", ") || "nothing"}.`,
         ),
       );

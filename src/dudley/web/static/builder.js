@@ -1,207 +1,145 @@
 "use strict";
 // The form of a network: explorer.builder.draw(state, changed, update) writes into state.net.
 explorer.builder = (() => {
-  const { by, make } = explorer;
+  const { by, make, button, group } = explorer;
   const { begin, row, rows, quantity, choice, plain, made } = explorer.fields;
+  const LOSSES = {
+    margin: { margin: 1 },
+    clip: { clip: 10 },
+    bounded: { lipschitz: 1, range: 1 },
+  };
+  const START = "a network…";
   let state = null,
     changed = null;
-  const copy = (x) => JSON.parse(JSON.stringify(x));
+
+  // A row with one number of a table.
+  const amount = (label, table, name, about, value = table[name]) =>
+    row(
+      label,
+      quantity(
+        value,
+        (v) => {
+          table[name] = v;
+        },
+        about,
+      ),
+    );
 
   function block(layer, i) {
-    const label = `block ${i + 1}`,
-      tool = (text, name, act, off) =>
-        make(
-          "button",
-          {
-            type: "button",
-            "aria-label": `${name} ${label}`,
-            disabled: off,
-            onclick: () => {
-              act();
-              changed();
-            },
-          },
-          text,
-        );
-    const swap = (j) => () => {
-      [state.net.layer[i], state.net.layer[j]] = [state.net.layer[j], state.net.layer[i]];
+    const { blocks, net } = state,
+      label = `block ${i + 1}`;
+    const tool = (text, name, act, off) => {
+      const done = () => {
+        act();
+        changed();
+      };
+      return button(text, done, { "aria-label": `${name} ${label}`, disabled: off });
     };
-    const kinds = Object.keys(state.blocks.nodes).filter((n) => !state.blocks.outputs.includes(n));
+    const swap = (j) => () => {
+      [net.layer[i], net.layer[j]] = [net.layer[j], net.layer[i]];
+    };
+    const kinds = Object.keys(blocks.nodes).filter((n) => !blocks.outputs.includes(n));
     const kind = choice(kinds, layer.node, (node) => {
-      state.net.layer[i] = made(node);
+      net.layer[i] = made(node);
       changed();
     });
     const tools = make(
       "span",
       { class: "tools" },
       tool("↑", "move up", swap(i - 1), i === 0),
-      tool("↓", "move down", swap(i + 1), i === state.net.layer.length - 1),
-      tool("×", "remove", () => state.net.layer.splice(i, 1), state.net.layer.length === 1),
+      tool("↓", "move down", swap(i + 1), i === net.layer.length - 1),
+      tool("×", "remove", () => net.layer.splice(i, 1), net.layer.length === 1),
     );
     const head = row("kind", kind);
     head.append(tools);
-    return make(
-      "fieldset",
+    return group(
+      label,
       { class: "block" },
-      make("legend", {}, label),
       head,
-      row(
-        "repeat",
-        quantity(
-          layer.repeat ?? 1,
-          (v) => {
-            layer.repeat = v;
-          },
-          { min: 1 },
-        ),
-      ),
+      amount("repeat", layer, "repeat", { min: 1 }, layer.repeat ?? 1),
       ...rows(layer, layer.node, label),
     );
+  }
+
+  function starts() {
+    const { examples } = state.blocks;
+    return choice([START, ...Object.keys(examples)], START, (name) => {
+      if (examples[name]) {
+        state.net = structuredClone(examples[name]);
+        changed();
+      }
+    });
+  }
+
+  function sample({ size }) {
+    return group(
+      "Sample",
+      {},
+      amount("n", size, "n", { min: 1 }),
+      amount("delta", size, "delta", { min: 0, max: 1 }),
+    );
+  }
+
+  // Tokens are symbols of a vocabulary of V, or rows of d numbers whose norms are known.
+  function input({ net }) {
+    const own = net.input,
+      X = (own.X ||= { row2inf: 1 }),
+      coded = "V" in own;
+    return group(
+      "Input",
+      {},
+      ...["T", coded ? "V" : "d"].map((name) => amount(name, own, name, { min: 1 })),
+      ...(coded ? [] : Object.keys(X).map((norm) => amount("X." + norm, X, norm, { min: 0 }))),
+    );
+  }
+
+  function output({ blocks, net }) {
+    const own = (net.output ||= made("readout")),
+      node = own.node || "readout";
+    const kind = choice(blocks.outputs, node, (to) => {
+      net.output = made(to);
+      changed();
+    });
+    return group("output", { class: "block" }, row("kind", kind), ...rows(own, node, "output"));
+  }
+
+  function loss({ net }) {
+    const own = (net.loss ||= {});
+    const name = "margin" in own ? "margin" : "clip" in own ? "clip" : "bounded";
+    const shown = name === "bounded" ? { ...LOSSES.bounded, ...own } : own;
+    const kind = choice(Object.keys(LOSSES), name, (to) => {
+      net.loss = structuredClone(LOSSES[to]);
+      changed();
+    });
+    const editor = (key) =>
+      typeof shown[key] === "number"
+        ? amount(key, own, key, { min: 0 }, shown[key])
+        : row(
+            key,
+            plain(shown[key], (v) => {
+              own[key] = v;
+            }),
+          );
+    return group("loss", { class: "block" }, row("kind", kind), ...Object.keys(shown).map(editor));
   }
 
   function draw(now, onChanged, onUpdate) {
     [state, changed] = [now, onChanged];
     begin(now, onChanged, onUpdate);
-    const { blocks, net, size } = state;
-    const input = net.input,
-      X = (input.X ||= { row2inf: 1 }),
-      output = (net.output ||= made("readout")),
-      loss = (net.loss ||= {});
-    const kindOfLoss = "margin" in loss ? "margin" : "clip" in loss ? "clip" : "bounded";
-    const losses = {
-      margin: { margin: 1 },
-      clip: { clip: 10 },
-      bounded: { lipschitz: 1, range: 1 },
+    const add = () => {
+      state.net.layer.push(made("head"));
+      changed();
     };
-    const held = kindOfLoss === "bounded" ? { lipschitz: 1, range: 1, ...loss } : loss;
-    const examples = choice(
-      ["a network…", ...Object.keys(blocks.examples)],
-      "a network…",
-      (name) => {
-        if (blocks.examples[name]) {
-          state.net = copy(blocks.examples[name]);
-          changed();
-        }
-      },
-    );
     by("builder").replaceChildren(
-      row("start from", examples),
-      make(
-        "fieldset",
-        {},
-        make("legend", {}, "Sample"),
-        row(
-          "n",
-          quantity(
-            size.n,
-            (v) => {
-              size.n = v;
-            },
-            { min: 1 },
-          ),
-        ),
-        row(
-          "delta",
-          quantity(
-            size.delta,
-            (v) => {
-              size.delta = v;
-            },
-            { min: 0, max: 1 },
-          ),
-        ),
-      ),
-      make(
-        "fieldset",
-        {},
-        make("legend", {}, "Input"),
-        ...["T", ...("V" in input ? ["V"] : ["d"])].map((name) =>
-          row(
-            name,
-            quantity(
-              input[name],
-              (v) => {
-                input[name] = v;
-              },
-              { min: 1 },
-            ),
-          ),
-        ),
-        ...("V" in input
-          ? []
-          : Object.keys(X).map((norm) =>
-              row(
-                "X." + norm,
-                quantity(
-                  X[norm],
-                  (v) => {
-                    X[norm] = v;
-                  },
-                  { min: 0 },
-                ),
-              ),
-            )),
-      ),
-      ...net.layer.map(block),
-      make(
-        "div",
-        { class: "row" },
-        make(
-          "button",
-          {
-            type: "button",
-            id: "add",
-            onclick: () => {
-              net.layer.push(made("head"));
-              changed();
-            },
-          },
-          "add a block",
-        ),
-      ),
-      make(
-        "fieldset",
-        { class: "block" },
-        make("legend", {}, "output"),
-        row(
-          "kind",
-          choice(blocks.outputs, output.node || "readout", (node) => {
-            net.output = made(node);
-            changed();
-          }),
-        ),
-        ...rows(output, output.node || "readout", "output"),
-      ),
-      make(
-        "fieldset",
-        { class: "block" },
-        make("legend", {}, "loss"),
-        row(
-          "kind",
-          choice(Object.keys(losses), kindOfLoss, (kind) => {
-            net.loss = losses[kind];
-            changed();
-          }),
-        ),
-        ...Object.keys(held).map((name) =>
-          row(
-            name,
-            typeof held[name] === "number"
-              ? quantity(
-                  held[name],
-                  (v) => {
-                    loss[name] = v;
-                  },
-                  { min: 0 },
-                )
-              : plain(held[name], (v) => {
-                  loss[name] = v;
-                }),
-          ),
-        ),
-      ),
+      row("start from", starts()),
+      sample(state),
+      input(state),
+      ...state.net.layer.map(block),
+      make("div", { class: "row" }, button("add a block", add, { id: "add" })),
+      output(state),
+      loss(state),
     );
   }
 
-  return { draw, copy };
+  return { draw };
 })();

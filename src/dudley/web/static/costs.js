@@ -1,7 +1,7 @@
 "use strict";
 // What a network costs: explorer.costs(told, state) shows the gap, and the tree with its shares.
 explorer.costs = (() => {
-  const { by, make, say, number } = explorer;
+  const { by, make, faint, say, number } = explorer;
 
   function share(one) {
     const percent = one.share === null ? "–" : (100 * one.share).toFixed(1) + " %",
@@ -78,9 +78,7 @@ explorer.costs = (() => {
         `${told.weights.toLocaleString("en")} weights. At most ${told.needed_n.target} needs ${needs}. ${told.culprit}.`,
       ),
       make("h2", {}, "What costs what"),
-      make(
-        "p",
-        { class: "faint" },
+      faint(
         `Shares of the entropy at ε = ${told.at.epsilon}, n = ${told.at.n}: the costliest link of the chain.`,
       ),
       make("ul", { class: "tree" }, tree(told.tree)),

@@ -1,10 +1,11 @@
 "use strict";
 // The curves of one kind of quantity, from all sources; what was hidden stays hidden.
 explorer.curves = (() => {
-  const { by, make, show } = explorer;
+  const { by, make, faint, show } = explorer;
   let shown = null,
     hiddenLabels = new Set();
 
+  // Two sources on one panel: colours go on, and a level that both have is drawn once.
   function merged(one, other) {
     if (!one) return other;
     const base = 1 + Math.max(...one.curves.map((c) => c.order));
@@ -25,9 +26,7 @@ explorer.curves = (() => {
     if (!panel) {
       const others = Object.keys(panels).join(", ");
       by("curves").replaceChildren(
-        make(
-          "p",
-          { class: "faint" },
+        faint(
           others
             ? `Nothing here moves along ${chosen.axis}; what does: ${others}.`
             : "No curves yet.",

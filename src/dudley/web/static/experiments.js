@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const { by, make, ask, problem, fill, views } = explorer;
+  const { by, make, faint, lead, ask, problem, fill, where, views } = explorer;
 
   function card(one) {
     const scales = Object.entries(one.scales);
@@ -9,7 +9,7 @@
       {},
       make("h3", {}, one.name),
       make("p", {}, one.question),
-      make("p", { class: "faint" }, one.source),
+      faint(one.source),
       ...(scales.length
         ? scales.map(([scale, found]) =>
             make(
@@ -26,15 +26,13 @@
               ": " + found,
             ),
           )
-        : [make("p", { class: "faint" }, "no results yet")]),
+        : [faint("no results yet")]),
     );
   }
 
   function runs(every) {
     if (!every.length)
-      return make(
-        "p",
-        { class: "faint" },
+      return faint(
         "No runs in the folder of runs; dudley lab run makes one, and dudley serve --runs names another folder.",
       );
     const row = (run) =>
@@ -77,20 +75,20 @@
         by("experiments").replaceChildren(
           make("h2", {}, "Committed results"),
           told.absent
-            ? make("p", { class: "faint" }, told.absent)
+            ? faint(told.absent)
             : make("ul", { class: "cards" }, ...told.experiments.map(card)),
           make("h2", {}, "Runs on this machine"),
           runs(told.runs),
         );
       } else {
-        by("experiment").replaceChildren(make("p", { class: "faint" }, "Drawing the figures…"));
+        by("experiment").replaceChildren(faint("Drawing the figures…"));
         const told = await ask("/api/experiments/" + path),
           body = make("div");
-        if (explorer.where().path !== path) return;
+        if (where().path !== path) return;
         by("title-experiments").textContent = told.title;
         by("experiment").replaceChildren(
           make("p", {}, make("a", { href: "#experiments" }, "all experiments")),
-          make("ul", { class: "lead" }, ...told.lead.map((line) => make("li", {}, line))),
+          lead(told.lead),
           ...told.figures.map((f) =>
             make(
               "figure",

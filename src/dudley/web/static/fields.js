@@ -2,7 +2,7 @@
 // Fields of a block: its keys as labelled editors, which write into the table of a network file.
 // `state.blocks` is the catalogue; `changed` draws the form anew, `update` asks for the numbers.
 explorer.fields = (() => {
-  const { make } = explorer;
+  const { make, button, group, options } = explorer;
   let state = null,
     changed = null,
     update = null,
@@ -25,22 +25,21 @@ explorer.fields = (() => {
     return input;
   }
   function choice(names, value, set, about = {}) {
-    const select = make(
-      "select",
-      about,
-      ...names.map((n) => make("option", { value: n, selected: n === value }, n)),
-    );
+    const select = make("select", about, ...options(names, value));
     select.addEventListener("change", () => set(select.value));
     return select;
   }
+  // What has no editor of its own, as JSON; what is none is put back.
   function plain(value, set) {
-    const input = make("input", { value: JSON.stringify(value) });
+    let held = JSON.stringify(value);
+    const input = make("input", { value: held });
     input.addEventListener("change", () => {
       try {
         set(JSON.parse(input.value));
+        held = input.value;
         update();
       } catch {
-        input.value = JSON.stringify(value);
+        input.value = held;
       }
     });
     return input;
@@ -48,11 +47,7 @@ explorer.fields = (() => {
 
   function norms(table, name) {
     const held = table[name];
-    if (
-      held === "free" ||
-      typeof held !== "object" ||
-      Object.values(held).some((v) => typeof v !== "number")
-    )
+    if (typeof held !== "object" || Object.values(held).some((v) => typeof v !== "number"))
       return [
         plain(held, (v) => {
           table[name] = v;
@@ -106,6 +101,7 @@ explorer.fields = (() => {
     }
     return [quantity(value, set, { min: 0 })];
   }
+  // What a field holds when it is added, and what a new block must have.
   const fresh = (field) => {
     if (field.kind === "norms") return { op: 1 };
     if (field.kind === "block") return Object.fromEntries(needed(state.blocks.nested[field.name]));
@@ -127,27 +123,22 @@ explorer.fields = (() => {
     const found = shown.map((f) => {
       if (f.kind === "block") {
         const inner = (table[f.name] ||= fresh(f));
-        return make(
-          "fieldset",
+        return group(
+          f.name,
           { class: "block" },
-          make("legend", {}, f.name),
           ...rows(inner, inner.node || state.blocks.nested[f.name], `${f.name} of ${label}`),
         );
       }
       const line = row(f.name, ...editors(table, f));
       if (!f.needed)
         line.append(
-          make(
-            "button",
-            {
-              type: "button",
-              "aria-label": `without ${f.name}`,
-              onclick: () => {
-                delete table[f.name];
-                changed();
-              },
-            },
+          button(
             "×",
+            () => {
+              delete table[f.name];
+              changed();
+            },
+            { "aria-label": `without ${f.name}` },
           ),
         );
       return line;

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
-  const { by, make, ask, problem, fill, views } = explorer;
-  let ready = false;
+  const { by, make, lead, ask, problem, fill, views } = explorer;
+  const place = by("drop");
 
   async function look(files) {
     if (!files.length) return;
@@ -30,7 +30,7 @@
           { class: told.holds === null ? null : told.holds ? "verdict ok" : "verdict false" },
           told.title,
         ),
-        make("ul", { class: "lead" }, ...told.lead.map((line) => make("li", {}, line))),
+        lead(told.lead),
         body,
       );
       fill(body, told);
@@ -40,26 +40,17 @@
     }
   }
 
-  function build() {
-    const place = by("drop");
-    by("chosen").addEventListener("change", () => look(by("chosen").files));
-    for (const name of ["dragenter", "dragover"])
-      place.addEventListener(name, (event) => {
-        event.preventDefault();
-        place.classList.add("over");
-      });
-    for (const name of ["dragleave", "drop"])
-      place.addEventListener(name, () => place.classList.remove("over"));
-    place.addEventListener("drop", (event) => {
+  by("chosen").addEventListener("change", () => look(by("chosen").files));
+  for (const name of ["dragenter", "dragover"])
+    place.addEventListener(name, (event) => {
       event.preventDefault();
-      look(event.dataTransfer.files);
+      place.classList.add("over");
     });
-    ready = true;
-  }
-  views.files = {
-    open() {
-      if (!ready) build();
-      problem(null);
-    },
-  };
+  for (const name of ["dragleave", "drop"])
+    place.addEventListener(name, () => place.classList.remove("over"));
+  place.addEventListener("drop", (event) => {
+    event.preventDefault();
+    look(event.dataTransfer.files);
+  });
+  views.files = { open: () => problem(null) };
 })();

@@ -20,6 +20,15 @@ const explorer = (() => {
     element.append(...inside.filter((one) => one !== null && one !== undefined));
     return element;
   }
+  const button = (text, act, about = {}) =>
+    make("button", { type: "button", onclick: act, ...about }, text);
+  const group = (title, about, ...inside) =>
+    make("fieldset", about, make("legend", {}, title), ...inside);
+  const options = (names, chosen = null) =>
+    names.map((name) => make("option", { value: name, selected: name === chosen }, name));
+  const faint = (text) => make("p", { class: "faint" }, text);
+  const lead = (lines) =>
+    make("ul", { class: "lead" }, ...lines.map((line) => make("li", {}, line)));
 
   async function ask(address, options = {}) {
     let answer;
@@ -40,6 +49,31 @@ const explorer = (() => {
     return told;
   }
 
+  // One run of `work` at a time: who asks meanwhile aborts its signal, and it runs once more.
+  function lastWins(work) {
+    let run = null;
+    return async () => {
+      if (run) {
+        run.abort();
+        return;
+      }
+      try {
+        do {
+          run = new AbortController();
+          await work(run.signal);
+        } while (run.signal.aborted);
+      } finally {
+        run = null;
+      }
+    };
+  }
+
+  // A view has all its numbers; `data-state` says how often.
+  function complete(view) {
+    const { dataset } = by("view-" + view);
+    dataset.state = Number(dataset.state || 0) + 1;
+  }
+
   function problem(error) {
     const place = by("problem");
     place.hidden = !error;
@@ -49,15 +83,11 @@ const explorer = (() => {
     by("live").textContent = text;
   };
 
-  // Charts: each is drawn anew when the theme or the width changes.
+  // Charts: each is drawn anew when the theme changes, and fitted when the width does.
+  const width = (one) => Math.max(300, one.place.clientWidth);
   function draw(one) {
     if (one.chart) one.chart.destroy();
-    const look = {
-      light,
-      colours: data.colours,
-      hidden: one.hidden,
-      width: Math.max(300, one.place.clientWidth),
-    };
+    const look = { light, colours: data.colours, hidden: one.hidden, width: width(one) };
     one.chart = dudleyCharts.chart(one.place, one.panel, look);
     one.light = light;
   }
@@ -77,7 +107,7 @@ const explorer = (() => {
       }
       if (!one.place.clientWidth) continue;
       if (one.light !== light) draw(one);
-      else one.chart.setSize({ width: Math.max(300, one.place.clientWidth), height: 380 });
+      else dudleyCharts.resize(one.chart, width(one));
     }
   }
   function dress(to) {
@@ -97,6 +127,7 @@ const explorer = (() => {
       if (head) region.setAttribute("aria-label", "table: " + head.textContent);
     }
   }
+  // The names of statements in the first column of tables lead to them.
   function linked(place) {
     for (const cell of place.querySelectorAll("tbody td:first-child")) {
       const id = cell.textContent;
@@ -115,10 +146,10 @@ const explorer = (() => {
       query: new URLSearchParams(query || ""),
     };
   }
-  const here = (view, path = "", query = null) =>
-    "#" + view + (path ? "/" + path : "") + (query && [...query].length ? "?" + query : "");
+  const hashOf = (view, query) => "#" + view + ([...query].length ? "?" + query : "");
   const keep = (hash) => history.replaceState(null, "", hash);
 
+  // A number, or where it is beyond floats what its logarithm says.
   const number = (value, log) => {
     if (value !== null && value !== undefined && Math.abs(value) < 1e6)
       return dudleyCharts.short(value);
@@ -128,7 +159,14 @@ const explorer = (() => {
     data,
     by,
     make,
+    button,
+    group,
+    options,
+    faint,
+    lead,
     ask,
+    lastWins,
+    complete,
     problem,
     say,
     show,
@@ -137,7 +175,7 @@ const explorer = (() => {
     fill,
     linked,
     where,
-    here,
+    hashOf,
     keep,
     number,
     views,

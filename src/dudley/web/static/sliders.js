@@ -1,15 +1,15 @@
 "use strict";
 // Sliders of what is known: on a log scale, each with a box (is it given?) and a field.
 explorer.sliders = (() => {
-  const { data, make } = explorer;
+  const { data, make, button, group } = explorer;
   const STEPS = 1000;
   const groups = {
     Sizes: (s) => s.whole,
     Norms: (s) => /^(W|w|X)/.test(s.name),
     "Accuracy and loss": () => true,
   };
-  let more = null,
-    moved = null;
+  let more = null, // the group of names that had no slider at first
+    moved = null; // whom to tell
   const middle = (s) => Math.min(s.to, Math.max(s.from, 1));
   const known = new Map(
     data.sliders.map((s) => [s.name, { ...s, on: s.at !== null, value: s.at ?? middle(s) }]),
@@ -97,9 +97,9 @@ explorer.sliders = (() => {
       field.value = "";
       moved();
     };
-    const button = make("button", { type: "button", id: "add-name", onclick: act }, "add");
     const label = make("label", { for: "another" }, "Another");
-    return make("div", { class: "row" }, label, field, listed, button);
+    const adding = button("add", act, { id: "add-name" });
+    return make("div", { class: "row" }, label, field, listed, adding);
   }
 
   function build(form, update) {
@@ -108,9 +108,9 @@ explorer.sliders = (() => {
     for (const [title, belongs] of Object.entries(groups)) {
       const own = [...left].filter(belongs);
       own.forEach((s) => left.delete(s));
-      form.append(make("fieldset", {}, make("legend", {}, title), ...own.map(slider)));
+      form.append(group(title, {}, ...own.map(slider)));
     }
-    more = make("fieldset", { hidden: true }, make("legend", {}, "More"));
+    more = group("More", { hidden: true });
     form.append(more, adder());
   }
 

@@ -1,7 +1,7 @@
 "use strict";
 (() => {
   const { by, where, views, dress, dark, isLight, redraw } = explorer;
-  let last = null;
+  let visited = false;
 
   function route() {
     const asked = where(),
@@ -12,11 +12,11 @@
       else link.removeAttribute("aria-current");
     }
     document.title = `${document.querySelector(`nav a[href="#${view}"]`).textContent} · dudley explorer`;
-    if (last !== null) {
+    if (visited) {
       by("title-" + view).focus({ preventScroll: true });
       scrollTo(0, 0);
     }
-    last = view;
+    visited = true;
     views[view].open(asked);
     redraw();
   }

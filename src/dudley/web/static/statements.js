@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const { by, make, ask, problem, fill, here, views } = explorer;
+  const { by, make, options, faint, lead, ask, problem, fill, where, hashOf, views } = explorer;
   let every = null;
 
   function list() {
@@ -32,14 +32,9 @@
   async function load() {
     if (every) return;
     every = (await ask("/api/statements")).statements;
-    for (const [id, key] of [
-      ["paper", "paper"],
-      ["verdict", "verdict"],
-    ]) {
-      by(id).append(
-        ...[...new Set(every.map((s) => s[key]))].map((v) => make("option", { value: v }, v)),
-      );
-      by(id).addEventListener("change", list);
+    for (const name of ["paper", "verdict"]) {
+      by(name).append(...options([...new Set(every.map((s) => s[name]))]));
+      by(name).addEventListener("change", list);
     }
     by("find").addEventListener("input", list);
     list();
@@ -48,17 +43,16 @@
   async function open({ path }) {
     by("list").hidden = Boolean(path);
     by("statement").hidden = !path;
-    const title = by("title-statements");
-    title.textContent = path || "Statements";
+    by("title-statements").textContent = path || "Statements";
     try {
       if (!path) {
         await load();
         problem(null);
         return;
       }
-      by("statement").replaceChildren(make("p", { class: "faint" }, "…"));
+      by("statement").replaceChildren(faint("…"));
       const told = await ask("/api/statements/" + path);
-      if (explorer.where().path !== path) return;
+      if (where().path !== path) return;
       const body = make("div"),
         query = new URLSearchParams(told.example);
       by("statement").replaceChildren(
@@ -67,7 +61,7 @@
           {},
           make("a", { href: "#statements" }, "all statements"),
           " · ",
-          make("a", { href: here("bounds", "", query) }, "its example among all bounds"),
+          make("a", { href: hashOf("bounds", query) }, "its example among all bounds"),
         ),
         make(
           "p",
@@ -75,7 +69,7 @@
           "Verdict on the printed form: ",
           make("span", { class: "verdict " + told.verdict }, told.verdict),
         ),
-        make("ul", { class: "lead" }, ...told.lead.slice(1).map((line) => make("li", {}, line))),
+        lead(told.lead.slice(1)),
         body,
       );
       fill(body, told);

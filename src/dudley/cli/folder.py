@@ -1,0 +1,55 @@
+"""The folder of a certified model: its files, and how a folder or a shipped example is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dudley.certify.base import Model
+    from dudley.certify.certificate import Certificate
+    from dudley.certify.data import Dataset
+
+MODEL, TRAIN, CERTIFICATE = "model.safetensors", "train.npz", "certificate.json"
+DOCUMENTS = "documents.npz"  # of a language model
+
+
+def named(path: Path) -> Path:
+    """The file or folder itself, or the shipped example of that name."""
+    from dudley.networks.files import EXAMPLES
+
+    return path if path.exists() else EXAMPLES / path.name
+
+
+def within(path: Path, name: str) -> Path:
+    """The file itself, or the one of that name in a folder or in a shipped example."""
+    folder = named(path)
+    return folder / name if folder.is_dir() else path
+
+
+def beside(path: Path, name: str) -> Path | None:
+    """The file of that name in the same folder, where a folder or an example was named."""
+    found = within(path, name)
+    return found if found != path and found.is_file() else None
+
+
+def keep(certificate: Certificate, path: Path) -> None:
+    """Write the certificate file."""
+    from dudley.report.files import written
+
+    with written(path) as file:
+        file.write_text(certificate.text(), encoding="utf-8")
+
+
+def keep_all(model: Model, train: Dataset, certificate: Certificate, folder: Path) -> None:
+    """Write the model, its data and the certificate into a folder that is made if it is absent."""
+    import numpy as np
+
+    from dudley.report.files import written
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with written(folder / TRAIN) as file:
+        np.savez_compressed(file, X=train.X, y=train.y)
+    with written(folder / MODEL) as file:
+        model.save(file)
+    keep(certificate, folder / CERTIFICATE)
