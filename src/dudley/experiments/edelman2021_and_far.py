@@ -36,6 +36,7 @@ from dudley.experiments.statistics.trend import Slope, equivalence, estimate
 from dudley.experiments.training_table import PLAIN, read, trained, write
 
 CONFIDENCE = 0.05  # δ of the certificates
+WIDE = 100  # margins; a difference whose standard error is larger is not told
 COLLAPSED = (0.0, 0.0, 0.1)  # dropout of embeddings, attention weights, residual branches
 
 
@@ -178,6 +179,9 @@ def same(config: dict[str, Any], printed: Cells, collapsed: Cells) -> Finding:
             "test_interval": [finite(tested.lowest), finite(tested.highest)],
             "margin": margins[name], "p": finite(tested.p), "verdict": verdicts[-1],
         }  # fmt: skip
+        if not value.error < WIDE * margins[name]:
+            words.append(f"{name}: too few cells to tell (standard error above {WIDE} margins)")
+            continue
         words.append(
             f"{name}: {value.slope:+.3f}, 95 % interval [{value.lowest:.3f}, {value.highest:.3f}]"
             f"{', a difference' if moved else ''}; equivalence within ±{margins[name]:g}: "
