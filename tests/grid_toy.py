@@ -1,7 +1,7 @@
 """A deterministic toy for the grid's tests: a chaotic map, so that a lost or doubled step shows.
 
 As a program it runs the toy in a folder, and kills itself where it is told to:
-``python grid_toy.py FOLDER [--workers N] [--pause SECONDS] [--kill PLACE NUMBER]``.
+``python grid_toy.py FOLDER [--on RUNNER] [--workers N] [--pause SECONDS] [--kill PLACE NUMBER]``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import signal
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -80,6 +81,23 @@ def dies(session: Session, marks: Path, times: int) -> None:
     logistic(session)
 
 
+def fails_at(session: Session, number: int, work: Callable[[Session], None]) -> None:
+    """As ``work``, but one batch fails."""
+    if session.batch.number == number:
+        raise RuntimeError("not today")
+    work(session)
+
+
+def warned(session: Session, marks: Path) -> None:
+    """As `logistic`, but batch 0 is warned, once, as Slurm warns before it ends a job."""
+    if session.batch.number == 0:
+        first = not list(marks.glob("warned.*"))
+        (marks / f"warned.{os.getpid()}").touch()
+        if first:
+            os.kill(os.getpid(), signal.SIGUSR2)
+    logistic(session)
+
+
 def meets(session: Session, marks: Path) -> None:
     """Batches 0 and 1 each wait for the other to begin: one worker alone cannot pass."""
     (marks / f"{session.batch.number}.{os.environ['OMP_NUM_THREADS']}").touch()
@@ -123,6 +141,7 @@ def die_at(place: str, number: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--on", default="local")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--pause", type=float, default=0.0)
     parser.add_argument("--marks", type=Path)
@@ -133,7 +152,7 @@ def main() -> int:
     grid = toy_grid()
     work = partial(logistic, pause=asked.pause, marks=asked.marks)
     try:
-        run(grid, toy_batches(grid), work, asked.folder, workers=asked.workers)
+        run(grid, toy_batches(grid), work, asked.folder, on=asked.on, workers=asked.workers)
     except KeyboardInterrupt:
         return 130
     return 0

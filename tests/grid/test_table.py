@@ -91,7 +91,7 @@ def test_a_store_of_another_version_is_refused(found: Table, tmp_path: Path):
     with sqlite3.connect(tmp_path / "run/store.sqlite") as connection:
         connection.execute("update runs set schema = 99")
     connection.close()
-    with pytest.raises(InputError, match="schema 1, got 99"):
+    with pytest.raises(InputError, match="schema at most 2, got 99; a newer dudley"):
         table(tmp_path / "run")
 
 
@@ -99,7 +99,7 @@ def test_other_code_is_told(tmp_path: Path, monkeypatch, caplog):
     grid = toy.toy_grid()
     run(grid, toy.toy_batches(grid), toy.logistic, tmp_path)
     assert "other code" not in caplog.text
-    monkeypatch.setattr("dudley.grid.local.code_digest", lambda: "another")
+    monkeypatch.setattr("dudley.grid.launch.code_digest", lambda: "another")
     run(grid, toy.toy_batches(grid), toy.logistic, tmp_path)
     assert "begun with other code" in caplog.text
 

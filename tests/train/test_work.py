@@ -202,3 +202,10 @@ def test_results_stand_in_the_order_of_the_grid(tmp_path: Path):
 def test_two_workers_on_a_gpu_are_refused(tmp_path: Path):
     with pytest.raises(InputError, match="workers on a GPU: expected one"):
         train_grid(small(), tmp_path, device="cuda", workers=2)
+
+
+@pytest.mark.parametrize("on", ["ray", "slurm?cluster=local"])
+def test_a_gpu_must_be_asked_of_a_cluster(tmp_path: Path, on: str):
+    with pytest.raises(InputError, match="gpus of a batch: expected a number > 0 for the device"):
+        train_grid(small(), tmp_path / "run", device="cuda", workers=2, on=on)
+    assert not (tmp_path / "run").exists()

@@ -2,6 +2,10 @@
 
 The store names a file only when all of it stands, with its sha256, so that a file torn by whatever
 is seen and the one before it serves. The latest two are kept.
+
+In a folder the file itself is the checkpoint. In a shared database its bytes go into rows
+(`dudley.grid.chunks`), in the transaction that notes it, so that a worker on another machine finds
+them; the file is then a private one of this process.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dudley.core.errors import InputError
+from dudley.grid import chunks
 from dudley.grid.claims import Claim
 from dudley.grid.schema import checkpoints, points, sa
 from dudley.grid.store import Store
@@ -28,7 +33,11 @@ def sha256(path: Path) -> str:
 def placed(path: Path, write: Callable[[Path], None]) -> str:
     """``write`` fills a file beside; it is flushed and moved to ``path``. Returns its sha256."""
     part = path.with_name(path.name + ".part")
-    write(part)
+    try:
+        write(part)
+    except BaseException:
+        part.unlink(missing_ok=True)  # where there is no room, half a file takes the rest of it
+        raise
     if not part.is_file():
         raise InputError("checkpoint", f"the file {part.name}, of exactly that name", "none")
     told = sha256(part)
@@ -44,7 +53,7 @@ def placed(path: Path, write: Callable[[Path], None]) -> str:
 
 def keep(claim: Claim, step: int, done: float, write: Callable[[Path], None]) -> Path:
     """Write a checkpoint of a batch, note it, then remove the older ones."""
-    folder = claim.store.folder
+    folder = claim.store.files
     file = f"checkpoints/{claim.id:06d}.{step:012d}.{claim.attempt}"
     told = placed(folder / file, write)
     c = checkpoints.c
@@ -57,6 +66,8 @@ def keep(claim: Claim, step: int, done: float, write: Callable[[Path], None]) ->
         connection.execute(sa.delete(checkpoints).where(c.batch == claim.id, gone))
         row = {"batch": claim.id, "step": step, "file": file, "sha256": told, "done": done}
         connection.execute(sa.insert(checkpoints).values(row))
+        if claim.store.database.shared:
+            chunks.put(connection, claim.id, step, folder / file)
     for row in old:
         (folder / row.file).unlink(missing_ok=True)
     return folder / file
@@ -64,12 +75,17 @@ def keep(claim: Claim, step: int, done: float, write: Callable[[Path], None]) ->
 
 def restore(claim: Claim) -> tuple[int, Path, float] | None:
     """Step, file and work done of the latest whole checkpoint; what came after it is dropped."""
-    c = checkpoints.c
+    if claim.attempt == 1:
+        return None  # nobody held it before
+    c, store = checkpoints.c, claim.store
     rows = sa.select(c.step, c.file, c.sha256, c.done).where(c.batch == claim.id)
-    with claim.store.database.reading() as connection:
+    with store.database.reading() as connection:
         found = connection.execute(rows.order_by(c.step.desc())).all()
     for row in found:
-        path = claim.store.folder / row.file
+        path = store.files / row.file
+        if store.database.shared:
+            with store.database.reading() as connection:
+                chunks.get(connection, claim.id, row.step, path)
         if path.is_file() and sha256(path) == row.sha256:
             step, whole = row.step, (row.step, path, row.done)
             break
@@ -84,9 +100,11 @@ def restore(claim: Claim) -> tuple[int, Path, float] | None:
 
 def sweep(store: Store) -> None:
     """Remove files that no row names; nobody may be writing one."""
+    if store.database.shared:
+        return  # rows come and go with their transactions
     with store.database.reading() as connection:
         named = set(connection.execute(sa.select(checkpoints.c.file)).scalars())
-    for path in (store.folder / "checkpoints").iterdir():
+    for path in (store.files / "checkpoints").iterdir():
         if f"checkpoints/{path.name}" not in named:
             path.unlink()
 
@@ -98,5 +116,5 @@ def forget(claim: Claim, connection: sa.Connection) -> None:
 
 def remove(claim: Claim) -> None:
     """Remove the files of a batch."""
-    for path in (claim.store.folder / "checkpoints").glob(f"{claim.id:06d}.*"):
+    for path in (claim.store.files / "checkpoints").glob(f"{claim.id:06d}.*"):
         path.unlink(missing_ok=True)

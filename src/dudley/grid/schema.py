@@ -6,6 +6,15 @@ it was claimed, and whoever writes for a batch must hold its latest attempt. A p
 all trials of a batch at one step: names of metrics and little-endian float32 of shape
 (metrics, trials). Texts named config, about, names and result are JSON; a key is 16 hexadecimal
 digits; files are named relative to the run's folder, which can therefore be moved.
+
+Nothing that was found is written over: a result is set once, and an attempt that ends, done, failed
+or released, leaves a row of its own, with who made it, from when to when (Unix seconds by the
+worker's clock; it ends with the last thing written), and what went wrong.
+
+Version 2 added the attempts, ``began`` and ``heard`` of a batch that runs, ``seconds`` of all its
+attempts together and its ``size`` in trials, so that a summary reads one table; the label of a run
+in a database of many; and chunks of checkpoints where there is no folder. `dudley.grid.migrate`
+brings version 1 there.
 """
 
 from __future__ import annotations
@@ -17,8 +26,9 @@ try:
 except ImportError:
     raise missing("SQLAlchemy", "a store of trials", "lab") from None
 
-VERSION = 1
+VERSION = 2
 WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
+RELEASED = "released"  # how an attempt may end, besides done and failed
 
 metadata = sa.MetaData()
 
@@ -31,6 +41,8 @@ runs = sa.Table(
     sa.Column("seed", sa.Text, nullable=False),
     sa.Column("hash", sa.String(64), nullable=False),
     sa.Column("created", sa.Text, nullable=False),
+    sa.Column("label", sa.Text),
+    sa.Index("runs_label", "label", unique=True),
 )
 starts = sa.Table(
     "starts",
@@ -57,7 +69,24 @@ batches = sa.Table(
     sa.Column("start", sa.ForeignKey("starts.id")),
     sa.Column("done", sa.Double, nullable=False, default=0.0),
     sa.Column("error", sa.Text),
+    sa.Column("size", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("began", sa.Double),
+    sa.Column("heard", sa.Double),
+    sa.Column("seconds", sa.Double),
     sa.UniqueConstraint("run", "number"),
+    sa.Index("batches_status", "run", "status", "number"),
+)
+attempts = sa.Table(
+    "attempts",
+    metadata,
+    sa.Column("batch", sa.ForeignKey("batches.id"), primary_key=True),
+    sa.Column("attempt", sa.Integer, primary_key=True),
+    sa.Column("start", sa.ForeignKey("starts.id")),
+    sa.Column("owner", sa.Text),
+    sa.Column("began", sa.Double),
+    sa.Column("ended", sa.Double),
+    sa.Column("outcome", sa.String(8), nullable=False),
+    sa.Column("error", sa.Text),
 )
 trials = sa.Table(
     "trials",
@@ -86,4 +115,15 @@ checkpoints = sa.Table(
     sa.Column("file", sa.Text, nullable=False),
     sa.Column("sha256", sa.String(64), nullable=False),
     sa.Column("done", sa.Double, nullable=False),
+)
+chunks = sa.Table(
+    "chunks",
+    metadata,
+    sa.Column("batch", sa.Integer, primary_key=True),
+    sa.Column("step", sa.BigInteger, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+    sa.ForeignKeyConstraint(
+        ["batch", "step"], ["checkpoints.batch", "checkpoints.step"], ondelete="CASCADE"
+    ),
 )

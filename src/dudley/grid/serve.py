@@ -30,14 +30,21 @@ def serve(
             session = Session(taken, worker, stop, heard)
             heard()
             work(session)
-            if not session.finished:
-                if stop():
-                    taken.release()
-                else:
-                    taken.fail("the work returned without finish, and nobody had asked it to stop")
+            settle(session, stop())
         except Exception as error:
             log.error("a batch failed: %s: %s", type(error).__name__, error)
             taken.fail(traceback.format_exc())
         except BaseException:
             taken.release()
             raise
+
+
+def settle(session: Session, stopped: bool) -> None:
+    """The work has returned: without `finish` it was asked to stop, or it has failed."""
+    if session.finished:
+        return
+    if stopped:
+        session.claim.release()
+    else:
+        told = "the work returned without finish, and nobody had asked it to stop"
+        session.claim.fail(told)

@@ -33,9 +33,13 @@ from dudley.core.errors import InputError
 from dudley.grid import checkpoints
 from dudley.grid.batch import Batch
 from dudley.grid.claims import Claim
-from dudley.grid.schema import DONE, batches, points, sa, trials
+from dudley.grid.schema import DONE, points, sa, trials
 
 EVERY = 0.5  # seconds between notes of progress
+POINT = sa.insert(points)
+RESULT = sa.update(trials).where(
+    trials.c.batch == sa.bindparam("of"), trials.c.place == sa.bindparam("at")
+)
 
 
 class Session:
@@ -56,10 +60,7 @@ class Session:
         self._step, self._done = (-1, 0.0) if kept is None else (kept[0], kept[2])
         self._noted = -np.inf
         self._results: list[str] | None = None
-        with claim.store.database.reading() as connection:
-            where = sa.select(batches.c.number).where(batches.c.id == claim.id)
-            number = connection.execute(where).scalar_one()
-        self.batch: Batch = claim.store.packing[number]
+        self.batch: Batch = claim.store.packed[claim.id]
 
     def latest(self) -> tuple[int, Path] | None:
         """Step and file of the latest whole checkpoint, or None: begin at the beginning."""
@@ -72,12 +73,14 @@ class Session:
         if not metrics:
             raise InputError("metrics to append", "at least one", "none")
         for name, values in metrics.items():
+            if name.startswith("grid."):
+                raise InputError("name of a metric", "none with grid., kept for tables", name)
             if np.shape(values) != (E,):
                 raise InputError(f"metric {name!r}", f"shape ({E},)", np.shape(values))
         data = np.array([np.asarray(values) for values in metrics.values()], dtype="<f4")
         row = {"batch": self.claim.id, "step": step, "names": json.dumps(list(metrics))}
         with self.claim.writing(done=self._done) as connection:
-            connection.execute(sa.insert(points).values(row | {"data": data.tobytes()}))
+            connection.execute(POINT, row | {"data": data.tobytes()})
         self._step = step
 
     def checkpoint(self, step: int, write: Callable[[Path], None]) -> None:
@@ -110,17 +113,17 @@ class Session:
             if texts != self._results:
                 raise InputError("results of a finished batch", "those it has", "others")
             return
-        c = trials.c
-        place, result = sa.bindparam("at"), sa.bindparam("told")
-        statement = sa.update(trials).where(c.batch == self.claim.id, c.place == place)
-        with self.claim.writing(status=DONE, done=self.batch.cost.work, owner=None) as connection:
-            connection.execute(
-                statement.values(result=result),
-                [{"at": i, "told": text} for i, text in enumerate(texts)],
-            )
-            checkpoints.forget(self.claim, connection)
+        left = self._kept is not None or self.claim.attempt > 1
+        with self.claim.writing(status=DONE, done=self.batch.cost.work) as connection:
+            of = self.claim.id
+            rows = [{"of": of, "at": i, "result": text} for i, text in enumerate(texts)]
+            connection.execute(RESULT, rows)
+            if left:
+                checkpoints.forget(self.claim, connection)
+            self.claim.end(connection, DONE)
         self._results = texts
-        checkpoints.remove(self.claim)
+        if left:
+            checkpoints.remove(self.claim)
         self._heard()
 
     @property

@@ -17,7 +17,8 @@ import numpy as np
 from dudley.core.errors import UnknownName
 from dudley.core.extras import missing
 from dudley.grid.canonical import flat
-from dudley.grid.schema import points, sa, trials
+from dudley.grid.place import Place
+from dudley.grid.schema import sa, trials
 from dudley.grid.store import Store
 
 
@@ -60,7 +61,7 @@ class Table:
         return column
 
     def to_parquet(self, path: Path | str) -> None:
-        """The same columns as a Parquet file."""
+        """The same columns as a Parquet file; one of several types becomes JSON texts."""
         try:
             import pyarrow
             import pyarrow.parquet
@@ -69,32 +70,41 @@ class Table:
         columns = {}
         for name in self.names:
             column = self[name]
-            columns[name] = column.tolist() if column.dtype == object else column
+            values = column.tolist() if column.dtype == object else column
+            try:
+                if any(isinstance(value, dict) for value in values):  # an empty one is no struct
+                    raise pyarrow.ArrowInvalid
+                columns[name] = pyarrow.array(values)
+            except (pyarrow.ArrowException, OverflowError):
+                texts = [None if value is None else json.dumps(value) for value in values]
+                columns[name] = pyarrow.array(texts)
         pyarrow.parquet.write_table(pyarrow.table(columns), path)
 
 
-def table(folder: Path | str) -> Table:
+def table(place: Place | Path | str) -> Table:
     """The trials of a run with whatever results they have; a live run may be read."""
-    store = Store.open(folder)
+    store = Store.open(place)
     with store.database.reading() as connection:
         found = connection.execute(store.trials().order_by(trials.c.number)).all()
     store.close()
-    rows = []
-    for row in found:
-        own = {"batch": row.pack, "place": row.place, "status": row.status, "hash": row.hash}
-        columns = json.loads(row.config) | {"grid": own | {"key": int(row.key, 16)}}
-        if row.result is not None:
-            columns["result"] = json.loads(row.result)
-        rows.append(flat(columns))
-    return Table(tuple(rows))
+    return Table(tuple(map(flattened, found)))
 
 
-def curves(folder: Path | str, metric: str) -> list[tuple[np.ndarray, np.ndarray]]:
+def flattened(row: sa.Row) -> dict[str, Any]:
+    """The columns of a row of `Store.trials`."""
+    own = {"batch": row.pack, "place": row.place, "status": row.status, "hash": row.hash}
+    columns = json.loads(row.config) | {"grid": own | {"key": int(row.key, 16)}}
+    if row.result is not None:
+        columns["result"] = json.loads(row.result)
+    return flat(columns)
+
+
+def curves(place: Place | Path | str, metric: str) -> list[tuple[np.ndarray, np.ndarray]]:
     """Steps and values of a metric for every trial, in the grid's order (empty: none yet)."""
-    store = Store.open(folder)
+    store = Store.open(place)
     with store.database.reading() as connection:
         members = connection.execute(store.trials().order_by(trials.c.number)).all()
-        rows = connection.execute(sa.select(points).order_by(points.c.batch, points.c.step)).all()
+        rows = connection.execute(store.points()).all()
     store.close()
     known: set[str] = set()
     steps: dict[int, list[int]] = {member.batch: [] for member in members}

@@ -23,8 +23,9 @@ from typing import Any
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
-from dudley.grid import Batch, Cost, Grid, Session, Table, Trial, plan, run
+from dudley.grid import Batch, Cost, Grid, Place, Runner, Session, Table, Trial, plan, run
 from dudley.grid.canonical import canonical
+from dudley.grid.runner import runner_of
 from dudley.train.ensemble.registry import ensemble_of
 from dudley.train.problem import Problem, alike, trial_key
 from dudley.train.random import keys_tensor
@@ -124,22 +125,28 @@ def train_batch(
 
 def train_grid(
     grid: Grid,
-    folder: Path | str,
+    folder: Place | Path | str,
     device: str = "cpu",
     workers: int = 1,
     batches: tuple[Batch, ...] | None = None,
     pace: Pace | None = None,
     work: Callable[..., None] = train_batch,
     memory: int | None = None,
+    on: str | Runner = "local",
     **options: Any,
 ) -> Table:
     """Train every trial of a grid, into a folder; the same call goes on where it was broken off.
 
     ``work`` is `train_batch`, or a function around it: its module is what a worker imports.
     Batches that are not given are packed into ``memory`` bytes, or into what the device has.
+    ``on`` is the runner (`dudley.grid.runner`); options are those of `dudley.grid.run`.
     """
-    if torch.device(device).type == "cuda" and workers > 1:
+    if on == "local" and torch.device(device).type == "cuda" and workers > 1:
         raise InputError("workers on a GPU", "one: a batch fills it", workers)
+    if torch.device(device).type == "cuda" and getattr(runner_of(on), "gpus", 1) == 0:
+        fix = "tell the runner, as in ray?gpus=1"
+        raise InputError("gpus of a batch", "a number > 0 for the device cuda", 0, fix)
     batches = batches or packed(grid, memory_of(device, memory), workers)
     one = partial(work, device=device, pace=pace)
-    return run(grid, batches, one, folder, workers=workers, **options)
+    options = {"about": {"device": device}} | options
+    return run(grid, batches, one, folder, on=on, workers=workers, **options)

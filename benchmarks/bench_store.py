@@ -1,0 +1,96 @@
+"""Opening and summarising a store of 10,000 cells, as a ratio to reading its Parquet export.
+
+The worst case for the store: every cell is a batch of its own, and all are done. Summarising is the
+counts by status, work, speed, who works and the errors (`summary`); the counts by two names of the
+config (`cells`), for which every config is parsed, are told beside it. Reading is the table of
+trials alone, whole, by pyarrow on one thread. Wall-clock time, the smallest of several in one run,
+on SQLite in a folder and on a PostgreSQL server of the machine.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+import postgres_server
+from dudley.grid import Batch, Cost, Grid, Session, Store, Trial
+from dudley.grid.export import export
+from dudley.grid.place import Place
+from dudley.grid.serve import serve
+from dudley.grid.summary import cells, summary
+
+CELLS, ALLOWED = 10_000, 10.0
+
+
+def grid() -> Grid:
+    """A config as the laboratory's."""
+    model = {"name": "and-classifier", "d": 64, "H": 4}
+    how = {"optimiser": {"name": "adam", "lr": 1e-3}, "steps": 1000, "batch": None}
+    configs = [
+        {
+            "task": {"name": "and", "T": 100 * (1 + i // 2500), "m": 10 * (i // 50 % 50), "s": 3},
+            "model": model,
+            "training": how,
+            "trial": i % 50,
+            "seed": 0,
+        }
+        for i in range(CELLS)
+    ]
+    return Grid([Trial(one, key=i) for i, one in enumerate(configs)], "and", 0)
+
+
+def work(session: Session) -> None:
+    results = [{"success": key % 3 == 0, "loss": 1 / (1 + key)} for key in session.batch.keys]
+    session.finish([one | {"steps": 1000, "accuracy": 0.9} for one in results])
+
+
+@pytest.fixture(params=["folder", "postgres"])
+def place(request, tmp_path: Path) -> Iterator[Place]:
+    if request.param == "folder":
+        yield Place.of(tmp_path / "run")
+        return
+    if (why := postgres_server.absent()) is not None:
+        pytest.skip(f"postgres: {why}")
+    with postgres_server.running() as server, server.database() as url:
+        yield Place.of(f"{url}#run")
+
+
+def smallest(work: Callable[[], object], times: int) -> float:
+    found = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def test_a_summary_costs_little_more_than_reading_the_export(place: Place, tmp_path: Path):
+    whole = grid()
+    batches = [Batch(i, (trial,), Cost(1, 1.0)) for i, trial in enumerate(whole.trials)]
+    store = Store.prepare(place, whole, batches, resume=True)
+    start, _ = store.begin("code", {"device": "cpu"})
+    begun = time.process_time()
+    serve(store, work, start, 0, lambda: False)
+    each = (time.process_time() - begun) / CELLS
+    store.close()
+    file, _ = export(place, tmp_path)
+
+    def asked() -> None:
+        assert summary(place).trials == {"done": CELLS}
+
+    def asked_by_axis() -> None:
+        assert len(cells(place, ["task.T", "task.m"])) == CELLS // 50
+
+    read = smallest(lambda: pyarrow.parquet.read_table(file, use_threads=False), 20)
+    found = {"summary": smallest(asked, 10), "cells": smallest(asked_by_axis, 10)}
+    print(f"\n{place}: {1e6 * each:.0f} µs of this process a cell; read in {1e3 * read:.1f} ms")
+    for what, took in found.items():
+        print(f"  open and {what}: {1e3 * took:.1f} ms, {took / read:.1f} times")
+    assert found["summary"] <= ALLOWED * read

@@ -1,0 +1,69 @@
+"""kill -9 in the middle of a write: each transaction is whole or absent, and the run goes on."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+
+from sqlalchemy import Engine, event
+
+from dudley.grid.conformance.backend import Backend
+from dudley.grid.conformance.sample import assert_right, process, sample, work_off
+from dudley.grid.place import Place
+from dudley.grid.schema import attempts, sa
+from dudley.grid.store import Store
+
+BATCHES = 3
+# (a statement, after how many of them): within its transaction, before it is committed.
+QUICK = [("INSERT INTO checkpoints", 2)]
+PLACES = [
+    ("INSERT INTO runs", 1),  # while the store is made
+    ("INSERT INTO trials", 1),
+    ("UPDATE batches", 1),  # a claim
+    ("INSERT INTO points", 4),  # after a checkpoint
+    *QUICK,
+    ("DELETE FROM checkpoints", 3),
+    ("UPDATE trials", 1),  # the results
+    ("INSERT INTO attempts", 1),  # the last write of a batch
+    ("COMMIT", 9),
+]
+
+
+def killed_while_writing(backend: Backend, thorough: bool = False) -> None:
+    """A worker is killed again and again; then the table is that of an unbroken run."""
+    place = backend.place("killed")
+    places = PLACES if thorough else QUICK
+    for statement, number in places:
+        one = process(_die, place, statement, number)
+        one.join(120)
+        assert one.exitcode == -signal.SIGKILL, f"{statement}: exit code {one.exitcode}"
+    work_off(place, BATCHES)
+    assert_right(place, sample(BATCHES)[0])
+    store = Store.open(place)
+    with store.database.reading() as connection:
+        outcomes = connection.execute(sa.select(attempts.c.outcome)).scalars().all()
+    store.close()
+    assert outcomes.count("done") == BATCHES, f"attempts ended as {outcomes}"
+    assert outcomes.count("released") >= 1, "no attempt was taken over"
+
+
+def _die(place: Place, statement: str, number: int) -> None:
+    """Work, until the statement was sent so many times."""
+    seen = 0
+
+    def count() -> None:
+        nonlocal seen
+        seen += 1
+        if seen == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def after(connection, cursor, sent, *rest) -> None:
+        if re.match(statement, sent):
+            count()
+
+    if statement == "COMMIT":
+        event.listen(Engine, "commit", lambda connection: count())
+    else:
+        event.listen(Engine, "after_cursor_execute", after)
+    work_off(place, BATCHES)

@@ -1,0 +1,61 @@
+"""The stores of a run by their names: a folder may hold several, a database too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dudley.core.errors import InputError
+from dudley.grid.database import Database
+from dudley.grid.migrate import version
+from dudley.grid.place import Place
+from dudley.grid.schema import runs, sa
+
+
+def stores(told: Place | Path | str) -> dict[str, Place]:
+    """All stores at a place and below it; a place that is one itself has the name ''.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from dudley.grid import Batch, Cost, Grid, Trial, run
+    >>> grid = Grid([Trial({"m": 1}, 0)], "a", 0)
+    >>> def work(session):
+    ...     session.finish([{}])
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("far", "near"):
+    ...         _ = run(grid, [Batch(0, grid.trials, Cost(1, 1.0))], work, f"{folder}/store/{name}")
+    ...     list(stores(folder))
+    ['far', 'near']
+    """
+    place = Place.of(told)
+    found = _in_a_database(place) if place.folder is None else _below(place.folder)
+    if not found:
+        raise InputError(place.told, "the store of a run", "none", place.another)
+    return found
+
+
+def _below(folder: Path) -> dict[str, Place]:
+    files = [folder / "store.sqlite"] if (folder / "store.sqlite").is_file() else []
+    files = files or sorted(folder.rglob("store.sqlite"))
+    named = {}
+    for file in files:
+        parts = file.parent.relative_to(folder).parts
+        named["/".join(part for part in parts if part != "store")] = Place(folder=file.parent)
+    return named
+
+
+def _in_a_database(place: Place) -> dict[str, Place]:
+    database = Database.of(place)
+    try:
+        with database.reading() as connection:
+            if version(connection) is None:
+                return {}
+            labels = connection.execute(sa.select(runs.c.label).order_by(runs.c.label)).scalars()
+            below = f"{place.run}/"
+            return {
+                label.removeprefix(place.run or "").removeprefix("/"): Place(
+                    url=place.url, run=label
+                )
+                for label in labels
+                if label == place.run or label.startswith(below)
+            }
+    finally:
+        database.close()

@@ -1,0 +1,87 @@
+"""Where a run is kept: a folder, or a PostgreSQL database and the run's name in it.
+
+A folder is the default and needs no server. ``postgresql://user@host/database#run`` is a database
+that many runs share; what follows ``#`` names one of them.
+
+>>> Place.of("runs/and") / "round-1"
+Place('runs/and/round-1')
+>>> shared = Place.of("postgresql://ada:secret@db.lab/dudley#and") / "round-1"
+>>> print(shared)
+postgresql://ada@db.lab/dudley#and/round-1
+
+A password is better kept out of the address: libpq reads it from ``~/.pgpass`` or ``PGPASSWORD``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from dudley.core.errors import InputError
+
+SCHEMES = ("postgresql", "postgres")
+SPELLED = "a folder, or postgresql://user@host/database#run"
+NAME = re.compile(r"[^\s#/]+(/[^\s#/]+)*")
+
+
+@dataclass(frozen=True, repr=False)
+class Place:
+    """Either ``folder`` is set, or ``url`` (of the database) and ``run`` (its name there)."""
+
+    folder: Path | None = None
+    url: str | None = None
+    run: str | None = None
+
+    @staticmethod
+    def of(told: Place | Path | str) -> Place:
+        """The place that somebody named."""
+        if isinstance(told, Place):
+            return told
+        if isinstance(told, Path):
+            if told.parts and told.parts[0].rstrip(":") in SCHEMES and ":" in told.parts[0]:
+                raise InputError("place of a run", "an address as a string", f"the path {told}")
+            return Place(folder=told)
+        if "://" not in told:
+            return Place(folder=Path(told))
+        try:
+            parts = urlsplit(told)
+            _ = parts.port
+        except ValueError as error:
+            raise InputError("place of a run", SPELLED, f"an address with {error}") from None
+        hidden = _without_password(told.partition("#")[0])
+        if parts.scheme not in SCHEMES or not parts.path.strip("/"):
+            raise InputError("place of a run", SPELLED, hidden)
+        if not NAME.fullmatch(parts.fragment):
+            fix = "end the address with # and the name of the run, words joined by /"
+            raise InputError("name of a run", "a word after #", repr(parts.fragment), fix)
+        return Place(url=told.partition("#")[0], run=parts.fragment)
+
+    def __truediv__(self, name: str) -> Place:
+        """A place below: a folder in the folder, or a longer name in the same database."""
+        if self.folder is not None:
+            return Place(folder=self.folder / name)
+        return Place(url=self.url, run=f"{self.run}/{name}")
+
+    @property
+    def told(self) -> str:
+        """As errors name it."""
+        return f"run folder {self}" if self.folder is not None else f"run {self}"
+
+    @property
+    def another(self) -> str:
+        """What to do where something else is there."""
+        return "name another folder" if self.folder is not None else "name another run after #"
+
+    def __str__(self) -> str:
+        return str(self.folder) if self.url is None else f"{_without_password(self.url)}#{self.run}"
+
+    def __repr__(self) -> str:
+        return f"Place({str(self)!r})"
+
+
+def _without_password(url: str) -> str:
+    """For people and logs: neither ``user:password@`` nor ``?password=``."""
+    url = re.sub(r"(://[^/@:]*):[^/]*@", r"\1@", url)
+    return re.sub(r"([?&]password=)[^&]*", r"\1…", url)

@@ -1,0 +1,111 @@
+"""Two Ray nodes on loopback: a worker is killed, then a node; the table is the local runner's."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+import grid_toy as toy
+from dudley.grid import Store, curves, run, table
+from dudley.grid.schema import batches, checkpoints
+from ray_nodes import Nodes, kill, node_of
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def nodes(require) -> Iterator[Nodes]:
+    require("ray", importlib.util.find_spec("ray") is not None, "pip install 'dudley[ray]'")
+    with tempfile.TemporaryDirectory(prefix="ray-") as folder:  # a short name: sockets lie in it
+        cluster = Nodes(Path(folder))
+        try:
+            yield cluster
+        finally:
+            cluster.end()
+
+
+def begin(nodes: Nodes, folder: Path, on: str, marks: Path) -> subprocess.Popen:
+    command = [sys.executable, toy.__file__, str(folder), "--on", on, "--workers", "2"]
+    command += ["--pause", "0.25", "--marks", str(marks)]
+    return subprocess.Popen(command, env=nodes.environment, stderr=subprocess.PIPE)
+
+
+def until(what: Callable[[], Any], driver: subprocess.Popen) -> Any:
+    end = time.monotonic() + 120
+    while not (found := what()):
+        assert driver.poll() is None, driver.communicate()
+        assert time.monotonic() < end, "it does not come to pass"
+        time.sleep(0.02)
+    return found
+
+
+def begun(marks: Path, node: subprocess.Popen, known: set[str]) -> tuple[int, int] | None:
+    """The number and the process of a batch that newly runs on a node."""
+    for path in marks.iterdir():
+        number, pid = map(int, path.name.split("."))
+        if path.name not in known and node_of(pid) == node.pid:
+            known.add(path.name)
+            return number, pid
+    return None
+
+
+def kept(folder: Path, number: int) -> int:
+    """The step of the latest checkpoint of a batch."""
+    last = (
+        sa.select(sa.func.max(checkpoints.c.step)).join(batches).where(batches.c.number == number)
+    )
+    store = Store.open(folder)
+    with store.database.reading() as connection:
+        found = connection.execute(last).scalar_one()
+    store.close()
+    return found or 0
+
+
+def attempts(folder: Path) -> int:
+    store = Store.open(folder)
+    with store.database.reading() as connection:
+        return connection.execute(sa.select(sa.func.sum(batches.c.attempt))).scalar_one()
+
+
+@pytest.mark.parametrize("how", ["member", "client"])
+def test_a_worker_killed_then_a_node_and_the_table_is_the_local_one(nodes, tmp_path, how):
+    other = nodes.add()
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    on = f"ray?address=127.0.0.2:{nodes.port}" if how == "member" else nodes.url
+    driver = begin(nodes, tmp_path / "run", on, marks)
+
+    known, folder = set(), tmp_path / "run"
+    number, pid = until(lambda: begun(marks, other, known), driver)
+    until(lambda: kept(folder, number) > 0, driver)
+    os.kill(pid, signal.SIGKILL)
+    number, _ = until(lambda: begun(marks, other, known), driver)
+    before = kept(folder, number)
+    until(lambda: kept(folder, number) > before, driver)
+    kill(other)
+
+    errors = driver.communicate(timeout=180)[1].decode()
+    assert driver.returncode == 0, errors
+    assert errors.count("its worker was lost") == 2, errors
+    assert attempts(tmp_path / "run") == 3 + 2
+
+    grid = toy.toy_grid()
+    expected = run(grid, toy.toy_batches(grid), toy.logistic, tmp_path / "local")
+    assert table(tmp_path / "run") == expected
+    assert set(expected["grid.status"]) == {"done"} and len(expected) == len(grid)
+    pairs = zip(curves(tmp_path / "run", "state"), curves(tmp_path / "local", "state"), strict=True)
+    for (steps, values), (true_steps, true_values) in pairs:
+        np.testing.assert_array_equal(steps, true_steps)
+        np.testing.assert_array_equal(values, true_values)

@@ -1,0 +1,137 @@
+"""A PostgreSQL server for tests: Debian's, started on loopback in a folder of its own.
+
+Where ``DUDLEY_POSTGRES_URL`` names a database (``postgresql://user@host/database``) whose user may
+create others, that server is used, and left as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+# A test's data need no power cut: no fsync. Everything lies in the server's own folder.
+SETTINGS = ("fsync=off", "listen_addresses=127.0.0.1", "max_wal_size=64MB", "max_connections=64")
+
+
+@dataclass(frozen=True)
+class Server:
+    """``pid`` is that of a server that we started, else None."""
+
+    url: str
+    pid: int | None
+
+    @contextmanager
+    def database(self) -> Iterator[str]:
+        """The address of a new, empty database."""
+        import psycopg
+
+        name = f"dudley_{uuid.uuid4().hex[:12]}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+            yield self.url.rpartition("/")[0] + f"/{name}"
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def programs() -> Path | None:
+    """The folder of initdb and postgres: Debian's newest, or where PATH has them."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parts[-2]))
+    if found:
+        return found[-1]
+    here = shutil.which("postgres")
+    return None if here is None else Path(here).parent
+
+
+def absent() -> str | None:
+    """Why there can be no server, or None."""
+    if find_spec("psycopg") is None:
+        return "psycopg is not installed (pip install 'dudley[postgres]')"
+    if "DUDLEY_POSTGRES_URL" in os.environ or programs() is not None:
+        return None
+    return "no PostgreSQL (apt install postgresql, or name a server in DUDLEY_POSTGRES_URL)"
+
+
+@contextmanager
+def running() -> Iterator[Server]:
+    """A server, for as long as it is needed."""
+    if (url := os.environ.get("DUDLEY_POSTGRES_URL")) is not None:
+        yield Server(url.partition("#")[0], None)
+        return
+    bin = programs()
+    assert bin is not None
+    folder = Path(tempfile.mkdtemp(prefix="dudley-postgres-"))
+    data, port = folder / "data", free_port()
+    as_user = nobody_but_root(folder)
+    try:
+        made = [bin / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync"]
+        subprocess.run(
+            [*made, "-E", "UTF8", "--locale=C", "--wal-segsize=1"],
+            check=True,
+            capture_output=True,
+            **as_user,
+        )
+        told = [word for setting in SETTINGS for word in ("-c", setting)]
+        log = (folder / "log").open("wb")
+        process = subprocess.Popen(
+            [bin / "postgres", "-D", data, "-p", str(port), "-k", folder, *told],
+            stdout=log, stderr=log, **as_user,
+        )  # fmt: skip
+        try:
+            url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+            wait_for(url, process, folder / "log")
+            yield Server(url, process.pid)
+        finally:
+            process.kill() if process.poll() is None and not ended(process) else None
+            log.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def nobody_but_root(folder: Path) -> dict[str, Any]:
+    """PostgreSQL refuses to run as root: then it runs as the user that Debian made for it."""
+    if os.geteuid() != 0:
+        return {}
+    user = pwd.getpwnam("postgres")
+    os.chown(folder, user.pw_uid, user.pw_gid)
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": [], "cwd": folder}
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def wait_for(url: str, process: subprocess.Popen, log: Path) -> None:
+    import psycopg
+
+    end = time.monotonic() + 60
+    while True:
+        try:
+            psycopg.connect(url).close()
+            return
+        except psycopg.OperationalError:
+            if process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError(f"PostgreSQL did not start: {log.read_text()}") from None
+            time.sleep(0.02)
+
+
+def ended(process: subprocess.Popen) -> bool:
+    """Asked to stop at once (SIGINT: connections are cut), did it?"""
+    process.send_signal(2)
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        return False
+    return True

@@ -1,0 +1,117 @@
+"""A Ray cluster of several nodes on this machine, each a session of processes that can be
+killed whole."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+RAY = Path(sys.executable).with_name("ray")
+
+
+class Nodes:
+    """A head on 127.0.0.2 and what is added to it on 127.0.0.3, …; one batch at a time each."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.port, self.client = _free_port("127.0.0.2"), _free_port("127.0.0.2")
+        self.processes: list[subprocess.Popen] = []
+        # A node that is gone is given up after a few seconds, not thirty.
+        self.environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]),
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": secrets.token_hex(16),
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_health_check_initial_delay_ms": "1000",
+            "RAY_health_check_period_ms": "1000",
+            "RAY_health_check_timeout_ms": "5000",
+            "RAY_health_check_failure_threshold": "3",
+        }
+        self._start(
+            "--head",
+            f"--port={self.port}",
+            f"--ray-client-server-port={self.client}",
+            "--include-dashboard=false",
+            f"--temp-dir={folder}",
+        )
+
+    def add(self) -> subprocess.Popen:
+        return self._start(f"--address=127.0.0.2:{self.port}")
+
+    @property
+    def url(self) -> str:
+        """For who is no node."""
+        return f"ray://127.0.0.2:{self.client}"
+
+    def _start(self, *options: str) -> subprocess.Popen:
+        number = len(self.processes)
+        command = [str(RAY), "start", *options, f"--node-ip-address=127.0.0.{number + 2}"]
+        command += ["--num-cpus=1", "--num-gpus=0", "--object-store-memory=100000000", "--block"]
+        log = self.folder / f"node{number}.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=self.environment,
+                start_new_session=True,
+            )
+        self.processes.append(process)
+        end = time.monotonic() + 60
+        while "block forever" not in log.read_text(errors="replace"):
+            assert process.poll() is None and time.monotonic() < end, log.read_text()
+            time.sleep(0.1)
+        return process
+
+    def end(self) -> None:
+        for process in self.processes:
+            kill(process)
+
+
+def kill(node: subprocess.Popen) -> None:
+    """As if its power were cut: every process of the node at once."""
+    while members := [pid for pid in _pids() if node_of(pid) == node.pid and _lives(pid)]:
+        for pid in members:
+            signal_to(pid, signal.SIGKILL)
+        node.poll()
+    node.wait(60)
+
+
+def node_of(pid: int) -> int | None:
+    """The process that a worker's node began with: its session."""
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return None
+
+
+def signal_to(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def _pids() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def _lives(pid: int) -> bool:
+    """A zombie, which its parent has not asked for yet, does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2]
+    except OSError:
+        return False
+    return state.split()[0] not in "ZX"
+
+
+def _free_port(host: str) -> int:
+    with socket.socket() as one:
+        one.bind((host, 0))
+        return one.getsockname()[1]
