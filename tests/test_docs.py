@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +24,17 @@ SLOW = (
     "dudley audit",
     "dudley certify picture",
     "dudley certify train",
-    "dudley lab",
+    "dudley lab figures",
+    "dudley lab list",
+    "dudley lab run",
     "dudley tour",
     "dudley verify zero-or-one",  # what certify train wrote
     "ls run",  # what dudley lab run wrote
 )
 # Set-up, and pages whose commands are run by a test of their own.
 SET_UP = ("pip ", "make ")
-TRAINS = ("train.md",)
+TRAINS = ("train.md", "howto/cluster.md")
+NEEDS = {"howto/cluster.md": ("ray", "submitit")}  # packages that a machine may lack
 ELSEWHERE = {"measure.md": "tests/measure/test_minilm.py"}
 
 
@@ -105,7 +109,9 @@ def marked(page: Path):
 @pytest.mark.parametrize(
     "page", [marked(p) for p in PAGES if shown.printed(text_of(p)) or quick(p)]
 )
-def test_a_page_shows_what_its_code_and_its_commands_print(page: Path, tmp_path: Path):
+def test_a_page_shows_what_its_code_and_its_commands_print(page: Path, tmp_path: Path, require):
+    for name in NEEDS.get(name_of(page), ()):
+        require(name, find_spec(name) is not None, f"no package {name}")
     folder = prepared(page, tmp_path)
     if shown.printed(text_of(page)):
         check_code(page, folder)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 import typer
 
 from dudley.cli.app import app
+from tiny_run import tiny
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,6 +37,23 @@ def example_of(command) -> str:
     return line
 
 
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> Path:
+    """The runs that examples speak of."""
+    folder = tmp_path_factory.mktemp("runs")
+    for run in ("dudley-lab/edelman2021-and/smoke/store/and", "runs/one", "runs/two"):
+        tiny(folder / run)
+    return folder
+
+
+@pytest.fixture
+def here(runs: Path, tmp_path: Path, monkeypatch) -> Path:
+    """A folder with nothing but these."""
+    shutil.copytree(runs, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 def test_the_walk_finds_the_commands():
     assert {"dudley derive", "dudley tour"} <= set(COMMANDS)
 
@@ -51,8 +70,7 @@ def test_help_says_what_it_does_and_shows_an_example(dudley, name: str):
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "dudley tour"])
-def test_the_example_runs(dudley, name: str, tmp_path: Path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_example_runs(dudley, name: str, here: Path):
     done = dudley(*shlex.split(example_of(COMMANDS[name]))[1:])
     assert done.code in (0, 1), done.err  # 1: the answer is "no"
     assert done.out.strip() and done.err == ""
@@ -65,8 +83,7 @@ def test_it_speaks_json(name: str):
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "dudley tour"])
-def test_the_example_speaks_json_alone_on_stdout(dudley, name: str, tmp_path: Path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_example_speaks_json_alone_on_stdout(dudley, name: str, here: Path):
     document = dudley(*shlex.split(example_of(COMMANDS[name]))[1:], "--json").json()
     assert document["items"]
 

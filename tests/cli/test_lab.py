@@ -68,6 +68,8 @@ def test_a_broken_run_goes_on(dudley, place: Path):
     command = ("lab", "run", "toy-line", "--scale", "smoke", "--out", "here")
     (place / "here" / "store").mkdir(parents=True)
     assert "finished before" not in dudley(*command).out
+    assert (place / "here" / "store").exists()  # for status, export and diff
+    dudley(*command, "--again")
     assert not (place / "here" / "store").exists()
 
 
@@ -87,6 +89,17 @@ def test_a_dry_run_writes_nothing(dudley, place: Path):
     assert dudley("lab", "run", "toy-line", "--dry-run", "--json").json()["kind"] == "forecast"
 
 
+def test_a_dry_run_measures_a_speed_and_tells_time_and_cost(dudley, place: Path):
+    asked = ("lab", "run", "edelman2021-and", "--scale", "smoke", "--dry-run", "--price", "2")
+    done = dudley(*asked)
+    assert "36 trials" in done.out and "at most about" in done.out and "2 an hour" in done.out
+    (told,) = dudley(*asked, "--workers", "2", "--json").json()["items"]
+    assert told["speed"] > 0 and told["bytes"] > 0
+    assert told["seconds"] == max(told["work"] / 2, told["longest"]) / told["speed"]
+    assert told["cost"] == 2 * 2 * told["seconds"] / 3600
+    assert list(place.iterdir()) == []
+
+
 def test_figures_are_drawn_from_a_folder_or_from_below_one(dudley, place: Path):
     dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "r/toy-line/smoke")
     for source in ("r", "r/toy-line/smoke"):
@@ -102,6 +115,7 @@ REFUSED = {
     "unknown experiment": (["run", "toy-lime"], "did you mean toy-line"),
     "unknown scale": (["run", "toy-line", "--scale", "huge"], "smoke | laptop | paper"),
     "unknown device": (["run", "toy-line", "--device", "abacus"], "cpu or cuda"),
+    "unknown design": (["run", "toy-line", "--design", "sequential"], "expected full"),
     "no workers": (["run", "toy-line", "--workers", "0"], "--workers"),
     "the experiment's own": (["run", "toy-line", "--workers", "9"], "at most 8"),
     "figures of nothing": (["figures", "toy-line"], "dudley lab run toy-line makes some"),

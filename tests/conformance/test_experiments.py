@@ -12,6 +12,8 @@ import dudley.experiments
 from dudley.experiments.base import SCALES, VERDICTS, Finding
 from dudley.experiments.catalogue import EXPERIMENTS
 from dudley.experiments.conduct import analyse
+from dudley.grid import summary
+from dudley.grid.find import stores
 from dudley.report.lab import draw, page
 from dudley.report.lab.catalogue import SKETCHES
 from dudley.report.lab.results import Results, committed
@@ -64,7 +66,8 @@ def test_smoke_runs_and_finds(name: str, smoke: SmokeRuns):
     assert held.findings and held.tables
     for finding in held.findings:
         assert finding.verdict in VERDICTS and finding.claim and finding.found
-    assert not (held.folder / "store").exists()
+    for place in stores(held.folder).values():
+        assert set(summary(place).batches) == {"done"}
     assert held.provenance["config"] == json.loads(json.dumps(EXPERIMENTS[name].config("smoke")))
 
 

@@ -55,7 +55,7 @@ def test_smoke_writes_tables_and_findings(held):
     assert all(list(line) == [20, 40] for line in longer) and len(longer) == 6
     assert len(found) == 10
     json.dumps([one.as_json() for one in found], allow_nan=False)
-    assert not (folder / "store").exists()
+    assert (folder / "store").exists()
 
 
 def test_a_recorded_training_is_plain_gradient_descent(held):

@@ -33,7 +33,7 @@ def test_smoke_runs_end_to_end(folder):
     trials, curves = (read(folder / f"{name}.parquet") for name in ("trials", "curves"))
     task = config["protocol"]["task"]
     assert len(trials["T"]) == config["runs"] * len(task["T"]) == len(curves["epoch"])
-    assert sorted(set(trials["T"])) == task["T"] and not (folder / "store").exists()
+    assert sorted(set(trials["T"])) == task["T"] and (folder / "store").exists()
     assert [one["claim"][:9] for one in found[:3]] == ["Figure 1:", "Figure 2:", "Figure 3:"]
     assert len(found) == 7 and EXPERIMENTS[NAME].name == NAME
     first = trials["trial"] < config["bounds"]["runs"]

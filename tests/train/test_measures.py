@@ -22,7 +22,7 @@ def answered(outputs: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor,
     stub = SimpleNamespace(
         training=Training.of(how),
         split=lambda name: Examples(None, labels, weights),
-        ensemble=SimpleNamespace(evaluate=lambda weights, inputs: outputs),
+        ensemble=SimpleNamespace(evaluate=lambda weights, inputs, alive: outputs),
     )
     return measured(cast(Any, stub), {}, {})
 

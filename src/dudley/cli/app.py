@@ -14,6 +14,8 @@ from dudley.cli import (
     construct,
     derive,
     lab,
+    lab_run,
+    lab_stores,
     measure,
     report,
     serve,
@@ -40,6 +42,14 @@ app.command("measure")(measure.measure)
 app.add_typer(certify.certify_app, name="certify")
 app.command("verify")(verify.verify)
 app.add_typer(lab.lab_app, name="lab")
+for name, command in {
+    "run": lab_run.run,
+    "status": lab_stores.status,
+    "retry": lab_stores.retry,
+    "export": lab_stores.export,
+    "diff": lab_stores.diff,
+}.items():
+    lab.lab_app.command(name)(command)
 app.command("report")(report.report)
 app.command("serve")(serve.serve)
 app.command("tour")(tour.tour)

@@ -1,28 +1,26 @@
-"""``dudley lab``: the papers' experiments, listed, run, and drawn."""
+"""``dudley lab``: the papers' experiments, listed and drawn."""
 
 from __future__ import annotations
 
-import math
-import shutil
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dudley.cli.output import paragraph, print_json
+from dudley.cli.output import Json, paragraph, print_json
 from dudley.core.errors import InputError
 
 if TYPE_CHECKING:
     from dudley.core.registry import Registry
-    from dudley.experiments.base import Bench, Experiment, Finding
+    from dudley.experiments.base import Experiment
 
 lab_app = typer.Typer(
-    help="The papers' experiments: list, run, draw.", no_args_is_help=True, rich_markup_mode=None
+    help="The papers' experiments: list, run, watch, draw.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 HERE = Path("dudley-lab")  # where runs and figures go by default
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 Name = Annotated[str, typer.Argument(help="The experiment, such as edelman2021-and.")]
 
 
@@ -50,53 +48,6 @@ def list_experiments(
         for scale, verdicts in item["results"].items():
             print(paragraph(f"{scale}: {counted(verdicts)}", 6, "    "))
     print(f"{len(told)} experiments")
-
-
-@lab_app.command("run")
-def run(
-    name: Name,
-    scale: Annotated[
-        str, typer.Option(help="smoke (seconds), laptop (minutes) or paper (a GPU).")
-    ] = "laptop",
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    workers: Annotated[int, typer.Option(help="Processes, one thread each.", min=1)] = 1,
-    memory: Annotated[
-        float | None,
-        typer.Option(help="GiB for a batch; if none, what the device has free.", min=0.1),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for the results; dudley-lab/NAME/SCALE if none.")
-    ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Run anew, though finished results are there.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Run an experiment, and say what was found; broken off, the same command goes on.
-
-    Example: dudley lab run edelman2021-and --scale smoke --dry-run
-    """
-    from dudley.experiments.base import Bench
-
-    one = known()[name]
-    expect_scale(scale)
-    expect_device(device)
-    bench = Bench(device, workers, memory=None if memory is None else int(memory * 2**30))
-    folder = HERE / name / scale if out is None else out
-    if dry_run:
-        foresee(one, scale, bench, as_json)
-        return
-    fresh = prepared(folder, name, scale, again)
-    found = conducted(name, scale, folder, bench) if fresh else kept(folder)
-    if as_json:
-        about = {"id": name, "scale": scale, "folder": str(folder), "fresh": fresh}
-        print_json("findings", [about | finite(finding.as_json()) for finding in found])
-        return
-    print(f"{name}, {scale}" + ("" if fresh else ": finished before; --again runs it anew"))
-    print("\n".join(table(found)))
-    print(f"\nfiles: {folder}")
-    print(f"figures: dudley lab figures {name} --results {folder}")
 
 
 @lab_app.command("figures")
@@ -169,87 +120,6 @@ def expect_scale(scale: str) -> None:
         raise InputError("--scale", " | ".join(SCALES), scale)
 
 
-def expect_device(device: str) -> None:
-    """Refuse a device that is not there before anything is written."""
-    from dudley.core.backend import torch
-
-    if device.partition(":")[0] not in ("cpu", "cuda"):
-        raise InputError("--device", "cpu or cuda", device)
-    if device.startswith("cuda") and not torch.cuda.is_available():
-        raise InputError("--device", "a GPU that torch can use", "none", "use --device cpu")
-
-
-def prepared(folder: Path, name: str, scale: str, again: bool) -> bool:
-    """Is there something to run? Finished results of this run stay, unless it is to be run anew."""
-    from dudley.report.lab.results import RECORD, Results, finished
-
-    if folder.exists() and not folder.is_dir():
-        raise InputError("--out", "a folder", f"the file {folder}")
-    if not finished(folder):
-        strange = [path.name for path in folder.glob("*") if not _ours(path)]
-        if strange:
-            fix = "name another folder"
-            raise InputError("--out", "an empty folder, or one of a run", strange[0], fix)
-        return True
-    held = Results(folder)
-    if (held.name, held.scale) != (name, scale):
-        fix = "name another folder"
-        raise InputError("--out", f"results of {name}, {scale}", f"{held.name}, {held.scale}", fix)
-    if again:
-        for path in (*folder.glob("*.parquet"), folder / "findings.json", folder / RECORD):
-            path.unlink(missing_ok=True)
-        shutil.rmtree(folder / "store", ignore_errors=True)
-    return again
-
-
-def _ours(path: Path) -> bool:
-    """Could a run have left this?"""
-    return path.suffix == ".parquet" or path.name in ("store", "findings.json", "provenance.json")
-
-
-def conducted(name: str, scale: str, folder: Path, bench: Bench) -> list[Finding]:
-    from dudley.experiments.conduct import conduct
-
-    try:
-        return conduct(name, scale, folder, bench)
-    except KeyboardInterrupt:
-        print("dudley: the same command goes on from here", file=sys.stderr)
-        raise
-
-
-def kept(folder: Path) -> list[Finding]:
-    from dudley.experiments.conduct import findings
-
-    return findings(folder)
-
-
-def table(found: list[Finding]) -> list[str]:
-    """A line for each claim with its verdict, and what was found below it."""
-    lines = []
-    wide = max((len(finding.verdict) for finding in found), default=0)
-    for finding in found:
-        head = f"  {finding.verdict:<{wide}}  "
-        lines.append(paragraph(finding.claim, len(head), head))
-        lines.append(paragraph(finding.found, len(head), " " * len(head)))
-    return lines
-
-
-def foresee(one: Experiment, scale: str, bench: Bench, as_json: bool) -> None:
-    """Say what a run would do."""
-    from dudley.experiments.forecast import forecast
-
-    parts = forecast(one.config(scale), bench)
-    if as_json:
-        about = {"id": one.name, "scale": scale}
-        print_json("forecast", [about | part.as_json() for part in parts] or [about])
-        return
-    print(f"{one.name}, {scale}: {one.question}")
-    for part in parts:
-        print(paragraph(str(part), 4, "  "))
-    if not parts:
-        print("  no training; numbers only")
-
-
 def chosen(name: str, scale: str | None, folder: Path | None):
     """The results to draw: those of a run's folder, else committed ones."""
     from dudley.report.lab.results import Results, committed, finished
@@ -268,16 +138,3 @@ def chosen(name: str, scale: str | None, folder: Path | None):
         fix = f"dudley lab run {name} makes some"
         raise InputError("--results", wanted, "none" if folder is None else str(folder), fix)
     return found[scale] if scale else next(iter(found.values()))
-
-
-def finite(value: Any) -> Any:
-    """JSON without what is not finite: null stands for it.
-
-    >>> finite({"a": [1.5, float("inf")]})
-    {'a': [1.5, None]}
-    """
-    if isinstance(value, dict):
-        return {key: finite(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

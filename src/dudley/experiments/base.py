@@ -12,10 +12,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dudley.core.errors import InputError
 from dudley.core.registry import Registry
+
+if TYPE_CHECKING:
+    from dudley.grid.place import Place
 
 SCALES = ("smoke", "laptop", "paper")
 VERDICTS = ("reproduced", "not reproduced", "differs", "undecided", "beyond the paper")
@@ -43,12 +46,24 @@ class Finding:
 
 @dataclass(frozen=True)
 class Bench:
-    """Where an experiment runs: device, processes, whether progress is shown, bytes of a batch."""
+    """Where an experiment runs: device, workers, whether progress is shown, bytes of a batch.
+
+    ``on`` is the runner of its grids (`dudley.grid.runner`); ``store`` is where they are kept, an
+    address that several machines share, or None: in the results' folder.
+    """
 
     device: str = "cpu"
     workers: int = 1
     progress: bool | None = None
     memory: int | None = None
+    on: str = "local"
+    store: str | None = None
+
+    def place(self, folder: Path) -> Place:
+        """Where the grids of an experiment with this results folder are kept."""
+        from dudley.grid.place import Place
+
+        return Place.of(folder / "store" if self.store is None else self.store)
 
 
 class Experiment(ABC):
@@ -57,6 +72,7 @@ class Experiment(ABC):
     name: ClassVar[str]  # such as edelman2021-and
     source: ClassVar[str]  # paper, section, figures
     question: ClassVar[str]
+    designs: ClassVar[tuple[str, ...]] = ("full",)  # which trials are run
 
     @abstractmethod
     def config(self, scale: str) -> dict[str, Any]:
@@ -66,7 +82,7 @@ class Experiment(ABC):
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
         """Train, and write tables ``*.parquet`` into the folder; resumes what was broken off.
 
-        Whatever must survive a kill goes below ``folder / "store"``.
+        Whatever must survive a kill goes to ``bench.place(folder)``, which stays.
         """
 
     @abstractmethod

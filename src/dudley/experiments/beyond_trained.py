@@ -93,11 +93,12 @@ def train_parts(
     grid = Grid([trial for some in own for trial in some], name, seed)
     table = train_grid(
         grid,
-        folder / "store",
+        bench.place(folder),
         bench.device,
         bench.workers,
         packed(grid, memory_of(bench.device, bench.memory), bench.workers, spread=1.01),
         work=partial(train_batch, ending=partial(measure_the_end, bounded=bounded)),
+        on=bench.on,
         progress=bench.progress,
     )
     rows = []

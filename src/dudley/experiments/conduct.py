@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import shutil
 import time
 from importlib import metadata
 from pathlib import Path
@@ -20,21 +19,23 @@ from dudley.audit.journal import code_digest
 from dudley.core.errors import InputError
 from dudley.core.provenance import provenance
 from dudley.experiments.base import EXPERIMENTS, SCALES, Bench, Finding
+from dudley.experiments.sequential import designed
 
 VERSIONS = ("numpy", "scipy", "torch", "pyarrow")
 
 
-def conduct(name: str, scale: str, folder: Path, bench: Bench | None = None) -> list[Finding]:
+def conduct(
+    name: str, scale: str, folder: Path, bench: Bench | None = None, design: str = "full"
+) -> list[Finding]:
     """Run an experiment at a scale into a folder, and say what was found."""
     if scale not in SCALES:
         raise InputError("scale", " | ".join(SCALES), scale)
     one, bench = EXPERIMENTS[name], bench or Bench()
-    config = one.config(scale)
+    config = designed(one, scale, design)
     folder.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
     one.run(config, folder, bench)
     record(name, scale, config, folder, bench, time.perf_counter() - start)
-    shutil.rmtree(folder / "store", ignore_errors=True)
     return findings(folder)
 
 
@@ -55,6 +56,7 @@ def record(
         "precision": "float32" if bench.device == "cpu" else config.get("precision", "fast"),
         "seconds": seconds,
         **({} if bench.memory is None else {"memory_of_a_batch": bench.memory}),
+        **({} if bench.on == "local" else {"on": bench.on, "workers": bench.workers}),
         "outputs": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in outputs},
     }
     _write(folder / "provenance.json", told)

@@ -1,17 +1,26 @@
-"""What a run would do, from its config alone: trials, batches, work.
+"""What a run would do: trials, batches, memory; and, from a short trial, how long it may take.
 
 A part of a config that has ``task``, ``model`` and ``training`` is a grid of trainings. Its number
 of trials a cell stands beside it, or further out, as ``trials``, ``seeds`` or ``runs``: a number,
 or a list with one entry a trial.
+
+The speed of a part is measured on its middle batch (`dudley.train.probe`), in work a second; with
+w_b the work of batch b, the longest first, a part then takes at most
+
+    max(Σ_b w_b / workers, w_1) / speed,
+
+if every worker is as fast as this device. Trials that end early take less; work is proportional to
+time only roughly, so that this is a forecast and not a bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from dudley.experiments.base import Bench
+from dudley.grid.estimate import duration
 
 PROTOCOL = {"task", "model", "training"}
 COUNTS = ("trials", "seeds", "runs")
@@ -19,19 +28,30 @@ COUNTS = ("trials", "seeds", "runs")
 
 @dataclass(frozen=True)
 class Part:
-    """One grid of trainings; work is counted in examples × tokens × steps."""
+    """One grid of trainings; work is counted in examples × tokens × steps.
+
+    ``bytes`` and ``longest`` are of the largest batch, ``speed`` in work a second of a worker.
+    """
 
     part: str
     trials: int
     batches: int
     work: float
     steps: int
+    bytes: int
+    longest: float
+    speed: float
+
+    def seconds(self, workers: int) -> float:
+        """The most that it may take."""
+        return max(self.work / workers, self.longest) / self.speed
 
     def __str__(self) -> str:
         where = f"{self.part}: " if self.part else ""
         return (
             f"{where}{self.trials:,} trials of at most {self.steps:,} steps in {self.batches} "
-            f"batches, {self.work:.2g} examples × tokens × steps"
+            f"batches of at most {self.bytes / 2**30:.2g} GiB; {self.work:.2g} examples × tokens × "
+            f"steps at {self.speed:.2g} a second"
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -39,26 +59,55 @@ class Part:
 
 
 def forecast(config: dict[str, Any], bench: Bench | None = None) -> list[Part]:
-    """The grids of a config.
+    """The grids of a config, each tried for a moment.
 
-    >>> task = {"name": "and", "T": [100, 200], "s": 3, "m": [50, 60]}
-    >>> how = {"optimiser": {"name": "adam"}, "steps": 10}
-    >>> config = {"task": task, "model": {"name": "and-classifier"}, "training": how, "trials": 5}
-    >>> print(*forecast(config))
-    20 trials of at most 10 steps in 2 batches, 1.8e+06 examples × tokens × steps
+    >>> task = {"name": "and", "T": [10, 20], "s": 3, "m": [50, 60], "holdout": 9}
+    >>> how = {"optimiser": {"name": "adam"}, "steps": 9}
+    >>> model = {"name": "and-classifier", "d": 16}
+    >>> [part] = forecast({"task": task, "model": model, "training": how, "trials": 5})
+    >>> part.trials, part.batches, part.work, part.speed > 0
+    (20, 2, 172800.0, True)
     """
+    from dudley.train.probe import speed
     from dudley.train.work import memory_of, packed, trainings
 
     bench = bench or Bench()
     limit = memory_of(bench.device, bench.memory)
+    threads = 1 if bench.workers > 1 or bench.on != "local" else None
     found = []
     for where, protocol, trials in protocols(config):
         grid = trainings(where or "grid", 0, protocol, trials)
         batches = packed(grid, limit, bench.workers)
-        work = sum(batch.cost.work for batch in batches)
-        steps = int(protocol["training"]["steps"])
-        found.append(Part(where, len(grid), len(batches), work, steps))
+        costs = [batch.cost for batch in batches]
+        found.append(
+            Part(
+                where,
+                len(grid),
+                len(batches),
+                sum(cost.work for cost in costs),
+                int(protocol["training"]["steps"]),
+                max(cost.bytes for cost in costs),
+                max(cost.work for cost in costs),
+                speed(batches[len(batches) // 2], bench.device, threads),
+            )
+        )
     return found
+
+
+def whole(
+    parts: Sequence[Part], bench: Bench, price: float | None = None, share: float = 1.0
+) -> dict[str, Any]:
+    """Time and cost of a share of all parts, one after another, with a sentence."""
+    seconds = share * sum(part.seconds(bench.workers) for part in parts)
+    found: dict[str, Any] = {
+        "device": bench.device, "on": bench.on, "workers": bench.workers, "seconds": seconds
+    }  # fmt: skip
+    one = "1 worker" if bench.workers == 1 else f"{bench.workers} workers"
+    text = f"at most about {duration(seconds)} on {one} ({bench.on}, {bench.device})"
+    if price is not None:
+        found["cost"] = price * bench.workers * seconds / 3600
+        text += f", {found['cost']:.2f} at {price:g} an hour of a worker"
+    return found | {"text": f"{text}; trials that end early take less"}
 
 
 def protocols(value: Any, where: str = "", trials: int = 1) -> Iterator[tuple[str, dict, int]]:

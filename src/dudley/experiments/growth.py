@@ -1,6 +1,7 @@
 """What tables of successes say on how the critical m grows with T: numbers and sentences.
 
-Used by the sparse AND experiments. All choices (draws, seeds, level) come from the config.
+Used by the sparse AND experiments and their figures. All choices (draws, seeds, level) come from
+the config.
 """
 
 from __future__ import annotations
@@ -132,6 +133,16 @@ def favoured(grown: dict[str, Any]) -> str:
         lowest, highest = grown[kind].get("difference", {}).get("interval", (-1.0, 1.0))
         told.add("power" if lowest > 0 else "log" if highest < 0 else "undecided")
     return told.pop() if len(told) == 1 else "undecided"
+
+
+def spread(values: list[int], count: int) -> list[int]:
+    """Some values, from the first to the last, about evenly in ratio.
+
+    >>> spread([100, 150, 200, 250, 300, 350, 400, 500, 600, 700, 800], 4)
+    [100, 200, 400, 800]
+    """
+    wanted = np.geomspace(values[0], values[-1], count)
+    return sorted({min(values, key=lambda v: abs(np.log(v / w))) for w in wanted})
 
 
 def finite(value: float) -> float | None:

@@ -19,7 +19,7 @@ from dudley.core.extras import missing
 from dudley.experiments.base import Experiment, experiment
 from dudley.experiments.li2026_classes import bounds_of, measured_classes
 from dudley.experiments.li2026_findings import findings
-from dudley.grid import Grid
+from dudley.grid import Grid, Place
 
 D, T = 4, 6
 GAUSSIAN, HEAVY = 0.5, 0.2887  # scales of entries: variance ¼
@@ -95,7 +95,7 @@ class Excess(Experiment):
 
     def run(self, config, folder, bench):
         risks, bounds = measured_classes(config["classes"])
-        rows = heads_rows(config["heads"], folder / "store", bench)
+        rows = heads_rows(config["heads"], bench.place(folder), bench)
         bounds += heads_bounds(config["heads"])
         for name, table in (("classes", risks), ("heads", rows), ("bounds", bounds)):
             write(folder / f"{name}.parquet", table)
@@ -163,7 +163,7 @@ def arm(scale, kind, law, noise, loss, truncation) -> dict[str, Any]:
     }
 
 
-def heads_rows(config: dict[str, Any], folder: Path, bench) -> list[dict[str, Any]]:
+def heads_rows(config: dict[str, Any], folder: Place, bench) -> list[dict[str, Any]]:
     """Train all arms; one row a trial."""
     from dudley.experiments.li2026_heads import train_heads
     from dudley.train.work import trainings

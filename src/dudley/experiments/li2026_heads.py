@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 from scipy import stats
@@ -35,7 +34,7 @@ from dudley.core.constraint import size_of
 from dudley.core.errors import UnknownName
 from dudley.experiments.base import Bench
 from dudley.experiments.li2026_tails import SIGN, Entries
-from dudley.grid import Grid, Session, Table
+from dudley.grid import Grid, Place, Session, Table
 from dudley.train.ensemble.layers import LayersEnsemble
 from dudley.train.losses import LOSSES, logistic, loss_of, square
 from dudley.train.measures import MEASURES, Weights
@@ -213,10 +212,12 @@ def work(session: Session, **options: Any) -> None:
     train_batch(session, **options)
 
 
-def train_heads(grid: Grid, folder: Path, bench: Bench) -> Table:
+def train_heads(grid: Grid, folder: Place, bench: Bench) -> Table:
     """Every trial of the grid; goes on where it was broken off."""
-    workers = 1 if torch.device(bench.device).type == "cuda" else bench.workers
+    one = bench.on == "local" and torch.device(bench.device).type == "cuda"
+    workers = 1 if one else bench.workers
     batches = packed(grid, memory_of(bench.device, bench.memory), workers, spread=SPREAD)
     return train_grid(
-        grid, folder, bench.device, workers, batches, work=work, progress=bench.progress
-    )
+        grid, folder, bench.device, workers, batches,
+        work=work, on=bench.on, progress=bench.progress,
+    )  # fmt: skip

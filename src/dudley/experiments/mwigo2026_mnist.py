@@ -45,7 +45,7 @@ class MnistDescent(Experiment):
         from dudley.grid import Grid, curves
         from dudley.train.work import memory_of, packed, train_grid, trainings
 
-        seed, store = config["seed"], folder / "store"
+        seed, store = config["seed"], bench.place(folder)
         trials = []
         for grid in config["grids"]:
             protocol = {name: value for name, value in grid.items() if name != "trials"}
@@ -54,8 +54,9 @@ class MnistDescent(Experiment):
         limit = memory_of(bench.device, bench.memory)
         batches = packed(whole, limit, bench.workers, config["together"], SPREAD)
         table = train_grid(
-            whole, store, bench.device, bench.workers, batches, progress=bench.progress
-        )
+            whole, store, bench.device, bench.workers, batches,
+            on=bench.on, progress=bench.progress,
+        )  # fmt: skip
         metrics = {
             name: curves(store, full)
             for name, full in {"test": "holdout_loss", "batch": "loss", **MOVED}.items()

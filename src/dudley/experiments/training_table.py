@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dudley.experiments.base import Bench
+
+if TYPE_CHECKING:
+    from dudley.grid import Grid
+    from dudley.grid.place import Place
 
 PLAIN = {
     "T": "task.T",
@@ -39,14 +43,21 @@ def trained(
     curves: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Columns of all trials, by `PLAIN` names, and curves over the checks as lists."""
-    from dudley.grid import curves as read
-    from dudley.train.work import train_grid, trainings
+    from dudley.train.work import trainings
 
-    store = folder / "store" / name
     grid = trainings(name, seed, protocol, trials)
+    return columns_of(grid, bench.place(folder) / name, bench, curves)
+
+
+def columns_of(grid: Grid, store: Place, bench: Bench, curves: tuple[str, ...]) -> dict[str, Any]:
+    """Train a grid whose store is at ``store``; its columns as `trained` has them."""
+    from dudley.grid import curves as read
+    from dudley.train.work import train_grid
+
     table = train_grid(
-        grid, store, bench.device, bench.workers, memory=bench.memory, progress=bench.progress
-    )
+        grid, store, bench.device, bench.workers,
+        memory=bench.memory, on=bench.on, progress=bench.progress,
+    )  # fmt: skip
     columns: dict[str, Any] = {
         plain: table[full] for plain, full in PLAIN.items() if full in table.names
     }

@@ -93,7 +93,7 @@ class SparseMajority(Experiment):
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
         from dudley.grid import curves
 
-        store = folder / "store" / "majority"
+        store = bench.place(folder) / "majority"
         table = trained(config, store, bench)
         columns = {plain: table[full] for plain, full in PLAIN.items()}
         for name in table.names:

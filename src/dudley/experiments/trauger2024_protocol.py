@@ -10,11 +10,10 @@ epochs, ended where the training accuracy is 1. The weights of the least validat
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from dudley.experiments.base import Bench
-from dudley.grid import Table
+from dudley.grid import Place, Table
 from dudley.train.trainer import Trainer
 from dudley.train.work import train_batch, train_grid, trainings
 
@@ -51,13 +50,13 @@ def majority(
     }  # fmt: skip
 
 
-def trained(config: dict[str, Any], store: Path, bench: Bench) -> Table:
+def trained(config: dict[str, Any], store: Place, bench: Bench) -> Table:
     """All runs, with norms of the kept weights, and bounds for the first runs of every T."""
     grid = trainings("majority", config["seed"], config["protocol"], config["runs"])
     work = partial(train_batch, ending=partial(bound_the_kept, asked=config["bounds"]))
     return train_grid(
         grid, store, bench.device, bench.workers,
-        work=work, memory=bench.memory, progress=bench.progress,
+        work=work, memory=bench.memory, on=bench.on, progress=bench.progress,
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dudley.experiments.growth import spread
 from dudley.report.lab import style
 from dudley.report.lab.results import Results
 from dudley.report.lab.sketch import Sketch, sketches
@@ -18,13 +19,15 @@ LAWS = {"power": ("power law", "-", style.GREY), "log": ("a + b log T", "--", "#
 @sketches("edelman2021-and")
 def figures(results: Results) -> list[Sketch]:
     rates, critical = (results.with_number(name) for name in ("rates", "critical"))
+    errors = "with the standard errors of 50 bootstraps (thick) and 95 % intervals (thin)"
+    if "design" in results.config:
+        errors = "foretold from a sequential design, with 95 % intervals of the curve's own"
     found = [
         Sketch(
             "success",
             "Left: share of trials whose best hold-out accuracy exceeds .99, with 95 % Wilson "
-            "intervals. Right: the first m with a share above ½, with the standard errors of 50 "
-            "bootstraps (thick) and 95 % intervals (thin); triangles: beyond the largest m. Both "
-            "laws are fitted to all outcomes.",
+            f"intervals. Right: the first m with a share above ½, {errors}; triangles: beyond the "
+            "largest m. Both laws are fitted to all outcomes.",
             partial(success, rates.numbers, critical.numbers),
             (critical,),
             (1, 2),
@@ -97,16 +100,6 @@ def curves_by_T(axis, rows: list[dict[str, Any]]) -> None:
     axis.legend(loc="upper left")
 
 
-def spread(values: list[int], count: int) -> list[int]:
-    """Some values, from the first to the last, about evenly in ratio.
-
-    >>> spread([100, 150, 200, 250, 300, 350, 400, 500, 600, 700, 800], 4)
-    [100, 200, 400, 800]
-    """
-    wanted = np.geomspace(values[0], values[-1], count)
-    return sorted({min(values, key=lambda v: abs(np.log(v / w))) for w in wanted})
-
-
 def crossings(axis, rows: list[dict[str, Any]], grown: dict[str, Any] | None) -> None:
     """The critical m against T, with both laws and the information bound."""
     met = [row for row in rows if row["critical"] is not None]
@@ -170,8 +163,7 @@ def sizes(critical: list[dict[str, Any]], asked: dict[str, Any], axes: list) -> 
         if points:
             axis.plot(*zip(*points, strict=True), label=name, **style.distinct(i))
     axis.set(xscale="log", yscale="log", xlabel="T (context length)", ylabel="examples")
-    whole = sorted({row["T"] for row in asked["certificates"]})
-    style.whole_ticks(axis, whole)
+    style.whole_ticks(axis, spread(sorted(row["T"] for row in asked["information"]), 4))
     axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 

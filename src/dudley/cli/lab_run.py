@@ -1,0 +1,214 @@
+"""``dudley lab run``: run an experiment, or say what a run would do."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dudley.cli.lab import HERE, Name, expect_scale, known
+from dudley.cli.output import Json, paragraph, print_json
+from dudley.core.errors import InputError
+
+if TYPE_CHECKING:
+    from dudley.experiments.base import Bench, Experiment, Finding
+
+
+def run(
+    name: Name,
+    scale: Annotated[
+        str, typer.Option(help="smoke (seconds), laptop (minutes) or paper (a GPU).")
+    ] = "laptop",
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    workers: Annotated[
+        int, typer.Option(help="Batches at a time: processes, tasks or jobs.", min=1)
+    ] = 1,
+    on: Annotated[
+        str, typer.Option(help="local, ray, ray://host:port or slurm; settings follow: ray?gpus=1")
+    ] = "local",
+    memory: Annotated[
+        float | None,
+        typer.Option(help="GiB for a batch; if none, what the device has free.", min=0.1),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            help="postgresql://user@host/database#run, shared; a folder of the run's if none."
+        ),
+    ] = None,
+    design: Annotated[
+        str,
+        typer.Option(help="full: all trials; sequential: at most 40 %, near the critical m."),
+    ] = "full",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results; dudley-lab/NAME/SCALE if none.")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Run anew, though finished results are there.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be run, after a short trial.")
+    ] = False,
+    price: Annotated[
+        float | None, typer.Option(help="What an hour of a worker costs, for --dry-run.", min=0)
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run an experiment, and say what was found; broken off, the same command goes on.
+
+    Example: dudley lab run edelman2021-and --scale smoke --dry-run
+    """
+    from dudley.experiments.base import Bench
+    from dudley.experiments.sequential import designed
+
+    one = known()[name]
+    expect_scale(scale)
+    config = designed(one, scale, design)
+    expect_device(device)
+    limit = None if memory is None else int(memory * 2**30)
+    bench = Bench(device, workers, memory=limit, on=on, store=store)
+    usual = scale if design == "full" else f"{scale}-{design}"
+    folder = HERE / name / usual if out is None else out
+    expect_runner(bench, folder)
+    if dry_run:
+        foresee(one, scale, config, bench, price, as_json)
+        return
+    if again and store is not None:
+        raise InputError(
+            "--again", "a store in the run's folder", store, "name another run after #"
+        )
+    fresh = prepared(folder, name, scale, design, again)
+    found = conducted(name, scale, folder, bench, design) if fresh else kept(folder)
+    if as_json:
+        about = {"id": name, "scale": scale, "folder": str(folder), "fresh": fresh}
+        print_json("findings", [about | finite(finding.as_json()) for finding in found])
+        return
+    print(f"{name}, {scale}" + ("" if fresh else ": finished before; --again runs it anew"))
+    print("\n".join(table(found)))
+    print(f"\nfiles: {folder}")
+    print(f"figures: dudley lab figures {name} --results {folder}")
+
+
+def expect_device(device: str) -> None:
+    """Refuse a device that is not there before anything is written."""
+    from dudley.core.backend import torch
+
+    if device.partition(":")[0] not in ("cpu", "cuda"):
+        raise InputError("--device", "cpu or cuda", device)
+    if device.startswith("cuda") and not torch.cuda.is_available():
+        raise InputError("--device", "a GPU that torch can use", "none", "use --device cpu")
+
+
+def expect_runner(bench: Bench, folder: Path) -> None:
+    """Refuse a runner that there is not, or not for such a store."""
+    from dudley.grid.runner import runner_of
+
+    runner_of(bench.on).expect(bench.place(folder))
+
+
+def prepared(folder: Path, name: str, scale: str, design: str, again: bool) -> bool:
+    """Is there something to run? Finished results of this run stay, unless it is to be run anew."""
+    from dudley.report.lab.results import RECORD, Results, finished
+
+    if folder.exists() and not folder.is_dir():
+        raise InputError("--out", "a folder", f"the file {folder}")
+    if not finished(folder):
+        strange = [path.name for path in folder.glob("*") if not _ours(path)]
+        if strange:
+            fix = "name another folder"
+            raise InputError("--out", "an empty folder, or one of a run", strange[0], fix)
+        return True
+    held = Results(folder)
+    of = "sequential" if "design" in held.config else "full"
+    if (held.name, held.scale, of) != (name, scale, design):
+        fix = "name another folder"
+        asked, got = f"{name}, {scale}, {design}", f"{held.name}, {held.scale}, {of}"
+        raise InputError("--out", f"results of {asked}", got, fix)
+    if again:
+        for path in (*folder.glob("*.parquet"), folder / "findings.json", folder / RECORD):
+            path.unlink(missing_ok=True)
+        shutil.rmtree(folder / "store", ignore_errors=True)
+    return again
+
+
+def _ours(path: Path) -> bool:
+    """Could a run have left this?"""
+    return path.suffix == ".parquet" or path.name in ("store", "findings.json", "provenance.json")
+
+
+def conducted(
+    name: str, scale: str, folder: Path, bench: Bench, design: str = "full"
+) -> list[Finding]:
+    from dudley.experiments.conduct import conduct
+
+    try:
+        return conduct(name, scale, folder, bench, design)
+    except KeyboardInterrupt:
+        print("dudley: the same command goes on from here", file=sys.stderr)
+        raise
+
+
+def kept(folder: Path) -> list[Finding]:
+    from dudley.experiments.conduct import findings
+
+    return findings(folder)
+
+
+def table(found: list[Finding]) -> list[str]:
+    """A line for each claim with its verdict, and what was found below it."""
+    lines = []
+    wide = max((len(finding.verdict) for finding in found), default=0)
+    for finding in found:
+        head = f"  {finding.verdict:<{wide}}  "
+        lines.append(paragraph(finding.claim, len(head), head))
+        lines.append(paragraph(finding.found, len(head), " " * len(head)))
+    return lines
+
+
+def foresee(
+    one: Experiment,
+    scale: str,
+    config: dict[str, Any],
+    bench: Bench,
+    price: float | None,
+    as_json: bool,
+) -> None:
+    """Say what a run would do, how long it may take, and what that costs."""
+    from dudley.experiments.forecast import forecast, whole
+    from dudley.experiments.sequential import at_most
+
+    parts = forecast(config, bench)
+    most = at_most(config) if "design" in config else None
+    share = most[0] / sum(part.trials for part in parts) if most else 1.0
+    total = whole(parts, bench, price, share)
+    if as_json:
+        about: dict[str, Any] = {"id": one.name, "scale": scale}
+        about |= {} if most is None else {"at_most": most[0], "rounds": most[1]}
+        print_json("forecast", [about | total | part.as_json() for part in parts] or [about])
+        return
+    print(f"{one.name}, {scale}: {one.question}")
+    for part in parts:
+        print(paragraph(str(part), 4, "  "))
+    if not parts:
+        print("  no training; numbers only")
+        return
+    if most is not None:
+        print(f"  of these at most {most[0]:,}, in at most {most[1]} rounds")
+    print(paragraph(total["text"], 4, "  "))
+
+
+def finite(value: Any) -> Any:
+    """JSON without what is not finite: null stands for it.
+
+    >>> finite({"a": [1.5, float("inf")]})
+    {'a': [1.5, None]}
+    """
+    if isinstance(value, dict):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

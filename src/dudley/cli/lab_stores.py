@@ -1,0 +1,281 @@
+"""``dudley lab status | retry | export | diff``: runs, finished or live, as their stores tell."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dudley.cli.lab import HERE
+from dudley.cli.output import Json, paragraph, print_json
+from dudley.core.errors import InputError
+
+if TYPE_CHECKING:
+    from dudley.grid.compare import Difference
+    from dudley.grid.place import Place
+    from dudley.grid.summary import Summary
+
+Run = Annotated[
+    str, typer.Argument(help="The folder of a run, or postgresql://user@host/database#run.")
+]
+CELLS = 40  # lines of cells that are shown unless more are asked for
+
+
+def status(
+    run: Run,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Names of a cell, such as task.T,task.m; what varies, if none."),
+    ] = None,
+    watch: Annotated[
+        float | None, typer.Option(help="Look again every so many seconds, until done.", min=0.1)
+    ] = None,
+    errors: Annotated[bool, typer.Option("--errors", help="Whole tracebacks.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Where a run stands: cells, workers, speed, what is left, errors; a live run may be asked.
+
+    Example: dudley lab status dudley-lab/edelman2021-and/smoke
+    """
+    names = None if by is None else [name.strip() for name in by.split(",")]
+    if watch is not None and not as_json:
+        follow(run, names, errors, watch)
+        return
+    told = [standing(name, place, names) for name, place in places(run).items()]
+    if as_json:
+        print_json("runs", told)
+        return
+    for one in told:
+        print("\n".join(lines(one, errors)))
+
+
+def retry(run: Run, as_json: Json = False) -> None:
+    """Let failed batches wait again: a live run takes them up, the next start would too.
+
+    Example: dudley lab retry dudley-lab/edelman2021-and/smoke
+    """
+    from dudley.grid import claims
+    from dudley.grid.store import Store
+
+    told = []
+    for name, place in places(run).items():
+        store = Store.open(place)
+        told.append({"id": name or str(place), "batches": claims.retry(store)})
+        store.close()
+    if as_json:
+        print_json("retried", told)
+        return
+    for one in told:
+        print(f"{one['id']}: {one['batches']} failed batches wait again")
+
+
+def export(
+    run: Run,
+    out: Annotated[
+        Path, typer.Option(help="Folder for trials.parquet and curves.parquet of each store.")
+    ] = HERE / "export",
+    as_json: Json = False,
+) -> None:
+    """Write a run as Parquet: a row a trial, and a row a trial and step.
+
+    Example: dudley lab export dudley-lab/edelman2021-and/smoke
+    """
+    from dudley.grid.export import export as write
+
+    told = []
+    for name, place in places(run).items():
+        files = write(place, out / name)
+        told.append({"id": name or str(place), "files": [str(file) for file in files]})
+    if as_json:
+        print_json("exports", told)
+        return
+    for one in told:
+        print("\n".join(one["files"]))
+
+
+def diff(
+    first: Run,
+    second: Annotated[str, typer.Argument(help="The other run.")],
+    as_json: Json = False,
+) -> None:
+    """Compare two runs, trial by trial; ends with 1 where they differ.
+
+    Example: dudley lab diff runs/one runs/two
+    """
+    from dudley.grid.compare import compare
+    from dudley.grid.table import table
+
+    sides = places(first), places(second)
+    if len(sides[0]) == len(sides[1]) == 1:
+        pairs = {"": (next(iter(sides[0].values())), next(iter(sides[1].values())))}
+    else:
+        if set(sides[0]) != set(sides[1]):
+            raise InputError(
+                "second run", f"stores {', '.join(sorted(sides[0]))}", ", ".join(sorted(sides[1]))
+            )
+        pairs = {name: (sides[0][name], sides[1][name]) for name in sides[0]}
+    found = {name: compare(*(table(place) for place in pair)) for name, pair in pairs.items()}
+    if as_json:
+        items = [
+            {"id": name or first, "equal": one.none} | asdict(one) for name, one in found.items()
+        ]
+        print_json("differences", items)
+    else:
+        for name, one in found.items():
+            print("\n".join(([f"{name}:"] if name else []) + apart(one)))
+    if not all(one.none for one in found.values()):
+        raise typer.Exit(1)
+
+
+def places(run: str) -> dict[str, Place]:
+    from dudley.grid.find import stores
+
+    return stores(run)
+
+
+def standing(name: str, place: Place, by: list[str] | None) -> dict[str, Any]:
+    """All that is told of one store."""
+    from dudley.grid.store import Store
+    from dudley.grid.summary import cells, summary
+
+    store = Store.open(place)
+    try:
+        found = summary(store)
+        names = by or varying(store)
+        counted = cells(store, names) if names else {}
+    finally:
+        store.close()
+    now = time.time()
+    return {
+        "id": name or found.name,
+        "place": str(place),
+        "created": found.created,
+        "batches": found.batches,
+        "trials": found.trials,
+        "share": found.done / found.work,
+        "seconds": found.seconds,
+        "trials_a_second": rate(found),
+        "remaining": remaining(found),
+        "cells": [dict(zip(names, cell, strict=True)) | {"trials": counts}
+                  for cell, counts in counted.items()],
+        "workers": [
+            {"owner": str(one.owner), "batch": one.batch, "attempt": one.attempt,
+             "share": one.share, "silent": None if one.heard is None else now - one.heard}
+            for one in found.running
+        ],
+        "errors": [
+            {"batch": one.batch, "attempt": one.attempt, "error": one.error}
+            for one in found.failures
+        ],
+    }  # fmt: skip
+
+
+def varying(store) -> list[str]:
+    """The names of configs that have several values, but for the number of a trial."""
+    from dudley.grid.canonical import flat
+
+    values: dict[str, set[str]] = {}
+    for trial in store.grid.trials:
+        for name, value in flat(trial.config).items():
+            values.setdefault(name, set()).add(repr(value))
+    return [
+        name for name, some in values.items() if len(some) > 1 and name not in ("trial", "seed")
+    ]
+
+
+def rate(found: Summary) -> float | None:
+    """Trials a second of one worker, by the work of those that are done."""
+    if found.speed is None:
+        return None
+    return found.speed * sum(found.trials.values()) / found.work
+
+
+def remaining(found: Summary) -> float | None:
+    """Seconds until the end with those who work now, or one; None where no speed is known."""
+    if found.speed is None:
+        return None
+    return (found.work - found.done) / found.speed / max(1, len(found.running))
+
+
+def lines(one: dict[str, Any], errors: bool) -> list[str]:
+    """A store for people."""
+    from dudley.grid.estimate import duration
+
+    counts = ", ".join(f"{count:,} {state}" for state, count in one["trials"].items())
+    told = [f"{one['id']}  ({one['place']})", f"  trials: {counts}; {one['share']:.0%} of the work"]
+    if one["trials_a_second"] is not None:
+        speed = f"  speed: {one['trials_a_second']:.3g} trials a second of a worker"
+        if one["share"] < 1:
+            workers = max(1, len(one["workers"]))
+            speed += f"; about {duration(one['remaining'])} left with {workers}"
+        told.append(speed)
+    wide = [max(len(f"{cell[name]}") for cell in one["cells"]) for name in names_of(one)]
+    for cell in one["cells"][:CELLS]:
+        place = "  ".join(
+            f"{name} = {cell[name]!s:<{w}}" for name, w in zip(names_of(one), wide, strict=True)
+        )
+        whole = sum(cell["trials"].values())
+        states = [f"{cell['trials'].get('done', 0)}/{whole} done"]
+        states += [f"{n} {state}" for state, n in cell["trials"].items()
+                   if state not in ("done", "waiting")]  # fmt: skip
+        told.append(f"    {place}  {', '.join(states)}")
+    if len(one["cells"]) > CELLS:
+        told.append(f"    … and {len(one['cells']) - CELLS} more cells (--json has all)")
+    for worker in one["workers"]:
+        heard = "" if worker["silent"] is None else f", heard {worker['silent']:.0f} s ago"
+        told.append(
+            f"  {worker['owner']}: batch {worker['batch']}, attempt {worker['attempt']}, "
+            f"{worker['share']:.0%}{heard}"
+        )
+    for error in one["errors"]:
+        head = f"  batch {error['batch']}, attempt {error['attempt']} failed: "
+        text = error["error"].strip()
+        if errors:
+            told += [head, *(f"      {line}" for line in text.splitlines())]
+        else:
+            told.append(paragraph(text.splitlines()[-1] if text else "no reason given", 6, head))
+    return told
+
+
+def names_of(one: dict[str, Any]) -> list[str]:
+    """The names of a cell."""
+    return [name for name in one["cells"][0] if name != "trials"] if one["cells"] else []
+
+
+def follow(run: str, by: list[str] | None, errors: bool, every: float) -> None:
+    """Look again and again, in place on a terminal, until no batch is waiting or running."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(console=Console(), auto_refresh=False) as live:
+        while True:
+            told = [standing(name, place, by) for name, place in places(run).items()]
+            live.update(
+                Text("\n".join(line for one in told for line in lines(one, errors))), refresh=True
+            )
+            if not any(one["batches"].get(s) for one in told for s in ("waiting", "running")):
+                return
+            time.sleep(every)
+
+
+def apart(one: Difference) -> list[str]:
+    """A difference for people."""
+    told = [f"{one.common:,} trials in both, {one.only[0]:,} only in the first, "
+            f"{one.only[1]:,} only in the second"]  # fmt: skip
+    for name, (first, second) in one.fields.items():
+        sides = (
+            ", ".join(side[:6]) + (" …" if len(side) > 6 else "") or "–" for side in (first, second)
+        )
+        told.append(paragraph(" | ".join(sides), 6, f"  {name}: only "))
+    if one.undone:
+        told.append(f"  {one.undone:,} not done in one or the other")
+    compared = one.common - one.undone
+    told.append(f"  results: {compared - one.differing:,} of {compared:,} equal")
+    for name, (count, most) in one.columns.items():
+        size = "" if most is None else f", by at most {most:.3g}"
+        told.append(f"    {name.removeprefix('result.')}: {count:,} differ{size}")
+    return told

@@ -1,0 +1,132 @@
+"""``dudley lab status | retry | export | diff`` on small runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as parquet
+import pytest
+
+from dudley.grid import BatchFailed
+from dudley.grid.store import Store
+from tiny_run import tiny
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def broken(place: Path) -> Path:
+    """Two of three cells done, one failed."""
+    with pytest.raises(BatchFailed):
+        tiny(place / "run", (5, 6, 7), fails=(6,))
+    return place / "run"
+
+
+def test_status_counts_cells_and_names_errors(dudley, broken):
+    done = dudley("lab", "status", "run")
+    assert done.code == 0 and done.err == ""
+    assert "trials: 4 done, 2 failed; 67% of the work" in done.out
+    assert "m = 5  2/2 done" in done.out and "m = 6  0/2 done, 2 failed" in done.out
+    assert "batch 1, attempt 1 failed: ArithmeticError: no square of 6" in done.out
+    assert (
+        "Traceback" not in done.out
+        and "Traceback" in dudley("lab", "status", "run", "--errors").out
+    )
+    (told,) = dudley("lab", "status", "run", "--json").json()["items"]
+    assert told["trials"] == {"done": 4, "failed": 2} and told["share"] == pytest.approx(2 / 3)
+    assert told["cells"][1] == {"m": 6, "trials": {"failed": 2}}
+    assert told["trials_a_second"] > 0 and told["remaining"] > 0 and told["workers"] == []
+
+
+def test_cells_by_other_names(dudley, broken):
+    (told,) = dudley("lab", "status", "run", "--by", "trial", "--json").json()["items"]
+    assert [cell["trials"] for cell in told["cells"]] == [{"done": 2, "failed": 1}] * 2
+
+
+def test_watching_ends_with_the_run(dudley, broken):
+    done = dudley("lab", "status", "run", "--watch", "0.1")
+    assert done.code == 0 and "2 failed" in done.out
+
+
+def test_retry_lets_what_failed_wait_and_the_next_start_ends_it(dudley, broken):
+    assert "1 failed batches wait again" in dudley("lab", "retry", "run").out
+    (told,) = dudley("lab", "status", "run", "--json").json()["items"]
+    assert told["trials"] == {"done": 4, "waiting": 2}
+    tiny(broken, (5, 6, 7))
+    (told,) = dudley("lab", "status", "run", "--json").json()["items"]
+    assert told["trials"] == {"done": 6}
+    assert told["errors"][0]["attempt"] == 1  # what went wrong before is not forgotten
+
+
+def test_export_writes_trials_and_curves_of_every_store(dudley, place):
+    tiny(place / "run/store/near")
+    tiny(place / "run/store/far", (50,))
+    done = dudley("lab", "export", "run", "--out", "tables")
+    assert done.code == 0
+    trials = parquet.read_table(place / "tables/near/trials.parquet").to_pydict()
+    assert trials["result.square"] == [25, 25, 36, 36]
+    curves = parquet.read_table(place / "tables/far/curves.parquet").to_pydict()
+    assert curves["grid.step"] == [1, 1] and curves["loss"] == pytest.approx([0.02, 0.02])
+
+
+def test_diff_finds_nothing_between_equal_runs(dudley, place):
+    tiny(place / "one")
+    tiny(place / "two")
+    done = dudley("lab", "diff", "one", "two")
+    assert done.code == 0 and "results: 4 of 4 equal" in done.out
+
+
+def test_diff_names_trials_fields_and_results(dudley, place):
+    tiny(place / "one", (5, 6))
+    tiny(place / "two", (5, 7), off=0.5)
+    done = dudley("lab", "diff", "one", "two")
+    assert done.code == 1
+    assert "2 trials in both, 2 only in the first, 2 only in the second" in done.out
+    assert "m: only 6 | 7" in done.out
+    assert "results: 0 of 2 equal" in done.out and "square: 2 differ, by at most 0.5" in done.out
+    assert "even" not in done.out
+    told = dudley("lab", "diff", "one", "two", "--json")
+    assert told.code == 1 and told.json()["items"][0]["equal"] is False
+
+
+def test_diff_does_not_call_an_unfinished_run_equal(dudley, broken, place):
+    tiny(place / "whole", (5, 6, 7))
+    done = dudley("lab", "diff", "whole", "run")
+    assert done.code == 1 and "2 not done in one or the other" in done.out
+
+
+def test_a_live_worker_is_told(dudley, place):
+    from dudley.grid.claims import claim
+    from dudley.grid.owner import Owner
+
+    with pytest.raises(BatchFailed):
+        tiny(place / "run", fails=(5, 6))
+    dudley("lab", "retry", "run")
+    store = Store.open(place / "run")
+    start, _ = store.begin("0" * 64, {})
+    claim(store, Owner.me(), start)
+    store.close()
+    done = dudley("lab", "status", "run")
+    assert "2 running, 2 waiting" in done.out and "batch 0, attempt 2, 0%, heard" in done.out
+
+
+@pytest.mark.parametrize("command", ["status", "retry", "export"])
+def test_a_folder_without_a_run_is_refused(dudley, place, command):
+    (place / "empty").mkdir()
+    done = dudley("lab", command, "empty")
+    assert (
+        done.code == 2 and "the store of a run" in done.err and not (place / "dudley-lab").exists()
+    )
+    assert list((place / "empty").iterdir()) == []
+
+
+def test_stores_of_different_names_are_not_compared(dudley, place):
+    tiny(place / "one/store/a")
+    tiny(place / "one/store/b")
+    tiny(place / "two/store/a")
+    done = dudley("lab", "diff", "one", "two")
+    assert done.code == 2 and "a, b" in done.err
