@@ -29,6 +29,7 @@ def walk(command, path: tuple[str, ...] = ("dudley",)) -> dict[str, object]:
     return own
 
 
+LONG = {"dudley certify picture", "dudley lab figures"}  # as text they run in the first tier
 COMMANDS = walk(typer.main.get_command(app))
 
 
@@ -82,7 +83,14 @@ def test_it_speaks_json(name: str):
     assert "--json" in options
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "dudley tour"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in LONG else [])
+        for name in COMMANDS
+        if name != "dudley tour"
+    ],
+)
 def test_the_example_speaks_json_alone_on_stdout(dudley, name: str, here: Path):
     document = dudley(*shlex.split(example_of(COMMANDS[name]))[1:], "--json").json()
     assert document["items"]

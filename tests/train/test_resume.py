@@ -117,6 +117,7 @@ def test_workers_and_their_parent_killed_at_random_moments_end_with_the_same_tab
     assert_same(tmp_path, unbroken)
 
 
+@pytest.mark.slow
 def test_a_worker_and_its_parent_killed_end_with_the_same_table(tmp_path: Path, unbroken: Path):
     process = begin(tmp_path, 2)
     until_it_moves(tmp_path, process, set())
