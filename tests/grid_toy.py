@@ -20,7 +20,9 @@ import numpy as np
 import sqlalchemy
 from sqlalchemy import event
 
-from dudley.grid import Batch, Cost, Grid, Session, Trial, checkpoints, plan, run
+from dudley.grid import Batch, Cost, Grid, Session, Store, Trial, checkpoints, plan, run
+from dudley.grid.claims import Claim, claim
+from dudley.grid.owner import Owner
 
 STEPS, EVALUATE, KEEP = 24, 2, 6
 
@@ -40,6 +42,14 @@ def toy_batches(grid: Grid) -> tuple[Batch, ...]:
         cost=lambda trial: Cost(10, float(trial.config["task"]["m"])),
         limit_bytes=40,
     )
+
+
+def taken(store: Store) -> Claim:
+    """The next batch of a store, for a start of its own."""
+    start, _ = store.begin("code", {})
+    found = claim(store, Owner.me(), start)
+    assert found is not None
+    return found
 
 
 def logistic(session: Session, pause: float = 0.0, marks: Path | None = None) -> None:

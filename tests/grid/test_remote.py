@@ -13,8 +13,6 @@ import pytest
 import grid_toy as toy
 from dudley.core.errors import InputError
 from dudley.grid import Session, Store, curves, run, table
-from dudley.grid.claims import Claim, claim
-from dudley.grid.owner import Owner
 from dudley.grid.place import Place
 from dudley.grid.ray_desk import Desk, Parcel
 from dudley.grid.remote import FULL, Answer, Call, Refused, RemoteSession, deliver
@@ -28,13 +26,6 @@ def store(tmp_path: Path):
     store = Store.prepare(Place.of(tmp_path / "run"), GRID, toy.toy_batches(GRID), resume=True)
     yield store
     store.close()
-
-
-def taken(store: Store) -> Claim:
-    start, _ = store.begin("code", {})
-    found = claim(store, Owner.me(), start)
-    assert found is not None
-    return found
 
 
 class Line:
@@ -57,7 +48,7 @@ class Line:
 
 def opened(store: Store, folder: Path, clock=lambda: 0.0) -> tuple[RemoteSession, Line]:
     """A batch, claimed here and worked on through a line."""
-    session = Session(taken(store))
+    session = Session(toy.taken(store))
     line, kept = Line(session), session.latest()
     data = None if kept is None else (kept[0], np.fromfile(kept[1], dtype=np.uint8))
     folder.mkdir()

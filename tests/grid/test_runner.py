@@ -11,8 +11,6 @@ import grid_toy as toy
 from dudley.core.errors import DudleyError, InputError, UnknownName
 from dudley.core.extras import ExtraMissing
 from dudley.grid import Session, Store, run
-from dudley.grid.claims import Claim, claim
-from dudley.grid.owner import Owner
 from dudley.grid.place import Place
 from dudley.grid.ray_runner import OnRay
 from dudley.grid.runner import runner_of
@@ -72,17 +70,10 @@ def store(tmp_path: Path):
     store.close()
 
 
-def taken(store: Store) -> Claim:
-    start, _ = store.begin("code", {})
-    found = claim(store, Owner.me(), start)
-    assert found is not None
-    return found
-
-
 def test_a_batch_that_gets_no_further_is_given_up(store: Store):
     toll = Toll()
     for left in reversed(range(DEATHS)):
-        one = taken(store)
+        one = toy.taken(store)
         toll.of(one, "its worker died")
         assert store.standing()[0].status == ("waiting" if left else "failed")
     assert store.standing()[0].error == "its worker died, 3 times"
@@ -91,7 +82,7 @@ def test_a_batch_that_gets_no_further_is_given_up(store: Store):
 def test_a_batch_that_gets_further_each_time_goes_on(store: Store):
     toll = Toll()
     for step in range(1, 2 * DEATHS):
-        session = Session(taken(store))
+        session = Session(toy.taken(store))
         session.progress(float(step))
         session.checkpoint(step, lambda path: path.write_text("state"))
         toll.of(session.claim, "its worker died")

@@ -12,7 +12,6 @@ import pytest
 import grid_toy as toy
 from dudley.core.errors import InputError
 from dudley.grid import Lost, Session, Store, curves, schema, table
-from dudley.grid.claims import Claim, claim
 from dudley.grid.owner import Owner
 from dudley.grid.place import Place
 from dudley.grid.schema import chunks, sa
@@ -27,17 +26,10 @@ def store(place: Place):
     store.close()
 
 
-def taken(store: Store) -> Claim:
-    start, _ = store.begin("code", {})
-    found = claim(store, Owner.me(), start)
-    assert found is not None
-    return found
-
-
 def again(session: Session) -> Session:
     """The same batch, claimed anew."""
     session.claim.release()
-    return Session(taken(session.claim.store))
+    return Session(toy.taken(session.claim.store))
 
 
 def text(words: str) -> Callable[[Path], None]:
@@ -85,7 +77,7 @@ def tear(store: Store, words: str) -> None:
 
 
 def test_the_latest_checkpoint_is_found_and_the_latest_two_are_kept(store: Store):
-    session = saved(Session(taken(store)), 1, 2, 3)
+    session = saved(Session(toy.taken(store)), 1, 2, 3)
     for one in (session, again(session)):
         step, path = one.latest() or (None, None)
         assert step == 3 and path is not None and path.read_text() == "3"
@@ -93,7 +85,7 @@ def test_the_latest_checkpoint_is_found_and_the_latest_two_are_kept(store: Store
 
 
 def test_a_torn_checkpoint_falls_back_and_its_points_go(store: Store):
-    session = saved(Session(taken(store)), 1, 2, 3)
+    session = saved(Session(toy.taken(store)), 1, 2, 3)
     session.append(4, {"loss": np.zeros(4)})
     tear(store, "3")
     session = again(session)
@@ -108,7 +100,7 @@ def test_a_torn_checkpoint_falls_back_and_its_points_go(store: Store):
 
 
 def test_points_after_the_checkpoint_are_replaced(store: Store):
-    session = saved(Session(taken(store)), 1)
+    session = saved(Session(toy.taken(store)), 1)
     session.append(2, {"loss": np.full(4, -1.0)})
     session = again(session)
     session.append(2, {"loss": np.arange(4)})
@@ -118,7 +110,7 @@ def test_points_after_the_checkpoint_are_replaced(store: Store):
 
 
 def test_a_checkpoint_that_cannot_be_written_changes_nothing(store: Store):
-    session = saved(Session(taken(store)), 1)
+    session = saved(Session(toy.taken(store)), 1)
 
     def full(path: Path) -> None:
         path.write_text("half")
@@ -132,7 +124,7 @@ def test_a_checkpoint_that_cannot_be_written_changes_nothing(store: Store):
 
 
 def test_who_lost_the_batch_can_write_nothing(store: Store):
-    old = saved(Session(taken(store)), 1)
+    old = saved(Session(toy.taken(store)), 1)
     new = again(old)
     for write in (
         lambda: old.append(2, {"loss": np.ones(4)}),
@@ -150,7 +142,7 @@ def test_who_lost_the_batch_can_write_nothing(store: Store):
 
 
 def test_steps_only_grow_and_points_precede_their_checkpoint(store: Store):
-    session = saved(Session(taken(store)), 5)
+    session = saved(Session(toy.taken(store)), 5)
     for step in (4, 5):
         with pytest.raises(InputError, match="a step after 5"):
             session.append(step, {"loss": np.zeros(4)})
@@ -160,7 +152,7 @@ def test_steps_only_grow_and_points_precede_their_checkpoint(store: Store):
 
 
 def test_shapes_are_checked(store: Store):
-    session = Session(taken(store))
+    session = Session(toy.taken(store))
     with pytest.raises(InputError, match=r"'loss': expected shape \(4,\), got \(3,\)"):
         session.append(1, {"loss": np.zeros(3)})
     with pytest.raises(InputError, match="at least one"):
@@ -174,7 +166,7 @@ def test_shapes_are_checked(store: Store):
 
 
 def test_points_keep_what_is_not_a_number(store: Store):
-    session = Session(taken(store))
+    session = Session(toy.taken(store))
     session.append(0, {"a": np.arange(4), "loss": np.array([1.5, np.nan, np.inf, -0.0])})
     session.append(1, {"a": np.arange(4)})
     found = [curves(store.place, "loss")[GRID.trials.index(t)] for t in session.batch.trials]
@@ -187,7 +179,7 @@ def test_points_keep_what_is_not_a_number(store: Store):
 
 
 def test_finish_is_idempotent_and_clears_the_checkpoints(store: Store):
-    session = saved(Session(taken(store)), 1, 2)
+    session = saved(Session(toy.taken(store)), 1, 2)
     results = [{"loss": np.float32(0.5), "n": np.int64(3), "bad": float("nan")}] * 4
     session.finish(results)
     session.finish(results)
@@ -202,7 +194,7 @@ def test_finish_is_idempotent_and_clears_the_checkpoints(store: Store):
 
 def test_progress_is_noted_now_and_then(store: Store):
     heard, now = [], [0.0]
-    session = Session(taken(store), heard=lambda: heard.append(1), clock=lambda: now[0])
+    session = Session(toy.taken(store), heard=lambda: heard.append(1), clock=lambda: now[0])
     for i in range(101):
         now[0] = i / 100
         session.progress(i / 10)
@@ -210,19 +202,19 @@ def test_progress_is_noted_now_and_then(store: Store):
 
 
 def test_a_stop_is_passed_on(store: Store):
-    assert not Session(taken(store)).should_stop()
-    assert Session(taken(store), stop=lambda: True).should_stop()
+    assert not Session(toy.taken(store)).should_stop()
+    assert Session(toy.taken(store), stop=lambda: True).should_stop()
 
 
 def test_a_large_checkpoint_comes_back_on_another_machine(store: Store):
     """Of several chunks, the last not whole; whoever goes on has nothing but the store's address
     (or a copy of the folder)."""
     data = np.random.default_rng(0).bytes((5 << 19) + 7)
-    session = Session(taken(store))
+    session = Session(toy.taken(store))
     session.checkpoint(1, partial(Path.write_bytes, data=data))
     session.claim.release()
     elsewhere = Store.open(store.place)
-    step, path = Session(taken(elsewhere)).latest() or (None, None)
+    step, path = Session(toy.taken(elsewhere)).latest() or (None, None)
     assert step == 1 and path is not None and path.read_bytes() == data
     if store.database.shared:
         assert elsewhere.files != store.files
@@ -234,13 +226,13 @@ def test_a_large_checkpoint_comes_back_on_another_machine(store: Store):
 
 
 def test_every_attempt_leaves_a_row_and_keeps_its_error(store: Store):
-    first = Session(taken(store))
+    first = Session(toy.taken(store))
     first.claim.fail("Traceback\0 of \udcff the first")
     with store.database.writing() as connection:
         own = sa.update(schema.batches).where(schema.batches.c.run == store.run)
         connection.execute(own.values(status="waiting"))
-    saved(Session(taken(store)), 1).claim.release()
-    Session(taken(store)).finish([{}] * 4)
+    saved(Session(toy.taken(store)), 1).claim.release()
+    Session(toy.taken(store)).finish([{}] * 4)
     with store.database.reading() as connection:
         own = sa.select(schema.attempts).where(schema.attempts.c.batch == first.claim.id)
         rows = connection.execute(own.order_by("attempt")).all()
@@ -256,7 +248,7 @@ def test_every_attempt_leaves_a_row_and_keeps_its_error(store: Store):
 
 
 def test_what_is_done_stays_as_it_is(store: Store):
-    session = Session(taken(store))
+    session = Session(toy.taken(store))
     session.finish([{"x": 1}] * 4)
     late = Session.__new__(Session)  # the same claim, as if nothing had been finished
     late.__dict__ = session.__dict__ | {"_results": None}
