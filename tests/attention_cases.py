@@ -21,6 +21,7 @@ from dudley.train.ensemble.bit_attention import choose, masks, plain
 from dudley.train.ensemble.bit_attention.by_trial import ByTrial
 from dudley.train.ensemble.majority import MajorityEnsemble
 from dudley.train.ensemble.rows import Shared
+from dudley.train.packed import pack
 from dudley.train.random import Stream, keys_tensor, packed_bits
 
 NAMES = ("mixed", "mass", "base", "lift", "K")  # two outputs, then gradients
@@ -191,6 +192,31 @@ def by_read(device) -> torch.Tensor:
     return found.double().cpu()
 
 
+def far_apart(size: float = 1.0) -> tuple[torch.Tensor, list[torch.Tensor], list[torch.Tensor]]:
+    """Rows with and without high bits, scores of bits that lie 90 apart, and what classifies."""
+    source, (T, D) = torch.Generator().manual_seed(3), (40, 16)
+
+    def some(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=source, dtype=torch.float64)
+
+    a = torch.tensor([-45.0, 45.0, -45.0]).double().repeat(1, 2, 1)
+    bits = torch.randint(2, (1, 5, T), generator=source)
+    bits[0, 0], bits[0, 1] = 0, 1
+    given = [a, some(1, 2, T + 1), some(1, 2, 3, D), size * some(1, 2, T + 1, D)]
+    return pack(bits), given, [some(1, 1, D), some(1, D, 2), some(1, 1, 2)]
+
+
+def by_read_far(device, size: float = 1.0) -> torch.Tensor:
+    """Their logits by the kernel for evaluation."""
+    words, given, (bias, W, b) = far_apart(size)
+    attention = collapse.collapsed(*(one.float().to(device) for one in given))
+    rest = [one.float().to(device) for one in (bias, W, b)]
+    assert collapse.fused_collapse is not None
+    cell, reads = (torch.tensor([n], device=device) for n in (0, words.shape[2]))
+    read = collapse.fused_collapse.read
+    return read(words.to(device), cell, reads.int(), attention, *rest).double().cpu()
+
+
 def by_sums(device) -> list[torch.Tensor]:
     """Logits of majority classifiers in training, and the pulls on their weights."""
     networks, weights, rows = majorities()
@@ -242,6 +268,8 @@ def of_kernels(device="cpu", names: Iterable[str] = CASES) -> dict:
         found["tail", settings.precision] = by_tail(device)
         found["majority", settings.precision] = by_read(device)
         found["majority sums", settings.precision] = by_sums(device)
+        found["majority far", settings.precision] = by_read_far(device)
+        found["majority too large", settings.precision] = by_read_far(device, 1e6)
     settings.precision = before
     return found
 

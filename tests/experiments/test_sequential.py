@@ -250,3 +250,7 @@ def test_the_record_holds_what_is_asked_of_it():
             assert one[name]["share"] >= 0.95 and one[name]["of"] >= 100
         paired = one["paired"]["0_in_interval_of_the_mean"]
         assert paired["of"] >= 100 and paired["interval"][1] >= 0.95
+        # 0 inside says little of a wide interval: how wide, how often equal, how far off.
+        assert one["paired"]["mean_width_of_the_mean"] <= 2.5
+        assert one["difference_in_steps"]["equal"] >= 0.45
+        assert abs(one["difference_in_steps"]["mean"]) <= 0.2

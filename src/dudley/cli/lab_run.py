@@ -183,8 +183,7 @@ def foresee(
 
     parts = forecast(config, bench)
     most = at_most(config) if "design" in config else None
-    share = most[0] / sum(part.trials for part in parts) if most else 1.0
-    total = whole(parts, bench, price, share)
+    total = whole(parts, bench, price, most[2] if most else 1.0)
     if as_json:
         about: dict[str, Any] = {"id": one.name, "scale": scale}
         about |= {} if most is None else {"at_most": most[0], "rounds": most[1]}

@@ -4,13 +4,13 @@ A part of a config that has ``task``, ``model`` and ``training`` is a grid of tr
 of trials a cell stands beside it, or further out, as ``trials``, ``seeds`` or ``runs``: a number,
 or a list with one entry a trial.
 
-The speed of a part is measured on its middle batch (`dudley.train.probe`), in work a second; with
-w_b the work of batch b, the longest first, a part then takes at most
+The speed of a part is measured on its heaviest and on its lightest batch (`dudley.train.probe`), in
+work a second; with w_b the work of batch b, the longest first, a part then takes about
 
-    max(Σ_b w_b / workers, w_1) / speed,
+    max(Σ_b w_b / workers, w_1) / speed
 
-if every worker is as fast as this device. Trials that end early take less; work is proportional to
-time only roughly, so that this is a forecast and not a bound.
+at either speed, if every worker is as fast as this device. Trials that end early take less; work
+leaves evaluations out and is proportional to time only roughly: a forecast, not a bound.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ COUNTS = ("trials", "seeds", "runs")
 class Part:
     """One grid of trainings; work is counted in examples × tokens × steps.
 
-    ``bytes`` and ``longest`` are of the largest batch, ``speed`` in work a second of a worker.
+    ``bytes`` and ``longest`` are of the largest batch; ``speeds`` in work a second of a worker, the
+    lower first.
     """
 
     part: str
@@ -40,18 +41,19 @@ class Part:
     steps: int
     bytes: int
     longest: float
-    speed: float
+    speeds: tuple[float, float]
 
-    def seconds(self, workers: int) -> float:
-        """The most that it may take."""
-        return max(self.work / workers, self.longest) / self.speed
+    def seconds(self, workers: int) -> tuple[float, float]:
+        """How long it may take, at the higher and at the lower speed."""
+        load = max(self.work / workers, self.longest)
+        return load / self.speeds[1], load / self.speeds[0]
 
     def __str__(self) -> str:
         where = f"{self.part}: " if self.part else ""
         return (
             f"{where}{self.trials:,} trials of at most {self.steps:,} steps in {self.batches} "
             f"batches of at most {self.bytes / 2**30:.2g} GiB; {self.work:.2g} examples × tokens × "
-            f"steps at {self.speed:.2g} a second"
+            f"steps at {between(*(f'{speed:.2g}' for speed in self.speeds))} a second"
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -65,10 +67,10 @@ def forecast(config: dict[str, Any], bench: Bench | None = None) -> list[Part]:
     >>> how = {"optimiser": {"name": "adam"}, "steps": 9}
     >>> model = {"name": "and-classifier", "d": 16}
     >>> [part] = forecast({"task": task, "model": model, "training": how, "trials": 5})
-    >>> part.trials, part.batches, part.work, part.speed > 0
+    >>> part.trials, part.batches, part.work, min(part.speeds) > 0
     (20, 2, 172800.0, True)
     """
-    from dudley.train.probe import speed
+    from dudley.train.probe import speeds
     from dudley.train.work import memory_of, packed, trainings
 
     bench = bench or Bench()
@@ -88,7 +90,7 @@ def forecast(config: dict[str, Any], bench: Bench | None = None) -> list[Part]:
                 int(protocol["training"]["steps"]),
                 max(cost.bytes for cost in costs),
                 max(cost.work for cost in costs),
-                speed(batches[len(batches) // 2], bench.device, threads),
+                speeds(batches, bench.device, threads),
             )
         )
     return found
@@ -98,16 +100,27 @@ def whole(
     parts: Sequence[Part], bench: Bench, price: float | None = None, share: float = 1.0
 ) -> dict[str, Any]:
     """Time and cost of a share of all parts, one after another, with a sentence."""
-    seconds = share * sum(part.seconds(bench.workers) for part in parts)
+    ends = [part.seconds(bench.workers) for part in parts]
+    seconds = [share * sum(end[side] for end in ends) for side in (0, 1)]
     found: dict[str, Any] = {
         "device": bench.device, "on": bench.on, "workers": bench.workers, "seconds": seconds
     }  # fmt: skip
     one = "1 worker" if bench.workers == 1 else f"{bench.workers} workers"
-    text = f"at most about {duration(seconds)} on {one} ({bench.on}, {bench.device})"
+    text = f"about {between(*map(duration, seconds))} on {one} ({bench.on}, {bench.device})"
     if price is not None:
-        found["cost"] = price * bench.workers * seconds / 3600
-        text += f", {found['cost']:.2f} at {price:g} an hour of a worker"
+        found["cost"] = [price * bench.workers * end / 3600 for end in seconds]
+        costs = between(*(f"{cost:.2f}" for cost in found["cost"]))
+        text += f", {costs} at {price:g} an hour of a worker"
     return found | {"text": f"{text}; trials that end early take less"}
+
+
+def between(one: str, other: str) -> str:
+    """A range in words.
+
+    >>> between("3 s", "5 s"), between("3 s", "3 s")
+    ('3 s to 5 s', '3 s')
+    """
+    return one if one == other else f"{one} to {other}"
 
 
 def protocols(value: Any, where: str = "", trials: int = 1) -> Iterator[tuple[str, dict, int]]:

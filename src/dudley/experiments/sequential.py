@@ -34,11 +34,19 @@ def designed(one: Experiment, scale: str, design: str = "full") -> dict[str, Any
     return config if design == "full" else config | {"design": asdict(Design())}
 
 
-def at_most(config: Mapping[str, Any]) -> tuple[int, int]:
-    """The most trials and the most rounds of a sequential run."""
+def at_most(config: Mapping[str, Any]) -> tuple[int, int, float]:
+    """The most trials, the most rounds, and the largest share of the full grid's work.
+
+    A trial's work is proportional to its m: the share is that of a budget spent on the largest m,
+    after the scan of all cells.
+    """
     T, m = axes(config)
-    design = Design(**config["design"])
-    return len(T) * design.budget(len(m), config["trials"]), design.rounds
+    design, N = Design(**config["design"]), config["trials"]
+    budget = design.budget(len(m), N)
+    n = np.full(len(m), min(design.scan, budget // len(m), N))
+    for i in reversed(range(len(m))):
+        n[i] += min(N - n[i], budget - n.sum())
+    return len(T) * budget, design.rounds, float(n @ m / (N * sum(m)))
 
 
 def sequential(
@@ -129,13 +137,14 @@ def spent(config: Mapping[str, Any], trials: Mapping[str, np.ndarray]) -> Findin
         return f"{row['T']}: {low} to {high}"
 
     found = (
-        f"{used:,} of {full:,} trials ({used / full:.0%}) in {len(rounds)} rounds. "
-        f"{design['level']:.0%} intervals of the critical m by T, right for any curve that passes "
-        f"½ once, however trials were chosen: {', '.join(map(ends, rows))}."
+        f"{used:,} of {full:,} trials ({used / full:.0%}) in {len(rounds)} rounds; "
+        f"{sum(None in row['interval'] for row in rows)} of {len(rows)} columns are open above. "
+        f"{design['level']:.0%} intervals of the critical m, each by itself, by T, right for any "
+        f"curve that passes ½ once, however trials were chosen: {', '.join(map(ends, rows))}."
     )
     numbers = {
         "trials": used, "full_grid": full, "share": used / full, "rounds": rounds,
         "design": dict(design), "columns": rows,
     }  # fmt: skip
-    claim = "Trials spent where success crosses ½ give the critical m at a fraction of the cost."
+    claim = "Which critical m do trials give that are spent where success crosses ½?"
     return Finding(claim, "beyond the paper", found, numbers)

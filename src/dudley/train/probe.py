@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dudley.core.backend import torch
 from dudley.grid import Batch, Cost
@@ -15,13 +15,18 @@ FEW = 4  # trials that keep a processor as busy as many
 
 
 class _Watch(Memory):
-    """Stops a training when enough was seen; the first period, with all preparations, is not."""
+    """Stops a training when enough was seen; the first period, with all preparations, is not.
 
-    def __init__(self, seconds: float, clock: Callable[[], float]):
+    A GPU is waited for: what is asked of it is not done yet.
+    """
+
+    def __init__(self, seconds: float, device: torch.device, clock: Callable[[], float]):
         super().__init__()
-        self.seconds, self.clock, self.seen = seconds, clock, []
+        self.seconds, self.device, self.clock, self.seen = seconds, device, clock, []
 
     def should_stop(self) -> bool:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
         self.seen.append(self.clock())
         return self.seen[-1] - self.seen[0] >= self.seconds
 
@@ -41,7 +46,7 @@ def speed(
     if torch.device(device).type == "cpu" and len(batch) > FEW:
         own = Cost(batch.cost.bytes, batch.cost.work * FEW / len(batch))
         batch = Batch(batch.number, batch.trials[:FEW], own)
-    watch, usual = _Watch(seconds, clock), torch.get_num_threads()
+    watch, usual = _Watch(seconds, torch.device(device), clock), torch.get_num_threads()
     problem = Problem([trial.config for trial in batch.trials], device)
     before = clock()
     torch.set_num_threads(threads or usual)
@@ -54,3 +59,16 @@ def speed(
         periods, watch.seen = 1, [before, *watch.seen]
     steps = min(periods * how.evaluate_every, how.steps)
     return batch.cost.work * steps / how.steps / max(watch.seen[-1] - watch.seen[0], 1e-9)
+
+
+def speeds(
+    batches: Sequence[Batch], device: str = "cpu", threads: int | None = None
+) -> tuple[float, float]:
+    """The lower and the higher speed of the heaviest and the lightest batch."""
+    ends = {one.number: one for one in (max(batches, key=_weight), min(batches, key=_weight))}
+    found = sorted(speed(batch, device, threads) for batch in ends.values())
+    return found[0], found[-1]
+
+
+def _weight(batch: Batch) -> float:
+    return batch.cost.work

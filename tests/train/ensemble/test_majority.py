@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from attention_cases import majorities, trained_on
+from attention_cases import far_apart, majorities, trained_on
 from dudley.core.errors import InputError
 from dudley.models import MajorityClassifier
 from dudley.train.ensemble import rows
@@ -124,6 +124,26 @@ def test_the_kernel_for_evaluation(kernels, precision, tolerance):
     expected = ensemble.evaluate(weights, examples)
     error = (kernels["majority", precision] - expected).norm() / expected.norm()
     assert error < tolerance
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("ieee", 1e-5), ("fp16", 5e-3)])
+def test_the_kernel_on_rows_whose_scores_lie_far_apart(kernels, precision, tolerance):
+    """Also a row that has no high bit, whose weight would be e^90."""
+    words, given, (bias, W, b) = far_apart()
+    expected = torch.relu(collapsed(*given).attend(words) + bias) @ W + b
+    found = kernels["majority far", precision]
+    assert (found - expected).norm(dim=-1).max() < tolerance * expected.norm(dim=-1).min()
+
+
+def test_a_table_past_float16_shows(kernels):
+    """No finite number is told that is not about right."""
+    words, given, (bias, W, b) = far_apart(1e6)
+    expected = torch.relu(collapsed(*given).attend(words) + bias) @ W + b
+    assert (kernels["majority too large", "ieee"] - expected).norm() < 1e-4 * expected.norm()
+    narrow = kernels["majority too large", "fp16"]
+    assert not narrow.isfinite().all()
+    sound = narrow.isfinite().all(-1)
+    torch.testing.assert_close(narrow[sound], expected[sound], rtol=1e-2, atol=1e-2)
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("ieee", 1e-5), ("fp16", 2e-3)])

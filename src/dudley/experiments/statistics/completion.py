@@ -9,9 +9,11 @@ there is none. As trials still out succeed independently at p_i, it is at most i
 p is estimated by isotonic regression: the non-decreasing curve closest to the rates. The estimate
 is the median of F, the interval its quantiles. Once all trials are known, both are the full grid's.
 
-The interval takes p for known, so that no theorem stands behind it; in simulated grids it covered
-in at least the share it promises, on every shape tried (`results/sequential`). What is proved is
-`crossing`, the interval for the curve itself.
+The interval takes the estimated p for known and rising, so that no theorem stands behind it. For 16
+cells of 50 trials and the default design it covered 96.6 % or more on the eight shapes that are
+recorded (`results/sequential`); on straight lines that stay near ½ a little less than the 95 % that
+it promises, and with fewer trials far less: where a cell has fewer than `LEAST` known ones, it is
+the whole column. What is proved is `crossing`, the interval for the curve itself.
 
 Robertson, Wright and Dykstra (1988), Order restricted statistical inference, section 1.4.
 
@@ -31,12 +33,16 @@ from scipy.stats import binom
 from dudley.core.errors import InputError
 from dudley.experiments.statistics.crossing import counts
 
+LEAST = 4  # known trials of a cell, below which its rate says nothing
+
 
 def complete(successes: Any, known: Any, trials: int, level: float = 0.95) -> Any:
     """The full grid's critical cell: estimate, lowest, highest; columns (…, M) one by one."""
     F = foretold(successes, known, trials)
     tail = (1 - level) / 2
-    found = tuple(_first(share <= F) for share in (0.5, tail, 1 - tail))
+    middle, lowest, highest = (_first(share <= F) for share in (0.5, tail, 1 - tail))
+    few = (np.asarray(known) < min(LEAST, trials)).any(-1)
+    found = middle, np.where(few, 0, lowest), np.where(few, F.shape[-1], highest)
     return tuple(map(int, found)) if F.ndim == 1 else found
 
 

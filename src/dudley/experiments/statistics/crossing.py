@@ -71,7 +71,9 @@ def evidence(successes: Any, trials: Any) -> np.ndarray:
 def counts(successes: Any, trials: Any) -> tuple[np.ndarray, np.ndarray]:
     """Whole numbers of one shape with 0 ≤ successes ≤ trials in every cell."""
     k, n = np.asarray(successes), np.asarray(trials)
-    whole = np.equal(k, np.floor(k)).all() and np.equal(n, np.floor(n)).all()
+    whole = (
+        np.isfinite(k).all() and np.equal(k, np.floor(k)).all() and np.equal(n, np.floor(n)).all()
+    )
     if k.shape != n.shape or not k.size or not whole or np.any((k < 0) | (k > n)):
         expected = "whole numbers, 0 ≤ successes ≤ trials in every cell"
         raise InputError("cells of a column", expected, f"{k.tolist()} of {n.tolist()}")

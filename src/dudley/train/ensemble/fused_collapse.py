@@ -174,7 +174,8 @@ def _kernel_read(
         a_low, a_high, a_last = tl.load(low + eh), tl.load(high + eh), tl.load(last + eh)
         reached = tl.where(n_h > 0, tl.maximum(tl.log(tl.maximum(n_h, TINY)), FLOOR), -1e30)
         most = tl.maximum(a_high + reached, tl.maximum(a_low, a_last))
-        w_low, w_high, w_last = tl.exp(a_low - most), tl.exp(a_high - most), tl.exp(a_last - most)
+        w_low, w_last = tl.exp(a_low - most), tl.exp(a_last - most)
+        w_high = tl.exp(tl.minimum(a_high - most, -FLOOR))  # more only where n = 0
         excess = w_high * (1 - tl.exp(a_low - a_high))
         whole = w_low * total + excess * n_h + w_last
         masses = tl.where(k[None, :] == 0, (w_low / whole)[:, None], 0.0)
@@ -185,7 +186,8 @@ def _kernel_read(
         four = tl.load(at, mask=(k < 4)[:, None], other=0.0)
         mixed = _product(masses, four, mixed, "ieee" if DOT == "ieee" else "tf32")
         mixed += (excess / whole)[:, None] * N_h
-    hidden = tl.maximum(mixed + tl.load(bias + e * D + d)[None, :], 0.0)
+    hidden = mixed + tl.load(bias + e * D + d)[None, :]
+    hidden = tl.where(hidden < 0, 0.0, hidden)  # what is no number stays one: a table too large
     for c in tl.static_range(C):
         logit = tl.sum(hidden * tl.load(W + (e * D + d) * C + c)[None, :], 1)
         tl.store(out + (e * N + n) * C + c, logit + tl.load(b + e * C + c), mask=n < N)
