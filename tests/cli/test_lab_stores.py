@@ -39,7 +39,7 @@ def test_status_counts_cells_and_names_errors(dudley, broken):
     (told,) = dudley("lab", "status", "run", "--json").json()["items"]
     assert told["trials"] == {"done": 4, "failed": 2} and told["share"] == pytest.approx(2 / 3)
     assert told["cells"][1] == {"m": 6, "trials": {"failed": 2}}
-    assert told["trials_a_second"] > 0 and told["remaining"] > 0 and told["workers"] == []
+    assert told["trials_a_second"] > 0 and told["remaining"] == 0 and told["workers"] == []
 
 
 def test_cells_by_other_names(dudley, broken):
@@ -130,3 +130,41 @@ def test_stores_of_different_names_are_not_compared(dudley, place):
     tiny(place / "two/store/a")
     done = dudley("lab", "diff", "one", "two")
     assert done.code == 2 and "a, b" in done.err
+
+
+def test_a_dead_worker_is_called_dead_and_nobody_waits_for_it(dudley, place):
+    from dudley.grid.claims import claim
+    from dudley.grid.owner import Owner
+
+    with pytest.raises(BatchFailed):
+        tiny(place / "run", (5, 6, 7), fails=(6,))
+    dudley("lab", "retry", "run")
+    store = Store.open(place / "run")
+    start, _ = store.begin("0" * 64, {})
+    claim(store, Owner(Owner.me().host, 999_999_999, "never"), start)
+    store.close()
+    done = dudley("lab", "status", "run", "--watch", "0.1")
+    assert done.code == 0 and ", dead" in done.out
+
+
+def test_a_config_that_comes_twice_is_compared_twice(dudley, place):
+    from dudley.grid import Batch, Cost, Grid, Trial, run
+
+    grid = Grid([Trial({"m": 5}, key) for key in (1, 2)], "twice", 0)
+    for name, squares in (("one", (1, 2)), ("two", (0, 2))):
+        found = [{"square": square} for square in squares]
+        batch = Batch(0, grid.trials, Cost(1, 1.0))
+        run(grid, [batch], lambda session, found=found: session.finish(found), place / name)
+    done = dudley("lab", "diff", "one", "two")
+    assert done.code == 1 and "results: 1 of 2 equal" in done.out
+
+
+def test_passwords_are_not_shown(dudley, place):
+    secret = "postgresql://ada:hunter2@127.0.0.1:1/none?sslpassword=hunter3#run"
+    for words in (("status", secret), ("diff", secret, secret), ("retry", secret)):
+        done = dudley("lab", *words)
+        assert done.code == 2 and "hunter" not in done.out + done.err
+    run = ("lab", "run", "edelman2021-and", "--scale", "smoke", "--store", secret)
+    for words in ((*run, "--again"), run):
+        done = dudley(*words)
+        assert done.code == 2 and "hunter" not in done.out + done.err

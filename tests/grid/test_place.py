@@ -49,7 +49,7 @@ def test_an_address_is_a_database_and_a_run(told: str, url: str | None, run: str
         ("postgresql://h/d#a//b", "a word after #"),
         ("postgresql://h/#r", "database#run, got postgresql://h/"),
         ("mysql://h/d#r", "a folder, or postgresql://user@host/database#run, got mysql://h/d"),
-        ("postgresql://h:x/d#r", "an address with Port could not be cast"),
+        ("postgresql://h:x/d#r", "an address that cannot be read"),
         (Path("postgresql://h/d#r"), "an address as a string"),
         (Path("postgres:/h"), "an address as a string"),
     ],

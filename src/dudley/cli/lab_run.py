@@ -13,6 +13,7 @@ import typer
 from dudley.cli.lab import HERE, Name, expect_scale, known
 from dudley.cli.output import Json, paragraph, print_json
 from dudley.core.errors import InputError
+from dudley.core.provenance import hidden
 
 if TYPE_CHECKING:
     from dudley.experiments.base import Bench, Experiment, Finding
@@ -79,7 +80,7 @@ def run(
         return
     if again and store is not None:
         raise InputError(
-            "--again", "a store in the run's folder", store, "name another run after #"
+            "--again", "a store in the run's folder", hidden(store), "name another run after #"
         )
     fresh = prepared(folder, name, scale, design, again)
     found = conducted(name, scale, folder, bench, design) if fresh else kept(folder)
@@ -129,9 +130,13 @@ def prepared(folder: Path, name: str, scale: str, design: str, again: bool) -> b
         asked, got = f"{name}, {scale}, {design}", f"{held.name}, {held.scale}, {of}"
         raise InputError("--out", f"results of {asked}", got, fix)
     if again:
+        if (folder / "store").is_symlink():
+            fix = "remove what it leads to, or name another folder"
+            raise InputError("--again", "a store in the run's folder", "a link to elsewhere", fix)
+        if (folder / "store").exists():
+            shutil.rmtree(folder / "store")
         for path in (*folder.glob("*.parquet"), folder / "findings.json", folder / RECORD):
             path.unlink(missing_ok=True)
-        shutil.rmtree(folder / "store", ignore_errors=True)
     return again
 
 

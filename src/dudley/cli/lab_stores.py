@@ -12,11 +12,12 @@ import typer
 from dudley.cli.lab import HERE
 from dudley.cli.output import Json, paragraph, print_json
 from dudley.core.errors import InputError
+from dudley.core.provenance import hidden
 
 if TYPE_CHECKING:
     from dudley.grid.compare import Difference
     from dudley.grid.place import Place
-    from dudley.grid.summary import Summary
+    from dudley.grid.summary import Running, Summary
 
 Run = Annotated[
     str, typer.Argument(help="The folder of a run, or postgresql://user@host/database#run.")
@@ -120,7 +121,8 @@ def diff(
     found = {name: compare(*(table(place) for place in pair)) for name, pair in pairs.items()}
     if as_json:
         items = [
-            {"id": name or first, "equal": one.none} | asdict(one) for name, one in found.items()
+            {"id": name or hidden(first), "equal": one.none} | asdict(one)
+            for name, one in found.items()
         ]
         print_json("differences", items)
     else:
@@ -138,12 +140,14 @@ def places(run: str) -> dict[str, Place]:
 
 def standing(name: str, place: Place, by: list[str] | None) -> dict[str, Any]:
     """All that is told of one store."""
+    from dudley.grid.schema import FAILED
     from dudley.grid.store import Store
     from dudley.grid.summary import cells, summary
 
     store = Store.open(place)
     try:
         found = summary(store)
+        left = sum(one.left for one in store.standing() if one.status != FAILED)
         names = by or varying(store)
         counted = cells(store, names) if names else {}
     finally:
@@ -158,12 +162,13 @@ def standing(name: str, place: Place, by: list[str] | None) -> dict[str, Any]:
         "share": found.done / found.work,
         "seconds": found.seconds,
         "trials_a_second": rate(found),
-        "remaining": remaining(found),
+        "remaining": remaining(found, left),
         "cells": [dict(zip(names, cell, strict=True)) | {"trials": counts}
                   for cell, counts in counted.items()],
         "workers": [
             {"owner": str(one.owner), "batch": one.batch, "attempt": one.attempt,
-             "share": one.share, "silent": None if one.heard is None else now - one.heard}
+             "share": one.share, "silent": None if one.heard is None else now - one.heard,
+             "lives": one.owner.alive()}
             for one in found.running
         ],
         "errors": [
@@ -193,11 +198,16 @@ def rate(found: Summary) -> float | None:
     return found.speed * sum(found.trials.values()) / found.work
 
 
-def remaining(found: Summary) -> float | None:
-    """Seconds until the end with those who work now, or one; None where no speed is known."""
-    if found.speed is None:
+def remaining(found: Summary, left: float) -> float | None:
+    """Seconds for that much work with those who work now, or one; None where no speed is known."""
+    if not found.speed or found.speed < 0:
         return None
-    return (found.work - found.done) / found.speed / max(1, len(found.running))
+    return left / found.speed / max(1, len(at_work(found)))
+
+
+def at_work(found: Summary) -> list[Running]:
+    """Who holds a batch and lives, as far as can be seen from here."""
+    return [one for one in found.running if one.owner.alive() is not False]
 
 
 def lines(one: dict[str, Any], errors: bool) -> list[str]:
@@ -208,8 +218,8 @@ def lines(one: dict[str, Any], errors: bool) -> list[str]:
     told = [f"{one['id']}  ({one['place']})", f"  trials: {counts}; {one['share']:.0%} of the work"]
     if one["trials_a_second"] is not None:
         speed = f"  speed: {one['trials_a_second']:.3g} trials a second of a worker"
-        if one["share"] < 1:
-            workers = max(1, len(one["workers"]))
+        if one["remaining"]:
+            workers = max(1, sum(worker["lives"] is not False for worker in one["workers"]))
             speed += f"; about {duration(one['remaining'])} left with {workers}"
         told.append(speed)
     wide = [max(len(f"{cell[name]}") for cell in one["cells"]) for name in names_of(one)]
@@ -226,6 +236,7 @@ def lines(one: dict[str, Any], errors: bool) -> list[str]:
         told.append(f"    … and {len(one['cells']) - CELLS} more cells (--json has all)")
     for worker in one["workers"]:
         heard = "" if worker["silent"] is None else f", heard {worker['silent']:.0f} s ago"
+        heard += ", dead" if worker["lives"] is False else ""
         told.append(
             f"  {worker['owner']}: batch {worker['batch']}, attempt {worker['attempt']}, "
             f"{worker['share']:.0%}{heard}"
@@ -246,18 +257,21 @@ def names_of(one: dict[str, Any]) -> list[str]:
 
 
 def follow(run: str, by: list[str] | None, errors: bool, every: float) -> None:
-    """Look again and again, in place on a terminal, until no batch is waiting or running."""
+    """Look again and again, in place on a terminal, until nobody works on it, twice in a row."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
 
+    idle = 0
     with Live(console=Console(), auto_refresh=False) as live:
         while True:
             told = [standing(name, place, by) for name, place in places(run).items()]
             live.update(
                 Text("\n".join(line for one in told for line in lines(one, errors))), refresh=True
             )
-            if not any(one["batches"].get(s) for one in told for s in ("waiting", "running")):
+            workers = [worker for one in told for worker in one["workers"]]
+            idle = 0 if any(worker["lives"] is not False for worker in workers) else idle + 1
+            if idle == 2 or all(one["share"] == 1 for one in told):
                 return
             time.sleep(every)
 

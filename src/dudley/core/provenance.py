@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import sys
 from functools import cache
 from importlib import metadata
@@ -18,8 +19,20 @@ def provenance(command: list[str] | None = None) -> dict:
         "dudley": __version__,
         "python": platform.python_version(),
         "numpy": _version("numpy"),
-        "command": list(command or COMMAND or sys.argv[1:]),
+        "command": [hidden(word) for word in command or COMMAND or sys.argv[1:]],
     }
+
+
+def hidden(word: str) -> str:
+    """The same without passwords, where it is an address: neither ``user:…@`` nor ``?password=…``.
+
+    >>> hidden("postgresql://ada:secret@db/runs?sslpassword=x&a=b#and"), hidden("a:b@c")
+    ('postgresql://ada@db/runs?sslpassword=…&a=b#and', 'a:b@c')
+    """
+    if not re.match(r"[a-z+]+:/", word):
+        return word
+    word = re.sub(r"^([a-z+]+:/+[^/@:]*):.*@", r"\1@", word)
+    return re.sub(r"([?&][^=&#]*pass[^=&#]*=)[^&#]*", r"\1…", word, flags=re.IGNORECASE)
 
 
 @cache

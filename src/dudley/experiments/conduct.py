@@ -78,7 +78,10 @@ def findings(folder: Path) -> list[Finding]:
 
 
 def _write(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    """Whole, or as it was before."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    part.replace(path)
 
 
 def _machine(device: str) -> dict[str, Any]:

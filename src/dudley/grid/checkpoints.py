@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from dudley.grid.schema import checkpoints, points, sa
 from dudley.grid.store import Store
 
 KEPT = 2
+NAME = re.compile(r"checkpoints/\d+\.\d+\.\d+")
 
 
 def sha256(path: Path) -> str:
@@ -51,11 +53,29 @@ def placed(path: Path, write: Callable[[Path], None]) -> str:
     return told
 
 
+def named(store: Store, file: str) -> Path:
+    """The path of a file that the store names: whoever wrote the name, it stays in the folder."""
+    if not NAME.fullmatch(file):
+        fix = "somebody else wrote it: take another store"
+        raise InputError(
+            f"checkpoint in {store.place}", "a name such as checkpoints/1.2.3", file, fix
+        )
+    return _folder(store) / file.partition("/")[2]
+
+
+def _folder(store: Store) -> Path:
+    folder = store.files / "checkpoints"
+    if folder.is_symlink():
+        fix = "move the whole run instead"
+        raise InputError(f"checkpoints of {store.place}", "a folder", "a link to elsewhere", fix)
+    return folder
+
+
 def keep(claim: Claim, step: int, done: float, write: Callable[[Path], None]) -> Path:
     """Write a checkpoint of a batch, note it, then remove the older ones."""
-    folder = claim.store.files
     file = f"checkpoints/{claim.id:06d}.{step:012d}.{claim.attempt}"
-    told = placed(folder / file, write)
+    path = named(claim.store, file)
+    told = placed(path, write)
     c = checkpoints.c
     with claim.writing(done=done) as connection:
         rows = connection.execute(
@@ -67,10 +87,10 @@ def keep(claim: Claim, step: int, done: float, write: Callable[[Path], None]) ->
         row = {"batch": claim.id, "step": step, "file": file, "sha256": told, "done": done}
         connection.execute(sa.insert(checkpoints).values(row))
         if claim.store.database.shared:
-            chunks.put(connection, claim.id, step, folder / file)
+            chunks.put(connection, claim.id, step, path)
     for row in old:
-        (folder / row.file).unlink(missing_ok=True)
-    return folder / file
+        named(claim.store, row.file).unlink(missing_ok=True)
+    return path
 
 
 def restore(claim: Claim) -> tuple[int, Path, float] | None:
@@ -82,7 +102,7 @@ def restore(claim: Claim) -> tuple[int, Path, float] | None:
     with store.database.reading() as connection:
         found = connection.execute(rows.order_by(c.step.desc())).all()
     for row in found:
-        path = store.files / row.file
+        path = named(store, row.file)
         if store.database.shared:
             with store.database.reading() as connection:
                 chunks.get(connection, claim.id, row.step, path)
@@ -103,9 +123,10 @@ def sweep(store: Store) -> None:
     if store.database.shared:
         return  # rows come and go with their transactions
     with store.database.reading() as connection:
-        named = set(connection.execute(sa.select(checkpoints.c.file)).scalars())
-    for path in (store.files / "checkpoints").iterdir():
-        if f"checkpoints/{path.name}" not in named:
+        known = set(connection.execute(sa.select(checkpoints.c.file)).scalars())
+    for path in _folder(store).iterdir():
+        name = f"checkpoints/{path.name}"
+        if name not in known and NAME.fullmatch(name.removesuffix(".part")):
             path.unlink()
 
 
@@ -116,5 +137,5 @@ def forget(claim: Claim, connection: sa.Connection) -> None:
 
 def remove(claim: Claim) -> None:
     """Remove the files of a batch."""
-    for path in (claim.store.files / "checkpoints").glob(f"{claim.id:06d}.*"):
+    for path in _folder(claim.store).glob(f"{claim.id:06d}.*"):
         path.unlink(missing_ok=True)

@@ -1,7 +1,8 @@
 """Two runs, trial by trial: what only one has, and where results differ.
 
-A trial of one run is that of the other if their configs are equal. A result differs if any of its
-values does; NaN equals NaN.
+A trial of one run is that of the other if their configs are equal; where a config comes several
+times, the first is compared with the first, and so on. A result differs if any of its values does;
+NaN equals NaN, and nothing equals what is absent.
 
 >>> from dudley.grid.table import Table
 >>> one = Table(({"m": 5, "grid.status": "done", "result.loss": 0.25},
@@ -18,6 +19,8 @@ values does; NaN equals NaN.
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +53,7 @@ class Difference:
 
 def compare(one: Table, other: Table) -> Difference:
     """Where two tables of runs differ."""
-    sides = [{_config(row): row for row in table} for table in (one, other)]
+    sides = [_numbered(table) for table in (one, other)]
     both = [config for config in sides[0] if config in sides[1]]
     pairs = [(sides[0][config], sides[1][config]) for config in both]
     done = [pair for pair in pairs if all(row["grid.status"] == DONE for row in pair)]
@@ -72,8 +75,19 @@ def compare(one: Table, other: Table) -> Difference:
     )
 
 
+def _numbered(table: Table) -> dict[Any, Row]:
+    """Rows by their configs, and the how-manieth of that config each is."""
+    seen: Counter[Any] = Counter()
+    found = {}
+    for row in table:
+        config = _config(row)
+        found[config, seen[config]] = row
+        seen[config] += 1
+    return found
+
+
 def _config(row: Row) -> tuple[tuple[str, str], ...]:
-    told = {n: v for n, v in row.items() if not n.startswith(("grid.", "result."))}
+    told = {n: v for n, v in row.items() if n.partition(".")[0] not in ("grid", "result")}
     return tuple(sorted((name, json.dumps(value, sort_keys=True)) for name, value in told.items()))
 
 
@@ -83,10 +97,11 @@ def _apart(first: Row, second: Row) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for name in names:
         a, b = first.get(name), second.get(name)
-        if json.dumps(a, sort_keys=True) != json.dumps(b, sort_keys=True):
+        told = [json.dumps(row.get(name), sort_keys=True) for row in (first, second)]
+        if told[0] != told[1] or (name in first) != (name in second):
             numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in (a, b))
             distance = abs(a - b) if numbers else None  # pyright: ignore
-            found[name] = distance if distance is not None and distance == distance else None
+            found[name] = distance if distance is not None and math.isfinite(distance) else None
     return found
 
 

@@ -43,10 +43,11 @@ def export(place: Store | Place | Path | str, folder: Path | str) -> tuple[Path,
     folder.mkdir(parents=True, exist_ok=True)
     of_trials, of_curves = folder / "trials.parquet", folder / "curves.parquet"
     with place.database.reading() as connection:
+        trials = _trials(place, connection)
 
         def both(path: Path) -> None:
+            trials.to_parquet(path)
             placed(of_curves, partial(_write_curves, place, connection))
-            _trials(place, connection).to_parquet(path)
 
         placed(of_trials, both)
     return of_trials, of_curves

@@ -33,12 +33,12 @@ def stores(told: Place | Path | str) -> dict[str, Place]:
 
 
 def _below(folder: Path) -> dict[str, Place]:
-    files = [folder / "store.sqlite"] if (folder / "store.sqlite").is_file() else []
-    files = files or sorted(folder.rglob("store.sqlite"))
-    named = {}
-    for file in files:
-        parts = file.parent.relative_to(folder).parts
-        named["/".join(part for part in parts if part != "store")] = Place(folder=file.parent)
+    named: dict[str, Place] = {}
+    for file in sorted(folder.rglob("store.sqlite")):
+        whole = file.parent.relative_to(folder)
+        short = whole.relative_to("store") if whole.parts[:1] == ("store",) else whole
+        name = "" if short == Path() else short.as_posix()
+        named[whole.as_posix() if name in named else name] = Place(folder=file.parent)
     return named
 
 
@@ -46,9 +46,11 @@ def _in_a_database(place: Place) -> dict[str, Place]:
     database = Database.of(place)
     try:
         with database.reading() as connection:
-            if version(connection) is None:
+            made = version(connection)
+            if made is None:
                 return {}
-            labels = connection.execute(sa.select(runs.c.label).order_by(runs.c.label)).scalars()
+            column = runs.c.name if made == 1 else runs.c.label  # as a migration would call it
+            labels = connection.execute(sa.select(column).order_by(column)).scalars()
             below = f"{place.run}/"
             return {
                 label.removeprefix(place.run or "").removeprefix("/"): Place(

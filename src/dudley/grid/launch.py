@@ -34,7 +34,7 @@ from dudley.grid.claims import take_over
 from dudley.grid.place import Place
 from dudley.grid.progress import Display
 from dudley.grid.runner import Order, Runner, runner_of
-from dudley.grid.schema import DONE, FAILED
+from dudley.grid.schema import DONE, FAILED, WAITING
 from dudley.grid.serve import Work, log
 from dudley.grid.store import Store
 from dudley.grid.table import Table, table
@@ -89,7 +89,10 @@ def run(
         with Display(grid.name, workers, progress) as display, _interrupts(stop):
             show = _shower(store, display)
             show()
-            runner.work_off(Order(store, work, start, workers, stop, show, environment))
+            order = Order(store, work, start, workers, stop, show, environment)
+            runner.work_off(order)
+            while not stop.value and any(one.status == WAITING for one in store.standing()):
+                runner.work_off(order)  # somebody let what had failed wait again
             show()
         sweep(store)
         standing = store.standing()
@@ -102,6 +105,13 @@ def run(
         raise BatchFailed(
             f"{len(failed)} of {len(standing)} batches failed, first batch {failed[0].number}: "
             f"{last}; the tracebacks are in {place}; the same call tries them again"
+        )
+    left = [one for one in standing if one.status != DONE]
+    if left:
+        raise DudleyError(
+            f"{len(left)} of {len(standing)} batches are held by somebody else, first batch "
+            f"{left[0].number}; a table without them would be wrong: once they have ended, the "
+            f"same call with {place} goes on"
         )
     return table(place)
 

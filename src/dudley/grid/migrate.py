@@ -56,6 +56,10 @@ def _from_1(connection: sa.Connection) -> None:
     connection.execute(sa.update(schema.batches).values(size=size))
     for table in (schema.attempts, schema.chunks):
         table.create(connection)
+    failed = sa.select(b.id, b.attempt, b.start, b.error).where(b.status == schema.FAILED)
+    for row in connection.execute(failed).all():
+        told = {"batch": row.id, "attempt": row.attempt, "start": row.start, "error": row.error}
+        connection.execute(sa.insert(schema.attempts).values(told | {"outcome": schema.FAILED}))
     for table in (schema.runs, schema.batches):
         for index in table.indexes:
             index.create(connection)

@@ -20,10 +20,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from dudley.core.errors import InputError
+from dudley.core.provenance import hidden
 
 SCHEMES = ("postgresql", "postgres")
 SPELLED = "a folder, or postgresql://user@host/database#run"
-NAME = re.compile(r"[^\s#/]+(/[^\s#/]+)*")
+WORD = r"(?!\.{1,2}(?:/|$))[^\s#/]+"  # neither . nor ..: a name is no way out of a folder
+NAME = re.compile(f"{WORD}(/{WORD})*")
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,16 +45,20 @@ class Place:
             if told.parts and told.parts[0].rstrip(":") in SCHEMES and ":" in told.parts[0]:
                 raise InputError("place of a run", "an address as a string", f"the path {told}")
             return Place(folder=told)
+        if not told or (":" in told and told.partition(":")[0] in SCHEMES and "://" not in told):
+            raise InputError("place of a run", SPELLED, hidden(told) or "nothing")
         if "://" not in told:
             return Place(folder=Path(told))
         try:
             parts = urlsplit(told)
             _ = parts.port
-        except ValueError as error:
-            raise InputError("place of a run", SPELLED, f"an address with {error}") from None
-        hidden = _without_password(told.partition("#")[0])
+        except ValueError:
+            fix = "quote what is no letter or digit in a password (%2F for /), or use ~/.pgpass"
+            raise InputError(
+                "place of a run", SPELLED, "an address that cannot be read", fix
+            ) from None
         if parts.scheme not in SCHEMES or not parts.path.strip("/"):
-            raise InputError("place of a run", SPELLED, hidden)
+            raise InputError("place of a run", SPELLED, hidden(told.partition("#")[0]))
         if not NAME.fullmatch(parts.fragment):
             fix = "end the address with # and the name of the run, words joined by /"
             raise InputError("name of a run", "a word after #", repr(parts.fragment), fix)
@@ -75,13 +81,7 @@ class Place:
         return "name another folder" if self.folder is not None else "name another run after #"
 
     def __str__(self) -> str:
-        return str(self.folder) if self.url is None else f"{_without_password(self.url)}#{self.run}"
+        return str(self.folder) if self.url is None else f"{hidden(self.url)}#{self.run}"
 
     def __repr__(self) -> str:
         return f"Place({str(self)!r})"
-
-
-def _without_password(url: str) -> str:
-    """For people and logs: neither ``user:password@`` nor ``?password=``."""
-    url = re.sub(r"(://[^/@:]*):[^/]*@", r"\1@", url)
-    return re.sub(r"([?&]password=)[^&]*", r"\1…", url)

@@ -12,6 +12,7 @@ write-ahead log works between processes of one machine only [1].
 from __future__ import annotations
 
 import signal
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,8 +76,8 @@ class OnSlurm(Runner):
         desks = Path(self.folder).absolute() / digest(str(order.store.place))[:12]
         if cluster == "slurm" and _end_the_jobs_before(desks):
             take_over(order.store)
-        desk = desks / str(order.start)
-        desk.mkdir(parents=True)
+        desks.mkdir(parents=True, exist_ok=True)
+        desk = Path(tempfile.mkdtemp(prefix=f"{order.start}-", dir=desks))  # for this user alone
         try:
             executor = submitit.AutoExecutor(desk, cluster=cluster)
         except RuntimeError as error:

@@ -56,8 +56,10 @@ def speed(
         torch.set_num_threads(usual)
     how, periods = problem.training, len(watch.seen) - 1
     if periods < 1:  # it ended with the first
-        periods, watch.seen = 1, [before, *watch.seen]
-    steps = min(periods * how.evaluate_every, how.steps)
+        watch.seen = [before, *watch.seen]
+        steps = min(how.evaluate_every, how.steps)
+    else:
+        steps = min(len(watch.seen) * how.evaluate_every, how.steps) - how.evaluate_every
     return batch.cost.work * steps / how.steps / max(watch.seen[-1] - watch.seen[0], 1e-9)
 
 
