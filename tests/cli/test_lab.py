@@ -73,6 +73,13 @@ def test_a_broken_run_goes_on(dudley, place: Path):
     assert not (place / "here" / "store").exists()
 
 
+def test_tables_of_another_run_are_not_told_as_its_own(dudley, place: Path):
+    (place / "here").mkdir()
+    (place / "here" / "stale.parquet").write_bytes(b"")
+    assert dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "here").code == 0
+    assert not (place / "here" / "stale.parquet").exists()
+
+
 def test_an_interrupt_says_how_to_go_on(dudley, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,19 @@ def test_a_name_that_only_begins_alike_is_another_run(of_all: str):
     assert list(stores(f"{of_all}#study")) == [""]
     with pytest.raises(InputError, match="the store of a run"):
         stores(f"{of_all}#stud")
+
+
+def test_a_file_of_somebody_else_is_left_alone(tmp_path: Path):
+    tiny(tmp_path / "ours")
+    (tmp_path / "theirs").mkdir()
+    file = tmp_path / "theirs/store.sqlite"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE notes (a)")
+    before = file.read_bytes()
+    assert list(stores(tmp_path)) == ["ours"]
+    assert file.read_bytes() == before and [path.name for path in file.parent.iterdir()] == [
+        file.name
+    ]
 
 
 def test_an_empty_database_holds_no_run(database: str):

@@ -33,6 +33,8 @@ def conduct(
     one, bench = EXPERIMENTS[name], bench or Bench()
     config = designed(one, scale, design)
     folder.mkdir(parents=True, exist_ok=True)
+    for table in folder.glob("*.parquet"):  # of a run that was broken off, perhaps of another one
+        table.unlink()
     start = time.perf_counter()
     one.run(config, folder, bench)
     record(name, scale, config, folder, bench, time.perf_counter() - start)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from dudley.core.errors import InputError
@@ -34,12 +36,22 @@ def stores(told: Place | Path | str) -> dict[str, Place]:
 
 def _below(folder: Path) -> dict[str, Place]:
     named: dict[str, Place] = {}
-    for file in sorted(folder.rglob("store.sqlite")):
+    for file in sorted(filter(_ours, folder.rglob("store.sqlite"))):
         whole = file.parent.relative_to(folder)
         short = whole.relative_to("store") if whole.parts[:1] == ("store",) else whole
         name = "" if short == Path() else short.as_posix()
         named[whole.as_posix() if name in named else name] = Place(folder=file.parent)
     return named
+
+
+def _ours(file: Path) -> bool:
+    """Has it a run? A look changes nothing in a file of somebody else; what cannot be read may."""
+    try:
+        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            return {"runs", "batches"} <= {name for (name,) in rows}
+    except sqlite3.Error:
+        return True
 
 
 def _in_a_database(place: Place) -> dict[str, Place]:
