@@ -258,3 +258,9 @@ def test_what_is_done_stays_as_it_is(store: Store):
     session.claim.release()
     assert [one.status for one in store.standing()].count("done") == 1
     assert {row["result.x"] for row in table(store.place) if "result.x" in row} == {1}
+
+
+@pytest.mark.parametrize("done", [float("nan"), -1.0])
+def test_progress_is_a_number(store: Store, done: float):
+    with pytest.raises(InputError, match="progress of a batch"):
+        Session(toy.taken(store)).progress(done)

@@ -243,12 +243,21 @@ def lines(one: dict[str, Any], errors: bool) -> list[str]:
         )
     for error in one["errors"]:
         head = f"  batch {error['batch']}, attempt {error['attempt']} failed: "
-        text = error["error"].strip()
+        text = printable(error["error"].strip())
         if errors:
             told += [head, *(f"      {line}" for line in text.splitlines())]
         else:
             told.append(paragraph(text.splitlines()[-1] if text else "no reason given", 6, head))
     return told
+
+
+def printable(text: str) -> str:
+    """What a terminal shows, without what steers it: the text may be a stranger's.
+
+    >>> printable("a\\x1b[2J\\nb")
+    'a?[2J\\nb'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
 def names_of(one: dict[str, Any]) -> list[str]:

@@ -94,6 +94,8 @@ class Session:
 
     def progress(self, done: float) -> None:
         """Work of this batch done so far, in the units of its cost; cheap to call often."""
+        if not done >= 0:
+            raise InputError("progress of a batch", "work done, a number ≥ 0", done)
         self._done = min(float(done), self.batch.cost.work)
         if (now := self._clock()) - self._noted >= EVERY:
             with self.claim.writing(done=self._done):
