@@ -37,14 +37,15 @@ class SmokeRuns:
         return Results(folder)
 
     def copy(self, name: str, folder: Path) -> Results:
-        """The same in a folder where tests may write."""
-        return Results(shutil.copytree(self(name).folder, folder, dirs_exist_ok=True))
+        """The same in a folder where tests may write, without its stores."""
+        left = shutil.ignore_patterns("store")
+        return Results(shutil.copytree(self(name).folder, folder, ignore=left, dirs_exist_ok=True))
 
 
 def digest(folder: Path) -> str:
-    """Of the names and the contents of all files."""
+    """Of the names and the contents of all files but stores, which change when they are read."""
     found = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+    for path in sorted(path for path in folder.glob("*") if path.is_file()):
         name, content = str(path.relative_to(folder)).encode(), path.read_bytes()
         found.update(b"%d %s %d %s" % (len(name), name, len(content), content))
     return found.hexdigest()
