@@ -76,6 +76,7 @@ def test_a_broken_run_goes_on(dudley, place: Path):
 def test_tables_of_another_run_are_not_told_as_its_own(dudley, place: Path):
     (place / "here").mkdir()
     (place / "here" / "stale.parquet").write_bytes(b"")
+    (place / "here" / ".dudley-1.json").write_text("{")  # it was killed as it wrote
     assert dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "here").code == 0
     assert not (place / "here" / "stale.parquet").exists()
 

@@ -9,9 +9,9 @@ import pytest
 
 from dudley.core.errors import InputError
 from dudley.core.extras import ExtraMissing
+from dudley.core.files import expect_place, written
 from dudley.report import figure
 from dudley.report.curves import panels
-from dudley.report.files import expect_place, written
 from dudley.theorems.comparison import compare
 
 HERE = {

@@ -13,8 +13,8 @@ import typer
 
 from dudley.cli.output import Json, print_json, width
 from dudley.core.errors import InputError
+from dudley.core.files import expect_place, written
 from dudley.core.provenance import envelope
-from dudley.report.files import expect_place, written
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 

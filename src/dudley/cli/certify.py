@@ -66,7 +66,7 @@ def certify_model(
     from dudley.certify import files
     from dudley.certify.auto import at_share
     from dudley.certify.run import AUTO, certify, examples
-    from dudley.report.files import expect_place, written
+    from dudley.core.files import expect_place, written
 
     if out is not None:
         expect_place(out, (".json",))
@@ -166,7 +166,7 @@ def compressed(model: Any, train: Any, declared: dict[str, Any], out: Path) -> N
     """
     from dudley.certify.auto import method_named
     from dudley.certify.fit.quantised import compress
-    from dudley.report.files import written
+    from dudley.core.files import written
 
     small = compress(model, train, **declared)
     found = method_named("occam")(small, train, **declared)

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from dudley.cli.output import Json, paragraph, print_json, width
+from dudley.core.files import expect_place
 from dudley.core.situation import Situation
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import parse_assignments
 from dudley.report import cells, figure
-from dudley.report.files import expect_place
 from dudley.theorems import comparison
 from dudley.theorems.comparison import FORMS, Comparison, Row
 

@@ -35,7 +35,7 @@ def beside(path: Path, name: str) -> Path | None:
 
 def keep(certificate: Certificate, path: Path) -> None:
     """Write the certificate file."""
-    from dudley.report.files import written
+    from dudley.core.files import written
 
     with written(path) as file:
         file.write_text(certificate.text(), encoding="utf-8")
@@ -45,7 +45,7 @@ def keep_all(model: Model, train: Dataset, certificate: Certificate, folder: Pat
     """Write the model, its data and the certificate into a folder that is made if it is absent."""
     import numpy as np
 
-    from dudley.report.files import written
+    from dudley.core.files import written
 
     folder.mkdir(parents=True, exist_ok=True)
     with written(folder / TRAIN) as file:

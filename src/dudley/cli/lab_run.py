@@ -13,6 +13,7 @@ import typer
 from dudley.cli.lab import HERE, Name, expect_scale, known
 from dudley.cli.output import Json, paragraph, print_json
 from dudley.core.errors import InputError
+from dudley.core.files import TEMPORARY
 from dudley.core.provenance import hidden
 
 if TYPE_CHECKING:
@@ -141,8 +142,10 @@ def prepared(folder: Path, name: str, scale: str, design: str, again: bool) -> b
 
 
 def _ours(path: Path) -> bool:
-    """Could a run have left this?"""
-    return path.suffix == ".parquet" or path.name in ("store", "findings.json", "provenance.json")
+    """Could a run have left this, also one that was killed as it wrote?"""
+    if path.suffix == ".parquet" or path.name.startswith(TEMPORARY):
+        return True
+    return path.name in ("store", "findings.json", "provenance.json")
 
 
 def conducted(

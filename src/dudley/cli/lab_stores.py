@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,11 +14,12 @@ from dudley.cli.lab import HERE
 from dudley.cli.output import Json, paragraph, print_json
 from dudley.core.errors import InputError
 from dudley.core.provenance import hidden
+from dudley.measure.readers.refusal import printable
 
 if TYPE_CHECKING:
     from dudley.grid.compare import Difference
     from dudley.grid.place import Place
-    from dudley.grid.summary import Running, Summary
+    from dudley.grid.summary import Summary
 
 Run = Annotated[
     str, typer.Argument(help="The folder of a run, or postgresql://user@host/database#run.")
@@ -63,9 +65,8 @@ def retry(run: Run, as_json: Json = False) -> None:
 
     told = []
     for name, place in places(run).items():
-        store = Store.open(place)
-        told.append({"id": name or str(place), "batches": claims.retry(store)})
-        store.close()
+        with closing(Store.open(place)) as store:
+            told.append({"id": name or str(place), "batches": claims.retry(store)})
     if as_json:
         print_json("retried", told)
         return
@@ -140,19 +141,20 @@ def places(run: str) -> dict[str, Place]:
 
 def standing(name: str, place: Place, by: list[str] | None) -> dict[str, Any]:
     """All that is told of one store."""
-    from dudley.grid.schema import FAILED
     from dudley.grid.store import Store
     from dudley.grid.summary import cells, summary
 
-    store = Store.open(place)
-    try:
+    with closing(Store.open(place)) as store:
         found = summary(store)
-        left = sum(one.left for one in store.standing() if one.status != FAILED)
         names = by or varying(store)
         counted = cells(store, names) if names else {}
-    finally:
-        store.close()
     now = time.time()
+    workers = [
+        {"owner": str(one.owner), "batch": one.batch, "attempt": one.attempt,
+         "share": one.share, "silent": None if one.heard is None else now - one.heard,
+         "lives": one.owner.alive()}
+        for one in found.running
+    ]  # fmt: skip
     return {
         "id": name or found.name,
         "place": str(place),
@@ -162,15 +164,10 @@ def standing(name: str, place: Place, by: list[str] | None) -> dict[str, Any]:
         "share": found.done / found.work,
         "seconds": found.seconds,
         "trials_a_second": rate(found),
-        "remaining": remaining(found, left),
+        "remaining": remaining(found, max(1, len(at_work(workers)))),
         "cells": [dict(zip(names, cell, strict=True)) | {"trials": counts}
                   for cell, counts in counted.items()],
-        "workers": [
-            {"owner": str(one.owner), "batch": one.batch, "attempt": one.attempt,
-             "share": one.share, "silent": None if one.heard is None else now - one.heard,
-             "lives": one.owner.alive()}
-            for one in found.running
-        ],
+        "workers": workers,
         "errors": [
             {"batch": one.batch, "attempt": one.attempt, "error": one.error}
             for one in found.failures
@@ -198,16 +195,16 @@ def rate(found: Summary) -> float | None:
     return found.speed * sum(found.trials.values()) / found.work
 
 
-def remaining(found: Summary, left: float) -> float | None:
-    """Seconds for that much work with those who work now, or one; None where no speed is known."""
+def remaining(found: Summary, workers: int) -> float | None:
+    """Seconds for what is left with so many workers; None where no speed is known."""
     if not found.speed or found.speed < 0:
         return None
-    return left / found.speed / max(1, len(at_work(found)))
+    return found.left / found.speed / workers
 
 
-def at_work(found: Summary) -> list[Running]:
-    """Who holds a batch and lives, as far as can be seen from here."""
-    return [one for one in found.running if one.owner.alive() is not False]
+def at_work(workers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those who live, as far as can be seen from here."""
+    return [worker for worker in workers if worker["lives"] is not False]
 
 
 def lines(one: dict[str, Any], errors: bool) -> list[str]:
@@ -219,7 +216,7 @@ def lines(one: dict[str, Any], errors: bool) -> list[str]:
     if one["trials_a_second"] is not None:
         speed = f"  speed: {one['trials_a_second']:.3g} trials a second of a worker"
         if one["remaining"]:
-            workers = max(1, sum(worker["lives"] is not False for worker in one["workers"]))
+            workers = max(1, len(at_work(one["workers"])))
             speed += f"; about {duration(one['remaining'])} left with {workers}"
         told.append(speed)
     wide = [max(len(f"{cell[name]}") for cell in one["cells"]) for name in names_of(one)]
@@ -243,21 +240,12 @@ def lines(one: dict[str, Any], errors: bool) -> list[str]:
         )
     for error in one["errors"]:
         head = f"  batch {error['batch']}, attempt {error['attempt']} failed: "
-        text = printable(error["error"].strip())
+        text = printable(error["error"].strip(), "\n")
         if errors:
             told += [head, *(f"      {line}" for line in text.splitlines())]
         else:
             told.append(paragraph(text.splitlines()[-1] if text else "no reason given", 6, head))
     return told
-
-
-def printable(text: str) -> str:
-    """What a terminal shows, without what steers it: the text may be a stranger's.
-
-    >>> printable("a\\x1b[2J\\nb")
-    'a?[2J\\nb'
-    """
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
 def names_of(one: dict[str, Any]) -> list[str]:
@@ -278,8 +266,7 @@ def follow(run: str, by: list[str] | None, errors: bool, every: float) -> None:
             live.update(
                 Text("\n".join(line for one in told for line in lines(one, errors))), refresh=True
             )
-            workers = [worker for one in told for worker in one["workers"]]
-            idle = 0 if any(worker["lives"] is not False for worker in workers) else idle + 1
+            idle = 0 if any(at_work(one["workers"]) for one in told) else idle + 1
             if idle == 2 or all(one["share"] == 1 for one in told):
                 return
             time.sleep(every)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dudley.cli.output import Json, paragraph, print_json, width
+from dudley.core.files import expect_place, written
 from dudley.core.rounding import ceiling
 from dudley.measure.measurement import PRODUCTS
 from dudley.measure.readers.refusal import shown as printable
-from dudley.report.files import expect_place, written
 
 if TYPE_CHECKING:
     from dudley.measure.measurement import Measurement, Row

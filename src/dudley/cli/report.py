@@ -32,7 +32,7 @@ def report(
 
     Example: dudley report sparse-and
     """
-    from dudley.report.files import expect_place
+    from dudley.core.files import expect_place
     from dudley.report.pages.read import document_of
 
     if out is not None:
@@ -61,10 +61,10 @@ def found(source: Path) -> Path:
 
 def write(document, out: Path) -> None:
     """As the ending of the file says."""
+    from dudley.core.files import written
     from dudley.report import as_html
     from dudley.report.as_latex import latex
     from dudley.report.as_markdown import markdown
-    from dudley.report.files import written
 
     if out.suffix == ".html":
         as_html.write(document, out)

@@ -192,8 +192,8 @@ class Story:
         ]
 
     def write(self) -> list[str]:
+        from dudley.core.files import written
         from dudley.report import as_html
-        from dudley.report.files import written
         from dudley.report.pages.tour import document
 
         as_html.write(document([self.facts]), self.path("page"))

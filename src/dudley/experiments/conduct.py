@@ -17,6 +17,7 @@ from typing import Any
 from dudley import __version__
 from dudley.audit.journal import code_digest
 from dudley.core.errors import InputError
+from dudley.core.files import written
 from dudley.core.provenance import provenance
 from dudley.experiments.base import EXPERIMENTS, SCALES, Bench, Finding
 from dudley.experiments.sequential import designed
@@ -81,9 +82,8 @@ def findings(folder: Path) -> list[Finding]:
 
 def _write(path: Path, content: Any) -> None:
     """Whole, or as it was before."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    part.replace(path)
+    with written(path) as part:
+        part.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _machine(device: str) -> dict[str, Any]:

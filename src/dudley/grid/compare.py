@@ -96,13 +96,17 @@ def _apart(first: Row, second: Row) -> dict[str, float | None]:
     names = {name for row in (first, second) for name in row if name.startswith("result.")}
     found: dict[str, float | None] = {}
     for name in names:
-        a, b = first.get(name), second.get(name)
-        told = [json.dumps(row.get(name), sort_keys=True) for row in (first, second)]
-        if told[0] != told[1] or (name in first) != (name in second):
-            numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in (a, b))
-            distance = abs(a - b) if numbers else None  # pyright: ignore
-            found[name] = distance if distance is not None and math.isfinite(distance) else None
+        values = [row.get(name) for row in (first, second)]
+        one, other = (json.dumps(value, sort_keys=True) for value in values)
+        if one != other or (name in first) != (name in second):
+            found[name] = _distance(*values)
     return found
+
+
+def _distance(one: Any, other: Any) -> float | None:
+    """Of two numbers; None where one is none, or where it is not finite."""
+    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in (one, other))
+    return abs(one - other) if numbers and math.isfinite(one - other) else None
 
 
 def _fields(one: Table, other: Table) -> dict[str, tuple[list[str], list[str]]]:

@@ -28,7 +28,7 @@ from dudley.core.errors import InputError
 from dudley.grid import schema
 from dudley.grid.owner import Owner
 from dudley.grid.place import Place
-from dudley.grid.schema import DONE, FAILED, RUNNING, attempts, batches, runs, sa, trials
+from dudley.grid.schema import DONE, FAILED, RUNNING, WAITING, attempts, batches, runs, sa, trials
 from dudley.grid.store import Store
 
 RECENT = 20  # errors that are told
@@ -60,8 +60,9 @@ class Failure:
 class Summary:
     """Counts by status, work in the units of the costs, who works, and the latest errors.
 
-    ``speed`` is work a second of one worker, over all attempts at batches that are done; None where
-    none is. ``seconds`` is the time of all attempts together.
+    ``left`` is what waits or runs: what failed waits for nobody until it is retried. ``speed`` is
+    work a second of one worker, over all attempts at batches that are done; None where none is.
+    ``seconds`` is the time of all attempts together.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Summary:
     trials: dict[str, int]
     work: float
     done: float
+    left: float
     seconds: float
     speed: float | None
     running: tuple[Running, ...]
@@ -105,6 +107,7 @@ def summary(place: Store | Place | Path | str) -> Summary:
         {row[0]: row[2] for row in rows},
         sum(row[3] for row in rows),
         sum(row[4] for row in rows),
+        sum(max(0.0, row[3] - row[4]) for row in rows if row.status in (WAITING, RUNNING)),
         sum(row[5] or 0.0 for row in rows),
         work / seconds if work and seconds else None,
         tuple(Running(n, i, Owner.read(owner), *rest) for n, i, owner, *rest in running),

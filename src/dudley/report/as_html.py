@@ -16,9 +16,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from dudley.core.files import written
 from dudley.report import document as doc
 from dudley.report.figure import COLOURS
-from dudley.report.files import written
 
 # A tag of MathML whose attributes are of layout: no address, no style, no handler.
 MATHML = re.compile(

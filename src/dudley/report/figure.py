@@ -13,10 +13,10 @@ from pathlib import Path
 
 from dudley.core.errors import InputError
 from dudley.core.extras import missing
+from dudley.core.files import written
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import describe
 from dudley.report.curves import Curve, Level, Panel, panels
-from dudley.report.files import written
 from dudley.theorems.comparison import KINDS, Comparison
 
 # Okabe and Ito's palette without its yellow, which fades on white.

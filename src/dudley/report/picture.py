@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from dudley.certify.standing.row import Row, Standing
+from dudley.core.files import written
 from dudley.report.figure import COLOURS
-from dudley.report.files import written
 from dudley.report.lab.draw import render
 from dudley.report.lab.sketch import Sketch
 from dudley.report.lab.style import GREY

@@ -54,13 +54,13 @@ def speed(
         Trainer(problem, watch).run()
     finally:
         torch.set_num_threads(usual)
-    how, periods = problem.training, len(watch.seen) - 1
-    if periods < 1:  # it ended with the first
-        watch.seen = [before, *watch.seen]
-        steps = min(how.evaluate_every, how.steps)
+    how, seen = problem.training, watch.seen
+    steps = min(len(seen) * how.evaluate_every, how.steps)
+    if len(seen) == 1:  # it ended with the first
+        seen = [before, *seen]
     else:
-        steps = min(len(watch.seen) * how.evaluate_every, how.steps) - how.evaluate_every
-    return batch.cost.work * steps / how.steps / max(watch.seen[-1] - watch.seen[0], 1e-9)
+        steps -= how.evaluate_every
+    return batch.cost.work * steps / how.steps / max(seen[-1] - seen[0], 1e-9)
 
 
 def speeds(

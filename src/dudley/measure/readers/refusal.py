@@ -28,11 +28,20 @@ def shown(text: object) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
 
 
+def printable(text: str, also: str = "") -> str:
+    """A text of unknown origin that steers no terminal; characters in ``also`` stay.
+
+    >>> printable("a\\x1b[2J\\nb", "\\n")
+    'a?[2J\\nb'
+    """
+    return "".join(c if c.isprintable() or c in also else "?" for c in text)
+
+
 def refusal(
     file: str | os.PathLike, expected: str, got: object, tensor: str | None = None, fix: str = ""
 ) -> InputError:
     """The error that names file and tensor."""
-    place = "".join(c if c.isprintable() else "?" for c in str(file))
+    place = printable(str(file))
     if tensor is not None:
         place += f": tensor '{shown(tensor)}'"
     return InputError(place, expected, shown(got), fix)

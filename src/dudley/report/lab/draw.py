@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dudley.core.files import written
 from dudley.report.figure import pyplot
-from dudley.report.files import written
 from dudley.report.lab import catalogue, style
 from dudley.report.lab.results import Results
 from dudley.report.lab.sketch import Sketch

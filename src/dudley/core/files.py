@@ -10,6 +10,8 @@ from pathlib import Path
 
 from dudley.core.errors import InputError
 
+TEMPORARY = ".dudley-"  # how names of files begin that are not whole yet
+
 
 def expect_place(path: Path, endings: tuple[str, ...], option: str = "--out") -> None:
     """Refuse a file that could not be written: unknown ending, no such folder, a folder itself."""
@@ -26,7 +28,7 @@ def expect_place(path: Path, endings: tuple[str, ...], option: str = "--out") ->
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
     """A temporary file that takes the place of ``path`` when all went well, and is gone if not."""
-    handle, name = tempfile.mkstemp(prefix=".dudley-", suffix=path.suffix, dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=TEMPORARY, suffix=path.suffix, dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
