@@ -2,8 +2,6 @@
 
 import importlib.util
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -36,12 +34,9 @@ def once(fresh: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generate, "generated", lambda: fresh)
 
 
-def test_the_script_finds_what_is_committed_fresh():
-    """The whole script, figures and all, in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, SCRIPT, "--check"], capture_output=True, text=True, timeout=300
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+def test_what_is_committed_is_fresh(once: None, capsys: pytest.CaptureFixture):
+    """Texts; `make check` runs the whole script, which draws the figures too."""
+    assert check(ROOT, capsys) == (0, "")
 
 
 def check(root: Path, capsys: pytest.CaptureFixture) -> tuple[int, str]:

@@ -49,6 +49,7 @@ def broken(*ids: str) -> set[tuple[str, str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", ["trauger2024/lemma-3.6", "li2026/lemma-B.3"])
 def test_a_halved_constant_in_maureys_cover(id, fresh, monkeypatch):
     assert broken(id) == set()
@@ -83,6 +84,7 @@ SCORED = [
 ]
 
 
+@pytest.mark.slow
 def test_a_score_term_without_the_square_of_the_radius(fresh, monkeypatch):
     """Found in every statement about heads; the attacks are the same for all, and run once."""
     right = Head._scores
@@ -96,6 +98,7 @@ def test_a_score_term_without_the_square_of_the_radius(fresh, monkeypatch):
     assert {id for id, form in found if form == "best"} >= set(SCORED)
 
 
+@pytest.mark.slow
 def test_a_product_over_the_wrong_layers(fresh, monkeypatch):
     """Sensitivities with the layers before a block in place of those after it."""
     right = compose.Repeat.facts

@@ -20,6 +20,7 @@ def test_every_statement_has_an_attack_on_its_derived_form():
     assert attacked == set(registry.load())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_a_quick_attack_finds_something_for_each_target_and_breaks_nothing(name):
     found = planted.findings(name)

@@ -94,6 +94,7 @@ def broken(name) -> set[str]:
     return {row.statement for row in rows if row.outcome is Outcome.BROKEN}
 
 
+@pytest.mark.slow
 def test_a_dropped_radius_is_found(monkeypatch):
     right = Head.facts
 
@@ -110,6 +111,7 @@ def test_a_dropped_radius_is_found(monkeypatch):
     assert {"edelman2021/lemma-A.15", "trauger2024/lemma-E.2"} <= broken("blocks move")
 
 
+@pytest.mark.slow
 def test_a_halved_softmax_constant_is_found(monkeypatch):
     half = lambda self, ρ, T: Magnitude.of(self.constant / 2)  # noqa: E731
     monkeypatch.setattr(Softmax, "lipschitz", half)
@@ -117,6 +119,7 @@ def test_a_halved_softmax_constant_is_found(monkeypatch):
     assert "edelman2021/lemma-A.13" in broken("attention moves")
 
 
+@pytest.mark.slow
 def test_a_halved_lipschitz_constant_is_found(monkeypatch):
     right = Head.facts
     monkeypatch.setattr(

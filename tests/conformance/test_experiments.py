@@ -113,16 +113,6 @@ def test_committed_findings_follow_from_committed_tables(held: Results, tmp_path
     same(list(map(Finding.as_json, found)), list(map(Finding.as_json, held.findings)))
 
 
-@pytest.mark.parametrize("held", COMMITTED, ids=lambda held: f"{held.name}-{held.scale}")
-def test_the_figures_of_committed_results_are_those_of_the_docs(held: Results, tmp_path: Path):
-    if held.scale != next(iter(committed(held.name, ROOT / "results"))):
-        pytest.skip("the docs show the largest scale")
-    for _, (svg,) in draw.draw(held, tmp_path, (".svg",)):
-        shown = ROOT / "docs" / "lab" / "figures" / svg.name
-        assert shown.read_bytes() == svg.read_bytes(), "run make generate"
-        assert shown.with_suffix(".png").is_file()
-
-
 def same(one, other) -> None:
     """Equal, floats to six digits; raises where they are not."""
     if isinstance(one, dict):

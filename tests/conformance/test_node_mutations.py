@@ -426,6 +426,7 @@ MUTATIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("patch, problem, modes", MUTATIONS)
 def test_the_search_sees_a_wrong_constant(monkeypatch, patch, problem, modes):
     patch(monkeypatch)

@@ -79,10 +79,10 @@ SHARP = {
 
 
 @pytest.mark.parametrize(
-    "budget",
-    [pytest.param(QUICK, id="quick"), pytest.param({}, id="whole", marks=pytest.mark.slow)],
+    "name, budget",
+    [pytest.param(name, QUICK, id=f"{name}-quick") for name in dict.fromkeys(n for n, _ in SHARP)]
+    + [pytest.param(name, {}, id=f"{name}-whole", marks=pytest.mark.slow) for name in CASES],
 )
-@pytest.mark.parametrize("name", CASES)
 def test_facts_hold_and_are_reached(name, budget):
     best = check_facts(CASES[name], **budget).worst()
     short = {

@@ -26,6 +26,7 @@ from dudley.grid.ray_runner import OnRay, _Flights
 from dudley.grid.remote import Answer
 from dudley.grid.runner import Order
 
+pytestmark = pytest.mark.slow  # a cluster takes seconds to start
 GRID = toy.toy_grid()
 BATCHES = toy.toy_batches(GRID)
 PATHS = os.pathsep.join([str(Path(toy.__file__).parent), os.environ.get("PYTHONPATH", "")])
@@ -74,7 +75,6 @@ def test_two_tasks_at_once_share_a_gpu_with_one_thread_each(tmp_path: Path, loca
     assert_same(tmp_path / "run", found, local)
 
 
-@pytest.mark.slow
 def test_a_worker_that_dies_is_replaced_and_a_failure_keeps_its_traceback(tmp_path, local):
     work = partial(toy.dies, marks=tmp_path, times=1)
     with pytest.raises(BatchFailed, match=r"1 of 3 batches failed, first batch 2: .*not today"):
@@ -86,7 +86,6 @@ def test_a_worker_that_dies_is_replaced_and_a_failure_keeps_its_traceback(tmp_pa
     assert_same(tmp_path / "run", go(tmp_path / "run"), local)
 
 
-@pytest.mark.slow
 def test_a_batch_that_kills_its_workers_is_given_up(tmp_path: Path):
     with pytest.raises(BatchFailed, match=r"first batch 1: its worker was lost .*, 3 times"):
         go(tmp_path / "run", partial(toy.dies, marks=tmp_path, times=3))
@@ -96,7 +95,6 @@ class Flag:
     value = 0
 
 
-@pytest.mark.slow
 def test_asked_to_stop_it_stops_at_a_checkpoint_and_goes_on_later(tmp_path, local, place: Place):
     store = Store.prepare(place, GRID, BATCHES, resume=True)
     start, _ = store.begin("code", {})
@@ -137,7 +135,6 @@ def test_what_no_batch_under_way_sent_is_refused():
     assert flights.answers == {7: Answer(stop=True, refused=told)}
 
 
-@pytest.mark.slow
 def test_an_interrupt_reaches_the_work_and_nothing_else(tmp_path: Path, local: Path):
     marks = tmp_path / "marks"
     marks.mkdir()

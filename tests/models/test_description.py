@@ -113,6 +113,7 @@ def test_the_search_finds_nothing_above_the_description(name):
     assert found.worst()["radius"] > 0.05, "the search did not search"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHED)
 def test_the_module_itself_stays_below_the_description(name):
     found = own_ratios(*describe(name, seed=1), seed=1)

@@ -249,6 +249,7 @@ def one_by_one() -> np.ndarray:
     return np.array(found)
 
 
+@pytest.mark.slow
 def test_same_distribution_with_dropout(one_by_one, monkeypatch):
     """Kolmogorov and Smirnov find no difference at α = 1e-3, of losses that masks spread far."""
     found = together(RATES, monkeypatch)
@@ -256,6 +257,7 @@ def test_same_distribution_with_dropout(one_by_one, monkeypatch):
     assert min(found.std(), one_by_one.std()) > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", PLANTED)
 def test_another_dropout_is_found(one_by_one, error, monkeypatch):
     assert stats.ks_2samp(together(PLANTED[error], monkeypatch), one_by_one).pvalue < 1e-3

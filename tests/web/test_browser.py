@@ -87,6 +87,7 @@ def test_a_slider_moves_every_bound(visit):
     assert 2.718281828459045 ** float(key) == pytest.approx(now, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_address_restores_the_state(visit):
     visit.open("#bounds?n=50000&T=64&d=32&k=32&X.row2inf=1&W.l11=2&W_QK.l11=3&W_v.l11=1"
                "&W_c.l11=1&w.l1=1&epsilon=0.25&.axis=T&.points=8&.quantity=covering+number"
@@ -111,6 +112,7 @@ def test_the_address_restores_the_state(visit):
     assert page.locator("#quantity").input_value() == "Rademacher complexity"
 
 
+@pytest.mark.slow
 def test_any_name_can_be_added_and_an_unknown_one_is_refused(visit):
     visit.open("#bounds?.sources=trauger2024")
     before = visit.settled("bounds")
@@ -139,6 +141,7 @@ def test_a_statement_shows_formulas_verdict_and_counterexample(visit):
     visit.shot("statement")
 
 
+@pytest.mark.slow
 def test_two_layers_are_built_and_explained(visit):
     visit.open("#architecture")
     before = visit.settled("architecture")
@@ -172,6 +175,7 @@ def put(visit, *paths: Path) -> str:
     return visit.page.locator("#looking").inner_text()
 
 
+@pytest.mark.slow
 def test_good_files_are_verified_and_measured(visit):
     visit.open("#files")
     folder = EXAMPLES / "sparse-and"
@@ -230,6 +234,7 @@ def test_hostile_files_are_refused_and_named(visit, tmp_path: Path):
     visit.shot("refused")
 
 
+@pytest.mark.slow
 def test_experiments_show_their_figures(visit):
     visit.open("#experiments")
     visit.page.get_by_role("link", name="edelman2021-parity, laptop").click()
@@ -241,6 +246,7 @@ def test_experiments_show_their_figures(visit):
     visit.shot("experiment")
 
 
+@pytest.mark.slow
 def test_it_can_be_used_by_keyboard_alone(visit):
     visit.open()
     visit.settled("bounds")
@@ -295,6 +301,7 @@ def test_axe_finds_nothing_serious(visit):
     assert not found, json.dumps(found, indent=1)
 
 
+@pytest.mark.slow
 def test_axe_would_see_a_fault(visit):
     visit.open("#files")
     visit.page.evaluate((VENDOR / "axe.min.js").read_text(encoding="utf-8"))

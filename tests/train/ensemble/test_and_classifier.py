@@ -267,6 +267,7 @@ def test_hold_outs_are_read_in_parts(monkeypatch):
     assert sizes == [4, 4, 4, 4, 4, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("precision", "tolerance"), [("ieee", 1e-6), ("fp16", 2e-3)])
 def test_the_kernel_for_evaluation(kernels, precision, tolerance):
     ensemble, weights, words = classifiers()
