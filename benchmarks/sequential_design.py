@@ -61,8 +61,6 @@ def coverage(shape: str, asked: dict, seed: int) -> dict:
     lowest, highest = crossing(found.k, found.n, found.design.level)
     low, high = found.full_interval
     size = found.size(full)
-    some = zip(found.k[:500], found.n[:500], p.reshape(-1, len(SIZES))[:500], strict=True)
-    curves = [(halfway(SIZES, k, n), own) for k, n, own in some]
     paired = [
         agreement(SIZES, one, asked["draws"], seed + i)
         for i, one in enumerate(outcomes[: asked["paired_grids"]])
@@ -98,9 +96,6 @@ def coverage(shape: str, asked: dict, seed: int) -> dict:
                 np.mean([one.mean.highest - one.mean.lowest for one in paired])
             ),
         },
-        "logistic_within_two_errors": share_of(
-            np.array([_holds(curve, own) for curve, own in curves if np.isfinite(curve.m)])
-        ),
     }  # fmt: skip
 
 
@@ -113,15 +108,6 @@ def _width(outcomes: np.ndarray) -> float:
 
 def _cells(found: Found, m: np.ndarray) -> np.ndarray:
     return np.searchsorted(np.append(found.m, np.inf), m)
-
-
-def _holds(curve, p: np.ndarray) -> bool:
-    """Do two standard errors around m½ reach an m on each side of the curve's crossing?"""
-    ends = np.log(curve.m) + 1.96 * curve.error * np.array([-1, 1])
-    sizes = np.log(np.append(SIZES, np.inf))
-    cell = crossings(p)
-    below = -np.inf if cell == 0 else sizes[cell - 1]
-    return bool(ends[0] <= sizes[cell] and ends[1] >= below)
 
 
 def replayed(asked: dict) -> dict:

@@ -73,6 +73,15 @@ def test_a_broken_run_goes_on(dudley, place: Path):
     assert not (place / "here" / "store").exists()
 
 
+@pytest.mark.parametrize("store", ["here", "a.txt", "a.txt/below"])
+def test_a_store_in_a_file_or_among_the_results_is_refused(dudley, place: Path, store: str):
+    (place / "a.txt").write_text("a")
+    run = ("lab", "run", "edelman2021-and", "--scale", "smoke", "--out", "here")
+    done = dudley(*run, "--store", store)
+    assert done.code == 2 and "expected a" in done.err and store.partition("/")[0] in done.err
+    assert (place / "a.txt").read_text() == "a" and not list((place / "here").glob("*"))
+
+
 def test_tables_of_another_run_are_not_told_as_its_own(dudley, place: Path):
     (place / "here").mkdir()
     (place / "here" / "stale.parquet").write_bytes(b"")

@@ -30,7 +30,7 @@ def test_status_counts_cells_and_names_errors(dudley, broken):
     done = dudley("lab", "status", "run")
     assert done.code == 0 and done.err == ""
     assert "trials: 4 done, 2 failed; 67% of the work" in done.out
-    assert "m = 5  2/2 done" in done.out and "m = 6  0/2 done, 2 failed" in done.out
+    assert "    m\n    5  2/2 done\n    6  0/2 done, 2 failed\n" in done.out
     assert "batch 1, attempt 1 failed: ArithmeticError: no square of 6" in done.out
     assert (
         "Traceback" not in done.out
@@ -45,6 +45,28 @@ def test_status_counts_cells_and_names_errors(dudley, broken):
 def test_cells_by_other_names(dudley, broken):
     (told,) = dudley("lab", "status", "run", "--by", "trial", "--json").json()["items"]
     assert [cell["trials"] for cell in told["cells"]] == [{"done": 2, "failed": 1}] * 2
+
+    done = dudley("lab", "status", "run", "--by", "n")
+    assert done.code == 2 and "names of its configs: m, trial" in done.err
+
+
+def test_cells_are_told_apart_by_as_few_names_as_do(dudley, place):
+    from dudley.grid import Batch, Cost, Grid, Trial, run
+
+    readings = {"printed": 0.5, "longer": 0.1}
+    configs = [
+        {"model": {"T": T}, "reading": name, "task": {"T": T}, "training": {"lr": lr}, "trial": i}
+        for T in (8, 16)
+        for name, lr in readings.items()
+        for i in (0, 1)
+    ]
+    grid = Grid([Trial(config, 0) for config in configs], "four", 0)
+    run(grid, [Batch(0, grid.trials, Cost(1, 1.0))], lambda s: s.finish([{}] * 8), place / "run")
+    (told,) = dudley("lab", "status", "run", "--json").json()["items"]
+    assert [[*cell.values()] for cell in told["cells"]] == [
+        [name, T, {"done": 2}] for T in (8, 16) for name in readings
+    ]
+    assert list(told["cells"][0]) == ["reading", "task.T", "trials"]
 
 
 def test_watching_ends_with_the_run(dudley, broken):

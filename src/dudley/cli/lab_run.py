@@ -106,10 +106,13 @@ def expect_device(device: str) -> None:
 
 
 def expect_runner(bench: Bench, folder: Path) -> None:
-    """Refuse a runner that there is not, or not for such a store."""
+    """Refuse a runner that there is not, or not for such a store; and a store among the results."""
     from dudley.grid.runner import runner_of
 
-    runner_of(bench.on).expect(bench.place(folder))
+    place = bench.place(folder)
+    if place.folder is not None and place.folder.resolve() == folder.resolve():
+        raise InputError("--store", "another folder than that of the results", place.folder)
+    runner_of(bench.on).expect(place)
 
 
 def prepared(folder: Path, name: str, scale: str, design: str, again: bool) -> bool:

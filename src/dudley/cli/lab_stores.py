@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import closing
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +32,7 @@ def status(
     run: Run,
     by: Annotated[
         str | None,
-        typer.Option(help="Names of a cell, such as task.T,task.m; what varies, if none."),
+        typer.Option(help="Names of a cell, such as task.T,task.m; if none, what tells all apart."),
     ] = None,
     watch: Annotated[
         float | None, typer.Option(help="Look again every so many seconds, until done.", min=0.1)
@@ -47,7 +48,7 @@ def status(
     if watch is not None and not as_json:
         follow(run, names, errors, watch)
         return
-    told = [standing(name, place, names) for name, place in places(run).items()]
+    told = [standing(name, place, cell_names(place, names)) for name, place in places(run).items()]
     if as_json:
         print_json("runs", told)
         return
@@ -139,14 +140,13 @@ def places(run: str) -> dict[str, Place]:
     return stores(run)
 
 
-def standing(name: str, place: Place, by: list[str] | None) -> dict[str, Any]:
-    """All that is told of one store."""
+def standing(name: str, place: Place, names: list[str]) -> dict[str, Any]:
+    """All that is told of one store, its trials counted by these names of their configs."""
     from dudley.grid.store import Store
     from dudley.grid.summary import cells, summary
 
     with closing(Store.open(place)) as store:
         found = summary(store)
-        names = by or varying(store)
         counted = cells(store, names) if names else {}
     now = time.time()
     workers = [
@@ -175,17 +175,30 @@ def standing(name: str, place: Place, by: list[str] | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def varying(store) -> list[str]:
-    """The names of configs that have several values, but for the number of a trial."""
-    from dudley.grid.canonical import flat
+def cell_names(place: Place, asked: list[str] | None) -> list[str]:
+    """The names that were asked for, or as few as tell apart all configs but for trial and seed.
 
-    values: dict[str, set[str]] = {}
-    for trial in store.grid.trials:
-        for name, value in flat(trial.config).items():
-            values.setdefault(name, set()).add(repr(value))
-    return [
-        name for name, some in values.items() if len(some) > 1 and name not in ("trial", "seed")
-    ]
+    Of names that fix each other those of the task stay, then those that come first.
+    """
+    from dudley.grid.canonical import flat
+    from dudley.grid.store import Store
+
+    with closing(Store.open(place)) as store:
+        configs = [flat(trial.config) for trial in store.grid.trials]
+    known = list(dict.fromkeys(name for config in configs for name in config))
+    for name in asked or ():
+        if not any(other == name or other.startswith(f"{name}.") for other in known):
+            raise InputError("--by", f"names of its configs: {', '.join(known)}", name)
+    if asked:
+        return asked
+    names = [name for name in known if name not in ("trial", "seed")]
+    rows = {tuple(repr(config.get(name)) for name in names) for config in configs}
+    kept = dict(enumerate(names))
+    for i in sorted(kept, key=lambda i: (names[i].startswith("task."), -i)):
+        others = [j for j in kept if j != i]
+        if len({tuple(row[j] for j in others) for row in rows}) == len(rows):
+            del kept[i]
+    return list(kept.values())
 
 
 def rate(found: Summary) -> float | None:
@@ -219,18 +232,7 @@ def lines(one: dict[str, Any], errors: bool) -> list[str]:
             workers = max(1, len(at_work(one["workers"])))
             speed += f"; about {duration(one['remaining'])} left with {workers}"
         told.append(speed)
-    wide = [max(len(f"{cell[name]}") for cell in one["cells"]) for name in names_of(one)]
-    for cell in one["cells"][:CELLS]:
-        place = "  ".join(
-            f"{name} = {cell[name]!s:<{w}}" for name, w in zip(names_of(one), wide, strict=True)
-        )
-        whole = sum(cell["trials"].values())
-        states = [f"{cell['trials'].get('done', 0)}/{whole} done"]
-        states += [f"{n} {state}" for state, n in cell["trials"].items()
-                   if state not in ("done", "waiting")]  # fmt: skip
-        told.append(f"    {place}  {', '.join(states)}")
-    if len(one["cells"]) > CELLS:
-        told.append(f"    … and {len(one['cells']) - CELLS} more cells (--json has all)")
+    told += cell_lines(one["cells"])
     for worker in one["workers"]:
         heard = "" if worker["silent"] is None else f", heard {worker['silent']:.0f} s ago"
         heard += ", dead" if worker["lives"] is False else ""
@@ -248,9 +250,24 @@ def lines(one: dict[str, Any], errors: bool) -> list[str]:
     return told
 
 
-def names_of(one: dict[str, Any]) -> list[str]:
-    """The names of a cell."""
-    return [name for name in one["cells"][0] if name != "trials"] if one["cells"] else []
+def cell_lines(cells: list[dict[str, Any]]) -> list[str]:
+    """A column for each name, then how many trials are done and what became of others."""
+    if not cells:
+        return []
+    heads = [name for name in cells[0] if name != "trials"]
+    rows = [[str(cell[name]) for name in heads] for cell in cells[:CELLS]]
+    wide = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    told = ["    " + "  ".join(map(str.rjust, heads, wide))]
+    for cell, row in zip(cells, rows, strict=False):
+        trials = cell["trials"]
+        states = [f"{trials.get('done', 0)}/{sum(trials.values())} done"]
+        states += [
+            f"{n} {state}" for state, n in trials.items() if state not in ("done", "waiting")
+        ]
+        told.append("    " + "  ".join([*map(str.rjust, row, wide), ", ".join(states)]))
+    if len(cells) > CELLS:
+        told.append(f"    … and {len(cells) - CELLS} more cells (--json has all)")
+    return told
 
 
 def follow(run: str, by: list[str] | None, errors: bool, every: float) -> None:
@@ -259,10 +276,10 @@ def follow(run: str, by: list[str] | None, errors: bool, every: float) -> None:
     from rich.live import Live
     from rich.text import Text
 
-    idle = 0
+    idle, names = 0, cache(lambda place: cell_names(place, by))
     with Live(console=Console(), auto_refresh=False) as live:
         while True:
-            told = [standing(name, place, by) for name, place in places(run).items()]
+            told = [standing(name, place, names(place)) for name, place in places(run).items()]
             live.update(
                 Text("\n".join(line for one in told for line in lines(one, errors))), refresh=True
             )

@@ -34,7 +34,10 @@ def alone(place: Place | Path | str) -> Iterator[None]:
 
 @contextmanager
 def _file(place: Place, folder: Path) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError("place of a run", "a folder, or a way to a new one", folder) from None
     with closing(sqlite3.connect(folder / "lock", timeout=0, isolation_level=None)) as connection:
         try:
             connection.execute("BEGIN EXCLUSIVE")
