@@ -33,7 +33,7 @@ SLOW = (
 )
 # Set-up, and pages whose commands are run by a test of their own.
 SET_UP = ("pip ", "make ")
-TRAINS = ("train.md", "howto/cluster.md")
+TRAINS = ("certify.md", "train.md", "howto/certify.md", "howto/cluster.md")
 NEEDS = {"howto/cluster.md": ("ray", "submitit")}  # packages that a machine may lack
 ELSEWHERE = {"measure.md": "tests/measure/test_minilm.py"}
 

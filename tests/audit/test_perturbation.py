@@ -20,6 +20,7 @@ from dudley.theorems.registry import load
 torch.set_num_threads(1)
 MINE = (perturbation.__name__, pointwise.__name__)
 NAMES = [name for name, attack in ATTACKS.items() if attack.__module__ in MINE]
+pytestmark = pytest.mark.slow  # seconds of search for its rows
 SHARP = {  # what each attack must reach of the sharpest form
     "edelman2021/lemma-4.3": 0.95,
     "edelman2021/lemma-A.6": 0.99,
@@ -94,7 +95,6 @@ def broken(name) -> set[str]:
     return {row.statement for row in rows if row.outcome is Outcome.BROKEN}
 
 
-@pytest.mark.slow
 def test_a_dropped_radius_is_found(monkeypatch):
     right = Head.facts
 
@@ -111,7 +111,6 @@ def test_a_dropped_radius_is_found(monkeypatch):
     assert {"edelman2021/lemma-A.15", "trauger2024/lemma-E.2"} <= broken("blocks move")
 
 
-@pytest.mark.slow
 def test_a_halved_softmax_constant_is_found(monkeypatch):
     half = lambda self, ρ, T: Magnitude.of(self.constant / 2)  # noqa: E731
     monkeypatch.setattr(Softmax, "lipschitz", half)
@@ -119,7 +118,6 @@ def test_a_halved_softmax_constant_is_found(monkeypatch):
     assert "edelman2021/lemma-A.13" in broken("attention moves")
 
 
-@pytest.mark.slow
 def test_a_halved_lipschitz_constant_is_found(monkeypatch):
     right = Head.facts
     monkeypatch.setattr(

@@ -134,6 +134,7 @@ def test_the_table_names_what_the_family_attacks(family):
     assert {id for name in names for id in runs.load()[name].targets} == set(POWER[family])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family, id", CASES)
 def test_a_form_that_is_too_small_is_reported(family, id, monkeypatch):
     sound = planted.rows(FAMILIES[family], id)
@@ -146,6 +147,7 @@ def test_a_form_that_is_too_small_is_reported(family, id, monkeypatch):
             assert planted.broken(planted.rows(FAMILIES[family], id), form)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family, id", [(family, id) for family, id in CASES if id in TELLING])
 def test_it_is_near_where_it_says_something(family, id):
     near = planted.factors(planted.rows(FAMILIES[family], id), telling=True)

@@ -99,6 +99,7 @@ def test_what_was_made_holds(name):
     assert "bits drawn at will" in " ".join(found.declarations)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "path"), PLACES, ids=lambda p: p if isinstance(p, str) else ".".join(map(str, p))
 )

@@ -29,8 +29,13 @@ def walk(command, path: tuple[str, ...] = ("dudley",)) -> dict[str, object]:
     return own
 
 
-LONG = {"dudley certify picture", "dudley lab figures"}  # as text they run in the first tier
+LONG = {"dudley audit", "dudley certify picture", "dudley lab figures"}
 COMMANDS = walk(typer.main.get_command(app))
+EXAMPLES = [
+    pytest.param(name, marks=[pytest.mark.slow] if name in LONG else [])
+    for name in COMMANDS
+    if name != "dudley tour"
+]
 
 
 def example_of(command) -> str:
@@ -70,7 +75,7 @@ def test_help_says_what_it_does_and_shows_an_example(dudley, name: str):
         assert getattr(parameter, "help", None), f"{name}: {parameter.name} has no help"
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "dudley tour"])
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_example_runs(dudley, name: str, here: Path):
     done = dudley(*shlex.split(example_of(COMMANDS[name]))[1:])
     assert done.code in (0, 1), done.err  # 1: the answer is "no"
@@ -83,14 +88,7 @@ def test_it_speaks_json(name: str):
     assert "--json" in options
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] if name in LONG else [])
-        for name in COMMANDS
-        if name != "dudley tour"
-    ],
-)
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_example_speaks_json_alone_on_stdout(dudley, name: str, here: Path):
     document = dudley(*shlex.split(example_of(COMMANDS[name]))[1:], "--json").json()
     assert document["items"]

@@ -212,6 +212,7 @@ def test_derive_takes_an_adapter_with_its_base(dudley, tmp_path):
     assert with_it["lipschitz_log10"] > plain["items"][0]["lipschitz_log10"]
 
 
+@pytest.mark.slow
 def test_derive_from_an_initial_value(dudley, tmp_path):
     start = checkpoints.write(tmp_path / "start", *checkpoints.bert(seed=5))
     done = dudley("derive", "--checkpoint", "tiny-bert", "--init", start, "n=1e7")

@@ -89,6 +89,7 @@ def test_the_list_is_filtered(dudley):
     assert {i["id"] for i in items} == {i for i in STATEMENTS if i.startswith("trauger2024")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", STATEMENTS)
 def test_every_form_of_every_example_speaks_json(dudley, id: str):
     items = dudley("evaluate", id, *words(id), "--json").json()["items"]

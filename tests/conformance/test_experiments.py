@@ -79,6 +79,7 @@ def test_the_analysis_is_a_function_of_the_tables(name: str, smoke: SmokeRuns, t
     assert (held.folder / "findings.json").read_text(encoding="utf-8") == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_it_has_figures_of_its_own_that_can_be_drawn(name: str, smoke: SmokeRuns, tmp_path: Path):
     assert name in SKETCHES

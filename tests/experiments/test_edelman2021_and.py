@@ -46,6 +46,7 @@ def logarithm(T):
     return 60 + 60 * np.log(T / 100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("α", [0.2, 0.5, 1.0])
 def test_a_planted_exponent_lies_in_its_interval_and_another_does_not(α: float):
     sizes = [*range(50, 900, 40)] if α == 1.0 else SIZES
@@ -80,6 +81,7 @@ def test_a_slope_of_their_own_never_fits_worse(name: str):
         assert tilted.θ.likelihood >= plain.θ.likelihood - 1e-6
 
 
+@pytest.mark.slow
 def test_far_apart_lengths_tell_the_laws_apart_and_near_ones_do_not():
     sizes = [60, 90, 130, 180, 250, 350, 500, 700, 1000, 1500]
     for m_c, name in ((logarithm, "log"), (power(0.4), "power")):

@@ -128,6 +128,7 @@ def test_perfect_separation_ends_and_one_sided_data_are_refused():
         fit(X, [0] * 4, [9] * 4)
 
 
+@pytest.mark.slow
 def test_a_profile_interval_covers_as_it_says_and_widens_with_the_dispersion():
     covered = 0
     for seed in range(120):

@@ -74,6 +74,7 @@ def test_certified_ends_hold_numpy_between_them(folder, measured):
     assert true <= measured.row("W_QK", 0, 2).op.upper <= true * (1 + 1e-6)
 
 
+@pytest.mark.slow
 def test_it_goes_to_a_bound(measured):
     found = describe(measured, {"T": 128})
     cap = du.capacity(found.network, found.inputs, n=1e6, loss=found.loss)

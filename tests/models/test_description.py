@@ -105,6 +105,7 @@ def own_ratios(model, tokens, node, seed=0) -> dict[str, float]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHED)
 def test_the_search_finds_nothing_above_the_description(name):
     _, tokens, node = describe(name)

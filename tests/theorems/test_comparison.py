@@ -27,6 +27,7 @@ def values(outcomes) -> list:
     return [o if isinstance(o, str) else (o.log_value, o.exact, o.trivial) for o in outcomes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", ["n=1e3:1e9:log3", "W_QK.l11=0.1:50:log3", "T=2:300:log3"])
 def test_a_swept_value_is_the_single_one_to_the_last_digit(axis: str):
     sweep = Sweep.parse(axis)

@@ -77,6 +77,7 @@ def test_best_is_never_above_derived_and_nothing_is_silently_negative(id: str, d
     pytest.fail(f"only {done} of the inputs drawn for {id} satisfy its hypotheses")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", STATEMENTS)
 def test_extreme_inputs_give_a_number_or_one_refusal(id: str):
     s = STATEMENTS[id]

@@ -51,6 +51,7 @@ def slope(s: Statement, form: str) -> float:
     return math.log(values[1] / values[0]) / math.log(64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id, form", CASES)
 def test_a_declared_rate_is_the_measured_one(id, form):
     s = STATEMENTS[id]

@@ -43,6 +43,7 @@ def run(periods: int = 6) -> tuple[State, torch.Tensor, Period]:
     return state, period.read(), period
 
 
+@pytest.mark.slow
 def test_all_of_a_period_is_traced_and_computes_the_same(monkeypatch):
     """No graph breaks, nothing asks for a value, and nothing is lost by way of side effects."""
     state, log, _ = run()
