@@ -10,9 +10,11 @@ import hashlib
 import json
 import platform
 import time
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dudley import __version__
 from dudley.audit.journal import code_digest
@@ -21,6 +23,9 @@ from dudley.core.files import written
 from dudley.core.provenance import provenance
 from dudley.experiments.base import EXPERIMENTS, SCALES, Bench, Finding
 from dudley.experiments.sequential import designed
+
+if TYPE_CHECKING:
+    from dudley.grid.place import Place
 
 VERSIONS = ("numpy", "scipy", "torch", "pyarrow")
 
@@ -36,16 +41,45 @@ def conduct(
     folder.mkdir(parents=True, exist_ok=True)
     for table in folder.glob("*.parquet"):  # of a run that was broken off, perhaps of another one
         table.unlink()
+    earlier = starts(bench.place(folder))
     start = time.perf_counter()
     one.run(config, folder, bench)
-    record(name, scale, config, folder, bench, time.perf_counter() - start)
+    record(name, scale, config, folder, bench, time.perf_counter() - start, earlier)
     return findings(folder)
 
 
+def starts(place: Place) -> list[dict[str, str]]:
+    """Which processes began the grids at a place or went on with them, and with which sources."""
+    from dudley.grid.find import stores
+    from dudley.grid.store import Store
+
+    try:
+        places = stores(place).values()
+    except InputError:  # there is none
+        return []
+    every: list[tuple[str, str, str]] = []
+    for one in places:
+        with closing(Store.open(one)) as store:
+            every += store.starts()
+    first: dict[tuple[str, str], str] = {}
+    for at, owner, code in sorted(every):
+        first.setdefault((owner, code), at)
+    return [{"at": at, "src_sha256": code} for (_, code), at in first.items()]
+
+
 def record(
-    name: str, scale: str, config: dict[str, Any], folder: Path, bench: Bench, seconds: float
+    name: str,
+    scale: str,
+    config: dict[str, Any],
+    folder: Path,
+    bench: Bench,
+    seconds: float,
+    earlier: Sequence[Mapping[str, str]] = (),
 ) -> None:
-    """Analyse the tables of a folder, and write findings and provenance beside them."""
+    """Analyse the tables of a folder, and write findings and provenance beside them.
+
+    ``seconds`` are those of the last start; those that it went on from are told beside it.
+    """
     analyse(name, config, folder)
     text = json.dumps(config, sort_keys=True)
     outputs = sorted(p for p in folder.iterdir() if p.suffix == ".parquet")
@@ -58,6 +92,7 @@ def record(
         "machine": _machine(bench.device),
         "precision": "float32" if bench.device == "cpu" else config.get("precision", "fast"),
         "seconds": seconds,
+        **({"earlier_starts": list(earlier)} if earlier else {}),
         **({} if bench.memory is None else {"memory_of_a_batch": bench.memory}),
         **({} if bench.on == "local" else {"on": bench.on, "workers": bench.workers}),
         "outputs": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in outputs},

@@ -167,6 +167,13 @@ class Store:
             rows = connection.execute(wanted.where(c.run == self.run).order_by(c.number)).all()
         return [Standing(*row) for row in rows]
 
+    def starts(self) -> list[tuple[str, str, str]]:
+        """When it was begun or gone on with, by which process, and with which code."""
+        c = schema.starts.c
+        wanted = sa.select(c.at, c.owner, c.code).where(c.run == self.run).order_by(c.id)
+        with self.database.reading() as connection:
+            return [(at, owner, code) for at, owner, code in connection.execute(wanted)]
+
     def begin(self, code: str, about: Mapping[str, Any]) -> tuple[int, set[str]]:
         """Note a start: its number, and the code versions of the starts before it."""
         with self.database.writing() as connection:

@@ -116,11 +116,14 @@ def made(held: Results) -> str:
     )
     seeds = sorted({str(v) for k, v in flattened(held.config).items() if "seed" in k})
     parts = [f"Made on {device}"]
+    earlier = told.get("earlier_starts", [])
     if told.get("seconds") is not None:
-        parts.append(f"in {duration(told['seconds'])}")
+        last = f" (the last of {len(earlier) + 1} starts)" if earlier else ""
+        parts.append(f"in {duration(told['seconds'])}{last}")
     parts.append(f"with {versions}; seeds {', '.join(seeds) or 'none'}")
-    digest = told["src_sha256"][:12]
-    line = f"{' '.join(parts)}; precision {told['precision']}; sources {code(digest)}."
+    sources = dict.fromkeys(start["src_sha256"] for start in (*earlier, told))
+    digests = ", ".join(code(digest[:12]) for digest in sources)
+    line = f"{' '.join(parts)}; precision {told['precision']}; sources {digests}."
     return f"{line} **Not finished:** {prose(told['unfinished'])}" if "unfinished" in told else line
 
 
