@@ -25,8 +25,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
-from dudley.audit.journal import code_digest  # noqa: E402
 from dudley.core.provenance import provenance  # noqa: E402
+from dudley.experiments.conduct import sealed  # noqa: E402
 from dudley.experiments.growth import finite  # noqa: E402
 from dudley.experiments.statistics.agreement import agreement, full_cells  # noqa: E402
 from dudley.experiments.statistics.critical import Cells, law  # noqa: E402
@@ -182,22 +182,18 @@ def main() -> None:
         print(shape, f"{time.perf_counter() - start:.0f} s", flush=True)
     write(out / "coverage.json", {"level": Design().level, "shapes": shapes})
     write(out / "replay.json", replayed(CONFIG["replay"]))
-    text = json.dumps(CONFIG, sort_keys=True)
     outputs = [out / "coverage.json", out / "replay.json"]
     source = ROOT / "results" / RECORD / "trials.parquet"
     versions = {name: metadata.version(name) for name in ("numpy", "scipy", "pyarrow")}
     told = provenance() | {
         "command": ["benchmarks/sequential_design.py", *sys.argv[1:]],
-        "config": json.loads(text),
-        "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "src_sha256": code_digest(),
+        **sealed(CONFIG, outputs),
         "inputs": {
             f"results/{RECORD}/trials.parquet": hashlib.sha256(source.read_bytes()).hexdigest()
         },
         "machine": versions | {"python": platform.python_version(), "cpus": os.cpu_count()},
         "precision": "float64",
         "seconds": time.perf_counter() - start,
-        "outputs": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in outputs},
     }
     write(out / "provenance.json", told)
 

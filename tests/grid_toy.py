@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import signal
 import sys
 import time
@@ -17,11 +16,10 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import sqlalchemy
-from sqlalchemy import event
 
 from dudley.grid import Batch, Cost, Grid, Session, Store, Trial, checkpoints, plan, run
 from dudley.grid.claims import Claim, claim
+from dudley.grid.conformance.killed import after_each, dying
 from dudley.grid.owner import Owner
 
 STEPS, EVALUATE, KEEP = 24, 2, 6
@@ -121,14 +119,7 @@ def meets(session: Session, marks: Path) -> None:
 
 def die_at(place: str, number: int) -> None:
     """Arrange for SIGKILL at the ``number``-th time at a place: in a file, or in a statement."""
-    seen = 0
-
-    def die() -> None:
-        nonlocal seen
-        seen += 1
-        if seen == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-
+    die = dying(number)
     if place == "file":  # half a checkpoint
 
         def half(path: Path, state: np.ndarray) -> None:
@@ -139,13 +130,8 @@ def die_at(place: str, number: int) -> None:
         globals()["save"] = half  # logistic looks it up
     elif place == "removal":  # a batch is done, its files still stand
         checkpoints.remove = lambda claim: die()
-    else:  # within a transaction, after the statement
-
-        def after(connection, cursor, statement, *rest) -> None:
-            if re.match(place, statement):
-                die()
-
-        event.listen(sqlalchemy.Engine, "after_cursor_execute", after)
+    else:
+        after_each(place, die)
 
 
 def main() -> int:

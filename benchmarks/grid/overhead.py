@@ -21,7 +21,6 @@ worker, is told apart on the clock. Beside it, a run whose work is nothing but i
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import logging
 import os
@@ -40,8 +39,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "src"))
 
-from dudley.audit.journal import code_digest  # noqa: E402
 from dudley.core.provenance import provenance  # noqa: E402
+from dudley.experiments.conduct import sealed  # noqa: E402
 from dudley.grid import Batch, Cost, Grid, Session, Trial, run, table  # noqa: E402
 from dudley.train.problem import Problem  # noqa: E402
 from dudley.train.trainer import Memory, Pace, Trainer  # noqa: E402
@@ -201,15 +200,7 @@ def main() -> None:
     path = given.out / "overhead.json"
     write(path, {"schema": "dudley.overhead/1", **found})
     config = {"protocol": CONFIG, "trials": TRIALS, "largest_batch": LARGEST, "seed": SEED}
-    text = json.dumps(config, sort_keys=True)
-    told = provenance() | {
-        "config": config,
-        "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "src_sha256": code_digest(),
-        "machine": machine(),
-        "precision": "float32",
-        "outputs": {path.name: hashlib.sha256(path.read_bytes()).hexdigest()},
-    }
+    told = provenance() | sealed(config, [path]) | {"machine": machine(), "precision": "float32"}
     write(given.out / "provenance.json", told)
     print(json.dumps(found, indent=2))
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from importlib import metadata
 from pathlib import Path
@@ -81,23 +81,29 @@ def record(
     ``seconds`` are those of the last start; those that it went on from are told beside it.
     """
     analyse(name, config, folder)
-    text = json.dumps(config, sort_keys=True)
-    outputs = sorted(p for p in folder.iterdir() if p.suffix == ".parquet")
     told = provenance() | {
         "experiment": name,
         "scale": scale,
-        "config": json.loads(text),
-        "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
-        "src_sha256": code_digest(),
+        **sealed(config, folder.glob("*.parquet")),
         "machine": _machine(bench.device),
         "precision": "float32" if bench.device == "cpu" else config.get("precision", "fast"),
         "seconds": seconds,
         **({"earlier_starts": list(earlier)} if earlier else {}),
         **({} if bench.memory is None else {"memory_of_a_batch": bench.memory}),
         **({} if bench.on == "local" else {"on": bench.on, "workers": bench.workers}),
-        "outputs": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in outputs},
     }
     _write(folder / "provenance.json", told)
+
+
+def sealed(config: Mapping[str, Any], outputs: Iterable[Path]) -> dict[str, Any]:
+    """What a record is of: its config, the sources and its files, by their sha256."""
+    text = json.dumps(config, sort_keys=True)
+    return {
+        "config": json.loads(text),
+        "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "src_sha256": code_digest(),
+        "outputs": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(outputs)},
+    }
 
 
 def analyse(name: str, config: dict[str, Any], folder: Path) -> list[Finding]:

@@ -12,7 +12,7 @@ import platform
 import tempfile
 import traceback
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from itertools import count
 from pathlib import Path
@@ -86,15 +86,9 @@ def work_on(
     return None
 
 
-@cache
-def _own_code() -> str:
-    """Of the modules that this process has loaded, not of what stands on the disk later."""
-    return code_digest()
-
-
 def _expect_code(code: str) -> None:
     """Results must not depend on the node: refuse to work with another package than the driver."""
-    if _own_code() != code:
+    if code_digest() != code:
         told = f"another one on {platform.node()}"
         raise InputError("dudley on the cluster", "the driver's own code", told, "install it there")
 

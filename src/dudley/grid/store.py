@@ -176,9 +176,8 @@ class Store:
 
     def begin(self, code: str, about: Mapping[str, Any]) -> tuple[int, set[str]]:
         """Note a start: its number, and the code versions of the starts before it."""
+        before = {code for *_, code in self.starts()}
         with self.database.writing() as connection:
-            theirs = sa.select(schema.starts.c.code).where(schema.starts.c.run == self.run)
-            before = set(connection.execute(theirs).scalars())
             start = _added(
                 connection,
                 schema.starts,

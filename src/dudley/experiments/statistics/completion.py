@@ -31,7 +31,7 @@ import numpy as np
 from scipy.stats import binom
 
 from dudley.core.errors import InputError
-from dudley.experiments.statistics.crossing import counts
+from dudley.experiments.statistics.crossing import counts, running
 
 LEAST = 4  # known trials of a cell, below which its rate says nothing
 
@@ -59,8 +59,7 @@ def isotonic(successes: Any, trials: Any) -> np.ndarray:
     k, n = counts(successes, trials)
     if np.any(n == 0):
         raise InputError("cells of a column", "some trials in every cell", n.tolist())
-    sums = [np.concatenate([np.zeros_like(v[..., :1]), v.cumsum(-1)], -1) for v in (k, n)]
-    K, N = (s[..., None, 1:] - s[..., :-1, None] for s in sums)  # (…, a, b)
+    K, N = (s[..., None, 1:] - s[..., :-1, None] for s in (running(k), running(n)))  # (…, a, b)
     inside = np.triu(np.ones(N.shape[-2:], dtype=bool))  # a ≤ b
     rates = np.where(inside, K / np.where(inside, N, 1), np.inf)
     least = np.minimum.accumulate(rates[..., ::-1], -1)[..., ::-1]  # over b ≥ i

@@ -82,8 +82,17 @@ def counts(successes: Any, trials: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def between(values: np.ndarray) -> np.ndarray:
     """Sums over the cells between j and j′, (…, M+1, M+1)."""
-    sums = np.concatenate([np.zeros_like(values[..., :1]), values.cumsum(-1)], -1)
+    sums = running(values)
     return np.abs(sums[..., None, :] - sums[..., :, None])
+
+
+def running(values: np.ndarray) -> np.ndarray:
+    """Sums of the first 0, 1, 2, … of the last axis, (…, M+1).
+
+    >>> running(np.array([1, 2, 3]))
+    array([0, 1, 3, 6])
+    """
+    return np.concatenate([np.zeros_like(values[..., :1]), values.cumsum(-1)], -1)
 
 
 def bet(K: np.ndarray, N: np.ndarray) -> np.ndarray:

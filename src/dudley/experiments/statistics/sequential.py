@@ -37,7 +37,7 @@ import numpy as np
 
 from dudley.core.errors import InputError
 from dudley.experiments.statistics.completion import complete
-from dudley.experiments.statistics.crossing import crossing
+from dudley.experiments.statistics.crossing import crossing, running
 
 Ask = Callable[[np.ndarray, np.ndarray], Any]
 
@@ -181,7 +181,7 @@ def filled(n: np.ndarray, where: np.ndarray, most: int, quota: np.ndarray) -> np
 def replay(m: Any, outcomes: Any, design: Design | None = None) -> Found:
     """A design on trials whose outcomes are known, (columns, cells, trials in order)."""
     known = np.asarray(outcomes, dtype=int)
-    sums = np.concatenate([np.zeros_like(known[..., :1]), known.cumsum(-1)], -1)
+    sums = running(known)
 
     def ask(first: np.ndarray, last: np.ndarray) -> np.ndarray:
         ends = [np.take_along_axis(sums, n[..., None], -1)[..., 0] for n in (first, last)]

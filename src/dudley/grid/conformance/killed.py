@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+from collections.abc import Callable
+from itertools import count
 
 from sqlalchemy import Engine, event
 
@@ -50,20 +52,30 @@ def killed_while_writing(backend: Backend, thorough: bool = False) -> None:
 
 def _die(place: Place, statement: str, number: int) -> None:
     """Work, until the statement was sent so many times."""
-    seen = 0
+    die = dying(number)
+    if statement == "COMMIT":
+        event.listen(Engine, "commit", lambda connection: die())
+    else:
+        after_each(statement, die)
+    work_off(place, BATCHES)
 
-    def count() -> None:
-        nonlocal seen
-        seen += 1
-        if seen == number:
+
+def dying(number: int) -> Callable[[], None]:
+    """A function that is SIGKILL for its process when it is called for the ``number``-th time."""
+    seen = count(1)
+
+    def die() -> None:
+        if next(seen) == number:
             os.kill(os.getpid(), signal.SIGKILL)
+
+    return die
+
+
+def after_each(statement: str, act: Callable[[], None]) -> None:
+    """Call it after each statement that matches, within its transaction."""
 
     def after(connection, cursor, sent, *rest) -> None:
         if re.match(statement, sent):
-            count()
+            act()
 
-    if statement == "COMMIT":
-        event.listen(Engine, "commit", lambda connection: count())
-    else:
-        event.listen(Engine, "after_cursor_execute", after)
-    work_off(place, BATCHES)
+    event.listen(Engine, "after_cursor_execute", after)
