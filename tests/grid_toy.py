@@ -1,7 +1,8 @@
 """A deterministic toy for the grid's tests: a chaotic map, so that a lost or doubled step shows.
 
 As a program it runs the toy in a folder, and kills itself where it is told to:
-``python grid_toy.py FOLDER [--on RUNNER] [--workers N] [--pause SECONDS] [--kill PLACE NUMBER]``.
+``python grid_toy.py FOLDER [--on RUNNER] [--workers N] [--pause SECONDS] [--marks FOLDER]
+[--gates FOLDER] [--kill PLACE NUMBER]``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -50,8 +51,10 @@ def taken(store: Store) -> Claim:
     return found
 
 
-def logistic(session: Session, pause: float = 0.0, marks: Path | None = None) -> None:
-    """STEPS steps of x ↦ 3.9 x (1 − x) for every trial, from its key."""
+def logistic(
+    session: Session, pause: float = 0.0, marks: Path | None = None, gates: Path | None = None
+) -> None:
+    """STEPS steps of x ↦ 3.9 x (1 − x) for every trial, from its key; none beyond its gate."""
     if marks is not None:
         (marks / f"{session.batch.number}.{os.getpid()}").touch()
     kept = session.latest()
@@ -63,6 +66,8 @@ def logistic(session: Session, pause: float = 0.0, marks: Path | None = None) ->
         with kept[1].open("rb") as file:
             state = np.load(file)
     for step in range(first + 1, STEPS + 1):
+        if gates is not None and not let_through(session, gates, step):
+            return
         time.sleep(pause)
         state = 3.9 * state * (1 - state)
         if step % EVALUATE == 0:
@@ -73,6 +78,28 @@ def logistic(session: Session, pause: float = 0.0, marks: Path | None = None) ->
             if session.should_stop():
                 return
     session.finish([{"state": x, "high": x > 0.5} for x in state])
+
+
+def hold(gates: Path, steps: int, numbers: Sequence[int] = (0, 1, 2)) -> Path:
+    """From here on these batches make so many steps, and wait for more; others make all."""
+    gates.mkdir(exist_ok=True)
+    for number in numbers:
+        part = gates / f"{number}.part"
+        part.write_text(str(steps))
+        part.replace(gates / str(number))
+    return gates
+
+
+def let_through(session: Session, gates: Path, step: int) -> bool:
+    """Wait until the step may be made; False where somebody asks for a stop first."""
+    gate, end = gates / str(session.batch.number), time.monotonic() + 300
+    while gate.exists() and step > int(gate.read_text()):
+        if session.should_stop():
+            return False
+        if time.monotonic() > end:
+            raise TimeoutError(f"nobody lets step {step} through")
+        time.sleep(0.02)
+    return True
 
 
 def save(path: Path, state: np.ndarray) -> None:
@@ -109,7 +136,7 @@ def warned(session: Session, marks: Path) -> None:
 def meets(session: Session, marks: Path) -> None:
     """Batches 0 and 1 each wait for the other to begin: one worker alone cannot pass."""
     (marks / f"{session.batch.number}.{os.environ['OMP_NUM_THREADS']}").touch()
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while session.batch.number < 2 and not all(list(marks.glob(f"{i}.1")) for i in (0, 1)):
         if time.monotonic() > end:
             raise TimeoutError("the other batch does not begin, or not with one thread")
@@ -141,12 +168,13 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--pause", type=float, default=0.0)
     parser.add_argument("--marks", type=Path)
+    parser.add_argument("--gates", type=Path)
     parser.add_argument("--kill", nargs=2, metavar=("PLACE", "NUMBER"))
     asked = parser.parse_args()
     if asked.kill:
         die_at(asked.kill[0], int(asked.kill[1]))
     grid = toy_grid()
-    work = partial(logistic, pause=asked.pause, marks=asked.marks)
+    work = partial(logistic, pause=asked.pause, marks=asked.marks, gates=asked.gates)
     try:
         run(grid, toy_batches(grid), work, asked.folder, on=asked.on, workers=asked.workers)
     except KeyboardInterrupt:

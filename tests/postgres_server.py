@@ -71,7 +71,7 @@ def running() -> Iterator[Server]:
     bin = programs()
     assert bin is not None
     folder = Path(tempfile.mkdtemp(prefix="dudley-postgres-"))
-    data, port = folder / "data", free_port()
+    data = folder / "data"
     as_user = nobody_but_root(folder)
     try:
         made = [bin / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-sync"]
@@ -82,18 +82,12 @@ def running() -> Iterator[Server]:
             **as_user,
         )
         told = [word for setting in SETTINGS for word in ("-c", setting)]
-        log = (folder / "log").open("wb")
-        process = subprocess.Popen(
-            [bin / "postgres", "-D", data, "-p", str(port), "-k", folder, *told],
-            stdout=log, stderr=log, **as_user,
-        )  # fmt: skip
+        command = [bin / "postgres", "-D", data, "-k", folder, *told]
+        process, url = started(command, data, folder / "log", as_user)
         try:
-            url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
-            wait_for(url, process, folder / "log")
             yield Server(url, process.pid)
         finally:
             process.kill() if process.poll() is None and not ended(process) else None
-            log.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -113,18 +107,39 @@ def free_port() -> int:
         return one.getsockname()[1]
 
 
-def wait_for(url: str, process: subprocess.Popen, log: Path) -> None:
+def started(
+    command: list, data: Path, log: Path, as_user: dict[str, Any]
+) -> tuple[subprocess.Popen, str]:
+    """The server and its address: at another port where somebody else was faster to take one."""
+    for _ in range(5):
+        port = free_port()
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [*command, "-p", str(port)], stdout=output, stderr=output, **as_user
+            )
+        url = f"postgresql://postgres@127.0.0.1:{port}/postgres"
+        if answers(url, process, data):
+            return process, url
+    raise RuntimeError(f"PostgreSQL did not start: {log.read_text()}")
+
+
+def answers(url: str, process: subprocess.Popen, data: Path) -> bool:
+    """Wait until this server, and no other one, does; False where it ends instead."""
     import psycopg
 
-    end = time.monotonic() + 60
-    while True:
+    end = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < end:
         try:
-            psycopg.connect(url).close()
-            return
+            with psycopg.connect(url) as connection:
+                told = connection.execute("SHOW data_directory").fetchone()
+            if told == (str(data),):
+                return True
         except psycopg.OperationalError:
-            if process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError(f"PostgreSQL did not start: {log.read_text()}") from None
-            time.sleep(0.02)
+            pass
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    return False
 
 
 def ended(process: subprocess.Popen) -> bool:

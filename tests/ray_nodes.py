@@ -65,7 +65,7 @@ class Nodes:
                 start_new_session=True,
             )
         self.processes.append(process)
-        end = time.monotonic() + 60
+        end = time.monotonic() + 180
         while "block forever" not in log.read_text(errors="replace"):
             assert process.poll() is None and time.monotonic() < end, log.read_text()
             time.sleep(0.1)

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -93,9 +94,16 @@ def train_toy(folder: Path | str, workers: int = 1, pace: Pace | None = None) ->
     return train_grid(grid, folder, workers=workers, batches=packed(grid, 1 << 30), pace=pace)
 
 
+_asked = count()
+
+
 def slow_clock() -> float:
-    """Asked at every evaluation: most of the time of a training."""
-    time.sleep(0.03)
+    """Asked at every evaluation: most of the time of a training.
+
+    Slower still when a process has lived for as long as those live that are killed at once: none
+    comes to its end before it is killed, however late that is.
+    """
+    time.sleep(0.03 if next(_asked) < 24 else 2.0)
     return time.monotonic()
 
 

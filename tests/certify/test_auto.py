@@ -15,8 +15,7 @@ from dudley.certify.holdout import HoldOut
 from dudley.certify.inversion import binomial_upper
 from dudley.core.errors import DudleyError, InputError
 
-RNG = np.random.default_rng(3)
-TRAIN, HELD = (NoisyCopies((0.1,) * 12, 160)(RNG) for _ in range(2))
+TRAIN, HELD = (NoisyCopies((0.1,) * 12, 160)(np.random.default_rng(seed)) for seed in (3, 4))
 MODEL = reader(12, 0)
 
 
@@ -121,7 +120,8 @@ def test_missing_data_are_named(parts):
 def test_a_hold_out_that_training_saw_is_refused(parts):
     with pytest.raises(InputError, match="training did not see"):
         best_of(MODEL, TRAIN, TRAIN, ["hold-out"], 0.1)
-    X, y, reads = RNG.integers(0, 2, (260, 30)), np.arange(260) % 2, reader(30, 0)
+    X = np.random.default_rng(0).integers(0, 2, (260, 30))
+    y, reads = np.arange(260) % 2, reader(30, 0)
     train, leaked = Dataset(X[:160], y[:160]), Dataset(X[155:255], y[155:255])
     with pytest.raises(InputError, match="5 of 100 that are in the training set"):
         best_of(reads, train, leaked, ["hold-out"], 0.1)
@@ -129,9 +129,9 @@ def test_a_hold_out_that_training_saw_is_refused(parts):
 
 
 def test_rows_may_meet_by_chance_only_where_they_are_few():
-    few = NoisyCopies((0.1,) * 3, 100)
-    auto.expect_apart(few(RNG), few(RNG))
-    X = RNG.normal(size=(100, 3))
+    few, rng = NoisyCopies((0.1,) * 3, 100), np.random.default_rng(0)
+    auto.expect_apart(few(rng), few(rng))
+    X = rng.normal(size=(100, 3))
     y = np.zeros(100, int)
     auto.expect_apart(Dataset(X[:50], y[:50]), Dataset(X[50:], y[50:]))
     with pytest.raises(InputError, match="2 of 50"):

@@ -25,36 +25,39 @@ from dudley.core.errors import InputError, UnknownName
 from dudley.theorems import registry
 from dudley.theorems.chaining import chained
 
-T, RNG = 5, np.random.default_rng(7)
+T = 5
 FAST = Plan(steps=60, batch=64)
 
 
 def head(k: int = 1, sigma: str = "identity", readout: bool = False, out: bool = False, size=1.0):
     """A head with a fixed query on bits; W_v of any size, with W_c and w where they are asked."""
-    d = 2 * T + 1
+    d, rng = 2 * T + 1, np.random.default_rng(7)
     layer = {"node": "head", "query": "fixed", "v": "free", "W_v": "free", "k": k, "sigma": sigma}
-    weights = {"0.v": 3 * RNG.standard_normal((d, 1))}
-    weights["0.W_v"] = size * RNG.standard_normal((d, k))
+    weights = {"0.v": 3 * rng.standard_normal((d, 1))}
+    weights["0.W_v"] = size * rng.standard_normal((d, k))
     if out:
         layer["W_c"] = "free"
-        weights["0.W_c"] = RNG.standard_normal((k, d))
+        weights["0.W_c"] = rng.standard_normal((k, d))
     tables = {"schema": "dudley.net/1", "input": {"T": T + 1, "V": d}, "layer": [layer]}
     if readout:
         tables["output"] = {"w": "free"}
-        weights["1.w"] = RNG.standard_normal((d if out else k, 1))
+        weights["1.w"] = rng.standard_normal((d if out else k, 1))
     return Hypothesis(tables, {"name": "bits", "T": T}, weights)
+
+
+def examples(n: int, seed: int) -> Dataset:
+    X = np.random.default_rng(seed).integers(0, 2, (n, T)).astype(np.uint8)
+    return Dataset(X, (X[:, 0] & X[:, 1]).astype(np.int64))
 
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
-    X = RNG.integers(0, 2, (400, T)).astype(np.uint8)
-    return Dataset(X, (X[:, 0] & X[:, 1]).astype(np.int64))
+    return examples(400, seed=0)
 
 
 @pytest.fixture(scope="module")
 def fresh() -> Dataset:
-    X = RNG.integers(0, 2, (300, T)).astype(np.uint8)
-    return Dataset(X, (X[:, 0] & X[:, 1]).astype(np.int64))
+    return examples(300, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +96,7 @@ SHAPES = [
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_the_papers_matrices_compute_the_same_function(shape):
     model = head(**shape)
-    X = RNG.integers(0, 2, (64, T))
+    X = examples(64, seed=2).X
     rows, wanted = model.encoding.rows(X), model.outputs(X)
 
     def relu(y):

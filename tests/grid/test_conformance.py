@@ -66,12 +66,26 @@ class Shared(Backend):
             self.limit("unlimited")
 
     def limit(self, size: str) -> None:
-        """By the user whose processes they are."""
+        """By the user whose processes they are: the server first, so that what it starts has it."""
         pid, owner = self.server.pid, Path(f"/proc/{self.server.pid}").stat()
         theirs = {"user": owner.st_uid, "group": owner.st_gid} if os.geteuid() == 0 else {}
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        for one in (str(pid), *children):
-            subprocess.run(["prlimit", "--pid", one, f"--fsize={size}:"], check=True, **theirs)
+        left, limited = {str(pid)}, set[str]()
+        while left:
+            for one in left:
+                command = ["prlimit", "--pid", one, f"--fsize={size}:"]
+                done = subprocess.run(command, capture_output=True, text=True, **theirs)
+                assert done.returncode == 0 or not lives(one), done.stderr
+            limited |= left
+            left = set(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()) - limited
+
+
+def lives(pid: str) -> bool:
+    """Connections that were closed a moment ago have processes that end by themselves."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
 @pytest.fixture(params=["folder", "postgres"])

@@ -107,7 +107,8 @@ def test_asked_to_stop_it_stops_at_a_checkpoint_and_goes_on_later(tmp_path, loca
         stop.value = 1
 
     threading.Thread(target=ask, daemon=True).start()
-    work = partial(toy.logistic, pause=0.2, marks=marks)
+    gates = toy.hold(tmp_path / "gates", toy.KEEP)  # where they wait for it
+    work = partial(toy.logistic, marks=marks, gates=gates)
     OnRay().work_off(Order(store, work, start, 2, stop, lambda: None, ONE_THREAD))
     standing = store.standing()
     assert {one.status for one in standing} == {"waiting"}
@@ -139,17 +140,18 @@ def test_an_interrupt_reaches_the_work_and_nothing_else(tmp_path: Path, local: P
     marks = tmp_path / "marks"
     marks.mkdir()
     command = [sys.executable, toy.__file__, str(tmp_path / "run"), "--on", "ray?address=local"]
-    command += ["--workers", "2", "--pause", "0.2", "--marks", str(marks)]
+    gates = toy.hold(tmp_path / "gates", toy.KEEP)  # where they wait for the interrupt
+    command += ["--workers", "2", "--marks", str(marks), "--gates", str(gates)]
     environment = os.environ | {"PYTHONPATH": PATHS}
     driver = subprocess.Popen(
         command, start_new_session=True, stderr=subprocess.PIPE, env=environment
     )
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while len(list(marks.iterdir())) < 2:
         assert driver.poll() is None and time.monotonic() < end
         time.sleep(0.02)
     os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
-    errors = driver.communicate(timeout=60)[1].decode()
+    errors = driver.communicate(timeout=180)[1].decode()
     assert driver.returncode == 130, errors
     assert "stopping at the next checkpoint" in errors and "Traceback" not in errors
     standing = Store.open(tmp_path / "run").standing()

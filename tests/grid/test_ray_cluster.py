@@ -36,9 +36,9 @@ def nodes(require) -> Iterator[Nodes]:
             cluster.end()
 
 
-def begin(nodes: Nodes, folder: Path, on: str, marks: Path) -> subprocess.Popen:
+def begin(nodes: Nodes, folder: Path, on: str, marks: Path, gates: Path) -> subprocess.Popen:
     command = [sys.executable, toy.__file__, str(folder), "--on", on, "--workers", "2"]
-    command += ["--pause", "0.25", "--marks", str(marks)]
+    command += ["--marks", str(marks), "--gates", str(gates)]
     return subprocess.Popen(command, env=nodes.environment, stderr=subprocess.PIPE)
 
 
@@ -82,19 +82,20 @@ def attempts(folder: Path) -> int:
 @pytest.mark.parametrize("how", ["member", "client"])
 def test_a_worker_killed_then_a_node_and_the_table_is_the_local_one(nodes, tmp_path, how):
     other = nodes.add()
-    marks = tmp_path / "marks"
+    marks, gates = tmp_path / "marks", toy.hold(tmp_path / "gates", toy.KEEP)
     marks.mkdir()
     on = f"ray?address=127.0.0.2:{nodes.port}" if how == "member" else nodes.url
-    driver = begin(nodes, tmp_path / "run", on, marks)
+    driver = begin(nodes, tmp_path / "run", on, marks, gates)
 
     known, folder = set(), tmp_path / "run"
     number, pid = until(lambda: begun(marks, other, known), driver)
-    until(lambda: kept(folder, number) > 0, driver)
+    until(lambda: kept(folder, number) == toy.KEEP, driver)
     os.kill(pid, signal.SIGKILL)
     number, _ = until(lambda: begun(marks, other, known), driver)
-    before = kept(folder, number)
-    until(lambda: kept(folder, number) > before, driver)
+    toy.hold(gates, 2 * toy.KEEP)
+    until(lambda: kept(folder, number) == 2 * toy.KEEP, driver)
     kill(other)
+    toy.hold(gates, toy.STEPS)
 
     errors = driver.communicate(timeout=180)[1].decode()
     assert driver.returncode == 0, errors

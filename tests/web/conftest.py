@@ -21,6 +21,7 @@ from dudley.web.safety import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 SCREENSHOTS = ROOT / "build" / "screenshots"
+PATIENCE = 180_000  # milliseconds for anything that a page is to show: a machine may be busy
 
 
 @pytest.fixture(scope="session")
@@ -37,12 +38,10 @@ def asked() -> Callable[..., Answer]:
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     """The address of the explorer, served on a free port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    app = create_app(Settings(port=port))
-    server = uvicorn.Server(uvicorn.Config(app, "127.0.0.1", port, log_level="warning"))
-    thread = threading.Thread(target=server.run, daemon=True)
+    place = socket.create_server(("127.0.0.1", 0))
+    port = place.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(create_app(Settings(port=port)), log_level="warning"))
+    thread = threading.Thread(target=server.run, args=([place],), daemon=True)
     thread.start()
     while not server.started:
         assert thread.is_alive(), "the server did not start"
@@ -82,7 +81,7 @@ class Visit:
     def settled(self, view: str, after: str | None = None) -> str:
         """Wait until a view has all its numbers (anew); its count of answers."""
         other = f":not([data-state='{after}'])" if after else ""
-        place = self.page.wait_for_selector(f"#view-{view}[data-state]{other}", timeout=60_000)
+        place = self.page.wait_for_selector(f"#view-{view}[data-state]{other}")
         return place.get_attribute("data-state")
 
     def shot(self, name: str) -> None:
@@ -96,6 +95,7 @@ def visit(browser: Any, site: str, request: pytest.FixtureRequest) -> Iterator[V
     context = browser.new_context(
         viewport={"width": 1400, "height": 900}, color_scheme=request.param
     )
+    context.set_default_timeout(PATIENCE)
     one = Visit(context.new_page(), site)
     one.page.on("request", lambda r: one.requests.append(r.url))
     one.page.on("pageerror", lambda e: one.complaints.append(f"error: {e}"))

@@ -21,16 +21,19 @@ from dudley.witness.suprema import (
     rademacher,
 )
 
-RNG = np.random.default_rng(0)
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
 
 
 @pytest.mark.parametrize("norm", NORMS)
-def test_duals_are_attained_and_not_exceeded(norm):
+def test_duals_are_attained_and_not_exceeded(norm, rng):
     """No member exceeds it, and the subgradient of the dual is a member that attains it."""
     for shape in ((3, 2), (2, 4), (3, 1)):
-        M = RNG.normal(size=shape)
+        M = rng.normal(size=shape)
         limit = float(dual(norm, M))
-        W = draw(du.ball(norm, 1.0), shape, 200, RNG)
+        W = draw(du.ball(norm, 1.0), shape, 200, rng)
         assert (W * M).sum(axis=(1, 2)).max() <= limit * (1 + 1e-12)
         G, h = np.zeros(shape), 1e-6  # the gradient is the maximiser
         for index in np.ndindex(shape):
@@ -39,23 +42,23 @@ def test_duals_are_attained_and_not_exceeded(norm):
             G[index] = (float(dual(norm, M + E)) - float(dual(norm, M - E))) / (2 * h)
         assert NORMS[norm](G) <= 1 + 1e-5
         assert (G * M).sum() == pytest.approx(limit, rel=1e-6)
-    stack = RNG.normal(size=(5, 3, 2))
+    stack = rng.normal(size=(5, 3, 2))
     assert np.allclose(dual(norm, stack), [dual(norm, M) for M in stack])
 
 
-def test_balls_are_their_dual_norms():
-    X, s = RNG.normal(size=(7, 3)), np.where(RNG.random((5, 7)) < 0.5, -1.0, 1.0)
+def test_balls_are_their_dual_norms(rng):
+    X, s = rng.normal(size=(7, 3)), np.where(rng.random((5, 7)) < 0.5, -1.0, 1.0)
     sums = s @ X
     assert np.allclose(BallClass("l1", 2.0, X)(s), 2 * np.abs(sums).max(axis=1))
     assert np.allclose(BallClass("l2", 2.0, X)(s), 2 * np.linalg.norm(sums, axis=1))
     assert np.allclose(BallClass("linf", 2.0, X)(s), 2 * np.abs(sums).sum(axis=1))
-    Z = RNG.normal(size=(7, 2))
+    Z = rng.normal(size=(7, 2))
     scores = np.einsum("na,nb->nab", X, Z)
     nuclear = np.linalg.norm(np.einsum("kn,nab->kab", s, scores), "nuc", axis=(1, 2))
     assert np.allclose(BallClass("op", 1.0, scores)(s), nuclear)
     for norm in NORMS:
         ball = BallClass(norm, 1.5, scores)
-        for W in draw(du.ball(norm, 1.5), (3, 2), 60, RNG):
+        for W in draw(du.ball(norm, 1.5), (3, 2), 60, rng):
             values = (scores * W).sum(axis=(1, 2))
             assert np.abs(values).max() <= ball.size * (1 + 1e-12)
             assert (s @ values <= ball(s) * (1 + 1e-12)).all()
@@ -65,9 +68,9 @@ def test_all_signs():
     assert {tuple(s) for s in all_signs(4)} == set(itertools.product([-1.0, 1.0], repeat=4))
 
 
-def test_enumeration_is_exact():
+def test_enumeration_is_exact(rng):
     for n in (1, 3, 8, 13):
-        F = RNG.choice([-1.0, -0.5, 0.0, 1.0], size=(6, n))
+        F = rng.choice([-1.0, -0.5, 0.0, 1.0], size=(6, n))
         truth = np.mean(
             [max(np.dot(s, f) for f in F) for s in itertools.product([-1, 1], repeat=n)]
         )
@@ -89,13 +92,13 @@ def test_draws_come_near_and_pay():
     assert cheap.value - found.value == pytest.approx(drift - drift * math.sqrt(1 / 9), rel=1e-6)
 
 
-def test_refusals():
+def test_refusals(rng):
     with pytest.raises(du.InputError):
         rademacher(FiniteClass(np.ones((1, 17))), 17, 1.0)
     for bad in ({"n": 0}, {"A": -1.0}, {"δ": 0.0}, {"draws": 0}):
         with pytest.raises(du.InputError):
             rademacher(
-                **({"supremum": FiniteClass(np.ones((1, 3))), "n": 3, "A": 1.0, "rng": RNG} | bad)
+                **({"supremum": FiniteClass(np.ones((1, 3))), "n": 3, "A": 1.0, "rng": rng} | bad)
             )
     for bad in (lambda: OffsetBall(1.0, np.eye(2), 0.0), lambda: BallClass("l2", -1.0, np.eye(2)),
                 lambda: offset_unconstrained(np.eye(2), 0.0)):  # fmt: skip
@@ -126,9 +129,9 @@ def test_offset_balls_against_duality(seed):
         assert value >= min(above) * (1 - 1e-3) - 1e-6 * B**2 - 1e-9
 
 
-def test_offset_of_all_linear_functions():
+def test_offset_of_all_linear_functions(rng):
     for n, d in ((6, 2), (8, 5), (5, 5)):
-        X = RNG.normal(size=(n, d))
+        X = rng.normal(size=(n, d))
         X = np.column_stack([X, X[:, 0] + X[:, -1]])  # rank d, in d + 1 columns
         found = offset_unconstrained(X, 0.3)
         P = X @ np.linalg.pinv(X)
@@ -138,15 +141,15 @@ def test_offset_of_all_linear_functions():
         assert wide.value <= exact
 
 
-def test_a_large_ball_reaches_the_unconstrained_value():
-    X, β = np.linalg.qr(RNG.normal(size=(10, 3)))[0], 0.5
+def test_a_large_ball_reaches_the_unconstrained_value(rng):
+    X, β = np.linalg.qr(rng.normal(size=(10, 3)))[0], 0.5
     ball = OffsetBall(10.0, X, β)
     found = np.mean(ball(all_signs(10))) / 10
     assert found == pytest.approx(offset_unconstrained(X, β).value, rel=1e-6)
 
 
-def test_offset_of_finite_classes():
-    F, β, n = RNG.choice([-1.0, 0.0, 2.0], size=(7, 9)), 0.25, 9
+def test_offset_of_finite_classes(rng):
+    F, β, n = rng.choice([-1.0, 0.0, 2.0], size=(7, 9)), 0.25, 9
     truth = np.mean([max(s @ f - β * f @ f for f in F) for s in all_signs(n)]) / n
     found = rademacher(FiniteClass(F, β), n, 2.0)
     assert found.value <= truth <= found.value + 1e-10

@@ -71,15 +71,20 @@ def _worker(place: Place, work: Work, start: int, slot: int, stop) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and sets the flag
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     store = Store.open(place)
-    serve(store, work, start, slot, lambda: bool(stop.value))
+    if _parent().is_alive():  # else the next run may be under way: leave its batches to it
+        serve(store, work, start, slot, lambda: bool(stop.value))
     store.close()
 
 
 def _end_with_the_parent() -> None:
+    wait([_parent().sentinel])
+    os._exit(1)
+
+
+def _parent() -> BaseProcess:
     parent = multiprocessing.parent_process()
     assert parent is not None
-    wait([parent.sentinel])
-    os._exit(1)
+    return parent
 
 
 @contextmanager

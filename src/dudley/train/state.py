@@ -97,12 +97,17 @@ class State:
 
     @classmethod
     def load(cls, path: Path, device) -> tuple[State, list[int]]:
-        """A state and the places of the trials that go on, from such a file."""
+        """A state and the places of the trials that go on, from such a file.
+
+        Copied: in the file numbers begin anywhere, and kernels may round otherwise where they do
+        not begin as those of an unbroken run.
+        """
         groups: dict[str, Tensors] = {group: {} for group in GROUPS}
         alone: Tensors = {}
         with safe_open(str(path), "pt", device="cpu") as file:
             live, names = (json.loads(file.metadata()[told]) for told in ("live", "names"))
             for name in names:
                 group, _, own = name.partition("/")
-                (groups[group] if own else alone)[own or name] = file.get_tensor(name).to(device)
+                held = file.get_tensor(name).to(device, copy=True)
+                (groups[group] if own else alone)[own or name] = held
         return State(alone["step"], alone["alive"], alone["ended"], **groups), live

@@ -14,7 +14,7 @@ from dudley.grid.session import Session
 from dudley.grid.store import Store
 from dudley.grid.table import table
 
-WAIT = 30.0  # seconds
+WAIT = 120.0  # seconds: SQLite itself waits up to 60 for a lock
 
 
 def two_writers_on_one_cell(backend: Backend, thorough: bool = False) -> None:

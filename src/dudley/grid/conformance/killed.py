@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from collections.abc import Callable
 from itertools import count
 
 from sqlalchemy import Engine, event
 
+from dudley.core.errors import InputError
+from dudley.grid.alone import alone
 from dudley.grid.conformance.backend import Backend
 from dudley.grid.conformance.sample import assert_right, process, sample, work_off
 from dudley.grid.place import Place
@@ -40,6 +43,7 @@ def killed_while_writing(backend: Backend, thorough: bool = False) -> None:
         one = process(_die, place, statement, number)
         one.join(120)
         assert one.exitcode == -signal.SIGKILL, f"{statement}: exit code {one.exitcode}"
+        _until_free(place)
     work_off(place, BATCHES)
     assert_right(place, sample(BATCHES)[0])
     store = Store.open(place)
@@ -48,6 +52,18 @@ def killed_while_writing(backend: Backend, thorough: bool = False) -> None:
     store.close()
     assert outcomes.count("done") == BATCHES, f"attempts ended as {outcomes}"
     assert outcomes.count("released") >= 1, "no attempt was taken over"
+
+
+def _until_free(place: Place) -> None:
+    """A server notices in its own time that who held the place is gone."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            with alone(place):
+                return
+        except InputError:
+            assert time.monotonic() < end, "the place of a process that was killed is still held"
+            time.sleep(0.01)
 
 
 def _die(place: Place, statement: str, number: int) -> None:

@@ -16,6 +16,7 @@ from dudley.grid.checkpoints import sweep
 from dudley.grid.claims import Claim, claim, take_over
 from dudley.grid.owner import Owner
 from dudley.grid.place import Place
+from dudley.grid.schema import WAITING
 from dudley.grid.serve import Work, serve
 from dudley.grid.session import Session
 from dudley.grid.store import Store
@@ -86,7 +87,9 @@ def work_off(place: Place, batches: int, size: int = 4, how: Work = work) -> Non
         take_over(store)
         sweep(store)
         start, _ = store.begin("code", {"device": "none"})
-        serve(store, how, start, 0, lambda: False)
+        # A server may still lock a row for a process that was killed: then nobody is given it yet.
+        while any(one.status == WAITING for one in store.standing()):
+            serve(store, how, start, 0, lambda: False)
         store.close()
 
 
