@@ -2,8 +2,8 @@
 
 Without dropout: the same trajectory. Measured after 25 steps, relative error of any weight: 1e-10
 in float64 (Adam; 1e-14 without) and 3e-5 in float32; of any loss on the way 2e-5 in float32.
-With dropout: the same distribution over seeds (p-value .85), by a test that finds each of four
-planted errors (p-values 8e-6 to 3e-26).
+With dropout: the same distribution over seeds (p-value .96), by a test that finds each of four
+planted errors (p-values 3e-6 to 4e-23).
 """
 
 from __future__ import annotations
@@ -231,21 +231,27 @@ def together(rates, monkeypatch) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def one_by_one() -> np.ndarray:
-    """The same of the twin, whose masks are torch's."""
+    """The same of the twin, whose masks are torch's.
+
+    By its uniform numbers: from one seed its own dropout draws other masks on Intel's processors
+    than on others.
+    """
     problem, first, found = noisy(RATES, 1), weights_of_all(), []
     data = problem.sample
-    for seed in range(SEEDS):
-        torch.manual_seed(seed)
-        model, losses = problem.ensemble.member(first, 0).train(), []
-        X, y = model.tokens(unpack(data.inputs.rows[0], 8, torch.int64)), data.labels[0]
-        optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
-        for _ in range(30):
-            loss = F.cross_entropy(model(X)[:, 0], y)
-            optimiser.zero_grad()
-            loss.backward()
-            optimiser.step()
-            losses.append(loss.item())
-        found.append(np.mean(losses[-LAST:]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(F, "dropout", lambda x, rate: x * (torch.rand_like(x) >= rate) / (1 - rate))
+        for seed in range(SEEDS):
+            torch.manual_seed(seed)
+            model, losses = problem.ensemble.member(first, 0).train(), []
+            X, y = model.tokens(unpack(data.inputs.rows[0], 8, torch.int64)), data.labels[0]
+            optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
+            for _ in range(30):
+                loss = F.cross_entropy(model(X)[:, 0], y)
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+                losses.append(loss.item())
+            found.append(np.mean(losses[-LAST:]))
     return np.array(found)
 
 

@@ -1,8 +1,8 @@
 """Attention over bits: every way to compute it against the formula, and the masks of dropout.
 
-Measured on the cases, largest relative error in norm of outputs and gradients: trial by trial 1e-15
-in float64 and 7e-7 in float32; the kernels 6e-7 in ieee and 1e-3 in fp16; where scores are sharp,
-each seven times that.
+Measured on the cases, largest relative error in norm of outputs and gradients, over `amplified`:
+trial by trial 1e-15 in float64 and 6e-7 in float32; the kernels 6e-7 in ieee and 1e-3 in fp16.
+Inputs that are changed a little, and other processors, round otherwise: up to 1.5 times that.
 """
 
 from __future__ import annotations
@@ -33,9 +33,19 @@ from dudley.train.random import keys_tensor
 TOLERANCES = {torch.float64: 2e-15, torch.float32: 1e-6, "ieee": 1e-6, "fp16": 2e-3}
 
 
+def amplified(case: Case) -> float:
+    """What a rounding error is multiplied by on its way, in norm.
+
+    An error of a score is a relative one of its weight, and grows as scores do. Where gradients are
+    the mass's, g is 0 at weights that are dropped and the same at all others, and those of scores
+    are A∘(g − ⟨A, g⟩): as Var g = q·E g² at rate q, what is left is √q of what was there.
+    """
+    return max(1.0, case.sharp) * (case.dropout[1] ** -0.5 if case.pull < 1 else 1.0)
+
+
 def assert_near(found: dict, case: Case, kind) -> None:
     expected = answers(case, by_definition)
-    tolerance = TOLERANCES[kind] * (7 if case.sharp > 10 else 1)
+    tolerance = TOLERANCES[kind] * amplified(case)
     for name in NAMES:
         error = (found[name] - expected[name]).norm() / expected[name].norm()
         assert error < tolerance, (name, float(error))

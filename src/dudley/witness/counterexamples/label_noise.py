@@ -52,11 +52,14 @@ class LabelNoise(Witness):
 
     @property
     def offset(self) -> float:
-        """R_off(G, 1/4) of the constants g ∈ [0, 4h], by summing over the number of +1 signs."""
+        """R_off(G, 1/4) of the constants g ∈ [0, 4h], by summing over the number of +1 signs.
+
+        ERRATA.md shows all digits: the sum is rounded once, not as a processor's kernels do.
+        """
         plus = np.arange(self.n + 1)
         S = (2 * plus - self.n) / self.n
         g = np.clip(2 * S, 0.0, 4 * self.h)
-        return float(binom.pmf(plus, self.n, 0.5) @ (g * S - g * g / 4))
+        return math.fsum(binom.pmf(plus, self.n, 0.5) * (g * S - g * g / 4))
 
     def inputs(self, statement):
         own = {"n": self.n, "kappa": 1.0, "target.bound": 1.0, "w.l2": 1.0}
