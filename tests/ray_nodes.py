@@ -34,6 +34,9 @@ class Nodes:
             "RAY_health_check_period_ms": "1000",
             "RAY_health_check_timeout_ms": "5000",
             "RAY_health_check_failure_threshold": "3",
+            # The server of a client is a process of its own, which a busy machine starts late.
+            "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "180",
+            "RAY_CLIENT_INITIAL_CONNECTION_TIMEOUT_S": "15",
         }
         self._start(
             "--head",

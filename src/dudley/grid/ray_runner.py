@@ -209,7 +209,8 @@ def _connected(address: str | None) -> Iterator[None]:
         ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError) as error:
         fix = "start one (ray start --head), or name another"
-        raise InputError("Ray cluster", f"one at {address or 'hand'}", error, fix) from error
+        told = str(error).strip().rpartition("\n")[2]  # a server answers with its whole traceback
+        raise InputError("Ray cluster", f"one at {address or 'hand'}", told, fix) from error
     try:
         yield
     finally:
