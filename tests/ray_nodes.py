@@ -34,9 +34,11 @@ class Nodes:
             "RAY_health_check_period_ms": "1000",
             "RAY_health_check_timeout_ms": "5000",
             "RAY_health_check_failure_threshold": "3",
-            # The server of a client is a process of its own, which a busy machine starts late.
+            # The server of a client is a process of its own, which a busy machine starts late, and
+            # which gRPC's handlers of fork() can end at its start (ray-project/ray#63202).
             "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": "180",
             "RAY_CLIENT_INITIAL_CONNECTION_TIMEOUT_S": "15",
+            "GRPC_ENABLE_FORK_SUPPORT": "0",
         }
         self._start(
             "--head",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import grid_toy as toy
 from dudley.core.errors import DudleyError, InputError, UnknownName
 from dudley.core.extras import ExtraMissing
-from dudley.grid import Session, Store, run
+from dudley.grid import Session, Store, ray_runner, run
 from dudley.grid.place import Place
 from dudley.grid.ray_runner import OnRay
 from dudley.grid.runner import runner_of
@@ -96,3 +97,29 @@ def test_workers_that_die_outside_a_batch_are_an_error():
         toll.outside("exit code 1")
     with pytest.raises(DudleyError, match="3 workers died outside a batch, the last: exit code 1"):
         toll.outside("exit code 1")
+
+
+@pytest.mark.parametrize(
+    ("deaths", "error", "asked"),
+    [
+        (2, ConnectionAbortedError, 3),
+        (3, ConnectionAbortedError, 3),
+        (1, ConnectionError, 1),  # nobody is there
+    ],
+)
+def test_a_client_whose_server_died_at_its_start_asks_again(deaths, error, asked):
+    calls = []
+
+    def init(address, **settings):
+        calls.append(address)
+        if len(calls) <= deaths:
+            raise error("Initialization failure:\n  File\nRuntimeError: it did not start\n")
+
+    cluster = SimpleNamespace(init=init)
+    if deaths < asked:
+        ray_runner._connect(cluster, "ray://head:1")
+    else:
+        told = "one at ray://head:1, got RuntimeError: it did not start; start one"
+        with pytest.raises(InputError, match=told):
+            ray_runner._connect(cluster, "ray://head:1")
+    assert calls == ["ray://head:1"] * asked

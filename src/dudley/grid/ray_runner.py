@@ -42,6 +42,7 @@ from dudley.grid.session import Session
 from dudley.grid.toll import Toll
 
 POLL = 0.2  # seconds
+TRIES = 3  # to connect
 
 
 @dataclass(frozen=True)
@@ -205,13 +206,26 @@ def _connected(address: str | None) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    try:
-        ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        fix = "start one (ray start --head), or name another"
-        told = str(error).strip().rpartition("\n")[2]  # a server answers with its whole traceback
-        raise InputError("Ray cluster", f"one at {address or 'hand'}", told, fix) from error
+    _connect(ray, address)
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _connect(ray: Any, address: str | None) -> None:
+    """Begin a connection.
+
+    The process that a cluster starts for a client may die at its start (ray-project/ray#63202),
+    and the cluster says so: then another one is asked for, TRIES in all.
+    """
+    for left in reversed(range(TRIES)):
+        try:
+            ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
+            return
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            if isinstance(error, ConnectionAbortedError) and left:
+                continue
+            fix = "start one (ray start --head), or name another"
+            told = str(error).strip().rpartition("\n")[2]  # a server answers with its traceback
+            raise InputError("Ray cluster", f"one at {address or 'hand'}", told, fix) from error
