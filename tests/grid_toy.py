@@ -151,6 +151,7 @@ def die_at(place: str, number: int) -> None:
 
         def half(path: Path, state: np.ndarray) -> None:
             path.write_bytes(b"\x93NUMPY")
+            path.with_name(".beside").write_bytes(b"more")  # as libraries do that write at once
             die()
             save(path, state)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,24 +34,38 @@ def sha256(path: Path) -> str:
 
 
 def placed(path: Path, write: Callable[[Path], None]) -> str:
-    """``write`` fills a file beside; it is flushed and moved to ``path``. Returns its sha256."""
+    """``write`` fills a file of that name; it is flushed and moved to ``path``. Returns its sha256.
+
+    In a folder of its own: what writes a file may write others beside it first (safetensors does),
+    and if it is killed, whose they are is known by the folder.
+    """
     part = path.with_name(path.name + ".part")
+    _drop(part)
+    part.mkdir()
+    file = part / path.name
     try:
-        write(part)
-    except BaseException:
-        part.unlink(missing_ok=True)  # where there is no room, half a file takes the rest of it
-        raise
-    if not part.is_file():
-        raise InputError("checkpoint", f"the file {part.name}, of exactly that name", "none")
-    told = sha256(part)
-    with part.open("r+b") as file:
-        os.fsync(file.fileno())
-    os.replace(part, path)
+        write(file)
+        if not file.is_file():
+            raise InputError("checkpoint", f"the file {file.name}, of exactly that name", "none")
+        told = sha256(file)
+        with file.open("r+b") as written:
+            os.fsync(written.fileno())
+        os.replace(file, path)
+    finally:
+        _drop(part)  # where there is no room, half a file takes the rest of it
     if os.name == "posix":  # the folder's new entry too
         entry = os.open(path.parent, os.O_RDONLY)
         os.fsync(entry)
         os.close(entry)
     return told
+
+
+def _drop(path: Path) -> None:
+    """A file, or the folder that one was written in."""
+    if path.suffix == ".part" and path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def named(store: Store, file: str) -> Path:
@@ -127,7 +142,7 @@ def sweep(store: Store) -> None:
     for path in _folder(store).iterdir():
         name = f"checkpoints/{path.name}"
         if name not in known and NAME.fullmatch(name.removesuffix(".part")):
-            path.unlink()
+            _drop(path)
 
 
 def forget(claim: Claim, connection: sa.Connection) -> None:
@@ -138,4 +153,4 @@ def forget(claim: Claim, connection: sa.Connection) -> None:
 def remove(claim: Claim) -> None:
     """Remove the files of a batch."""
     for path in _folder(claim.store).glob(f"{claim.id:06d}.*"):
-        path.unlink(missing_ok=True)
+        _drop(path)
