@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -20,6 +19,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from live import free_port
 
 # A test's data need no power cut: no fsync. Everything lies in the server's own folder.
 SETTINGS = ("fsync=off", "listen_addresses=127.0.0.1", "max_wal_size=64MB", "max_connections=64")
@@ -101,18 +102,12 @@ def nobody_but_root(folder: Path) -> dict[str, Any]:
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": [], "cwd": folder}
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 def started(
     command: list, data: Path, log: Path, as_user: dict[str, Any]
 ) -> tuple[subprocess.Popen, str]:
     """The server and its address: at another port where somebody else was faster to take one."""
     for _ in range(5):
-        port = free_port()
+        port = free_port("127.0.0.1")
         with log.open("wb") as output:
             process = subprocess.Popen(
                 [*command, "-p", str(port)], stdout=output, stderr=output, **as_user

@@ -6,12 +6,12 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
+
+from live import free_port, lives, until
 
 TESTS = Path(__file__).parent
 RAY = Path(sys.executable).with_name("ray")
@@ -22,7 +22,7 @@ class Nodes:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.port, self.client = _free_port("127.0.0.2"), _free_port("127.0.0.2")
+        self.port, self.client = free_port("127.0.0.2"), free_port("127.0.0.2")
         self.processes: list[subprocess.Popen] = []
         # A node that is gone is given up after a few seconds, not thirty.
         self.environment = os.environ | {
@@ -70,10 +70,10 @@ class Nodes:
                 start_new_session=True,
             )
         self.processes.append(process)
-        end = time.monotonic() + 180
-        while "block forever" not in log.read_text(errors="replace"):
-            assert process.poll() is None and time.monotonic() < end, log.read_text()
-            time.sleep(0.1)
+        until(
+            lambda: process.poll() is not None or "block forever" in log.read_text(errors="replace")
+        )
+        assert process.poll() is None, log.read_text()
         return process
 
     def end(self) -> None:
@@ -83,7 +83,7 @@ class Nodes:
 
 def kill(node: subprocess.Popen) -> None:
     """As if its power were cut: every process of the node at once."""
-    while members := [pid for pid in _pids() if node_of(pid) == node.pid and _lives(pid)]:
+    while members := [pid for pid in _pids() if node_of(pid) == node.pid and lives(pid)]:
         for pid in members:
             signal_to(pid, signal.SIGKILL)
         node.poll()
@@ -105,18 +105,3 @@ def signal_to(pid: int, number: int) -> None:
 
 def _pids() -> list[int]:
     return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
-
-
-def _lives(pid: int) -> bool:
-    """A zombie, which its parent has not asked for yet, does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2]
-    except OSError:
-        return False
-    return state.split()[0] not in "ZX"
-
-
-def _free_port(host: str) -> int:
-    with socket.socket() as one:
-        one.bind((host, 0))
-        return one.getsockname()[1]

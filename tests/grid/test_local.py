@@ -19,6 +19,7 @@ from dudley.core.errors import InputError
 from dudley.grid import BatchFailed, Grid, Session, Store, Table, Trial, curves, run, table
 from dudley.grid.claims import claim
 from dudley.grid.owner import Owner
+from live import lives, until
 
 GRID = toy.toy_grid()
 BATCHES = toy.toy_batches(GRID)
@@ -32,13 +33,6 @@ def begin(folder: Path, *options: str) -> subprocess.Popen:
     """The toy in a process of its own, and of its own process group."""
     command = [sys.executable, toy.__file__, str(folder), *options]
     return subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE)
-
-
-def until(what) -> None:
-    end = time.monotonic() + 120
-    while not what():
-        assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.005)
 
 
 @pytest.fixture(scope="module")
@@ -163,16 +157,7 @@ def test_workers_end_with_their_parent(tmp_path: Path):
     children = [int(path.name.split(".")[1]) for path in marks.iterdir()]
     process.kill()
     process.wait(60)
-    until(lambda: not any(running(pid) for pid in children))
-
-
-def running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")  # an orphan may stay a zombie where nobody reaps
-    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    until(lambda: not any(lives(pid) for pid in children))
 
 
 @pytest.mark.parametrize("workers", [1, 2])

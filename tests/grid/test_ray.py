@@ -25,6 +25,7 @@ from dudley.grid.place import Place
 from dudley.grid.ray_runner import OnRay, _Flights
 from dudley.grid.remote import Answer
 from dudley.grid.runner import Order
+from live import until
 
 pytestmark = pytest.mark.slow  # a cluster takes seconds to start
 GRID = toy.toy_grid()
@@ -146,10 +147,7 @@ def test_an_interrupt_reaches_the_work_and_nothing_else(tmp_path: Path, local: P
     driver = subprocess.Popen(
         command, start_new_session=True, stderr=subprocess.PIPE, env=environment
     )
-    end = time.monotonic() + 180
-    while len(list(marks.iterdir())) < 2:
-        assert driver.poll() is None and time.monotonic() < end
-        time.sleep(0.02)
+    until(lambda: len(list(marks.iterdir())) == 2, driver)
     os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
     errors = driver.communicate(timeout=180)[1].decode()
     assert driver.returncode == 130, errors

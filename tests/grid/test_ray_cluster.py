@@ -8,10 +8,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +18,7 @@ import sqlalchemy as sa
 import grid_toy as toy
 from dudley.grid import Store, curves, run, table
 from dudley.grid.schema import batches, checkpoints
+from live import until
 from ray_nodes import Nodes, kill, node_of
 
 pytestmark = pytest.mark.slow
@@ -40,15 +39,6 @@ def begin(nodes: Nodes, folder: Path, on: str, marks: Path, gates: Path) -> subp
     command = [sys.executable, toy.__file__, str(folder), "--on", on, "--workers", "2"]
     command += ["--marks", str(marks), "--gates", str(gates)]
     return subprocess.Popen(command, env=nodes.environment, stderr=subprocess.PIPE)
-
-
-def until(what: Callable[[], Any], driver: subprocess.Popen) -> Any:
-    end = time.monotonic() + 120
-    while not (found := what()):
-        assert driver.poll() is None, driver.communicate()
-        assert time.monotonic() < end, "it does not come to pass"
-        time.sleep(0.02)
-    return found
 
 
 def begun(marks: Path, node: subprocess.Popen, known: set[str]) -> tuple[int, int] | None:

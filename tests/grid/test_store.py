@@ -9,7 +9,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from dudley.core.errors import InputError
 from dudley.grid import BatchFailed, Store, curves, run, table
 from dudley.grid.alone import alone
 from dudley.grid.claims import claim, take_over
+from dudley.grid.conformance.killed import until_free
 from dudley.grid.database import StoreFailed
 from dudley.grid.owner import Owner
 from dudley.grid.place import Place
@@ -212,14 +212,7 @@ def test_a_place_is_free_when_its_holder_is_killed(place: Place):
         pass
     process.kill()
     process.wait()
-    end = time.monotonic() + 60  # a server notices in its own time
-    while time.monotonic() < end:
-        try:
-            with alone(place):
-                return
-        except InputError:
-            time.sleep(0.01)
-    pytest.fail("the lock of a process that is gone is held")
+    until_free(place)
 
 
 def test_what_another_machine_held_is_taken_over(place: Place):

@@ -17,6 +17,7 @@ import torch
 import training_toy as toy
 from dudley.grid import Store, curves, table
 from dudley.grid.claims import held
+from live import until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills processes")
 
@@ -52,22 +53,12 @@ def checkpoints(folder: Path) -> set[str]:
 
 def until_it_moves(folder: Path, process: subprocess.Popen, before: set[str]) -> None:
     """Wait for a checkpoint that was not there."""
-    end = time.monotonic() + 180
-    while not checkpoints(folder) - before:
-        assert process.poll() is None, "it ended before it could be killed"
-        assert time.monotonic() < end, "no checkpoint came"
-        time.sleep(0.005)
+    until(lambda: checkpoints(folder) - before, process)
 
 
 def workers(folder: Path) -> list[int]:
     """Processes that hold a batch: at least one, when one begins where another was killed."""
-    end = time.monotonic() + 180
-    while True:
-        found = [owner.pid for _, owner in held(Store.open(folder)) if owner.alive()]
-        if found:
-            return found
-        assert time.monotonic() < end, "nobody works"
-        time.sleep(0.005)
+    return until(lambda: [owner.pid for _, owner in held(Store.open(folder)) if owner.alive()])
 
 
 def assert_same(folder: Path, unbroken: Path) -> None:

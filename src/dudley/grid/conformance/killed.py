@@ -43,7 +43,7 @@ def killed_while_writing(backend: Backend, thorough: bool = False) -> None:
         one = process(_die, place, statement, number)
         one.join(120)
         assert one.exitcode == -signal.SIGKILL, f"{statement}: exit code {one.exitcode}"
-        _until_free(place)
+        until_free(place)
     work_off(place, BATCHES)
     assert_right(place, sample(BATCHES)[0])
     store = Store.open(place)
@@ -54,7 +54,7 @@ def killed_while_writing(backend: Backend, thorough: bool = False) -> None:
     assert outcomes.count("released") >= 1, "no attempt was taken over"
 
 
-def _until_free(place: Place) -> None:
+def until_free(place: Place) -> None:
     """A server notices in its own time that who held the place is gone."""
     end = time.monotonic() + 60
     while True:
