@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,11 @@ def until(what: Callable[[], Any], process: subprocess.Popen | None = None) -> A
     return found
 
 
-def free_port(host: str) -> int:
-    with socket.socket() as one:
-        one.bind((host, 0))
-        return one.getsockname()[1]
+def free_port() -> int:
+    """Free at every address, and below those that a system gives to whoever asks for any: until it
+    is taken, nobody else comes upon it but by chance."""
+    while True:
+        port = 24_000 + secrets.randbelow(8_000)
+        with suppress(OSError), socket.socket() as one:
+            one.bind(("", port))
+            return port

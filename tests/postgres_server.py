@@ -107,7 +107,7 @@ def started(
 ) -> tuple[subprocess.Popen, str]:
     """The server and its address: at another port where somebody else was faster to take one."""
     for _ in range(5):
-        port = free_port("127.0.0.1")
+        port = free_port()
         with log.open("wb") as output:
             process = subprocess.Popen(
                 [*command, "-p", str(port)], stdout=output, stderr=output, **as_user

@@ -22,7 +22,7 @@ class Nodes:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.port, self.client = free_port("127.0.0.2"), free_port("127.0.0.2")
+        self.port, self.client = free_port(), free_port()
         self.processes: list[subprocess.Popen] = []
         # A node that is gone is given up after a few seconds, not thirty.
         self.environment = os.environ | {
