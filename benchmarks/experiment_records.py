@@ -1,11 +1,10 @@
-"""Results of benchmarks/gpu_train.py as records of the experiments: plain names, findings.
+"""Results of benchmarks/gpu_train.py as the record of edelman2021-and: plain names, findings.
 
     PYTHONPATH=src python benchmarks/experiment_records.py RAW results
 
-RAW holds and.parquet, parity.parquet, train.json and provenance.json of a GPU run of the printed
-protocols. Provenance (machine, sources, seconds) is that of the run; findings are made here, and so
-are the trained norms that bounds are read at, on a processor, unless they are there already. Longer
-T in parity were not run: they are left out of the config.
+RAW holds and.parquet, train.json and provenance.json of a GPU run of the printed protocol.
+Provenance (machine, sources, seconds) is that of the run; findings are made here, and so are the
+trained norms that bounds are read at, on a processor, unless they are there already.
 """
 
 from __future__ import annotations
@@ -20,15 +19,12 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
 
 import pyarrow.parquet as pq  # noqa: E402
 
-from dudley.experiments import edelman2021_and, edelman2021_parity  # noqa: E402
+from dudley.experiments import edelman2021_and  # noqa: E402
 from dudley.experiments.base import EXPERIMENTS, Bench  # noqa: E402
 from dudley.experiments.conduct import record  # noqa: E402
-from dudley.experiments.training_table import PLAIN, write  # noqa: E402
+from dudley.experiments.training_table import PLAIN  # noqa: E402
 
-PARTS = {
-    "and": ("edelman2021-and", "protocol", {}),
-    "parity": ("edelman2021-parity", "printed", {"scan": None}),
-}
+NAME, PART, PROTOCOL = "edelman2021-and", "and", "protocol"
 
 
 def plain(path: Path) -> dict:
@@ -39,30 +35,24 @@ def plain(path: Path) -> dict:
     return found | {name.removeprefix("curve."): [*raw[name].to_numpy()] for name in curves}
 
 
-def convert(part: str, raw: Path, results: Path) -> None:
-    name, protocol, not_run = PARTS[part]
+def convert(raw: Path, results: Path) -> None:
     run = json.loads((raw / "provenance.json").read_text(encoding="utf-8"))
-    timed = json.loads((raw / "train.json").read_text(encoding="utf-8"))["parts"][part]
-    config = EXPERIMENTS[name].config("paper") | not_run
-    if config[protocol] != run["config"][part]:
-        raise SystemExit(f"{part}: the run's protocol is not the experiment's")
-    folder, found = results / name / "paper", plain(raw / f"{part}.parquet")
+    timed = json.loads((raw / "train.json").read_text(encoding="utf-8"))["parts"][PART]
+    config = EXPERIMENTS[NAME].config("paper")
+    if config[PROTOCOL] != run["config"][PART]:
+        raise SystemExit(f"{PART}: the run's protocol is not the experiment's")
+    folder, found = results / NAME / "paper", plain(raw / f"{PART}.parquet")
     folder.mkdir(parents=True, exist_ok=True)
-    if part == "and":
-        edelman2021_and.keep(config, found, folder)
-        if not (folder / "bounds.parquet").is_file():
-            edelman2021_and.bounds(config, folder, Bench())
-    else:
-        write(folder / f"{edelman2021_parity.PARTS[0]}.parquet", found)
-    record(name, "paper", config, folder, Bench(), timed["seconds"])
+    edelman2021_and.keep(config, found, folder)
+    if not (folder / "bounds.parquet").is_file():
+        edelman2021_and.bounds(config, folder, Bench())
+    record(NAME, "paper", config, folder, Bench(), timed["seconds"])
     path = folder / "provenance.json"
     told = json.loads(path.read_text(encoding="utf-8"))
     here = {key: told[key] for key in ("src_sha256", "machine", "precision")}
-    told["made_here"] = {"findings.json": here}
-    if part == "and":
-        told["made_here"]["bounds.parquet"] = here
+    told["made_here"] = {"findings.json": here, "bounds.parquet": here}
     carried = ("command", "src_sha256", "machine", "precision", "seed")
-    told |= {key: run[key] for key in carried} | {"packing": run["packing"][part]}
+    told |= {key: run[key] for key in carried} | {"packing": run["packing"][PART]}
     path.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -71,8 +61,7 @@ def main() -> None:
     parser.add_argument("raw", type=Path)
     parser.add_argument("results", type=Path)
     given = parser.parse_args()
-    for part in PARTS:
-        convert(part, given.raw, given.results)
+    convert(given.raw, given.results)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -91,11 +92,13 @@ def test_the_papers_grids_are_trained_in_minutes():
     assert len(successes(trials)) == 8800
     assert all(len(curve) == 100 for curve in trials["holdout_accuracy"])
     assert all(len(curve) == 500 for curve in trials_of(f"{PARITY}/printed.parquet")["loss"])
-    for name, part, protocol in ((AND, "and", "protocol"), (PARITY, "parity", "printed")):
-        record = read(RESULTS / name / "provenance.json")
-        assert record["config"][protocol] == run["config"][part]
-        assert record["src_sha256"] == run["src_sha256"] and record["machine"] == run["machine"]
-        assert record["seconds"] == parts[part]["seconds"]
+    record = read(RESULTS / AND / "provenance.json")
+    assert record["config"]["protocol"] == told
+    assert record["src_sha256"] == run["src_sha256"] and record["machine"] == run["machine"]
+    assert record["seconds"] == parts["and"]["seconds"]
+    assert (
+        read(RESULTS / PARITY / "provenance.json")["config"]["printed"] == run["config"]["parity"]
+    )
 
 
 def test_the_majority_runs_are_trained_in_minutes():
@@ -105,6 +108,28 @@ def test_the_majority_runs_are_trained_in_minutes():
     assert how["steps"] == 200_000 * 3 and how["evaluate_every"] == 3
     assert len(trials_of("trauger2024-majority/paper/trials.parquet")["trial"]) == 50
     assert "gpu" in record["machine"] and record["seconds"] <= 300
+
+
+def test_parity_is_trained_past_the_paper():
+    """To T = 50 and for five times the paper's steps, by one run of the laboratory."""
+    record, scan = read(RESULTS / PARITY / "provenance.json"), trials_of(f"{PARITY}/scan.parquet")
+    how = record["config"]["scan"]["training"]
+    assert how["steps"] == 50_000 and how["batch"] == 2048 and "gpu" in record["machine"]
+    assert sorted(set(scan["T"])) == [25, 30, 40, 50] and len(scan["T"]) == 40
+    assert all(len(curve) * how["evaluate_every"] == how["steps"] for curve in scan["loss"])
+
+
+def test_the_cells_of_mnist_are_trained_as_printed():
+    """Ten subsets a cell of Table 1, both tokenisations, every reading, by one run on a GPU."""
+    record = read(RESULTS / "mwigo2026-mnist/paper/provenance.json")
+    assert "gpu" in record["machine"]
+    trials = trials_of("mwigo2026-mnist/paper/trials.parquet")
+    for reading, epochs in (("printed", 600), ("square", 600), ("mini-batches", 300)):
+        own = trials["reading"] == reading
+        names = ("tokens", "d_m", "N", "trial")
+        cells = set(zip(*(trials[name][own] for name in names), strict=True))
+        wanted = product(("flat", "patches"), (64, 1024, 4096), (400, 1200, 10_000), range(10))
+        assert cells == set(wanted) and set(trials["epochs"][own]) == {epochs}
 
 
 def test_fast_products_do_not_move_success_rates():

@@ -38,7 +38,7 @@ def tables(folder: Path, drops: dict[int, list[int | None]], takes: int = 3) -> 
 
 DROPS = {
     10: [20, 30, 40, 50, 60, 70, 80, 90, 100, 110],
-    15: [100] * 10, 20: [300] * 4 + [None] * 6, 25: [400] + [None] * 9,
+    15: [100] * 10, 20: [300] * 4 + [None] * 6, 25: [90, 400] + [None] * 8,
     **{T: [None] * 10 for T in (30, 40, 50)},
 }  # fmt: skip
 
@@ -52,11 +52,23 @@ def test_planted_drops_are_found_and_those_still_waiting_are_censored(tmp_path: 
     assert first["median"] == 20 * 60 and third["median"] is None
     assert third["interval"][0] < 0.4 < third["interval"][1]
     assert stops.numbers["longest"] == 25 and "T = 30, 40, 50" in stops.found
+    assert "longest that was tried" not in stops.found
+    fourth = stops.numbers["lengths"][3]  # a check of the scan is 100 steps
+    assert (fourth["steps"], fourth["times"]) == (50_000, [9000, 40_000])
+    assert "within 50,000 steps: T = 25: 2 of 10" in stops.found
     assert [row["step"] for row in abrupt.numbers["drops"][:2]] == [400, 600]
 
 
+def test_learning_later_than_the_paper_trained_is_told_apart(tmp_path: Path):
+    late = DROPS | {50: [None] * 9 + [101]}  # at step 10,100
+    stops = analyse("edelman2021-parity", tables(tmp_path, late), tmp_path)[2]
+    assert stops.numbers["longest"] == 50 and "the longest that was tried" in stops.found
+    assert stops.numbers["longest_early"] == 25 and "none does at T = 30, 40" in stops.found
+    assert stops.numbers["lengths"][-1]["learnt"] == 1
+
+
 def test_a_slow_decline_is_not_abrupt(tmp_path: Path):
-    config = tables(tmp_path, DROPS | {T: [200] * 10 for T in (10, 15, 20)}, takes=150)
+    config = tables(tmp_path, DROPS | {T: [200] * 10 for T in (10, 15, 20, 25)}, takes=150)
     assert analyse("edelman2021-parity", config, tmp_path)[0].verdict == "not reproduced"
 
 

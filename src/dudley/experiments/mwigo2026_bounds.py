@@ -135,13 +135,17 @@ def lemma_4(config: Config, each: list[tuple[dict, list[dict]]], rate: float) ->
     zero = sum(line["features"]["short_by"] is None for line in lines)
     width = [line["width"]["short_by"][0] for line in lines]
     factors = [line["features"]["short_by"] for line in lines if line["features"]["short_by"]]
-    short = f", elsewhere by factors from {min(f[0] for f in factors):.1e}" if factors else ""
+    least_short = min((low for low, _ in factors), default=None)
+    short = (
+        f", and too small by a factor of {least_short:.1e} at least elsewhere" if factors else ""
+    )
     return Finding(
         "The experiments support the theory: Lemma 4's hypotheses hold where they were made.",
         "reproduced" if held == trainings else "not reproduced" if held == 0 else "differs",
         f"All three hold in {held} of {trainings} trainings on Φ. σ_min(F_pre⁰) is 0 in {zero} of "
         f"{len(lines)} cells, where N > d_m{short}. Whatever the radii, the first fails by a "
-        f"factor of {least:.1e} at least; d_m falls short of N³ by {min(width):.1e} at least.",
+        f"factor of {least:.1e} at least; d_m falls short of its N³ by one of {min(width):.1e} at "
+        "least.",
         {"cells": lines},
     )
 

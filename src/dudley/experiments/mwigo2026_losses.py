@@ -118,11 +118,11 @@ def falls(config: Config, trials: Columns) -> Finding:
     return Finding(
         "The test loss falls with the number of training images at every width.",
         verdict_on(by["best"]),
-        f"Full batches, {int(trials['epochs'].max())} epochs, d_m {listed(trials['d_m'])}, N "
-        f"{listed(trials['N'])}. Of {len(by['best'])} steps in N, over tokenisations and widths: "
-        "lowest test loss, selected on the test images as in the paper: "
-        f"{counted(by['best'])}; loss after the last epoch, nothing selected: "
-        f"{counted(by['last'])}.",
+        f"Of {len(by['best'])} steps in N, over tokenisations and widths: lowest test loss, "
+        f"selected on the test images as in the paper: {counted(by['best'])}; loss after the last "
+        f"epoch, nothing selected: {counted(by['last'])}. Full batches, "
+        f"{int(trials['epochs'].max())} epochs, d_m {listed(trials['d_m'])}, N "
+        f"{listed(trials['N'])}.",
         {"steps": by, "margin": config["margin"]},
     )
 
@@ -229,22 +229,35 @@ def beyond(config: Config, trials: Columns, what: str) -> Finding:
     known = [line for line in lines if "theirs_inside" in line]
     inside = sum(line["theirs_inside"] for line in known)
     like = f" The printed loss lies where a new run would fall in {inside} of {len(known)} cells."
+    powers = {kind: exponents(config, trials, kind) for kind in KINDS}
     return Finding(
         f"Not in the paper: {what}.",
         "beyond the paper",
-        f"Steps in N: lowest test loss: {counted(by['best'])}; last: {counted(by['last'])}. The "
-        f"lowest is at the last epoch in {ends} of {len(trials['best'])} trainings; the last loss "
-        f"is {optimism:.2f} times the lowest, which was selected on the test images."
-        + (like if known else ""),
+        f"Steps in N: lowest test loss: {counted(by['best'])}; last: {counted(by['last'])}."
+        + (like if known else "")
+        + _spanned(powers["best"])
+        + f" The lowest is at the last epoch in {ends} of {len(trials['best'])} trainings; the "
+        f"last loss is {optimism:.2f} times the lowest, which was selected on the test images.",
         {
             "reading": str(trials["reading"][0]),
             "steps": by,
-            "exponents": {kind: exponents(config, trials, kind) for kind in KINDS},
+            "exponents": powers,
             "cells": lines,
             "at_last_epoch": ends,
             "trainings": len(trials["best"]),
             "last_over_lowest": optimism,
         },
+    )
+
+
+def _spanned(lines: list[dict[str, Any]]) -> str:
+    """All intervals of the exponent, from the first end to the last."""
+    if not lines:
+        return ""
+    lows, highs = zip(*(line["interval"] for line in lines), strict=True)
+    return (
+        f" The exponents of N, with their intervals, lie between {min(lows):.2f} and "
+        f"{max(highs):.2f}."
     )
 
 

@@ -22,8 +22,6 @@ def figures(results: Results) -> list[Sketch]:
     last = [f for f in results.findings if "lengths" in f.numbers][-1]
     found = []
     for part in ("printed", "scan"):
-        if part not in results.tables:
-            continue
         table = results.table(part)
         count = len(np.unique(table["T"]))
         rows, columns = -(-count // ACROSS), min(ACROSS, count)
@@ -43,7 +41,8 @@ def figures(results: Results) -> list[Sketch]:
         Sketch(
             "waiting",
             "Left: share of seeds whose loss has not dropped yet (Kaplan and Meier, 95 % intervals "
-            "shaded). Right: share of seeds that learnt by the last step, with 95 % intervals.",
+            "shaded). Right: share of seeds that learnt by the last step, with 95 % intervals."
+            + reached(last.numbers["lengths"]),
             partial(waiting, last.numbers["lengths"]),
             (last,),
             (1, 2),
@@ -51,6 +50,18 @@ def figures(results: Results) -> list[Sketch]:
         )
     )
     return found
+
+
+def reached(rows: list[dict[str, Any]]) -> str:
+    """The last steps, where they differ."""
+    ends = sorted({row["steps"] for row in rows})
+    if len(ends) == 1:
+        return ""
+    told = (
+        f"{end:,} at T = {', '.join(str(row['T']) for row in rows if row['steps'] == end)}"
+        for end in ends
+    )
+    return f" The last step is {'; '.join(told)}."
 
 
 def losses(table: Columns, every: int, axes: list) -> None:
@@ -63,16 +74,17 @@ def losses(table: Columns, every: int, axes: list) -> None:
             axis.plot(every * np.arange(1, len(curve) + 1), curve, **look)
         axis.axhline(log(2), color=style.GREY, lw=0.8, ls=(0, (2, 2)))
         axis.set(xlabel="step", ylabel="loss", title=f"T = {T}", ylim=(-0.02, None))
+        axis.locator_params(axis="x", nbins=5)  # numbers of five digits side by side
     for axis in axes[len(lengths) :]:
         axis.axis("off")
 
 
 def waiting(rows: list[dict[str, Any]], axes: list) -> None:
     left, right = axes
+    ends = {row["steps"] for row in rows}
     for i, row in enumerate(rows):
         look = style.ordered(i, len(rows))
-        end = row["steps"]
-        x = [0.0, *row["times"], end]
+        x = [0.0, *row["times"], row["steps"]]
         y = [1.0, *row["waiting"], (row["waiting"] or [1.0])[-1]]
         plain = {name: look[name] for name in ("color", "ls")}
         left.step(x, y, where="post", label=f"T = {row['T']}", **plain)
@@ -82,6 +94,9 @@ def waiting(rows: list[dict[str, Any]], axes: list) -> None:
             left.fill_between(x[1:], low, high, step="post", color=look["color"], alpha=0.12, lw=0)
     left.set(xlabel="step", ylabel="share of seeds still waiting", ylim=(-0.02, 1.05))
     left.set_title("time to the drop")
+    if len(ends) > 1:  # the shorter trainings would be a margin of the longest
+        left.set_xscale("log")
+        left.set_xlim(left=0.7 * min(time for row in rows for time in row["times"] or ends))
     left.legend()
     places = range(len(rows))
     style.bars(
@@ -96,4 +111,4 @@ def waiting(rows: list[dict[str, Any]], axes: list) -> None:
     right.set_xticks(list(places), [str(row["T"]) for row in rows])
     right.set(xlabel="T", ylabel="share of seeds that learnt", ylim=(-0.02, 1.05))
     right.set_xlim(-0.5, len(rows) - 0.5)
-    right.set_title(f"learnt within {rows[0]['steps']:,} steps")
+    right.set_title("learnt within " + " or ".join(f"{end:,}" for end in sorted(ends)) + " steps")

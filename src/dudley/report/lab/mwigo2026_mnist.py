@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dudley.experiments.base import Finding
 from dudley.report.lab import style
 from dudley.report.lab.results import Results
 from dudley.report.lab.sketch import Sketch, sketches
@@ -34,18 +35,21 @@ def figures(results: Results) -> list[Sketch]:
                 (3.3 * max(2, columns), 2.5 * rows + 0.9),
             )
         )
-    found.append(
-        Sketch(
-            "table-1",
-            "Lowest test loss against N, reading “printed”: ours with the range in which a new run "
-            "would fall, after the last epoch (open, to the right), and the paper's (stars, to the "
-            "left). The lowest is selected on the test images, as in the paper.",
-            partial(beside, table.numbers["cells"]),
-            (table,),
-            (1, len({row["tokens"] for row in table.numbers["cells"]})),
-            (10.0, 4.2),
+    others = [f for f in results.findings if "reading" in f.numbers and has_theirs(f)]
+    for one in (table, *others):
+        cells, reading = one.numbers["cells"], one.numbers.get("reading", "printed")
+        found.append(
+            Sketch(
+                "table-1" if one is table else f"table-1-{reading}",
+                f"Lowest test loss against N, reading “{reading}”: ours with the range in which a "
+                "new run would fall, after the last epoch (open, to the right), and the paper's "
+                "(stars, to the left). The lowest is selected on the test images, as in the paper.",
+                partial(beside, cells),
+                (one,),
+                (1, len({row["tokens"] for row in cells})),
+                (10.0, 4.2),
+            )
         )
-    )
     moved = results.with_number("log_distance_on_log_d_m")
     found.append(
         Sketch(
@@ -78,6 +82,11 @@ def told_by(results: Results, reading: str) -> tuple:
     """The finding on a reading; of the printed one, whether the loss falls with N."""
     own = [f for f in results.findings if f.numbers.get("reading") == reading]
     return tuple(own[:1]) or (results.with_number("steps"),)
+
+
+def has_theirs(finding: Finding) -> bool:
+    """Are there cells of the paper's table to be set beside?"""
+    return any("their_lowest" in cell for cell in finding.numbers["cells"])
 
 
 def where(columns: Columns, **values: Any) -> Columns:
