@@ -211,18 +211,6 @@ def test_the_protocol_is_the_one_that_was_benchmarked(monkeypatch):
     assert sparse_parity([10, 15, 20]) == protocols.PARITY
 
 
-@pytest.mark.slow
-def test_the_record_says_what_its_findings_say(tmp_path: Path):
-    told = json.loads((RECORD / "provenance.json").read_text(encoding="utf-8"))
-    for path in RECORD.glob("*.parquet"):
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    few = told["config"] | {"bootstrap": told["config"]["bootstrap"] | {"draws": 100}}
-    growing, *_ = analyse("edelman2021-and", few, tmp_path)
-    kept = json.loads((RECORD / "findings.json").read_text(encoding="utf-8"))[0]
-    assert growing.verdict == kept["verdict"] == "reproduced"
-    assert growing.numbers["α"] == pytest.approx(kept["numbers"]["α"], abs=1e-6)
-
-
 def test_one_seeded_trial_is_trained_again():
     """Its first steps: on a processor, from the record's keys (the GPU rounds otherwise)."""
     from dudley.train.problem import Problem

@@ -256,8 +256,8 @@ def bounds_of(
 def measured_classes(config: Mapping[str, Any]) -> tuple[list[dict], list[dict]]:
     """Excess risks, exact and drawn, and the bounds: rows of two tables."""
     risks, bounds = [], []
-    for number, (name, sizes) in enumerate(config["sizes"].items()):
-        it = PROBLEMS[name]
+    for name, sizes in config["sizes"].items():
+        it, number = PROBLEMS[name], list(PROBLEMS).index(name)  # whatever the config's order
         for n in sizes:
             generator = np.random.default_rng([config["seed"], number, n])
             draws = int(min(config["draws"], config["drawn_examples"] // n))

@@ -1,0 +1,160 @@
+"""Committed records of the laboratory: their findings follow from their tables, and one seeded
+cell of each, run again, has the recorded rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from dudley.experiments.base import Bench
+from dudley.experiments.catalogue import EXPERIMENTS
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+Config = dict[str, Any]
+
+
+def first(protocol: Config) -> Config:
+    """The first of all that a protocol lists."""
+    task = {n: v[:1] if isinstance(v, list) else v for n, v in protocol["task"].items()}
+    return protocol | {"task": task}
+
+
+def one_part(config: Config) -> Config:
+    return config | {"parts": [first(config["parts"][0])], "trials": 1}
+
+
+def one_grid(config: Config) -> Config:
+    return config | {"grids": [first(config["grids"][0]) | {"trials": 1}]}
+
+
+def one_short_run(config: Config) -> Config:
+    protocol = first(config["protocol"])
+    how = protocol["training"] | {"steps": 1500}  # of 15,000: the points of the first 500 epochs
+    return config | {"protocol": protocol | {"training": how}, "runs": 1}
+
+
+def one_of_each(config: Config) -> Config:
+    far = [first(config["far"][0]) | {"trials": 1}]
+    parts = {part: first(config[part]) for part in ("printed", "collapsed")}
+    return config | parts | {"far": far, "trials": 1}
+
+
+def one_arm(config: Config) -> Config:
+    sizes = {name: some[:1] for name, some in config["classes"]["sizes"].items()}
+    heads = config["heads"] | {"arms": [first(config["heads"]["arms"][0])], "trials": 1}
+    return config | {"heads": heads, "classes": config["classes"] | {"sizes": sizes}}
+
+
+# What is run again of each experiment; of E1 and E2 it is in their own tests.
+CELLS: dict[str, Callable[[Config], Config]] = {
+    "beyond-depth": one_part,
+    "beyond-length": one_part,
+    "beyond-masked": one_part,
+    "beyond-norms": one_part,
+    "beyond-variants": one_part,
+    "edelman2021-and-far": one_of_each,
+    "li2026-excess": one_arm,
+    "mwigo2026-mnist": one_grid,
+    "trauger2024-majority": one_short_run,
+}
+SLOW = {"edelman2021-and-far"}  # half a minute
+KEYS = {
+    "trial", "T", "m", "L", "V", "task", "radius", "variant",  # beyond-*
+    "problem", "name", "n", "statement", "form", "arm",  # li2026-excess
+    "reading", "tokens", "d_m", "N",  # mwigo2026-mnist
+}  # fmt: skip
+# Of the whole grid, not of a cell: δ is shared by all radii; what a shorter run ends with.
+OF_ALL = {
+    "beyond-norms": {"gap_bound", "log10_needed_n"},
+    "trauger2024-majority": {"trials.parquet"},
+}
+# Rounding (other processors, a trial alone or in its batch) grows over a training. Seen for the
+# vector instructions of three processors: 3e-2 in edelman2021-and-far (dropout, 1,000 steps), 3e-3
+# elsewhere; another trial's rows are farther off, which is tested too.
+NEAR = {"edelman2021-and-far": 0.1}
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return pq.read_table(path).to_pylist()
+
+
+def agree(ours: Any, theirs: Any, near: float) -> bool:
+    """Up to rounding; of a shorter curve, its points."""
+    if isinstance(ours, list):
+        ours, theirs = ([one for one in own if one is not None] for own in (ours, theirs))
+        theirs = theirs[: len(ours)]
+    if isinstance(ours, (str, bool)) or ours is None:
+        return ours == theirs
+    return ours == pytest.approx(theirs, rel=near, abs=1e-9, nan_ok=True)
+
+
+def disagreements(name: str, folder: Path, record: Path, near: float, shift: int = 0) -> list[str]:
+    """Columns of the rows run again that are not those of the record, of the same trial or
+    (``shift``) of a later one."""
+    found, left = [], OF_ALL.get(name, set())
+    for path in sorted(folder.glob("*.parquet")):
+        if path.name in left:
+            continue
+        recorded = rows_of(record / path.name)
+        for row in rows_of(path):
+            keys = {key: value for key, value in row.items() if key in KEYS}
+            if "trial" in keys:
+                keys["trial"] += shift
+            [same] = [one for one in recorded if keys.items() <= one.items()]
+            wrong = [
+                column
+                for column, value in row.items()
+                if column not in KEYS | left and not agree(value, same[column], near)
+            ]
+            found += [f"{path.name} {keys} {column}" for column in wrong]
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else []) for n in CELLS]
+)
+def test_one_seeded_cell_is_run_again(name: str, tmp_path: Path):
+    record, near = RESULTS / name / "laptop", NEAR.get(name, 0.01)
+    config = json.loads((record / "provenance.json").read_text(encoding="utf-8"))["config"]
+    EXPERIMENTS[name].run(CELLS[name](config), tmp_path, Bench(progress=False))
+    assert not disagreements(name, tmp_path, record, near)
+    assert disagreements(name, tmp_path, record, near, shift=1)
+
+
+def test_every_experiment_has_a_cell_that_is_run_again():
+    assert {*CELLS, "edelman2021-and", "edelman2021-parity"} == set(EXPERIMENTS)
+
+
+RECORDS = sorted(path.parent for path in RESULTS.glob("*/*/findings.json"))
+LONG = {"edelman2021-and", "edelman2021-and-far"}  # bootstraps of seconds
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        pytest.param(
+            path,
+            id=f"{path.parent.name}-{path.name}",
+            marks=pytest.mark.slow if path.parent.name in LONG else [],
+        )
+        for path in RECORDS
+    ],
+)
+def test_findings_are_those_of_the_tables(record: Path):
+    """Every word; broken numbers up to rounding, which fits of a curve make larger."""
+    config = json.loads((record / "provenance.json").read_text(encoding="utf-8"))["config"]
+    found = EXPERIMENTS[record.parent.name].analyse(config, record)
+    told, numbers = apart(json.dumps([one.as_json() for one in found]))
+    kept, theirs = apart((record / "findings.json").read_text(encoding="utf-8"))
+    assert told == kept and numbers == pytest.approx(theirs, rel=1e-6, abs=1e-12)
+
+
+def apart(text: str) -> tuple[list, list[float]]:
+    """Findings without their broken numbers, and these in turn."""
+    numbers: list[float] = []
+    return json.loads(text, parse_float=lambda one: numbers.append(float(one))), numbers
