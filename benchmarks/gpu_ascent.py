@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import platform
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -27,6 +26,7 @@ if str(ROOT / "src") not in sys.path:
 
 import dudley as du  # noqa: E402
 from dudley.audit.ascent import supremum_below  # noqa: E402
+from dudley.core.provenance import gpu_driver  # noqa: E402
 
 
 def network(d: int):
@@ -69,8 +69,7 @@ def machine(device: str) -> dict:
     found |= {"torch": torch.__version__, "cuda": torch.version.cuda, "cpus": os.cpu_count()}
     if device.startswith("cuda"):
         found["gpu"] = torch.cuda.get_device_name()
-        query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-        found["driver"] = subprocess.run(query, capture_output=True, text=True).stdout.strip()
+        found["driver"] = gpu_driver()
     return found
 
 

@@ -52,7 +52,7 @@ def test_planted_drops_are_found_and_those_still_waiting_are_censored(tmp_path: 
     assert first["median"] == 20 * 60 and third["median"] is None
     assert third["interval"][0] < 0.4 < third["interval"][1]
     assert stops.numbers["longest"] == 25 and "T = 30, 40, 50" in stops.found
-    assert "longest that was tried" not in stops.found
+    assert "not tried" not in stops.found and "it is 25 (1 of 10 seeds [0.00, 0.45])" in stops.found
     fourth = stops.numbers["lengths"][3]  # a check of the scan is 100 steps
     assert (fourth["steps"], fourth["times"]) == (50_000, [9000, 40_000])
     assert "within 50,000 steps: T = 25: 2 of 10" in stops.found
@@ -62,7 +62,7 @@ def test_planted_drops_are_found_and_those_still_waiting_are_censored(tmp_path: 
 def test_learning_later_than_the_paper_trained_is_told_apart(tmp_path: Path):
     late = DROPS | {50: [None] * 9 + [101]}  # at step 10,100
     stops = analyse("edelman2021-parity", tables(tmp_path, late), tmp_path)[2]
-    assert stops.numbers["longest"] == 50 and "the longest that was tried" in stops.found
+    assert stops.numbers["longest"] == 50 and "T > 50 was not tried" in stops.found
     assert stops.numbers["longest_early"] == 25 and "none does at T = 30, 40" in stops.found
     assert stops.numbers["lengths"][-1]["learnt"] == 1
 
@@ -76,7 +76,7 @@ def test_nothing_learnt_is_said(tmp_path: Path):
     config = tables(tmp_path, {T: [None] * 10 for T in DROPS})
     abrupt, learnt, stops = analyse("edelman2021-parity", config, tmp_path)
     assert (abrupt.verdict, learnt.verdict) == ("undecided", "differs")
-    assert stops.numbers["longest"] is None
+    assert stops.numbers["longest"] is None and "makes, no seed learns" in stops.found
 
 
 def test_smoke_learns_something(smoke):

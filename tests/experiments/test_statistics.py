@@ -148,9 +148,12 @@ def test_survival_without_censoring_is_a_proportion_and_censoring_lifts_it():
     assert plain.at(4.0)[0] == pytest.approx((t > 4).mean())
     assert plain.at(0.5)[0] == 1.0 and plain.at(0.5)[1] < 1
     assert plain.at(9.0) == (0.0, 0.0, pytest.approx(clopper_pearson(0, 6)[1]))
+    assert plain.at(4.0)[1:] == pytest.approx(clopper_pearson(3, 6))
     censored = kaplan_meier(t, [True, False, True, True, True, True])
     assert censored.at(2.0)[0] == pytest.approx(5 / 6 * 4 / 5)
     assert censored.at(5.0)[0] > plain.at(5.0)[0]
+    assert censored.at(2.0)[1:] == pytest.approx(clopper_pearson(4, 6))  # censored only now
+    assert censored.at(5.0)[1:] != pytest.approx(clopper_pearson(2, 6), abs=1e-3)
     assert kaplan_meier([9.0] * 3, [False] * 3).median == np.inf
 
 
@@ -163,4 +166,14 @@ def test_intervals_of_survival_cover():
         lowest, highest = curve.at(0.7)[1:]
         hits += lowest <= np.exp(-0.7) <= highest
         assert curve.median_interval[0] <= curve.median <= curve.median_interval[1]
+    assert 279 <= hits <= 299
+
+
+def test_intervals_of_survival_cover_after_censoring():
+    rng = np.random.default_rng(1)
+    hits = 0
+    for _ in range(300):
+        t, end = rng.exponential(1.0, 30), rng.exponential(2.0, 30)
+        lowest, highest = kaplan_meier(np.minimum(t, end), t < end).at(0.7)[1:]
+        hits += lowest <= np.exp(-0.7) <= highest
     assert 270 <= hits <= 298

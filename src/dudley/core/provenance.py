@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import subprocess
 import sys
 from functools import cache
 from importlib import metadata
@@ -33,6 +34,16 @@ def hidden(word: str) -> str:
         return word
     word = re.sub(r"^([a-z+]+:/+[^/@:]*):.*@", r"\1@", word)
     return re.sub(r"([?&][^=&#]*pass[^=&#]*=)[^&#]*", r"\1…", word, flags=re.IGNORECASE)
+
+
+def gpu_driver() -> str | None:
+    """The version of the GPU's driver, or None where there is none to ask."""
+    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+    try:
+        told = subprocess.run(query, capture_output=True, text=True, timeout=60, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return told.strip().splitlines()[0]
 
 
 @cache

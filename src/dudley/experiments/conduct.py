@@ -1,32 +1,35 @@
 """Conduct an experiment: run, analyse, and leave results with their provenance in a folder.
 
 A results folder holds the tables, ``findings.json`` and ``provenance.json`` (config and its hash,
-seeds, versions, device, seconds, sha256 of the sources and of every output).
+seeds, versions, device, seconds, packing, sha256 of the sources and of every output).
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import platform
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dudley import __version__
 from dudley.audit.journal import code_digest
 from dudley.core.errors import InputError
 from dudley.core.files import written
-from dudley.core.provenance import provenance
+from dudley.core.provenance import gpu_driver, provenance
 from dudley.experiments.base import EXPERIMENTS, SCALES, Bench, Finding
 from dudley.experiments.sequential import designed
 
 if TYPE_CHECKING:
     from dudley.grid.place import Place
+    from dudley.grid.store import Store
 
+Seen = TypeVar("Seen")
 VERSIONS = ("numpy", "scipy", "torch", "pyarrow")
 
 
@@ -50,21 +53,32 @@ def conduct(
 
 def starts(place: Place) -> list[dict[str, str]]:
     """Which processes began the grids at a place or went on with them, and with which sources."""
-    from dudley.grid.find import stores
-    from dudley.grid.store import Store
-
-    try:
-        places = stores(place).values()
-    except InputError:  # there is none
-        return []
-    every: list[tuple[str, str, str]] = []
-    for one in places:
-        with closing(Store.open(one)) as store:
-            every += store.starts()
+    every = itertools.chain(*looked_at(place, lambda store: store.starts()).values())
     first: dict[tuple[str, str], str] = {}
     for at, owner, code in sorted(every):
         first.setdefault((owner, code), at)
     return [{"at": at, "src_sha256": code} for (_, code), at in first.items()]
+
+
+def packing(place: Place) -> dict[str, list[int]]:
+    """How many trials each batch holds, for every grid at a place; on it the last digits depend."""
+    return looked_at(place, lambda store: [len(batch) for batch in store.packing])
+
+
+def looked_at(place: Place, look: Callable[[Store], Seen]) -> dict[str, Seen]:
+    """What is seen in every store at a place, by its name; nothing where there is none."""
+    from dudley.grid.find import stores
+    from dudley.grid.store import Store
+
+    try:
+        places = stores(place)
+    except InputError:  # there is none
+        return {}
+    found = {}
+    for name, one in places.items():
+        with closing(Store.open(one)) as store:
+            found[name] = look(store)
+    return found
 
 
 def record(
@@ -88,6 +102,7 @@ def record(
         "machine": _machine(bench.device),
         "precision": "float32" if bench.device == "cpu" else config.get("precision", "fast"),
         "seconds": seconds,
+        "packing": packing(bench.place(folder)),
         **({"earlier_starts": list(earlier)} if earlier else {}),
         **({} if bench.memory is None else {"memory_of_a_batch": bench.memory}),
         **({} if bench.on == "local" else {"on": bench.on, "workers": bench.workers}),
@@ -138,4 +153,5 @@ def _machine(device: str) -> dict[str, Any]:
         from dudley.core.backend import torch
 
         found |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda}
+        found["driver"] = gpu_driver()
     return found

@@ -289,10 +289,11 @@ def overlay(config: dict[str, Any], cells: Cells, table: dict[str, np.ndarray]) 
 
 def certified(cells: Cells, learnt: float, delta: float) -> tuple[dict[str, Any], str]:
     """What certificates ask for at some T, and the information bound; as numbers and in words."""
-    from dudley.experiments.certified_sizes import sizes
+    from dudley.experiments.certified_sizes import LONGEST, sizes
 
     every = [int(T) for T in cells.lengths]
     rows = sizes(spread(every, 6), 1 - learnt, delta)
+    far = f" Longer codes than of T = {LONGEST:,} were not counted." if every[-1] > LONGEST else ""
     ends = [
         f"{name} {rows[0][name]:,} (T = {rows[0]['T']:,}) to {rows[-1][name]:,} "
         f"(T = {rows[-1]['T']:,})"
@@ -302,7 +303,7 @@ def certified(cells: Cells, learnt: float, delta: float) -> tuple[dict[str, Any]
         f"Certificates of the planted function as one head, no training errors, come down to "
         f"{1 - learnt:.2g} at n = {' and '.join(ends)}, as log T; a hold-out takes "
         f"{rows[0]['hold-out']} examples beside those trained on. To carry the hidden set, labels "
-        f"must number about log₂C(T,3)/H(1/8) at least."
+        f"must number about log₂C(T,3)/H(1/8) at least.{far}"
     )
     least = [{"T": T, "m": information(T)} for T in every]
     return {"certificates": rows, "delta": delta, "information": least}, words

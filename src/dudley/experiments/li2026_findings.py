@@ -237,8 +237,12 @@ def of_variants(told, heads: Rows, title: str, what: str, paired: bool) -> Findi
     counts = {word: sum(x["excess_is"] == word for x in lines) for x in lines
               for word in (x["excess_is"],)}  # fmt: skip
     text = "; ".join(f"{word} in {k}" for word, k in sorted(counts.items()))
-    return Finding(title, "beyond the paper", f"The excess risk is {text} of {len(lines)}.",
-                   {"comparisons": lines})  # fmt: skip
+    rule = (
+        f"{told['level']:.0%} intervals of the mean log ratio; no different: within "
+        f"±{told['ratio_margin']:g} by two one-sided tests"
+    )
+    found = f"The excess risk is {text} of {len(lines)} ({rule})."
+    return Finding(title, "beyond the paper", found, {"comparisons": lines})
 
 
 def is_plain(row: Mapping[str, Any], other: Mapping[str, Any], what: str) -> bool:

@@ -2,9 +2,10 @@
 
     S(t) = ∏_{t_i ≤ t} (1 − d_i / n_i),   d_i events at t_i among n_i still watched
 
-Intervals are Greenwood's on the scale of log(−log S), which stay inside (0, 1) (Kalbfleisch and
-Prentice, 2002, section 1.4). Where nothing has happened yet, or to all, the interval is Clopper and
-Pearson's of the number watched (without censoring S is a plain proportion).
+As long as nothing was censored, S is a plain proportion, and its interval Clopper and Pearson's.
+From the first censored time on, intervals are Greenwood's on the scale of log(−log S), which stay
+inside (0, 1) (Kalbfleisch and Prentice, 2002, section 1.4), and where S is 0, Clopper and Pearson's
+of none.
 
 >>> curve = kaplan_meier([2, 3, 3, 5, 9], [True, True, True, True, False])
 >>> curve.times.tolist(), curve.alive.round(2).tolist()
@@ -71,7 +72,8 @@ def kaplan_meier(times: Any, happened: Any, level: float = 0.95) -> Survival:
         variance = np.cumsum(events / (watched * (watched - events)))
         spread = z * np.sqrt(variance) / np.log(alive)
         lowest, highest = alive ** np.exp(-spread), alive ** np.exp(spread)
-    gone = alive <= 0
-    bound = clopper_pearson(0, max(1.0, float(len(t))), level)[1]
-    lowest, highest = np.where(gone, 0.0, lowest), np.where(gone, bound, highest)
-    return Survival(moments, alive, lowest, highest, (1 - bound, 1.0))
+    counted = moments <= t[~event].min(initial=np.inf)  # nothing was censored before
+    left = np.where(counted, len(t) - np.cumsum(events), 0)
+    plain, exact = counted | (alive <= 0), clopper_pearson(left, len(t), level)
+    lowest, highest = (np.where(plain, e, g) for e, g in zip(exact, (lowest, highest), strict=True))
+    return Survival(moments, alive, lowest, highest, clopper_pearson(len(t), len(t), level))

@@ -67,7 +67,8 @@ def predicted(results: Results) -> list[Sketch]:
             "sizes",
             "The m at which training finds the function in half of the trials, beside the n at "
             "which certificates of it come down to 1 % and, where there is one, the derived bound "
-            "at the norms of a trained classifier to ½ (δ = .05).",
+            "at the norms of a trained classifier to ½ (δ = .05). Where training needs more than "
+            "the largest m that was tried, there is no point.",
             partial(sizes, critical["critical"], found.numbers),
             (found,),
             (1, 1),

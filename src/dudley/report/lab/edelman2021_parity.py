@@ -29,8 +29,8 @@ def figures(results: Results) -> list[Sketch]:
         found.append(
             Sketch(
                 "losses" if part == "printed" else f"losses-{part}",
-                "Loss of the fresh batch of every step, one line for each seed; dashed: log 2, the "
-                "loss of guessing.",
+                f"Loss of a fresh batch at every {every}th step, one line for each seed; dashed: "
+                "log 2, the loss of guessing.",
                 partial(losses, table, every),
                 (drops,) if part == "printed" else (last,),
                 (rows, columns),

@@ -28,7 +28,7 @@ def figures(results: Results) -> list[Sketch]:
             Sketch(
                 f"losses-{reading}",
                 f"Reading “{reading}”: loss on the test images (lines with quartiles shaded, "
-                "medians over trials) and on the training images (thin, dotted), epoch by epoch.",
+                "medians over trials) and on the training images (thin, dotted) over training.",
                 partial(losses, own),
                 told_by(results, reading),
                 (rows, columns),
