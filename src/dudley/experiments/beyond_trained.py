@@ -18,7 +18,7 @@ import numpy as np
 
 from dudley.core.backend import torch
 from dudley.experiments.base import Bench
-from dudley.experiments.statistics.trend import Slope, equivalence, estimate, slope
+from dudley.experiments.statistics.trend import Slope, equivalence, estimate, slope, welch
 from dudley.experiments.training_table import write
 from dudley.grid import Grid
 from dudley.train.ensemble.base import Weights
@@ -152,11 +152,7 @@ def mean(values: Any) -> dict[str, Any]:
 
 def difference(a: Any, b: Any, level: float = 0.95) -> dict[str, Any]:
     """mean(a) − mean(b) of independent trials, with Welch's interval."""
-    a, b = np.asarray(a, float), np.asarray(b, float)
-    va, vb = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
-    whole = va + vb
-    degrees = whole**2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1)) if whole > 0 else math.inf
-    found = estimate(float(a.mean() - b.mean()), math.sqrt(whole), degrees, level)
+    found = welch(a, b, level)
     return {"difference": found.slope, "interval": [found.lowest, found.highest]}
 
 

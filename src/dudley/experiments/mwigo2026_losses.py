@@ -19,7 +19,7 @@ from scipy.stats import t as student
 
 from dudley.experiments.base import Finding
 from dudley.experiments.statistics.proportions import clopper_pearson
-from dudley.experiments.statistics.trend import Slope, estimate, slope
+from dudley.experiments.statistics.trend import slope, welch
 
 Columns = dict[str, np.ndarray]
 Config = dict[str, Any]
@@ -56,16 +56,6 @@ def cells(trials: Columns, *names: str) -> Iterator[tuple[dict[str, Any], Column
         yield named, of(trials, **named)
 
 
-def change(before: np.ndarray, after: np.ndarray, level: float) -> Slope:
-    """mean(after) − mean(before) with Welch's interval."""
-    parts = [values.var(ddof=1) / len(values) for values in (before, after)]
-    total = sum(parts)
-    degrees = [len(values) - 1 for values in (before, after)]
-    below = sum(part**2 / one for part, one in zip(parts, degrees, strict=True))
-    freedom = total**2 / below if below > 0 else math.inf
-    return estimate(float(after.mean() - before.mean()), math.sqrt(total), freedom, level)
-
-
 def shared(level: float, count: int) -> float:
     """The level of each of so many intervals that hold at once with ``level``.
 
@@ -84,7 +74,7 @@ def steps_in_N(config: Config, trials: Columns, kind: str) -> list[dict[str, Any
     ]
     found = []
     for named, before, after in pairs:
-        step = change(np.log(before), np.log(after), shared(config["level"], len(pairs)))
+        step = welch(np.log(after), np.log(before), shared(config["level"], len(pairs)))
         interval = [math.exp(step.lowest), math.exp(step.highest)]
         if -config["margin"] < step.lowest and step.highest < config["margin"]:
             says = "same"

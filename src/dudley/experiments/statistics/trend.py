@@ -91,6 +91,20 @@ def estimate(
     return Slope(value, error, value - half, value + half, degrees, intercept, p)
 
 
+def welch(a: Any, b: Any, level: float = 0.95) -> Slope:
+    """mean(a) − mean(b) of independent values whose scatters may differ (Welch, 1947).
+
+    >>> found = welch([1.0, 2.0, 3.0], [0.0, 0.0, 0.0])
+    >>> found.slope, found.degrees
+    (2.0, 2.0)
+    """
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    va, vb = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
+    whole = va + vb
+    degrees = whole**2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1)) if whole > 0 else np.inf
+    return estimate(float(a.mean() - b.mean()), float(np.sqrt(whole)), float(degrees), level)
+
+
 def equivalence(found: Slope, margin: float, alpha: float = 0.05) -> Equivalence:
     """Two one-sided tests of |slope| ≥ margin."""
     if not margin > 0:
