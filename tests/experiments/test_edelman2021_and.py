@@ -21,7 +21,7 @@ from dudley.experiments.statistics.critical import (
     held_out,
     law,
 )
-from dudley.experiments.training_table import read, write
+from dudley.experiments.training_table import write
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOTSTRAP = {"paper_draws": 50, "draws": 60, "seed": 1}
@@ -208,24 +208,3 @@ def test_the_protocol_is_the_one_that_was_benchmarked(monkeypatch):
 
     assert sparse_and(LENGTHS, SIZES) == protocols.AND
     assert sparse_parity([10, 15, 20]) == protocols.PARITY
-
-
-def test_one_seeded_trial_is_trained_again():
-    """Its first steps, from the record's keys; other trials lose otherwise."""
-    from dudley.train.problem import Problem
-    from dudley.train.trainer import Memory, Trainer
-
-    record = ROOT / "results/edelman2021-and/laptop"
-    told = json.loads((record / "provenance.json").read_text(encoding="utf-8"))["config"]
-    protocol, curves = told["protocol"], read(record / "curves.parquet")
-    task = protocol["task"] | {"T": 160, "m": 50}
-    how = protocol["training"] | {"steps": 30}
-    sink = Memory()
-    one = protocol | {"task": task, "training": how, "trial": 0, "seed": told["seed"]}
-    Trainer(Problem([one]), sink).run()
-    ours = [point[1]["train_loss"][0] for point in sink.points]
-    cell = (curves["T"] == 160) & (curves["m"] == 50)
-    assert cell.sum() == 4
-    for trial in range(4):
-        [theirs] = curves["train_loss"][cell & (curves["trial"] == trial)]
-        assert (ours == pytest.approx(theirs[:3], rel=1e-3)) == (trial == 0)

@@ -211,18 +211,26 @@ def test_the_table_is_compared_with_the_papers():
 
 def test_the_reading_that_has_losses_and_epochs_is_named():
     like = like_the_papers(0.3)
-    printed = like | {"best": 5 * like["best"]}
-    batches = like | {"reading": np.full(len(like["N"]), "mini-batches")}
-    [found] = losses.why(CONFIG, [printed, batches])
-    assert "mini-batches of 32 gives it" in found.found
-    assert found.numbers["readings"][0]["both"] == 0
-    late = batches | {"best_epoch": batches["best_epoch"] + 1000}
-    [found] = losses.why(CONFIG, [printed, late])
-    assert "none has any" in found.found
-    both = np.where(batches["N"] == 400, batches["best_epoch"], 0)
-    [found] = losses.why(CONFIG, [printed, batches | {"best_epoch": both}])
-    assert "mini-batches of 32 comes nearest, with 33%" in found.found
-    assert losses.why(CONFIG | {"theirs": []}, [printed]) == []
+    printed = losses.beside(CONFIG, like | {"best": 5 * like["best"]})
+
+    def why(epochs: np.ndarray):
+        other = losses.beside(CONFIG, like | {"best_epoch": epochs})
+        [found] = losses.why(CONFIG, {"printed": printed, "mini-batches": other})
+        assert found.numbers["readings"][0]["both"] == 0
+        return found.found
+
+    assert "mini-batches of 32 gives it" in why(like["best_epoch"])
+    assert "none has any" in why(like["best_epoch"] + 1000)
+    some = np.where(like["N"] == 400, like["best_epoch"], 0)
+    assert "mini-batches of 32 comes nearest, with 33%" in why(some)
+    assert losses.why(CONFIG, {"printed": losses.beside(CONFIG | {"theirs": []}, like)}) == []
+
+
+def test_another_loss_is_not_set_beside_the_papers():
+    like = like_the_papers(0.3)
+    square = like | {"reading": np.full(len(like["N"]), "square")}
+    assert losses.in_both(losses.beside(CONFIG, like))
+    assert not losses.in_both(losses.beside(CONFIG, square))
 
 
 def test_minima_at_the_last_epoch_are_flagged():

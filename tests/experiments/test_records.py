@@ -14,6 +14,8 @@ import pytest
 
 from dudley.experiments.base import Bench
 from dudley.experiments.catalogue import EXPERIMENTS
+from dudley.train.problem import Problem
+from dudley.train.trainer import Memory, Trainer
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 Config = dict[str, Any]
@@ -51,7 +53,7 @@ def one_arm(config: Config) -> Config:
     return config | {"heads": heads, "classes": config["classes"] | {"sizes": sizes}}
 
 
-# What is run again of each experiment; of E1 and E2 it is in their own tests.
+# What is run again of each experiment; of E1 and E2 it is the first steps of a trial (below).
 CELLS: dict[str, Callable[[Config], Config]] = {
     "beyond-depth": one_part,
     "beyond-length": one_part,
@@ -122,10 +124,56 @@ def disagreements(name: str, folder: Path, record: Path, near: float, shift: int
 )
 def test_one_seeded_cell_is_run_again(name: str, tmp_path: Path):
     record, near = RESULTS / name / "laptop", NEAR.get(name, 0.01)
-    config = json.loads((record / "provenance.json").read_text(encoding="utf-8"))["config"]
-    EXPERIMENTS[name].run(CELLS[name](config), tmp_path, Bench(progress=False))
+    EXPERIMENTS[name].run(CELLS[name](config_of(record)), tmp_path, Bench(progress=False))
     assert not disagreements(name, tmp_path, record, near)
     assert disagreements(name, tmp_path, record, near, shift=1)
+
+
+def first_points(config: Config, part: str, steps: int, **task: int) -> list[dict[str, Any]]:
+    """The metrics of the first steps of trial 0 of a cell, trained again on a processor."""
+    protocol, sink = config[part], Memory()
+    how = protocol["training"] | {"steps": steps}
+    one = protocol | {"task": protocol["task"] | task, "training": how}
+    Trainer(Problem([one | {"trial": 0, "seed": config["seed"]}]), sink).run()
+    return [point for _, point in sink.points]
+
+
+def recorded_curve(record: Path, table: str, metric: str, trial: int, **cell: int) -> list[float]:
+    """The curve of a trial of a cell."""
+    keys = {"trial": trial, **cell}
+    [row] = [row for row in rows_of(record / table) if keys.items() <= row.items()]
+    return row[metric]
+
+
+def config_of(record: Path) -> Config:
+    return json.loads((record / "provenance.json").read_text(encoding="utf-8"))["config"]
+
+
+def test_first_steps_of_sparse_and():
+    """Of a processor's record to its rounding, and nobody else's; of the GPU's in accuracy."""
+    record, cell = RESULTS / "edelman2021-and/laptop", {"T": 160, "m": 50}
+    ours = [one["train_loss"][0] for one in first_points(config_of(record), "protocol", 30, **cell)]
+    for trial in range(4):
+        theirs = recorded_curve(record, "curves.parquet", "train_loss", trial, **cell)[:3]
+        assert (ours == pytest.approx(theirs, rel=1e-3)) == (trial == 0)
+    record, cell = RESULTS / "edelman2021-and/paper", {"T": 100, "m": 50}
+    again = first_points(config_of(record), "protocol", 40, **cell)
+    ours = [one["holdout_accuracy"][0] for one in again]
+    own, other = (
+        recorded_curve(record, "trials.parquet", "holdout_accuracy", trial, **cell)[:4]
+        for trial in (0, 1)
+    )
+    assert ours == pytest.approx(own, abs=0.01) and ours != pytest.approx(other, abs=1e-4)
+
+
+def test_first_steps_of_sparse_parity():
+    """Of the GPU's record, on a processor."""
+    record = RESULTS / "edelman2021-parity/paper"
+    [point] = first_points(config_of(record), "printed", 20, T=10)
+    own, other = (
+        recorded_curve(record, "printed.parquet", "loss", trial, T=10)[0] for trial in (0, 1)
+    )
+    assert point["loss"][0] == pytest.approx(own, abs=2e-5) and abs(point["loss"][0] - other) > 2e-5
 
 
 def test_every_experiment_has_a_cell_that_is_run_again():
@@ -134,6 +182,9 @@ def test_every_experiment_has_a_cell_that_is_run_again():
 
 RECORDS = sorted(path.parent for path in RESULTS.glob("*/*/findings.json"))
 LONG = {"edelman2021-and", "edelman2021-and-far"}  # bootstraps of seconds
+# With AVX-512 numpy's logarithms end otherwise than without, by 4 units in the last place at most;
+# a hundred operations make 100 · 4 · 2⁻⁵² < 1e-13 of it. Fits of curves stop within 1e-6.
+FITTED = {*LONG, "li2026-excess"}
 
 
 @pytest.mark.parametrize(
@@ -148,13 +199,21 @@ LONG = {"edelman2021-and", "edelman2021-and-far"}  # bootstraps of seconds
     ],
 )
 def test_findings_are_those_of_the_tables(record: Path):
-    """Every word; broken numbers up to rounding, which fits of a curve make larger."""
-    config = json.loads((record / "provenance.json").read_text(encoding="utf-8"))["config"]
-    found = EXPERIMENTS[record.parent.name].analyse(config, record)
+    """Every word, and every number up to rounding."""
+    found = EXPERIMENTS[record.parent.name].analyse(config_of(record), record)
     told, numbers, rounded = apart(json.dumps([one.as_json() for one in found]))
     kept, theirs, printed = apart((record / "findings.json").read_text(encoding="utf-8"))
-    assert told == kept and numbers == pytest.approx(theirs, rel=1e-6, abs=1e-12)
-    assert rounded == pytest.approx(printed, rel=0.1, abs=0.011)
+    if record.parent.name in FITTED:
+        near, rounded = 1e-6, pytest.approx(rounded, rel=0.1, abs=0.011)  # 0.125 may be .12 or .13
+    else:
+        near = 1e-12
+    assert told == kept and rounded == printed
+    assert numbers == pytest.approx(theirs, rel=near, abs=1e-12)
+
+
+def test_the_critical_size_of_the_papers_grid_grows_sublinearly():
+    kept = json.loads((RESULTS / "edelman2021-and/paper/findings.json").read_text("utf-8"))[0]
+    assert kept["verdict"] == "reproduced" and kept["numbers"]["α_interval"][1] < 1
 
 
 BROKEN = re.compile(r"\d*\.\d+(?:e[+-]\d+)?")

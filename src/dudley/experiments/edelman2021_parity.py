@@ -168,24 +168,20 @@ def stops(config: dict[str, Any], rows: list[dict[str, Any]]) -> Finding:
     numbers: dict[str, Any] = {"lengths": table, "longest": max(some, default=None)}
     first, end = (config[part]["training"]["steps"] for part in PARTS)
     if end > first:
-        found += early(config, rows, first, numbers) + " "
+        there = [row["T"] for row in rows if row["step"] is not None and row["step"] <= first]
+        numbers["longest_early"] = max(there, default=None)
+        found += _early(there, first, config["trials"]) + " "
     return Finding(claim, "beyond the paper", found + _told(table), numbers)
 
 
-def early(
-    config: dict[str, Any], rows: list[dict[str, Any]], first: int, numbers: dict[str, Any]
-) -> str:
-    """What the longer trainings had learnt when the paper's ended."""
-    there = [row["T"] for row in rows if row["step"] is not None and row["step"] <= first]
-    longest = numbers["longest_early"] = max(there, default=None)
-    if longest is None:
-        return f"Within {first:,} steps, as many as the paper makes, no seed learns."
-    seeds = config["trials"]
-    low, high = clopper_pearson(there.count(longest), seeds)
-    return (
-        f"Within {first:,} steps, as many as the paper makes, it is {longest} "
-        f"({there.count(longest)} of {seeds} seeds [{low:.2f}, {high:.2f}])."
-    )
+def _early(lengths: list[int], first: int, seeds: int) -> str:
+    """What the longer trainings had learnt when the paper's ended; a length for every seed."""
+    within = f"Within {first:,} steps, as many as the paper makes,"
+    if not lengths:
+        return f"{within} no seed learns."
+    count = lengths.count(max(lengths))
+    low, high = clopper_pearson(count, seeds)
+    return f"{within} it is {max(lengths)} ({count} of {seeds} seeds [{low:.2f}, {high:.2f}])."
 
 
 def _told(table: list[dict[str, Any]]) -> str:

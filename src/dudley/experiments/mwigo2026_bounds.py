@@ -69,15 +69,14 @@ def distances(config: Config, trials: Columns, starts: Columns) -> Finding:
             total = np.sqrt(sum(rows[f"moved_{block}"] ** 2 for block in BLOCKS))
             fit = slope(np.log(rows["d_m"]), np.log(total), config["level"])
             slopes.append(named | {"slope": fit.slope, "interval": [fit.lowest, fit.highest]})
-    near = ", ".join(_far(lines, block, "printed") for block in BLOCKS)
+    printed = [line for line in lines if line["reading"] == "printed"]
     others = [line for line in lines if line["reading"] != "printed"]
-    far = ", ".join(_far(others, block) for block in BLOCKS)
     return Finding(
         "The weights stay near their initial values (the class of section 4.1).",
         "beyond the paper",
         "The paper measures no distance. The farthest that a block went, as a share of its first "
-        f"norm, mean of a cell, smallest to largest: as printed {near}"
-        + (f"; under the other readings {far}." if others else "."),
+        f"norm, mean of a cell, smallest to largest: as printed {_far(printed)}"
+        + (f"; under the other readings {_far(others)}." if others else "."),
         {"cells": lines, "log_distance_on_log_d_m": slopes},
     )
 
@@ -179,11 +178,14 @@ def theorem_5(config: Config, each: list[tuple[dict, list[dict]]], rate: float) 
     )
 
 
-def _far(lines: list[dict[str, Any]], block: str, reading: str | None = None) -> str:
-    """How far a block went, over the cells of a reading or of all."""
-    own = [one[f"relative_{block}"] for one in lines if reading in (None, one["reading"])]
-    name = "w_O" if block == "O" else f"W_{block}"
-    return f"{name} {min(own):.2g} to {max(own):.2g}" if own else name
+def _far(lines: list[dict[str, Any]]) -> str:
+    """How far the blocks went, over some cells."""
+    told = []
+    for block in BLOCKS:
+        own = [line[f"relative_{block}"] for line in lines]
+        name = "w_O" if block == "O" else f"W_{block}"
+        told.append(f"{name} {min(own):.2g} to {max(own):.2g}")
+    return ", ".join(told)
 
 
 def _range(values: Any) -> list[float]:

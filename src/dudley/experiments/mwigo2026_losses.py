@@ -34,13 +34,11 @@ BEYOND = {
 def findings(config: Config, trials: Columns) -> list[Finding]:
     """One finding a claim, for the readings that were trained."""
     printed = of(trials, reading="printed")
-    claims = (falls, rate, table, epoch)
+    first = [claim(config, printed) for claim in (falls, rate, table, epoch)]
     there = [of(trials, reading=name) for name in BEYOND if name in trials["reading"]]
-    return [
-        *(claim(config, printed) for claim in claims),
-        *why(config, [printed, *there]),
-        *(beyond(config, one) for one in there),
-    ]
+    others = [beyond(config, one) for one in there]
+    cells = {f.numbers.get("reading", "printed"): f.numbers["cells"] for f in (first[2], *others)}
+    return [*first, *why(config, cells), *others]
 
 
 def of(columns: Columns, **where: Any) -> Columns:
@@ -178,6 +176,8 @@ def rate(config: Config, trials: Columns) -> Finding:
 def beside(config: Config, trials: Columns) -> list[dict[str, Any]]:
     """Our cells with the paper's: lowest and last loss, epochs, and where a new run would fall."""
     printed = {(row["d_m"], row["N"]): row for row in config["theirs"]}
+    if "square" in trials["reading"]:  # another loss than that of the paper's table
+        printed = {}
     found = []
     for named, rows in cells(trials, "tokens", "d_m", "N"):
         logs, count = np.log(rows["best"]), len(rows["best"])
@@ -206,45 +206,39 @@ def beside(config: Config, trials: Columns) -> list[dict[str, Any]]:
     return found
 
 
+def in_both(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cells that the paper's table has too."""
+    return [line for line in lines if "their_lowest" in line]
+
+
+def inside(lines: list[dict[str, Any]]) -> dict[str, list[bool]]:
+    """For each tokenisation, whether the printed loss is where a new run would fall, by cells."""
+    known = in_both(lines)
+    return {
+        tokens: [line["theirs_inside"] for line in known if line["tokens"] == tokens]
+        for tokens in sorted({line["tokens"] for line in known})
+    }
+
+
 def table(config: Config, trials: Columns) -> Finding:
     lines = beside(config, trials)
-    shares = inside_by_tokens(lines)
-    known = [line for line in lines if "their_lowest" in line]
-    ratios = [line["lowest"] / line["their_lowest"] for line in known]
+    shares = {tokens: float(np.mean(own)) for tokens, own in inside(lines).items()}
+    agrees = max(shares.values(), default=0.0) >= config["cells_inside"]
+    ratios = [line["lowest"] / line["their_lowest"] for line in in_both(lines)]
     by = f" Ours are {min(ratios):.2g} to {max(ratios):.2g} times theirs." if ratios else ""
     return Finding(
         "Table 1: the lowest test loss of every cell.",
-        agreement(config, shares),
+        "undecided" if not shares else "reproduced" if agrees else "differs",
         told_cells(config, lines) + by,
         {"cells": lines, "share_inside": shares, "needed": config["cells_inside"]},
     )
 
 
-def inside_by_tokens(lines: list[dict[str, Any]]) -> dict[str, float]:
-    """For each tokenisation, the share of the paper's cells in which a new run would fall."""
-    known = [line for line in lines if "theirs_inside" in line]
-    return {
-        tokens: float(np.mean([one["theirs_inside"] for one in known if one["tokens"] == tokens]))
-        for tokens in sorted({line["tokens"] for line in known})
-    }
-
-
-def agreement(config: Config, shares: dict[str, float]) -> str:
-    """Is the paper's table ours, under one of the tokenisations?"""
-    if not shares:
-        return "undecided"
-    return "reproduced" if max(shares.values()) >= config["cells_inside"] else "differs"
-
-
 def told_cells(config: Config, lines: list[dict[str, Any]]) -> str:
     """In which cells the printed loss is like ours, by the rule set beforehand."""
-    known = [line for line in lines if "theirs_inside" in line]
-    if not known:
+    parts = [f"{sum(own)} of {len(own)} cells ({tokens})" for tokens, own in inside(lines).items()]
+    if not parts:
         return "No cell is in both tables."
-    parts = []
-    for tokens in sorted({line["tokens"] for line in known}):
-        own = [line["theirs_inside"] for line in known if line["tokens"] == tokens]
-        parts.append(f"{sum(own)} of {len(own)} cells ({tokens})")
     return (
         f"The printed loss lies where a new run of ours would fall in {', '.join(parts)}; "
         f"{config['cells_inside']:.0%} of the cells were to count as the same table."
@@ -267,13 +261,11 @@ def epoch(config: Config, trials: Columns) -> Finding:
     )
 
 
-def why(config: Config, readings: list[Columns]) -> list[Finding]:
+def why(config: Config, cells: dict[str, list[dict[str, Any]]]) -> list[Finding]:
     """Which reading of the protocol has the paper's losses at the paper's epochs?"""
     lines = []
-    for trials in readings:
-        reading = str(trials["reading"][0])
-        known = [line for line in beside(config, trials) if "their_lowest" in line]
-        if reading != "square" and known:
+    for reading, known in ((reading, in_both(own)) for reading, own in cells.items()):
+        if known:
             loss = [line["theirs_inside"] for line in known]
             at = [line["their_epoch_inside"] for line in known]
             both = sum(one and other for one, other in zip(loss, at, strict=True))
@@ -314,9 +306,7 @@ def beyond(config: Config, trials: Columns) -> Finding:
     by = {kind: steps_in_N(config, trials, kind) for kind in KINDS}
     powers = {kind: exponents(config, trials, kind) for kind in KINDS}
     lines = beside(config, trials)
-    if reading == "square":  # another loss than that of the paper's table
-        lines = [{k: v for k, v in line.items() if not k.startswith("their")} for line in lines]
-    known = [line for line in lines if "their_lowest" in line]
+    known = in_both(lines)
     epochs = sum(line["their_epoch_inside"] for line in known)
     late = sum(line["their_epoch"] > int(trials["epochs"].max()) for line in known)
     never = f", and comes after our last epoch in {late}" if late else ""
