@@ -10,7 +10,7 @@ import numpy as np
 from dudley.certify.data import Dataset
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.pac_bayes import Posterior
-from dudley.certify.pac_bayes.prior import Learned, Zero
+from dudley.certify.pac_bayes.prior import Learned, Zero, split
 
 HEAD = {"node": "head", "query": "fixed", "v": "free", "W_v": "free", "k": 1, "sigma": "identity"}
 
@@ -38,5 +38,5 @@ def copies(n: int, T: int = 2, risk: float = 0.1, seed: int = 0) -> Dataset:
 
 def learned(data: Dataset, prefix: int, σ: float = 0.3) -> Posterior:
     like = posterior(σ=σ)
-    seen = data.part(slice(0, prefix)).sha256
-    return posterior(σ=σ, prior=Learned(prefix, seen, dict(like.weights), dict(like.sigma)))
+    seen = split(data, prefix, 0)[0].sha256
+    return posterior(σ=σ, prior=Learned(prefix, 0, seen, dict(like.weights), dict(like.sigma)))

@@ -22,6 +22,7 @@ from dudley.core.errors import DudleyError, InputError
 REAL = ("hoeffding", "hoeffding-kl", "empirical-bernstein", "betting")
 TOY = NoisyCopies((0.1, 0.2, 0.3), 200)
 DATA = TOY(np.random.default_rng(5))
+ORDERED = DATA.permuted("order of a hold-out 0")
 MODEL = reader(3, 0)
 HELD = HoldOut()
 
@@ -49,27 +50,30 @@ def test_looks_intervals_and_methods_are_paid():
 @pytest.mark.parametrize("interval", REAL)
 def test_a_declared_interval_is_used(interval):
     found = HELD(MODEL, DATA, interval=interval, loss="ramp", margin=0.4)
-    z = losses(MODEL.outputs(DATA.X), DATA.y, Loss("ramp", 0.4))
+    z = losses(MODEL.outputs(ORDERED.X), ORDERED.y, Loss("ramp", 0.4))
     assert found.value == upper(interval, z, found.bill.log_confidence)
     assert found.quantity != RISK and "ramp" in found.quantity
-    assert ("the order of the examples" in " ".join(found.declarations)) == (interval == "betting")
+    assert ("order of the examples" in " ".join(found.declarations)) == (interval == "betting")
 
 
 def test_the_smallest_of_several_is_chosen():
     found = HELD(MODEL, DATA, loss="clipped cross-entropy", clip=3.0, interval=list(REAL))
-    z = losses(MODEL.outputs(DATA.X), DATA.y, Loss("clipped cross-entropy", 3.0))
+    z = losses(MODEL.outputs(ORDERED.X), ORDERED.y, Loss("clipped cross-entropy", 3.0))
     bounds = [upper(name, z, found.bill.log_confidence) for name in REAL]
     assert found.value == min(bounds)
     assert found.bill.nats == pytest.approx(math.log(4))
 
 
-def test_betting_keeps_the_order_of_the_file():
-    order = np.argsort(MODEL.margins(DATA), kind="stable")
-    told = {"interval": "betting"}
-    sorted_first = HELD(MODEL, DATA.part(order[::-1]), **told)
-    as_it_is = HELD(MODEL, DATA, **told)
-    assert sorted_first.value < as_it_is.value
-    assert sorted_first.data["sha256"] != as_it_is.data["sha256"]
+def test_the_order_of_a_file_does_not_help_betting():
+    """Right answers first would win the game before the errors come."""
+    z, c = losses(MODEL.outputs(DATA.X), DATA.y, Loss("error")), math.log(20)
+    assert upper("betting", np.sort(z), c) < upper("betting", z, c)
+    right_first = DATA.part(np.argsort(-MODEL.margins(DATA), kind="stable"))
+    made, again = (HELD(MODEL, data, interval="betting") for data in (DATA, right_first))
+    assert made.to_json() == again.to_json()
+    assert made.value != HELD(MODEL, DATA, interval="betting", order=1).value
+    with pytest.raises(InputError, match="order"):
+        HELD(MODEL, DATA, interval="betting", order=-1)
 
 
 def test_the_certificate_is_a_function_of_its_arguments():
@@ -95,7 +99,10 @@ def test_the_certificate_is_a_function_of_its_arguments():
 def test_the_file_is_verified(told):
     file = json.loads(HELD(MODEL, DATA, **told).text())
     assert verify(file, MODEL, DATA).differences == ()
-    assert not verify(file, MODEL, DATA.part(np.arange(200)[::-1])).holds
+    assert verify(file, MODEL, DATA.part(np.arange(200)[::-1])).holds
+    turned = DATA.y.copy()
+    turned[7] = 1 - turned[7]
+    assert not verify(file, MODEL, Dataset(DATA.X, turned)).holds
     assert not verify(file, reader(3, 1), DATA).holds
     assert not verify(file | {"value": file["value"] * 0.99}, MODEL, DATA).holds
 
@@ -152,9 +159,12 @@ def test_repeated_rows_of_floats_are_refused():
     twice = Dataset(np.concatenate([X, X]), np.concatenate([y, y]))
     with pytest.raises(InputError, match="40 that equal an earlier one"):
         HELD(model, twice)
-    told = HELD(model, twice, repeats=True)
-    assert told.data["repeated"] == 40
-    assert any("40 rows that equal" in line for line in told.declarations)
+    with pytest.raises(InputError, match="too regular for chance"):
+        HELD(model, twice, repeats=True)
+    few = Dataset(np.concatenate([X, X[:2]]), np.concatenate([y, y[:2]]))
+    told = HELD(model, few, repeats=True)
+    assert told.data["repeated"] == 2
+    assert any("2 rows that equal" in line for line in told.declarations)
 
 
 @pytest.mark.parametrize(

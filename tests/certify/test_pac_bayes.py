@@ -129,20 +129,21 @@ def test_pairs_err_as_often_as_the_closed_form_says():
     assert abs(found - N * exact) < 4 * math.sqrt(N * exact * (1 - exact))
 
 
-def test_draws_are_those_of_the_posterior_and_of_nothing_else(monkeypatch):
+def test_draws_are_those_of_the_posterior_and_the_data(monkeypatch):
     Q, data = posterior(), copies(300)
     pairs = np.arange(5, 12)
-    W, i = monte_carlo.weights(Q, pairs), monte_carlo.examples(Q, data.n, pairs)
-    assert np.array_equal(W["0.W_v"][3], monte_carlo.weights(Q, pairs[3:4])["0.W_v"][0])
-    assert i[3] == monte_carlo.examples(Q, data.n, pairs[3:4])[0]
+    W, i = monte_carlo.weights(Q, data, pairs), monte_carlo.examples(Q, data, pairs)
+    assert np.array_equal(W["0.W_v"][3], monte_carlo.weights(Q, data, pairs[3:4])["0.W_v"][0])
+    assert i[3] == monte_carlo.examples(Q, data, pairs[3:4])[0]
     other = posterior(size=1.0 + 1e-12)
-    assert not np.allclose(monte_carlo.weights(other, pairs)["0.W_v"], W["0.W_v"])
+    assert not np.allclose(monte_carlo.weights(other, data, pairs)["0.W_v"], W["0.W_v"])
+    assert not np.allclose(monte_carlo.weights(Q, copies(301), pairs)["0.W_v"], W["0.W_v"])
     found = monte_carlo._counted(Q, data, 700)
     monkeypatch.setattr(monte_carlo, "TOGETHER", 100)
     assert monte_carlo._counted(Q, data, 700) == found
-    z = (monte_carlo.weights(Q, np.arange(4000))["0.W_v"] - Q.weights["0.W_v"]) / 0.3
+    z = (monte_carlo.weights(Q, data, np.arange(4000))["0.W_v"] - Q.weights["0.W_v"]) / 0.3
     assert stats.kstest(z.ravel(), "norm").pvalue > 1e-3
-    places = monte_carlo.examples(Q, 7, np.arange(7000))
+    places = monte_carlo.examples(Q, copies(7), np.arange(7000))
     assert stats.chisquare(np.bincount(places, minlength=7)).pvalue > 1e-3
 
 
@@ -170,7 +171,7 @@ def test_a_batch_of_weights_is_each_of_them_alone(kind):
     mean = Hypothesis(mean.tables, mean.encoding_table, w)
     Q = Posterior(mean, {name: np.full(W.shape, 0.5) for name, W in w.items()}, Zero())
     X = rng.normal(size=(6, 3, 4))
-    drawn = monte_carlo.weights(Q, np.arange(6))
+    drawn = monte_carlo.weights(Q, copies(6), np.arange(6))
     together = monte_carlo.drawn_outputs(Q, X, drawn)
     for j in range(6):
         own = {name: W[j] for name, W in drawn.items()}

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from certify.posteriors import copies, learned, posterior
+from dudley.certify.data import Dataset
 from dudley.certify.inversion import binomial_upper
 from dudley.certify.pac_bayes import PacBayes, Posterior, monte_carlo
 from dudley.certify.pac_bayes.form_kl import KL
 from dudley.certify.pac_bayes.posterior import load
-from dudley.certify.pac_bayes.prior import Learned, Seeded, Zero, prior_of
+from dudley.certify.pac_bayes.prior import Learned, Seeded, Zero, prior_of, split
 from dudley.certify.verify import verify
 from dudley.core.errors import DudleyError, InputError
 
@@ -57,7 +58,7 @@ def test_files_that_are_not_posteriors_are_refused(tmp_path):
         ({"kind": "zero"}, {"prior.mean.0.v": np.zeros((5, 1))}),  # weights that saw who knows what
         ({"kind": "seeded", "seed": 1}, {}),
         ({"kind": "seeded", "seed": "x", "size": 1.0}, {}),
-        ({"kind": "learned", "prefix": 0, "seen": ""}, {}),
+        ({"kind": "learned", "prefix": 0, "split": 0, "seen": ""}, {}),
         ({"kind": "pretrained"}, {}),
     ],
 )
@@ -79,7 +80,7 @@ def test_posteriors_with_wrong_deviations_are_refused():
     with pytest.raises(InputError):
         Posterior(Q.mean, {"0.v": Q.sigma["0.v"]}, Zero())
     with pytest.raises(InputError):
-        Posterior(Q.mean, Q.sigma, Learned(3, "", dict(Q.weights), {"0.v": Q.sigma["0.v"]}))
+        Posterior(Q.mean, Q.sigma, Learned(3, 0, "", dict(Q.weights), {"0.v": Q.sigma["0.v"]}))
 
 
 # -- the method -------------------------------------------------------------------------------
@@ -133,9 +134,9 @@ def test_forms_methods_and_the_grid_are_paid_for():
 def test_a_learned_prior_counts_the_examples_it_has_not_seen():
     data = copies(1000)
     Q = learned(data, 400)
-    told = PacBayes()(Q, data, prior={"kind": "learned", "prefix": 400}, grid="none", **QUICK)
+    told = PacBayes()(Q, data, prior=Q.prior.told, grid="none", **QUICK)
     assert (told.facts["n"], told.facts["seen_by_prior"]) == (600, 400)
-    rest = data.part(slice(400, None))
+    rest = split(data, 400, 0)[1]
     assert told.facts["erring_pairs"] == monte_carlo.errors_of_pairs(Q, rest, 2000)
     assert told.facts["divergence"] < 1e-9
 
@@ -143,7 +144,7 @@ def test_a_learned_prior_counts_the_examples_it_has_not_seen():
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda data: data.part(slice(None, None, -1)),  # the counted ones may have been seen
+        lambda data: Dataset(data.X, 1 - data.y),  # the counted ones may have been seen
         lambda data: data.part(slice(1, None)),
         lambda data: data.part(slice(0, 400)),
     ],
@@ -152,13 +153,13 @@ def test_a_learned_prior_refuses_other_examples_in_its_place(wrong):
     data = copies(1000)
     Q = learned(data, 400)
     with pytest.raises(InputError, match="prior"):
-        PacBayes()(Q, wrong(data), prior={"kind": "learned", "prefix": 400}, **QUICK)
+        PacBayes()(Q, wrong(data), prior=Q.prior.told, **QUICK)
 
 
 @pytest.mark.parametrize(
     "declared",
     [
-        {"prior": {"kind": "learned", "prefix": 10}},
+        {"prior": {"kind": "learned", "prefix": 10, "split": 0}},
         {"prior": {"kind": "seeded", "seed": 0, "size": 0.1}},
         {"grid": "many"},
         {"scale": 0.0},
@@ -211,7 +212,7 @@ def test_verify_finds_the_same_and_every_change(forms, tmp_path):
     data = copies(400)
     learned(data, 100).save(tmp_path / "q.safetensors")
     Q = load(tmp_path / "q.safetensors")
-    made = PacBayes()(Q, data, prior={"kind": "learned", "prefix": 100}, forms=forms, pairs=500)
+    made = PacBayes()(Q, data, prior=Q.prior.told, forms=forms, pairs=500)
     told = json.loads(made.text())
     assert verify(told, Q, data).holds
     for path, value in leaves(told):

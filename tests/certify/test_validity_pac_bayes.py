@@ -16,7 +16,7 @@ from dudley.certify.inversion import binomial_upper
 from dudley.certify.pac_bayes import PacBayes, Posterior, monte_carlo
 from dudley.certify.pac_bayes.form_catoni import Catoni
 from dudley.certify.pac_bayes.forms import FORMS
-from dudley.certify.pac_bayes.prior import Learned, Zero
+from dudley.certify.pac_bayes.prior import Learned, Zero, split
 
 δ, REPETITIONS = 0.1, 500
 LARGE = 8  # λ = 16 in Catoni's form: at no errors almost 1 − e^{−nats/n}
@@ -107,7 +107,8 @@ def test_the_method_on_the_best_of_eight_readers(prior):
     zero = {"kind": "zero"}
 
     def certified(data: Dataset):
-        errors = (data.X[:prefix] != data.y[:prefix, None]).sum(0)
+        seen = split(data, prefix, 0)[0]
+        errors = (seen.y[:, None] != seen.X).sum(0)
         if prior == "zero":
             errors = (data.y[:, None] != data.X).sum(0)
             Q, told = (
@@ -116,8 +117,8 @@ def test_the_method_on_the_best_of_eight_readers(prior):
             )
         else:
             Q = around(T, int(errors.argmin()), σ)
-            seen = data.part(slice(0, prefix)).sha256
-            Q = Posterior(Q.mean, Q.sigma, Learned(prefix, seen, dict(Q.weights), dict(Q.sigma)))
+            arrays = dict(Q.weights), dict(Q.sigma)
+            Q = Posterior(Q.mean, Q.sigma, Learned(prefix, 0, seen.sha256, *arrays))
             told = {"prior": Q.prior.told, "grid": "none", "scale": 1.0}
         return PacBayes()(Q, data, **(declared | told)).value
 
@@ -161,7 +162,7 @@ def test_trap_16_the_mean_model_may_err_where_draws_do_not():
     sizes = {"0.v": 1.0, "0.W_v": 1.0, "1.w": 0.5}
     Q = Posterior(mean, {name: np.full(W.shape, sizes[name]) for name, W in w.items()}, Zero())
     data = Dataset(np.ones((n, 1, 1)), np.ones(n, np.int64))
-    certificate = PacBayes()(Q, data, delta=δ, pairs=4000)
+    certificate = PacBayes()(Q, data, delta=δ, pairs=4000, repeats=True)
     rng = np.random.default_rng(6)
     f = (np.maximum(rng.normal(size=(100_000, K)), 0) * rng.normal(1, 0.5, (100_000, K))).sum(1)
     risk_of_draws, risk_of_mean = (f <= 0).mean(), (mean.margins(data) <= 0).mean()

@@ -148,8 +148,8 @@ def test_upper_ends_are_rounded_up_and_lower_ends_down():
     "told",
     [
         [], 3, {}, {"kind": "audit"}, {"kind": "audit", "items": [{}]}, {"kind": "x", "items": []},
-        {"kind": "measure", "items": []}, {"schema": "dudley.certificate/1"},
-        {"schema": "dudley.certificate/1", "value": "x"},
+        {"kind": "measure", "items": []}, {"schema": "dudley.certificate/2"},
+        {"schema": "dudley.certificate/2", "value": "x"},
         {"kind": "compare", "items": [{"situation": {"n": -1}, "sweep": None}]},
     ],
 )  # fmt: skip

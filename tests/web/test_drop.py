@@ -115,7 +115,7 @@ HOSTILE = {
     "no JSON": {"certificate.json": b"{"},
     "deep JSON": {"certificate.json": b"[" * 100_000},
     "another's JSON": {"certificate.json": b'{"a": 1}'},
-    "a certificate without fields": {"certificate.json": b'{"schema": "dudley.certificate/1"}'},
+    "a certificate without fields": {"certificate.json": b'{"schema": "dudley.certificate/2"}'},
     "no archive": held(CERTIFICATE, *PARTS) | {"train.npz": b"PK no"},
     "a pickle": held(CERTIFICATE, *PARTS) | {"train.npz": pickled()},
     "two models": {"a.safetensors": b"x", "b.safetensors": b"y"},

@@ -88,8 +88,7 @@ def best_of(
         assert data is not None
         whole = unit.declared(at_share(told.get(name, {}), delta, len(names)))
         try:
-            unit.expect(model)
-            certificate = unit.certify(model, data, whole, unit.choose(model, data, whole))
+            certificate = unit.made(model, data, whole)
         except InputError as refusal:
             refused[name] = str(refusal)
             continue

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, TypeVar
 
 from dudley.certify.certificate import Certificate
+from dudley.certify.copies import expect_chance
 from dudley.certify.data import Dataset
 from dudley.certify.hypothesis import Hypothesis
 from dudley.core.errors import InputError, UnknownName
@@ -20,7 +21,7 @@ from dudley.core.registry import Registry
 METHODS: Registry[Method] = Registry("method")
 Kind = TypeVar("Kind", bound="Method")
 Model = Any  # a Hypothesis, or for a randomised method a Posterior
-COMMON = {"delta": 0.05, "population": "", "among": 1}
+COMMON = {"delta": 0.05, "population": "", "among": 1, "repeats": False}
 
 
 class Method(ABC):
@@ -42,9 +43,36 @@ class Method(ABC):
 
     def __call__(self, model: Model, data: Dataset, **declared: Any) -> Certificate:
         """Choose, then certify."""
-        told = self.declared(declared)
+        return self.made(model, data, self.declared(declared))
+
+    def made(
+        self,
+        model: Model,
+        data: Any,
+        declared: dict[str, Any],
+        choices: dict[str, Any] | None = None,
+    ) -> Certificate:
+        """The certificate of a model and data that can have one; choices are looked for first.
+
+        Whoever makes or verifies a certificate comes this way, so no method can leave out the
+        checks of the data.
+        """
         self.expect(model)
-        return self.certify(model, data, told, self.choose(model, data, told))
+        self.expect_independent(data, declared)
+        if choices is None:
+            choices = self.choose(model, data, declared)
+        return self.certify(model, data, declared, choices)
+
+    def expect_independent(self, data: Any, declared: dict[str, Any]) -> None:
+        """Refuse rows that cannot be independent draws (`dudley.certify.copies`)."""
+        if data.repeated and data.X.dtype.kind == "f" and not declared["repeats"]:
+            raise InputError(
+                "independent examples",
+                "rows of X that differ",
+                f"{data.repeated} that equal an earlier one",
+                "declare repeats before the data if equal rows are separate draws",
+            )
+        expect_chance(data.counts)
 
     def expect(self, model: Model) -> None:
         """Refuse a posterior where one model is certified, and one model where a posterior is."""
@@ -59,7 +87,8 @@ class Method(ABC):
 
         ``among`` is the number of methods (times that of whatever else, networks say) among which
         this one was chosen after a look at the data: it pays ln(among). ``population`` says in
-        words whose risk the number bounds.
+        words whose risk the number bounds. ``repeats`` says that equal rows of floats are separate
+        draws.
         """
         known = COMMON | self.DECLARED
         for name in given:
@@ -68,6 +97,8 @@ class Method(ABC):
         told = known | given
         if not isinstance(told["among"], int) or told["among"] < 1:
             raise InputError("among", "a number of methods ≥ 1", told["among"])
+        if not isinstance(told["repeats"], bool):
+            raise InputError("repeats", "true or false", told["repeats"])
         return told
 
 

@@ -20,7 +20,11 @@ from dudley.certify.price import Bill, Price
 from dudley.core.errors import InputError
 from dudley.core.provenance import provenance
 
-SCHEMA = "dudley.certificate/1"
+SCHEMA = "dudley.certificate/2"
+OLDER = {
+    "dudley.certificate/1": "made before copies were refused and before the order of a file had "
+    "lost its say: certify again"
+}
 RISK = "probability that the model errs on a new example"
 ASSUMED = (
     "the examples are independent draws from the population the number is about",

@@ -5,10 +5,16 @@ features (n, d), floats. ``y`` holds class labels 0, 1, …, integers (n,). ``gr
 the independent unit an example belongs to (a document, a person, the image it was made from): a
 bound counts units, so a data set in which a group has several examples is refused.
 
->>> import numpy as np
+A data set is a *bag*: its hash, and every number that is made of it, does not depend on the order
+in which a file holds its rows. Where an order is needed (a split, a test by betting, rows drawn at
+random) it is that of `dudley.certify.order`. Arrays are copied and cannot be written to.
+
 >>> data = Dataset(np.array([[0, 1], [1, 1]]), np.array([0, 1]))
->>> data.n, data.classes, data.sha256[:12]
-(2, 2, '12ef38b1e424')
+>>> again = Dataset(np.array([[1, 1], [0, 1]]), np.array([1, 0]))
+>>> data.n, data.classes, data.sha256 == again.sha256
+(2, 2, True)
+>>> (data.permuted("a seed").X == again.permuted("a seed").X).all()
+np.True_
 """
 
 from __future__ import annotations
@@ -20,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dudley.certify import order
 from dudley.core.errors import InputError
 
 
@@ -33,7 +40,8 @@ class Dataset:
 
     def __post_init__(self):
         X, y = self.X, self.y
-        if X.ndim not in (2, 3) or X.dtype.kind not in "buif" or X.dtype.itemsize > 8:
+        numeric = X.dtype.kind in "buif" and X.dtype.itemsize <= 8
+        if X.ndim not in (2, 3) or not numeric or 0 in X.shape[1:]:
             raise InputError("X", "numbers of shape (n, T), (n, d) or (n, T, d)", _told(X))
         if y.shape != X.shape[:1] or y.dtype.kind not in "bui" or len(y) == 0:
             raise InputError("y", f"class labels, integers of shape ({len(X)},)", _told(y))
@@ -52,6 +60,8 @@ class Dataset:
                     f"{len(y)} examples of {found} groups",
                     "keep one example of each: a bound counts independent units",
                 )
+        for name in ("X", "y"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
 
     @property
     def n(self) -> int:
@@ -63,18 +73,41 @@ class Dataset:
         return max(2, int(self.y.max()) + 1)
 
     @cached_property
+    def counts(self) -> np.ndarray:
+        """How often each different row of X comes."""
+        return order.counts(self.X)
+
+    @property
     def repeated(self) -> int:
-        """How many rows of X equal an earlier one, byte for byte."""
-        return self.n - len(rows_of(self.X))
+        """How many rows of X equal an earlier one."""
+        return self.n - len(self.counts)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The canonical order of the examples."""
+        return order.canonical(self.X, self.y)
 
     @cached_property
     def sha256(self) -> str:
-        """Of types, shapes and bytes of X and y, whatever the file they came from."""
-        return sha256_of({"X": self.X, "y": self.y})
+        """Of types, shapes and bytes of X and y in canonical order, whatever file they came in."""
+        return sha256_of({"X": self.X[self.order], "y": self.y[self.order]})
 
     def part(self, rows) -> Dataset:
         """Some of the examples."""
         return Dataset(self.X[rows], self.y[rows])
+
+    def permuted(self, seed: str) -> Dataset:
+        """The examples in an order that depends on the seed and not on the file."""
+        return self.part(self.order[order.permutation(seed, self.n)])
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """A copy that cannot be written to, or the array itself where it already is one."""
+    if not array.flags.writeable and array.base is None:
+        return array
+    array = array.copy()
+    array.flags.writeable = False
+    return array
 
 
 def rows_of(X: np.ndarray) -> set[bytes]:

@@ -25,6 +25,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ import numpy as np
 from dudley.calculus.compose import Chain, Node
 from dudley.calculus.nest import entries, filled, name_of
 from dudley.certify import tensors
-from dudley.certify.data import Dataset, sha256_of
+from dudley.certify.data import Dataset, frozen, sha256_of
 from dudley.certify.encodings import Encoding, encoding_of
 from dudley.core.constraint import size_of
 from dudley.core.errors import DudleyError, InputError
@@ -49,7 +50,7 @@ class Hypothesis:
 
     tables: dict[str, Any]
     encoding_table: dict[str, Any]
-    weights: dict[str, np.ndarray]
+    weights: Mapping[str, np.ndarray]
 
     def __post_init__(self):
         shapes = self.shapes
@@ -64,6 +65,9 @@ class Hypothesis:
             if W.shape != shapes[name] or W.dtype != np.float64 or not np.isfinite(W).all():
                 expected = f"finite float64 of shape {shapes[name]}"
                 raise InputError(f"weights {name}", expected, f"{W.dtype} of shape {W.shape}")
+        # Hashes and margins are remembered, so weights must not change under them.
+        frozen_weights = {name: frozen(W) for name, W in self.weights.items()}
+        object.__setattr__(self, "weights", MappingProxyType(frozen_weights))
 
     @cached_property
     def encoding(self) -> Encoding:
@@ -118,7 +122,7 @@ class Hypothesis:
     def sha256(self) -> str:
         """Of the network, the encoding and the weights."""
         told = json.dumps([self.tables, self.encoding_table], sort_keys=True)
-        return sha256_of(self.weights | {" ": np.frombuffer(told.encode(), np.uint8)})
+        return sha256_of({**self.weights, " ": np.frombuffer(told.encode(), np.uint8)})
 
     def save(self, path: str | Path) -> None:
         """Write the file."""

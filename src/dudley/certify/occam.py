@@ -10,7 +10,8 @@ for every model at once, whatever training did,
 Blumer, Ehrenfeucht, Haussler, Warmuth 1987; with the exact binomial tail Langford 2005, section 4.
 ℓ is the length of the file that `codes` decodes to the certified weights, bit for bit; what the
 decoder knows beside it is declared (the network, the encoding, a seed, lists of D and L). A network
-that was chosen after the data from ``networks``, a list of hashes, pays ln(length of the list).
+that was chosen after the data from ``networks``, a list of hashes, pays ln(length of the list). The
+radius at which rows are clipped is declared, or paid for (`clipping`).
 
 Rounding. The certified function *is* the float program: it errs on an example or it does not, so
 its rounding errors need no account. Another machine may add in another order, and where the exact
@@ -39,6 +40,7 @@ import numpy as np
 
 from dudley.certify.base import Method, method
 from dudley.certify.certificate import ASSUMED, Certificate, baseline, data_facts, model_facts
+from dudley.certify.clipping import clipping_prices
 from dudley.certify.codes import low_rank, plain, sparse, subspace
 from dudley.certify.codes.base import CODES, Frame, cheapest, frame_of, read, same
 from dudley.certify.codes.interval import bits_of
@@ -67,6 +69,7 @@ class Occam(Method):
         "dimensions": [10, 20, 30, 50, 70, 100, 140, 200],
         "levels": [3, 5, 7, 11],
         "networks": [],
+        "radius": None,
     }
 
     def choose(self, model, data, declared):
@@ -89,6 +92,7 @@ class Occam(Method):
             raise InputError("code", "one that decodes to the model's weights", "other weights")
         errors, nearest = counted(model, data)
         prices = [bits("code", word.length, f"{word.length} bits, {name}")]
+        prices += clipping_prices(model.encoding, declared["radius"])
         if declared["networks"]:
             prices.append(one_of("network", len(declared["networks"])))
         if declared["among"] > 1:

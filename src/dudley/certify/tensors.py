@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     return (told if isinstance(told, dict) else {}), arrays
 
 
-def write(path: str | Path, told: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def write(path: str | Path, told: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
     """The file of a header and arrays."""
     from safetensors.numpy import save_file
 

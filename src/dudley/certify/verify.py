@@ -20,7 +20,7 @@ from dudley.certify import data as sets
 from dudley.certify import files
 from dudley.certify.auto import method_named
 from dudley.certify.base import Method, Model
-from dudley.certify.certificate import SCHEMA
+from dudley.certify.certificate import OLDER, SCHEMA
 from dudley.core.errors import DudleyError, InputError
 from dudley.measure.readers import documents
 
@@ -84,7 +84,10 @@ def read(path: str | Path) -> dict[str, Any]:
 def expect_shape(told: Any) -> dict[str, Any]:
     """The certificate itself, if it has the fields of one and no others."""
     if not isinstance(told, dict) or told.get("schema") != SCHEMA:
-        raise InputError("certificate", f"a JSON object with schema {SCHEMA}", _short(told))
+        schema = str(told.get("schema")) if isinstance(told, dict) else ""
+        got = f"schema {schema}" if schema in OLDER else _short(told)
+        expected = f"a JSON object with schema {SCHEMA}"
+        raise InputError("certificate", expected, got, OLDER.get(schema, ""))
     odd = sorted(set(told) ^ set(SHAPE))
     if odd:
         raise InputError("certificate", f"the fields {', '.join(SHAPE)}", f"{odd[0]!r} is off")
@@ -108,9 +111,8 @@ def verify(told: dict[str, Any], model: Model, data: Any) -> Verification:
     told = expect_shape(told)
     method = _method(told["method"])
     try:
-        method.expect(model)
         declared = method.declared(told["declared"])
-        again = method.certify(model, data, declared, told["choices"])
+        again = method.made(model, data, declared, told["choices"])
     except DudleyError as refusal:
         return Verification(told["value"], 0, (Difference("certificate", "a number", refusal),), ())
     except (KeyError, TypeError, IndexError, AttributeError, ValueError, ArithmeticError) as error:

@@ -76,12 +76,12 @@ class Examples:
         if self.closed is not None and isinstance(self.model.encoding, Blocks):
             return torch.from_numpy(self.model.encoding.means(self.data.X)).float()
         if self.closed is not None:
-            X = torch.from_numpy(np.ascontiguousarray(self.data.X)).float()
+            X = torch.tensor(self.data.X).float()
             return torch.cat([1 - X, X, torch.ones(len(X), 1)], 1)
         if self.model.encoding_table["name"] == "rows":
             return torch.from_numpy(self.model.encoding.rows(self.data.X)).float()
         X = self.data.X
-        return torch.from_numpy(X if X.dtype.kind == "f" else X.astype(np.int64))
+        return torch.tensor(X if X.dtype.kind == "f" else X.astype(np.int64))
 
     def outputs(self, weights: Tensors, chosen: Any = slice(None)) -> torch.Tensor:
         """The last row of some examples, (m, outputs)."""
@@ -101,7 +101,7 @@ class Examples:
 
     def errors(self, weights: dict[str, np.ndarray]) -> int:
         """Margins that are not clearly above 0."""
-        told = {name: torch.from_numpy(W).float() for name, W in weights.items()}
+        told = {name: torch.tensor(W).float() for name, W in weights.items()}
         step = self.n if self.closed is not None else max(1, TOGETHER // self._size)
         wrong = 0
         with torch.no_grad():

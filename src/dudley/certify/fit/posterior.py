@@ -7,9 +7,9 @@ The objective is Catoni's, in nats:
 with fresh weights for every example of a batch, W = w + σz. The prior's scale of each matrix moves
 along (the certificate rounds it to a grid and pays for it); w, ln σ and ln s take steps of Adam.
 
-With ``prefix`` = n₀ the prior is itself such a posterior, fitted to the first n₀ examples by a plan
-of its own, and is held fixed while Q is fitted to the others: the examples that the bound counts
-never touch the prior.
+With ``prefix`` = n₀ the prior is itself such a posterior, fitted by a plan of its own to the n₀
+examples that the declared seed ``split`` draws, and is held fixed while Q is fitted to the others:
+the examples that the bound counts never touch the prior.
 
 For one head with a fixed query on bits an example reads one score and one value a place, so only
 those are drawn: the same distribution for T + 1 draws a matrix, and no one-hot rows are made.
@@ -29,6 +29,7 @@ from dudley.certify.fit.forward import blank
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.pac_bayes.posterior import Posterior
 from dudley.certify.pac_bayes.prior import Learned, Zero
+from dudley.certify.pac_bayes.prior import split as parts
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.networks.activations import activation
@@ -73,6 +74,7 @@ def fit(
     prefix: int = 0,
     plan: Plan | None = None,
     prior_plan: Plan | None = None,
+    split: int = 0,
 ) -> Posterior:
     """A posterior for a network with one output; ``prefix`` > 0 learns the prior on so many."""
     plan = plan or Plan()
@@ -88,10 +90,10 @@ def fit(
     if not prefix:
         w, σ = _fitted(_Examples(empty, data), first, σ, (zero, None), plan)
         return Posterior(Hypothesis(tables, encoding, w), σ, Zero())
-    head, rest = data.part(slice(0, prefix)), data.part(slice(prefix, None))
+    head, rest = parts(data, prefix, split)
     w0, S = _fitted(_Examples(empty, head), first, σ, (zero, None), prior_plan or plan)
     w, σ = _fitted(_Examples(empty, rest), w0, S, (w0, S), plan)
-    return Posterior(Hypothesis(tables, encoding, w), σ, Learned(prefix, head.sha256, w0, S))
+    return Posterior(Hypothesis(tables, encoding, w), σ, Learned(prefix, split, head.sha256, w0, S))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +121,7 @@ class _Examples:
     @cached_property
     def X(self) -> torch.Tensor:
         """Bits (n, T) for a head on bits, else examples as they are given."""
-        return torch.from_numpy(np.ascontiguousarray(self.data.X))
+        return torch.tensor(self.data.X)
 
     def outputs(self, rows: torch.Tensor, w: Tensors, log_σ: Tensors, generator) -> torch.Tensor:
         """The output of each example under weights of its own, (rows,)."""
@@ -191,7 +193,7 @@ def _pace(done: float) -> float:
 
 
 def _plain(W: np.ndarray) -> torch.Tensor:
-    return torch.from_numpy(np.ascontiguousarray(W)).float()
+    return torch.tensor(W).float()
 
 
 def _leaf(W: np.ndarray) -> torch.Tensor:

@@ -126,7 +126,10 @@ def compress(
     starts.sort(key=search.value)
     found = [search.weights(pruned(search, start, looks=looks)[0]) for start in starts[:2]]
     found += [
-        W for q in levels for r in ranks if (W := _product(model.weights, frame, q, r)) is not None
+        W
+        for q in levels
+        for r in ranks
+        if (W := _product(dict(model.weights), frame, q, r)) is not None
     ]
     whole = Search(examples, frame, data.n, told["delta"])
     best = min(found, key=lambda W: whole.value_of(W))

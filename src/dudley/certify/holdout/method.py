@@ -9,7 +9,7 @@ interval for a mean bounds its risk at once. What is declared beforehand:
     looks     M models or checkpoints were compared on these examples: each is claimed at δ/M
     pool      N: the examples were drawn without replacement from a pool of N, and the number is
               about that pool (`dudley.certify.pool`)
-    repeats   true: rows of floats that are equal are separate draws (else they are refused)
+    order     the seed of the order in which betting looks at the examples
 
 Nothing else is chosen, so nothing else is paid.
 """
@@ -44,14 +44,20 @@ class HoldOut(Method):
         "interval": None,
         "looks": 1,
         "pool": None,
-        "repeats": False,
+        "order": 0,
     }
+
+    def expect_independent(self, data: Dataset, declared: dict[str, Any]) -> None:
+        """Draws without replacement may hold whatever copies their pool holds."""
+        if declared["pool"] is None:
+            super().expect_independent(data, declared)
 
     def choose(self, model: Hypothesis, data: Dataset, declared: dict[str, Any]) -> dict[str, Any]:
         """The interval whose bound is the smallest, of those declared."""
         plan = plan_of(declared, data.n)
         if len(plan.intervals) == 1 or not isinstance(model, Hypothesis):
             return {"interval": plan.intervals[0]}
+        data = _ordered(data, declared)
         z, c = losses(model.outputs(data.X), data.y, plan.loss), plan.bill.log_confidence
         return {"interval": min(plan.intervals, key=lambda name: plan.bound(name, z, c))}
 
@@ -64,13 +70,7 @@ class HoldOut(Method):
         plan = plan_of(declared, data.n)
         if set(choices) != {"interval"} or choices["interval"] not in plan.intervals:
             raise InputError("choices", f"interval: {' or '.join(plan.intervals)}", choices)
-        if data.repeated and data.X.dtype.kind == "f" and declared["repeats"] is not True:
-            raise InputError(
-                "independent examples",
-                "rows of X that differ",
-                f"{data.repeated} that equal an earlier one",
-                "keep one of each, or declare repeats if equal rows are separate draws",
-            )
+        data = _ordered(data, declared)
         outputs, interval = model.outputs(data.X), choices["interval"]
         margin = margins(outputs, data.y)
         z, c = losses(outputs, data.y, plan.loss), plan.bill.log_confidence
@@ -98,6 +98,14 @@ class HoldOut(Method):
             quantity=plan.loss.quantity if plan.pool is None else _about_pool(plan.pool),
             advice=advice(plan, interval, z, value),
         )
+
+
+def _ordered(data: Dataset, declared: dict[str, Any]) -> Dataset:
+    """The examples in the declared order: betting reads them one after the other."""
+    seed = declared["order"]
+    if type(seed) is not int or not 0 <= seed < 1 << 32:
+        raise InputError("order", "a seed, a whole number below 2^32", seed)
+    return data.permuted(f"order of a hold-out {seed}")
 
 
 def _about_pool(pool: int) -> str:
@@ -140,7 +148,7 @@ def _declarations(plan: Plan, interval: str, data: Dataset) -> tuple[str, ...]:
         ]
     told.append(unseen)
     if interval == "betting":
-        told.append("the order of the examples does not depend on their losses")
+        told.append("the seed of the order of the examples was fixed before the data")
     if data.repeated:
         told.append(f"{data.repeated} rows that equal an earlier one are draws of their own")
     return tuple(told)

@@ -8,11 +8,13 @@ word, every smoothing and every bet at once,
 A document is what `corpus` says: at most T symbols of the declared alphabet, at least
 ``shortest``; the loss is averaged over its symbols, then over documents. The forward pass is
 float64 numpy (`gpt`); losses are rounded up to multiples of 2⁻¹⁶ bits. With ``evaluated`` = n_s >
-0 the losses of n_s documents are computed, drawn with replacement by a seed that is the hash of
-the trained model, and δ is split, r = n_s/(n_s + n) of it for the code and the rest for the draw.
+0 the losses of n_s documents are computed, drawn with replacement by a seed that is made of the
+hashes of the model and of all documents, from their canonical order; δ is split, r = n_s/(n_s + n)
+of it for the code and the rest for the draw.
 
 Prices: the code word, the domain (alphabet and lengths, 85 bits), the architecture (17 bits), the
-smoothing (one of 16), the bet.
+smoothing (one of 16), the bet. The draw pays again for what is chosen after a look at the drawn
+documents: the smoothing, the bets, the place, and the method that is shown.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from dudley.certify import order
 from dudley.certify.base import COMMON
 from dudley.certify.certificate import ASSUMED, Certificate
 from dudley.certify.codes.interval import bits_of
+from dudley.certify.copies import expect_chance
 from dudley.certify.inversion import kl_upper
 from dudley.certify.language.bound import (
     BETS,
@@ -61,7 +65,8 @@ OWN = (
     "the number is about the smoothed model, in the float64 program of language.gpt",
 )
 DRAWN = (
-    "the hash of the trained model, which seeds the draw of evaluated documents, was not searched",
+    "the hashes of the model and of the documents, which seed the draw of evaluated documents, "
+    "were not searched",
 )
 
 
@@ -84,12 +89,14 @@ def certify(
     n, n_s = corpus.n, told["evaluated"]
     if type(n_s) is not int or not 0 <= n_s <= n:
         raise InputError("evaluated", f"0 (all) to {n} documents", n_s)
+    expect_chance(corpus.counts, "documents")
     symbols, lengths = evaluated(model, corpus, n_s)
     bill = Bill(told["delta"], prices(model, corpus, n_s, told["among"]))
     c = float(up(bill.log_confidence / n))
-    c_part = (
-        float(up((part_price() - math.log(told["delta"] * n / (n_s + n))) / n_s)) if n_s else 0.0
-    )
+    c_part = 0.0
+    if n_s:  # (1 − r)δ for the draw, at each entry of every list that is chosen from after it
+        of_lists = part_price() + math.log(len(ENTRIES) * told["among"])
+        c_part = float(up((of_lists - math.log(told["delta"] * n / (n_s + n))) / n_s, 8))
     if choices is None:
         choices = _chosen(symbols, lengths, corpus, c, c_part)
     if set(choices) != CHOICES | (OF_PART if n_s else set()):
@@ -136,7 +143,7 @@ def certify(
         },
         baseline={
             "worst": corpus.uniform(),
-            "error_at_least": corpus.uniform(),
+            "error_at_least": corpus.unigram_at_least(told["delta"]),
             "unigram": round(corpus.unigram(), 9),
         },
         declarations=ASSUMED + OWN + (DRAWN if n_s else ()) + _twice(corpus),
@@ -154,11 +161,11 @@ def _twice(corpus: Corpus) -> tuple[str, ...]:
 
 
 def evaluated(model: Coded, corpus: Corpus, n_s: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """−log₂ p of the symbols (T, documents), and lengths: of all, or of n_s drawn by the hash."""
+    """−log₂ p of the symbols (T, documents), and lengths: of all, or of n_s drawn by the hashes."""
     rows = np.arange(corpus.n)
     if n_s:
-        seed = int(model.sha256, 16)
-        rows = np.random.default_rng(seed).integers(0, corpus.n, n_s)
+        seed = f"evaluated documents {model.sha256} {corpus.sha256}"
+        rows = corpus.order[order.drawn(seed, n_s, corpus.n)]
     codes = corpus.codes[rows].astype(np.int64)
     parts = [
         model.gpt.losses(model.weights, codes[i : i + TOGETHER])
@@ -279,11 +286,12 @@ def _advice(x, B, bill: Bill, n: int, word: int, value: float, corpus: Corpus) -
     half = bet(x, B, (c - bits("", word / 2).nats) / n)[0]
     double = bet(x, B, c / (2 * n))[0]
     uniform, unigram = corpus.uniform(), corpus.unigram()
-    against = "vacuous: not below" if value >= uniform else "below"
+    least = corpus.unigram_at_least(bill.delta)
+    against = "vacuous: not below" if value >= min(uniform, least) else "below"
     return (
         f"{mean:.3f} bits per symbol on {n} documents, {word} bits of code: {value:.3f}; "
-        f"{against} the {uniform:.3f} of guessing, "
-        f"{'below' if value < unigram else 'not below'} the {unigram:.3f} of symbol frequencies",
+        f"{against} the {unigram:.3f} of symbol frequencies, at least {least:.3f} on new documents "
+        f"({uniform:.3f} for guessing)",
         f"half the bits, the same losses: {half:.3f}",
         f"twice the documents, the same losses: {double:.3f}",
     )

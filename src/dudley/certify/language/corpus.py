@@ -23,7 +23,8 @@ from functools import cached_property
 
 import numpy as np
 
-from dudley.certify.data import rows_of, sha256_of
+from dudley.certify import order
+from dudley.certify.data import frozen, sha256_of
 from dudley.core.errors import InputError
 
 SIGNS = ' abcdefghijklmnopqrstuvwxyz";-'
@@ -94,11 +95,23 @@ class Corpus:
         full = lengths == self.T
         if (ends & ~last).any() or (codes * ~inside).any() or not (last.any(1) | full).all():
             raise InputError("documents", "one end sign, at the end or cut off", "others")
+        for name in ("codes", "lengths"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
 
     @cached_property
+    def counts(self) -> np.ndarray:
+        """How often each different document comes."""
+        return order.counts(self.codes)
+
+    @property
     def repeated(self) -> int:
         """How many documents equal an earlier one."""
-        return self.n - len(rows_of(self.codes))
+        return self.n - len(self.counts)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The canonical order of the documents; that of a file decides nothing."""
+        return order.canonical(self.codes, self.lengths)
 
     @classmethod
     def of(
@@ -141,9 +154,10 @@ class Corpus:
 
     @cached_property
     def sha256(self) -> str:
-        """Of codes, lengths, the alphabet and the shortest length."""
+        """Of codes and lengths in canonical order, the alphabet and the shortest length."""
         signs = np.frombuffer(self.alphabet.signs.encode("utf-32-le"), np.uint8)
-        parts = {"codes": self.codes, "lengths": self.lengths, "signs": signs}
+        codes, lengths = self.codes[self.order], self.lengths[self.order]
+        parts = {"codes": codes, "lengths": lengths, "signs": signs}
         return sha256_of(parts | {"shortest": np.array([self.shortest])})
 
     def text(self, i: int) -> str:
@@ -179,3 +193,17 @@ class Corpus:
         weight = np.where(inside, 1.0 / self.lengths[:, None], 0.0) / self.n
         w = np.bincount(self.codes.ravel(), weight.ravel(), minlength=self.V)
         return float(-(w[w > 0] * np.log2(w[w > 0])).sum())
+
+    def unigram_at_least(self, δ: float) -> float:
+        """What the best fixed distribution costs on a new document, at least, at confidence 1 − δ.
+
+        Let w* be the mean share of each symbol over all documents there are; its entropy H(w*) is
+        the least cost. Entropy is concave, so H(w) has a mean of at most H(w*). Another document in
+        place of one moves mass 1/n away and mass 1/n in, and |h(x+d) − h(x)| ≤ h(d) for h(x) =
+        −x log₂ x and d ≤ ½ (Cover and Thomas 2006, theorem 17.3.3), so H(w) changes by at most
+        2 log₂(nV)/n: mass 1/n weighs most when it is spread evenly. McDiarmid gives
+
+            H(w*) ≥ H(w) − log₂(nV) √(2 ln(1/δ)/n).
+        """
+        width = math.log2(self.n * self.V) * math.sqrt(2 * math.log(1 / δ) / self.n)
+        return max(0.0, self.unigram() - width) if self.n > 1 else 0.0

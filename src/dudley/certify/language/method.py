@@ -34,6 +34,11 @@ class Language(Method):
             fix = "dudley.certify.language.fit trains one"
             raise InputError("model for language", "a coded one", type(model).__name__, fix)
 
+    def expect_independent(self, data: Any, declared: dict[str, Any]) -> None:
+        """Refuse what is no corpus; the certificate itself refuses copies beyond chance."""
+        if not isinstance(data, Corpus):
+            raise InputError("data for language", "documents", type(data).__name__)
+
     def choose(self, model: Coded, data: Any, declared: dict[str, Any]) -> dict[str, Any]:
         """The smoothing and the bets that give the least number, and the model's own word."""
         return _certified(model, data, declared, None).choices
@@ -49,8 +54,6 @@ class Language(Method):
 def _certified(
     model: Coded, data: Any, declared: dict[str, Any], choices: dict[str, Any] | None
 ) -> Certificate:
-    if not isinstance(data, Corpus):
-        raise InputError("data for language", "documents", type(data).__name__)
     for name, field in OF_MODEL.items():
         own = getattr(model.gpt, field)
         if declared[name] not in (None, own) or isinstance(declared[name], bool):

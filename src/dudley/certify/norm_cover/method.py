@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,6 +27,7 @@ DECLARATIONS = (
     "4 units in the last place (what is certified is the float64 reference forward)",
 )
 _RANGE = 64.0  # margins down to the largest one over this are tried
+_LAST: dict[tuple[str, str], np.ndarray] = {}  # the latest margins, by hashes of model and data
 
 
 @method
@@ -132,10 +132,14 @@ class NormCover(Method):
         return told
 
 
-@lru_cache(maxsize=1)
 def _margins(model: Hypothesis, data: Dataset) -> np.ndarray:
-    """The margins of the last model and data asked for: ``choose`` and ``certify`` share them."""
-    return model.margins(data)
+    """The margins, computed once for ``choose`` and ``certify``; remembered by content."""
+    asked = model.sha256, data.sha256
+    if asked not in _LAST:
+        _LAST.clear()
+        _LAST[asked] = model.margins(data)
+        _LAST[asked].flags.writeable = False
+    return _LAST[asked]
 
 
 def _index(grid: Grid, value: float) -> int:

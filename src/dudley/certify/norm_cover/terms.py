@@ -9,7 +9,7 @@ from typing import Any
 
 from dudley.calculus.compose import Node
 from dudley.calculus.union import Grid
-from dudley.certify.encodings import Blocks, Rows
+from dudley.certify.clipping import clipping_prices
 from dudley.certify.forward_error import U, forward_error
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.norm_cover.cover import Covered, covered
@@ -21,8 +21,6 @@ from dudley.core.errors import InputError
 from dudley.core.rounding import down, up
 from dudley.networks.capacity import Capacity, capacity
 from dudley.networks.embeddings import Tokens
-
-WHITES = (1.0, 255.0, 65535.0)  # full scale of stored pictures: known without looking at any
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,33 +84,4 @@ def terms(model: Hypothesis, declared: dict[str, Any], recipe: str) -> Terms:
     less: Reduced = reduced(model.network, model.weights, model.encoding)
     grid = Grid(declared["ratio"])
     made = paid(less.network, less.weights, RECIPES[recipe], grid, inputs.d)
-    return Terms(made, inputs, less.heads, _radius(model, declared))
-
-
-def _radius(model: Hypothesis, declared: dict[str, Any]) -> tuple[Price, ...]:
-    """The price of the radius at which rows are clipped: on the grid 2^j, or declared.
-
-    clip_R is part of the hypothesis, so R must come from a list: a training maximum is refused.
-    """
-    if isinstance(model.encoding, Blocks):
-        R = model.encoding.white  # pixels are clipped there
-        if R in WHITES:
-            return ()
-    elif isinstance(model.encoding, Rows):
-        R = model.encoding.R
-    else:
-        return ()
-    told = declared["radius"]
-    if told is not None:
-        if told != R:
-            raise InputError("declared radius", f"that of the encoding, {R}", told)
-        return ()
-    mantissa, exponent = math.frexp(R)
-    if mantissa != 0.5:
-        raise InputError(
-            "where rows or pixels are clipped",
-            "a power of two, or radius = R declared before the data",
-            R,
-            f"clip at {2.0**exponent:g}; a maximum over the data is no bound for new inputs",
-        )
-    return (Price("radius", float(up(Grid(2.0).nats(exponent - 1))), f"R = {R:g}"),)
+    return Terms(made, inputs, less.heads, clipping_prices(model.encoding, declared["radius"]))

@@ -8,6 +8,7 @@
 * ``forms`` are the forms among which the smallest number is shown; k of them cost ln k.
 * ``pairs`` = N and the ``share`` ρ of δ for the draws. The draws come after every choice, and what
   they bound, L̂(Q), is one number whatever is chosen among the priors and forms: ρδ is paid once.
+* ``radius`` is where the encoding clips rows, if that is no power of two (`..clipping`).
 
 σ and w are free: a PAC-Bayes bound holds for all posteriors at once.
 """
@@ -21,6 +22,7 @@ from dudley.calculus.union import Grid
 from dudley.certify import digits
 from dudley.certify.base import Method, method
 from dudley.certify.certificate import ASSUMED, Certificate, baseline, data_facts
+from dudley.certify.clipping import clipping_prices
 from dudley.certify.data import Dataset
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.inversion import binomial_upper
@@ -39,8 +41,8 @@ RISK_OF_DRAWS = (
 )
 OWN = (
     "this is the randomised predictor: nothing is said of the model with the mean weights",
-    "pseudo-random numbers, fixed by the posterior's hash, stand for Gaussian ones, and the "
-    "posterior was not altered to change them",
+    "pseudo-random numbers, fixed by the hashes of the posterior and of the counted examples, "
+    "stand for random ones; neither was altered to change them",
 )
 GRID, LARGEST = Grid(), 60  # of the prior's scale
 
@@ -58,6 +60,7 @@ class PacBayes(Method):
         "forms": ["kl"],
         "pairs": 100_000,
         "share": 0.05,
+        "radius": None,
     }
 
     def choose(self, model: Hypothesis | Posterior, data: Dataset, declared: dict[str, Any]):
@@ -187,7 +190,7 @@ def _bill(
     share = Price(
         "δ for the draws", float(up(-math.log1p(-told["share"]))), f"{told['share']} of δ"
     )
-    prices = [share]
+    prices = [share, *clipping_prices(Q.encoding, told["radius"])]
     if grid != "none":
         for name in names if grid == "each" else ["all"]:
             j = scales[name] if grid == "each" else scales[names[0]]
@@ -212,8 +215,9 @@ def _of_prior(Q: Posterior) -> tuple[str, ...]:
     if not isinstance(Q.prior, Learned):
         return ("the prior has not seen the data",)
     return (
-        f"the prior was learned from the first {Q.prior.prefix} examples and has seen no others; "
-        "those are not counted",
+        f"the prior was learned from the first {Q.prior.prefix} examples of the split by seed "
+        f"{Q.prior.split} and has seen no others; those are not counted",
+        "the seed of the split was fixed before the data, and the prior's learner did not use it",
     )
 
 

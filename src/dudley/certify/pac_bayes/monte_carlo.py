@@ -11,9 +11,11 @@ The other way, K draws each evaluated on all n examples, gives a mean of K indep
 kl_upper(mean, ln(1/δ′)/K): one-sided, so no factor 2. At few errors both leave about ln(1/δ′) over
 the number of draws, and a draw costs n evaluations there, one here.
 
-Draws are a function of the posterior's hash and the number of the pair (`dudley.train.random`), so
-they cannot be chosen; pseudo-random numbers stand for Gaussian ones, which is declared. Weights are
-w + σz in float64, and the forward is the network's own in numpy, on a batch of weights.
+Draws are a function of the hashes of the posterior *and* of the data, and of the number of the pair
+(`dudley.train.random`); examples are counted in their canonical order (`dudley.certify.order`). So
+neither weights, nor labels, nor the order of a file can be fitted to draws that are known. Pseudo-
+random numbers stand for Gaussian ones, which is declared. Weights are w + σz in float64, and the
+forward is the network's own in numpy, on a batch of weights.
 """
 
 from __future__ import annotations
@@ -51,18 +53,18 @@ def _counted(Q: Posterior, data: Dataset, N: int) -> int:
     found = 0
     for first in range(0, N, step):
         pairs = np.arange(first, min(first + step, N))
-        rows = examples(Q, data.n, pairs)
-        outputs = drawn_outputs(Q, data.X[rows], weights(Q, pairs))
+        rows = data.order[examples(Q, data, pairs)]
+        outputs = drawn_outputs(Q, data.X[rows], weights(Q, data, pairs))
         found += int((margins(outputs, data.y[rows]) <= 0).sum())
     return found
 
 
-def weights(Q: Posterior, pairs: np.ndarray) -> dict[str, np.ndarray]:
+def weights(Q: Posterior, data: Dataset, pairs: np.ndarray) -> dict[str, np.ndarray]:
     """The weights of some pairs, (pairs, …) each."""
     from dudley.train.random import Stream, normal
 
     sizes = {name: W.size for name, W in Q.weights.items()}
-    keys, steps = _keys(Q, pairs)
+    keys, steps = _keys(Q, data, pairs)
     z = normal(keys, Stream.MONTE_CARLO, steps, sum(sizes.values())).double().numpy()
     drawn, start = {}, 0
     for name in Q.mean.shapes:
@@ -72,13 +74,13 @@ def weights(Q: Posterior, pairs: np.ndarray) -> dict[str, np.ndarray]:
     return drawn
 
 
-def examples(Q: Posterior, n: int, pairs: np.ndarray) -> np.ndarray:
-    """The examples of some pairs, uniform among n."""
+def examples(Q: Posterior, data: Dataset, pairs: np.ndarray) -> np.ndarray:
+    """The examples of some pairs: uniform, as places in the canonical order."""
     from dudley.core.backend import torch
     from dudley.train.random import Stream, below
 
-    keys, steps = _keys(Q, pairs)
-    return below(keys, Stream.INDICES, steps, torch.tensor([n]))[:, 0].numpy()
+    keys, steps = _keys(Q, data, pairs)
+    return below(keys, Stream.INDICES, steps, torch.tensor([data.n]))[:, 0].numpy()
 
 
 def drawn_outputs(Q: Posterior, X: np.ndarray, drawn: dict[str, np.ndarray]) -> np.ndarray:
@@ -87,9 +89,9 @@ def drawn_outputs(Q: Posterior, X: np.ndarray, drawn: dict[str, np.ndarray]) -> 
     return Q.mean.network.apply(Q.mean.params(drawn), rows)[..., -1, :]
 
 
-def _keys(Q: Posterior, pairs: np.ndarray):
+def _keys(Q: Posterior, data: Dataset, pairs: np.ndarray):
     from dudley.core.backend import torch
     from dudley.train.random import key, keys_tensor
 
-    keys = keys_tensor([key("pairs of pac-bayes", Q.sha256)])
+    keys = keys_tensor([key("pairs of pac-bayes", Q.sha256, data.sha256)])
     return keys.expand(len(pairs), 2), torch.from_numpy(pairs.astype(np.int64))

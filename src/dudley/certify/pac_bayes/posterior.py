@@ -19,15 +19,17 @@ executed.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from dudley.certify import tensors
-from dudley.certify.data import sha256_of
+from dudley.certify.data import frozen, sha256_of
 from dudley.certify.encodings import Encoding
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.pac_bayes.divergence import gaussian
@@ -42,7 +44,7 @@ class Posterior:
     """Mean, standard deviations and prior."""
 
     mean: Hypothesis
-    sigma: dict[str, np.ndarray]
+    sigma: Mapping[str, np.ndarray]
     prior: Prior
 
     def __post_init__(self):
@@ -54,11 +56,14 @@ class Posterior:
             if not good or not np.isfinite(σ).all() or not (σ > 0).all():
                 expected = f"finite float64 > 0 of shape {shapes[name]}"
                 raise InputError(f"σ of {name}", expected, f"{σ.dtype} of shape {σ.shape}")
+        # As the weights of a hypothesis: hashes are remembered.
+        frozen_sigma = {name: frozen(σ) for name, σ in self.sigma.items()}
+        object.__setattr__(self, "sigma", MappingProxyType(frozen_sigma))
         self.prior.center(shapes)  # refuses what does not fit
         self.prior.scales(shapes)
 
     @property
-    def weights(self) -> dict[str, np.ndarray]:
+    def weights(self) -> Mapping[str, np.ndarray]:
         """The means."""
         return self.mean.weights
 

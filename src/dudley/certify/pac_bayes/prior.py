@@ -1,12 +1,18 @@
 """Priors: P = N(w₀, diag (s·S)²), fixed before the examples that are counted.
 
 ``zero``: w₀ = 0, S = 1. ``seeded``: w₀ drawn from a declared seed, S = 1. ``learned``: w₀ and S
-come from the first n₀ examples and nothing else; they stand in the posterior's file, with the hash
-of those examples, and the bound counts the other n − n₀. The scale s is declared, or chosen from a
+come from n₀ of the examples and nothing else; they stand in the posterior's file, with the hash of
+those examples, and the bound counts the other n − n₀. The scale s is declared, or chosen from a
 grid.
 
->>> Zero().told, Learned(100, "…", {}, {}).told
-({'kind': 'zero'}, {'kind': 'learned', 'prefix': 100})
+Which n₀ examples a learned prior may see is not for the order of a file to say: they come first in
+a permutation of the sorted examples (`dudley.certify.order`) whose seed, ``split``, is declared
+before the data. So the counted examples are independent draws, given those that the prior has seen.
+The prior's learner must not use the seed: together with the examples that it is given, the seed
+would tell how many of the others lie between them.
+
+>>> Zero().told, Learned(100, 0, "…", {}, {}).told
+({'kind': 'zero'}, {'kind': 'learned', 'prefix': 100, 'split': 0})
 """
 
 from __future__ import annotations
@@ -98,9 +104,10 @@ class Seeded(Prior):
 
 @dataclass(frozen=True, eq=False)
 class Learned(Prior):
-    """Final: w₀ and S learned from the first ``prefix`` examples, whose hash is ``seen``."""
+    """Final: learned from the first ``prefix`` examples of a split; ``seen`` is their hash."""
 
     prefix: int
+    split: int
     seen: str
     mean: Arrays
     scale: Arrays
@@ -108,10 +115,12 @@ class Learned(Prior):
 
     def __post_init__(self):
         size_of("examples that the prior has seen", self.prefix)
+        if type(self.split) is not int or not 0 <= self.split < 1 << 32:
+            raise InputError("split", "a seed, a whole number below 2^32", self.split)
 
     @property
     def told(self):
-        return {"kind": self.kind, "prefix": self.prefix}
+        return {"kind": self.kind, "prefix": self.prefix, "split": self.split}
 
     def center(self, shapes):
         return _checked("mean", self.mean, shapes)
@@ -120,22 +129,29 @@ class Learned(Prior):
         return _checked("scale", self.scale, shapes)
 
     def counted(self, data):
-        if self.prefix >= data.n:
-            got = f"{self.prefix} of {data.n}"
-            raise InputError("examples that the prior has seen", "fewer than all", got)
-        if data.part(slice(0, self.prefix)).sha256 != self.seen:
+        seen, rest = split(data, self.prefix, self.split)
+        if seen.sha256 != self.seen:
             raise InputError(
-                f"first {self.prefix} examples",
-                "those that the prior was learned from, in their order",
+                f"first {self.prefix} examples of the split {self.split}",
+                "those that the prior was learned from",
                 "others",
                 "a prior may have seen only examples that are not counted",
             )
-        return data.part(slice(self.prefix, None))
+        return rest
 
     @property
     def arrays(self):
         mean = {f"prior.mean.{name}": W for name, W in self.mean.items()}
         return mean | {f"prior.scale.{name}": W for name, W in self.scale.items()}
+
+
+def split(data: Dataset, prefix: int, seed: int) -> tuple[Dataset, Dataset]:
+    """The examples that a prior may see, and those that are counted."""
+    if not 0 < prefix < data.n:
+        got = f"{prefix} of {data.n}"
+        raise InputError("examples that the prior has seen", "some, and fewer than all", got)
+    mixed = data.permuted(f"split of a learned prior {seed}")
+    return mixed.part(slice(0, prefix)), mixed.part(slice(prefix, None))
 
 
 def _checked(what: str, arrays: Arrays, shapes: Shapes) -> Arrays:
@@ -161,7 +177,7 @@ def prior_of(told: dict[str, Any], arrays: Arrays) -> Prior:
             return Zero()
         if kind == "seeded" and set(told) == {"kind", "seed", "size"}:
             return Seeded(told["seed"], told["size"])
-        if kind == "learned" and set(told) == {"kind", "prefix", "seen"}:
+        if kind == "learned" and set(told) == {"kind", "prefix", "split", "seen"}:
             parts = {
                 part: {
                     n.removeprefix(f"prior.{part}."): W
@@ -170,7 +186,8 @@ def prior_of(told: dict[str, Any], arrays: Arrays) -> Prior:
                 }
                 for part in ("mean", "scale")
             }
-            return Learned(told["prefix"], str(told["seen"]), parts["mean"], parts["scale"])
+            place = told["prefix"], told["split"], str(told["seen"])
+            return Learned(*place, parts["mean"], parts["scale"])
     except TypeError as error:
         raise InputError("prior", "zero, seeded or learned, with its fields", error) from None
     raise InputError("prior", "zero, seeded or learned, with its fields", told)

@@ -1,0 +1,97 @@
+"""Copies: rows that come more often, or more regularly, than independent draws can explain.
+
+A bound counts independent draws. Rows of a small domain repeat by right, so equal rows alone prove
+nothing; but a file that holds every row a hundred times is no sample of anything. The test below
+refuses such a file, and refuses independent draws of *any* distribution with probability at most α.
+
+Claim. Let F_k be the number of different rows that come exactly k times among n independent draws,
+whatever their distribution. For a set J of whole numbers ≥ 2, 0 < s ≤ 1 and g > 0 put
+
+    a = cs/2,  b = c/2s,  c² = (m+1)/m,  m = min J,
+    G(k) = 1 + g·(1{k ∈ J} − a·1{k+1 ∈ J} − b·1{k−1 ∈ J}),
+
+g so small that G > 0. Then P[ ∏_k G(k)^{F_k} ≥ e√n/α ] ≤ α.
+
+Proof. First let the number of draws be Poisson with mean n. The counts of different rows are then
+independent, and Poisson: π_k = e^{−λ}λ^k/k! with a λ of the row. For k ≥ 1, π_k² =
+π_{k−1} π_{k+1} (k+1)/k, so by the inequality of means π_k ≤ c(s π_{k−1} + π_{k+1}/s)/2 for k ∈ J.
+Summed over J this says that G has mean at most 1; a row that never came has G(0) = 1, since 1 ∉ J.
+So the product over all rows has mean at most 1. (A part of the distribution without atoms gives
+rows that come once, and G(1) ≤ 1.) Second, a Poisson number with mean n is n with probability at
+least 1/(e√n), so given that it is n the mean of the product, which is never negative, is at most
+e√n. Markov's inequality ends the proof. ∎
+
+A mean of such products with weights fixed beforehand has the same property, so J, s and g need not
+be chosen: J is {m} or all multiples of m, at the weight 1/(2m(m−1)); s and g come from short lists.
+
+What it sees: n rows, each doubled, from about thirty rows on; a doubled part of a file from about
+7 % of 10⁴ rows on, where the bound would be 7 % too small. What it cannot see: a sample drawn *with
+replacement* from a smaller one. Those draws are independent, and the number is about the smaller
+sample.
+
+>>> excess(np.array([100] * 40)) > 0 > excess(np.array([1] * 4000))
+True
+>>> rng = np.random.default_rng(0)
+>>> bool(excess(np.unique(rng.integers(0, 500, 2000), return_counts=True)[1]) < 0)
+True
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dudley.core.errors import InputError
+
+α = 1e-6  # how often independent draws are refused, at most
+SIDES = tuple(2.0**-i for i in range(8))  # s: how much of the neighbour below, against that above
+BETS = (0.5, 0.95)  # g, as a share of the largest that keeps G > 0
+
+
+def excess(counts: np.ndarray) -> float:
+    """ln of the mean of the products, less ln(e√n/α): from 0 on, chance does not explain it.
+
+    ``counts`` says how often each different row comes. Terms of the mean that cannot be large are
+    left out, which only lowers it: sets J that hold no count.
+    """
+    sizes, F = np.unique(np.asarray(counts, np.int64), return_counts=True)
+    n, several = int((sizes * F).sum()), [int(k) for k in sizes if k > 1]
+    if not several:
+        return -math.inf
+    logs = []
+    for m in {*several, math.gcd(*several)} - {1}:
+        for multiples in (False, True):
+            for s in SIDES:
+                for share in BETS:
+                    weight = 2 * m * (m - 1) * len(SIDES) * len(BETS)
+                    logs.append(_log_product(sizes, F, m, multiples, s, share) - math.log(weight))
+    return float(np.logaddexp.reduce(logs)) - (1 + 0.5 * math.log(n) - math.log(α))
+
+
+def _log_product(
+    sizes: np.ndarray, F: np.ndarray, m: int, multiples: bool, s: float, share: float
+) -> float:
+    """Σ_k F_k ln G(k) for J = {m}, or all multiples of m."""
+
+    def in_J(k: np.ndarray) -> np.ndarray:
+        return (k > 0) & (k % m == 0) if multiples else k == m
+
+    c = math.sqrt((m + 1) / m)
+    a, b = c * s / 2, c / (2 * s)
+    # An odd k ≥ 3 lies next to two multiples of 2; no other k has two neighbours in J.
+    g = share / (a + b if multiples and m == 2 else b)
+    moved = in_J(sizes) * 1.0 - a * in_J(sizes + 1) - b * in_J(sizes - 1)
+    return float((F * np.log1p(g * moved)).sum())
+
+
+def expect_chance(counts: np.ndarray, what: str = "examples") -> None:
+    """Refuse counts that independent draws do not have."""
+    if excess(counts) >= 0:
+        n, different = int(np.sum(counts)), len(counts)
+        raise InputError(
+            f"independent {what}",
+            "no more copies than independent draws have by chance",
+            f"{n:,} {what}, {different:,} of them different, too regular for chance",
+            "certify on draws of the population; copies that were made of an example are no draws",
+        )

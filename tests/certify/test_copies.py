@@ -1,0 +1,120 @@
+"""Copies: refused where no independent draws could have them, and only there."""
+
+import numpy as np
+import pytest
+
+from certify.language_toys import TINY, sentences, zeros
+from certify.posteriors import posterior
+from certify.validity import reader
+from dudley.certify.auto import method_named
+from dudley.certify.base import METHODS
+from dudley.certify.copies import excess, expect_chance
+from dudley.certify.data import Dataset
+from dudley.certify.language.certificate import certify as certify_language
+from dudley.certify.language.corpus import Corpus
+from dudley.core.errors import InputError
+
+METHOD_NAMES = ("hold-out", "norm-cover", "occam", "pac-bayes")
+BITS = 10
+
+
+def counts(draws) -> np.ndarray:
+    return np.unique(draws, return_counts=True)[1]
+
+
+def sample(n: int, seed: int = 0) -> Dataset:
+    X = np.random.default_rng(seed).integers(0, 2, (n, BITS)).astype(np.uint8)
+    return Dataset(X, X[:, 0].astype(np.int64))
+
+
+def made(name: str, data: Dataset):
+    quick = {"pairs": 500} if name == "pac-bayes" else {}
+    model = posterior(T=BITS) if name == "pac-bayes" else reader(BITS, 0)
+    return method_named(name)(model, data, **quick)
+
+
+@pytest.mark.parametrize("name", METHOD_NAMES)
+def test_a_file_that_holds_every_row_a_hundred_times_is_refused(name):
+    data = sample(100)
+    honest = made(name, data)
+    copied = data.part(np.tile(np.arange(data.n), 100))
+    with pytest.raises(InputError, match="too regular for chance"):
+        made(name, copied)
+    # What it would have said: the same errors among a hundred times the examples.
+    method, declared = METHODS[name], METHODS[name].declared(honest.declared)
+    model = posterior(T=BITS) if name == "pac-bayes" else reader(BITS, 0)
+    leaky = method.certify(model, copied, declared, method.choose(model, copied, declared))
+    assert leaky.value < honest.value / 2
+
+
+@pytest.mark.parametrize("name", METHOD_NAMES)
+def test_rows_of_a_small_domain_repeat_by_right(name):
+    data = sample(3000)
+    assert data.repeated > 1900
+    assert made(name, data).data["repeated"] == data.repeated
+
+
+def test_documents_are_no_exception():
+    corpus = sentences(400)
+    assert certify_language(zeros(TINY), corpus).data["n"] == 400
+    rows = np.tile(np.arange(400), 2)
+    twice = Corpus(corpus.codes[rows], corpus.lengths[rows], corpus.alphabet, corpus.shortest)
+    with pytest.raises(InputError, match="800 documents, 400 of them different"):
+        certify_language(zeros(TINY), twice)
+
+
+@pytest.mark.parametrize("times", [2, 3, 7, 100])
+def test_every_multiple_is_seen_from_few_rows_on(times):
+    assert excess(np.full(40, times)) > 0
+    small = counts(np.random.default_rng(1).integers(0, 300, 900))
+    assert excess(small) < 0 < excess(times * small)
+
+
+def test_part_of_a_file_is_seen_where_it_would_matter():
+    def doubled(copied: int, n: int = 10_000):
+        return np.repeat([1, 2], [n - 2 * copied, copied])
+
+    assert excess(doubled(900)) > 0 > excess(doubled(100))
+
+
+def test_independent_draws_of_any_distribution_are_let_through():
+    """At α = 1e-6 not one of some hundred samples is refused, be they flat, peaked or spread."""
+    rng = np.random.default_rng(7)
+    for places in (1, 2, 5, 30, 400, 20_000):
+        for concentration in (0.02, 0.3, 5.0):
+            p = rng.dirichlet(np.full(places, concentration))
+            for n in (10, 300, 5000):
+                expect_chance(counts(rng.choice(places, n, p=p)))
+    expect_chance(counts(rng.zipf(1.2, 20_000)))
+
+
+def test_the_mean_product_is_at_most_one_where_the_number_of_draws_is_poisson():
+    """The heart of the proof, in closed form: E G ≤ 1 for every rate, every J, s and bet."""
+    from scipy import stats
+
+    from dudley.certify.copies import BETS, SIDES, _log_product
+
+    k = np.arange(0, 400)
+    for rate in (0.01, 0.7, 2.0, 3.1, 40.0, 99.5):
+        chance = stats.poisson.pmf(k, rate)
+        for m in (2, 3, 4, 10, 100):
+            for multiples in (False, True):
+                for s in SIDES:
+                    for share in BETS:
+                        G = [np.exp(_log_product(k[i : i + 1], np.ones(1), m, multiples, s, share))
+                             for i in (0, 1, m - 1, m, m + 1, 2 * m - 1, 2 * m)]  # fmt: skip
+                        assert min(G) > 0 and G[0] == 1
+                        assert G[1] <= 1
+        for multiples in (False, True):  # one J in full: a sum over all k
+            logs = [_log_product(k[i : i + 1], np.ones(1), 2, multiples, 0.25, 0.95) for i in k]
+            assert float(chance @ np.exp(logs)) <= 1 + 1e-12
+
+
+def test_minus_zero_is_zero():
+    X = np.zeros((40, 1, 2))
+    X[:, 0, 1] = np.arange(40)
+    data = Dataset(np.concatenate([X, -X]), np.zeros(80, np.int64))
+    assert Dataset(np.concatenate([X, X * [1.0, 1.0]]), data.y).repeated == 40
+    signed = X.copy()
+    signed[:, 0, 0] = -0.0
+    assert Dataset(np.concatenate([X, signed]), data.y).repeated == 40
