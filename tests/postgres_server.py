@@ -57,7 +57,7 @@ def programs() -> Path | None:
 def absent() -> str | None:
     """Why there can be no server, or None."""
     if find_spec("psycopg") is None:
-        return "psycopg is not installed (pip install 'dudley[postgres]')"
+        return "psycopg is not installed (in a clone, pip install '.[postgres]')"
     if "DUDLEY_POSTGRES_URL" in os.environ or programs() is not None:
         return None
     return "no PostgreSQL (apt install postgresql, or name a server in DUDLEY_POSTGRES_URL)"

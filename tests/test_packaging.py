@@ -140,3 +140,13 @@ def test_require_goes_on_skips_or_fails(require, monkeypatch: pytest.MonkeyPatch
     monkeypatch.delenv("DUDLEY_REQUIRE")
     with pytest.raises(pytest.skip.Exception):
         require("postgres", False, "no server")
+
+
+def test_no_document_and_no_message_installs_from_an_index_that_has_no_dudley():
+    """`pip install dudley` fails: a clone, or the path of one, is what can be installed."""
+    indexed = re.compile(r"pip install (-\S+ )*'?dudley\b")
+    files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    files += [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    found = [str(path.relative_to(ROOT)) for path in files if path != Path(__file__).resolve()
+             and indexed.search(" ".join(path.read_text(encoding="utf-8").split()))]  # fmt: skip
+    assert found == []

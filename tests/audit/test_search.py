@@ -148,4 +148,4 @@ def test_without_torch_there_is_one_clear_error():
         "except ImportError as error:\n    print(type(error).__name__, error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("ExtraMissing") and "dudley[torch]" in done.stdout
+    assert done.stdout.startswith("ExtraMissing") and "pip install '.[torch]'" in done.stdout

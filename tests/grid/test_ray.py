@@ -35,7 +35,7 @@ PATHS = os.pathsep.join([str(Path(toy.__file__).parent), os.environ.get("PYTHONP
 
 @pytest.fixture(scope="module", autouse=True)
 def _cluster(require) -> Iterator[None]:
-    require("ray", importlib.util.find_spec("ray") is not None, "dudley[ray] is absent")
+    require("ray", importlib.util.find_spec("ray") is not None, "pip install '.[ray]'")
     import ray
 
     ray.init(

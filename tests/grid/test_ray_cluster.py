@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def nodes(require) -> Iterator[Nodes]:
-    require("ray", importlib.util.find_spec("ray") is not None, "pip install 'dudley[ray]'")
+    require("ray", importlib.util.find_spec("ray") is not None, "pip install '.[ray]'")
     with tempfile.TemporaryDirectory(prefix="ray-") as folder:  # a short name: sockets lie in it
         cluster = Nodes(Path(folder))
         try:

@@ -53,7 +53,7 @@ def test_what_is_no_runner_is_refused_and_nothing_is_written(tmp_path, on, kind,
 @pytest.mark.parametrize(("module", "on"), [("ray", "ray"), ("submitit", "slurm?cluster=local")])
 def test_without_its_library_a_runner_names_the_extra(tmp_path, monkeypatch, module, on):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ExtraMissing, match=rf"needs {module}.*pip install 'dudley\["):
+    with pytest.raises(ExtraMissing, match=rf"needs {module}.*pip install '\.\["):
         run(GRID, BATCHES, toy.logistic, tmp_path / "run", on=on)
     assert not (tmp_path / "run").exists()
 

@@ -20,7 +20,7 @@ GRID = toy.toy_grid()
 
 @pytest.fixture(autouse=True)
 def _submitit(require, monkeypatch) -> None:
-    require("submitit", importlib.util.find_spec("submitit") is not None, "dudley[slurm] is absent")
+    require("submitit", importlib.util.find_spec("submitit") is not None, "pip install '.[slurm]'")
     monkeypatch.setenv("PYTHONPATH", str(Path(toy.__file__).parent), prepend=os.pathsep)
 
 

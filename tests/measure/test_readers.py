@@ -197,4 +197,4 @@ def test_without_the_extra_there_is_one_clear_error(module: str, tmp_path: Path)
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
     )
-    assert done.stdout.startswith("ExtraMissing") and "dudley[torch]" in done.stdout
+    assert done.stdout.startswith("ExtraMissing") and "pip install '.[torch]'" in done.stdout

@@ -116,4 +116,4 @@ def test_without_torch_there_is_one_clear_error():
         "except ImportError as error:\n    print(type(error).__name__, error)"
     )
     said = run(code)
-    assert said.startswith("ExtraMissing") and "dudley[torch]" in said
+    assert said.startswith("ExtraMissing") and "pip install '.[torch]'" in said

@@ -68,7 +68,7 @@ def test_a_figure_is_the_same_twice(tmp_path: Path, ending: str):
 
 def test_without_matplotlib_there_is_one_clear_refusal(swept, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ExtraMissing, match=r"pip install 'dudley\[plots\]'"):
+    with pytest.raises(ExtraMissing, match=r"pip install '\.\[plots\]'"):
         figure.draw(swept, tmp_path / "f.svg")
     assert not list(tmp_path.iterdir())
 

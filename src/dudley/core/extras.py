@@ -4,8 +4,8 @@ What needs torch imports it from `core.backend`, which turns an ImportError into
 
 >>> raise missing("torch", "a search with gradients")
 Traceback (most recent call last):
-dudley.core.extras.ExtraMissing: a search with gradients needs torch, which is absent: pip
-install 'dudley[torch]'
+dudley.core.extras.ExtraMissing: a search with gradients needs torch, which is absent: in a clone
+of dudley, pip install '.[torch]'
 """
 
 from __future__ import annotations
@@ -18,5 +18,9 @@ class ExtraMissing(DudleyError, ImportError):
 
 
 def missing(module: str, purpose: str, extra: str = "torch") -> ExtraMissing:
-    """The error to raise: what needs the module, and the extra that brings it."""
-    return ExtraMissing(f"{purpose} needs {module}, which is absent: pip install 'dudley[{extra}]'")
+    """The error to raise: what needs the module, and the extra that brings it.
+
+    No package index has dudley, so that an extra is installed from a clone.
+    """
+    fix = f"in a clone of dudley, pip install '.[{extra}]'"
+    return ExtraMissing(f"{purpose} needs {module}, which is absent: {fix}")
