@@ -1,4 +1,8 @@
-"""What every test shares: hypothesis profiles, `require` for what a machine may lack, `smoke`."""
+"""What every test shares: hypothesis profiles, `require` for what a machine may lack, `smoke`.
+
+`--skipped-to FILE` writes the ids of the skipped tests, and `--only-from FILE` runs no others: so
+`.ci/run` runs on a bare machine first, and then what was skipped there.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +33,17 @@ Require = Callable[[str, bool, str], None]
 
 @pytest.fixture(scope="session")
 def require() -> Require:
-    """Ask for something that is no Python dependency: a browser, a database, a data set.
+    """Ask for what `make test` does not install: a browser, a database, a data set, an extra.
 
     `require("chromium", path is not None, "no chromium on PATH")` goes on where it is present.
     Where it is absent the test is skipped with the reason, or fails if the name is listed in
-    the environment variable DUDLEY_REQUIRE (names separated by commas).
+    the environment variable DUDLEY_REQUIRE (names separated by commas). With DUDLEY_BARE everything
+    counts as absent: a machine that has it all then skips what a new one would.
     """
 
     def ask(name: str, present: bool, why: str) -> None:
+        if os.environ.get("DUDLEY_BARE"):
+            pytest.skip(f"{name}: DUDLEY_BARE is set")
         if present:
             return
         demanded = {part.strip() for part in os.environ.get("DUDLEY_REQUIRE", "").split(",")}
@@ -45,6 +52,27 @@ def require() -> Require:
         pytest.skip(f"{name}: {why}")
 
     return ask
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("dudley")
+    group.addoption("--skipped-to", metavar="FILE", help="write the ids of the skipped tests")
+    group.addoption("--only-from", metavar="FILE", help="run only the tests that the file lists")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if (listed := config.getoption("--only-from")) is None:
+        return
+    wanted = set(Path(listed).read_text(encoding="utf-8").splitlines())
+    others = [item for item in items if item.nodeid not in wanted]
+    items[:] = [item for item in items if item.nodeid in wanted]
+    config.hook.pytest_deselected(items=others)
+
+
+def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
+    if (file := config.getoption("--skipped-to")) is not None:
+        skipped = {report.nodeid for report in terminalreporter.stats.get("skipped", ())}
+        Path(file).write_text("".join(f"{id}\n" for id in sorted(skipped)), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,8 @@
 
 import os
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
 from importlib.metadata import entry_points
@@ -106,16 +108,43 @@ def test_the_command_is_installed():
     assert callable(script.load())
 
 
-def test_ci_calls_the_three_targets_in_order():
+def test_ci_begins_with_the_two_commands_of_a_stranger_before_anything_is_installed():
     run = ROOT / ".ci" / "run"
     assert os.access(run, os.X_OK)
     lines = run.read_text(encoding="utf-8").splitlines()
-    assert "set -euo pipefail" in lines
-    assert [x for x in lines if x.startswith("make ")] == [
-        "make test",
-        "make check",
-        "make test-slow",
-    ]
+    text = "\n".join(line for line in lines if not line.startswith("#"))
+    steps = re.findall(r"git clone|\bmake [a-z-]+|apt-get install|pip .*install", text)
+    assert "set -euo pipefail" in text.splitlines()
+    first = ["git clone", "make tour", "make test"]
+    assert steps[: len(first)] == first and "DUDLEY_BARE=1" in text.partition("apt-get")[0]
+    later = [step for step in steps[len(first) :] if step.startswith("make ")]
+    assert later == ["make docs-deps", "make check", "make test", "make test-slow"]
+
+
+def test_a_bare_run_skips_what_it_asks_for_and_a_second_run_has_just_that(tmp_path: Path):
+    """As in `.ci/run`: the same tests, whatever is installed on this machine."""
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    (tmp_path / "test_toy.py").write_text(
+        "import pytest\n"
+        "@pytest.mark.parametrize('what', ['plain', 'extra'])\n"
+        "def test_toy(what, request):\n"
+        "    if what == 'extra':\n"
+        "        request.getfixturevalue('require')('extra', True, 'unused')\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+
+    def run(option: str, **more: str) -> str:
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("DUDLEY_", "PYTEST_"))}
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0"]
+        done = subprocess.run([*command, option], cwd=tmp_path, env=env | more, text=True,
+                              capture_output=True, timeout=120)  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    assert "1 passed, 1 skipped" in run("--skipped-to=skipped", DUDLEY_BARE="1")
+    assert (tmp_path / "skipped").read_text(encoding="utf-8") == "test_toy.py::test_toy[extra]\n"
+    assert "1 passed, 1 deselected" in run("--only-from=skipped", DUDLEY_REQUIRE="extra")
 
 
 def test_the_declared_python_is_the_one_make_asks_for():
@@ -131,6 +160,7 @@ def test_package_data_are_found_beside_the_modules():
 
 
 def test_require_goes_on_skips_or_fails(require, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("DUDLEY_BARE", raising=False)
     monkeypatch.setenv("DUDLEY_REQUIRE", "chromium, postgres")
     require("postgres", True, "unused")
     with pytest.raises(pytest.skip.Exception, match="ray: not installed"):

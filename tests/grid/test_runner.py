@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -58,7 +59,8 @@ def test_without_its_library_a_runner_names_the_extra(tmp_path, monkeypatch, mod
     assert not (tmp_path / "run").exists()
 
 
-def test_slurm_needs_a_store_that_several_machines_may_write_to(tmp_path: Path):
+def test_slurm_needs_a_store_that_several_machines_may_write_to(tmp_path: Path, require):
+    require("submitit", find_spec("submitit") is not None, "pip install '.[slurm]'")
     with pytest.raises(InputError, match=r"expected a database, postgresql://.*SQLite must not"):
         run(GRID, BATCHES, toy.logistic, tmp_path / "run", on="slurm")
     assert not (tmp_path / "run").exists()
