@@ -8,12 +8,12 @@ import pytest
 from certify.parts import Part
 from certify.validity import NoisyCopies, reader
 from dudley.certify import auto
-from dudley.certify.auto import best_of
+from dudley.certify.auto import MODULES, best_of, method_named
 from dudley.certify.base import METHODS
 from dudley.certify.data import Dataset
 from dudley.certify.holdout import HoldOut
 from dudley.certify.inversion import binomial_upper
-from dudley.core.errors import DudleyError, InputError
+from dudley.core.errors import DudleyError, InputError, UnknownName
 
 TRAIN, HELD = (NoisyCopies((0.1,) * 12, 160)(np.random.default_rng(seed)) for seed in (3, 4))
 MODEL = reader(12, 0)
@@ -55,8 +55,28 @@ def test_who_refuses_keeps_its_share(parts):
     assert found.refused == {"part-1": "part: expected another day, got today"}
     assert [c.method for c in found.certificates] == ["part-0"]
     assert found.best.bill.nats == pytest.approx(math.log(2))
-    with pytest.raises(InputError, match="one that does not refuse"):
+    with pytest.raises(InputError, match=r"^part: expected another day, got today$"):
         best_of(MODEL, TRAIN, None, NAMES[1:2], 0.1, declared)
+
+
+def test_refusals_of_all_are_told_whole(parts):
+    """They end with what to do, which must not be cut."""
+    declared = {name: {"refuse": True} for name in NAMES[:2]}
+    with pytest.raises(InputError) as refusal:
+        best_of(MODEL, TRAIN, None, NAMES[:2], 0.1, declared)
+    said = "part: expected another day, got today"
+    assert str(refusal.value) == (
+        "methods: expected one that does not refuse, got refusals of part-0 and part-1; "
+        f"part-0: {said}; part-1: {said}"
+    )
+
+
+def test_an_unknown_method_is_told_all_names_the_nearest_first():
+    with pytest.raises(UnknownName) as refusal:
+        method_named("ocam")
+    said = str(refusal.value)
+    assert said.startswith("unknown method 'ocam'; did you mean occam? known: occam, ")
+    assert set(MODULES) <= set(said.partition("known: ")[2].split(", "))
 
 
 def test_what_was_tried_before_is_paid_as_well(parts):

@@ -12,6 +12,14 @@ def test_input_error():
     assert isinstance(error, ValueError)
 
 
+def test_what_came_is_cut_and_what_to_do_is_not():
+    fix = "take it " * 30
+    error = InputError("name", "a short one", "x" * 500, fix.strip())
+    assert len(str(error)) < 450 and str(error).endswith(f"…; {fix.strip()}")
+    outer = str(InputError("method", "one that does not refuse", error))
+    assert outer.endswith(str(error))
+
+
 def test_unknown_name_prints_without_quotes():
     error = UnknownName("norm", "col12", ["col21", "row21", "op"])
     assert str(error) == "unknown norm 'col12'; did you mean col21?"

@@ -24,7 +24,7 @@ import numpy as np
 from dudley.certify.base import METHODS, Method, Model
 from dudley.certify.certificate import RISK, Certificate
 from dudley.certify.data import Dataset, rows_of
-from dudley.core.errors import InputError
+from dudley.core.errors import InputError, UnknownName
 
 HOLD_OUT = "hold-out"
 MODULES = {
@@ -51,6 +51,8 @@ def method_named(name: str) -> Method:
     """A method by its name, from the module that registers it."""
     if name in MODULES:
         import_module(MODULES[name])
+    if name not in METHODS:  # which has only those that were imported
+        raise UnknownName("method", name, {*MODULES, *METHODS}, all_named=True)
     return METHODS[name]
 
 
@@ -82,7 +84,7 @@ def best_of(
             raise InputError(f"data for {name}", f"a {what} set", "none")
     if HOLD_OUT in names and train is not None and holdout is not None:
         expect_apart(train, holdout)
-    found, refused = [], {}
+    found, refused = [], dict[str, InputError]()
     for name, unit in units.items():
         data = looks_at[name]
         assert data is not None
@@ -90,13 +92,17 @@ def best_of(
         try:
             certificate = unit.made(model, data, whole)
         except InputError as refusal:
-            refused[name] = str(refusal)
+            refused[name] = refusal
             continue
         found.append(_expect_paid(certificate, whole["among"]))
+    reasons = {name: str(refusal) for name, refusal in refused.items()}
+    if not found and len(refused) == 1:
+        raise refused[names[0]]
     if not found:
-        reasons = "; ".join(f"{name}: {why}" for name, why in refused.items())
-        raise InputError("methods", "one that does not refuse", reasons)
-    return Ranking(tuple(sorted(found, key=_rank)), refused)
+        whole = "; ".join(f"{name}: {why}" for name, why in reasons.items())
+        refusals = f"refusals of {' and '.join(reasons)}"
+        raise InputError("methods", "one that does not refuse", refusals, whole)
+    return Ranking(tuple(sorted(found, key=_rank)), reasons)
 
 
 def at_share(declared: Mapping[str, Any], delta: float, methods: int) -> dict[str, Any]:

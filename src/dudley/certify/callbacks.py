@@ -99,9 +99,9 @@ class Log:
         """The one that counts."""
         if self._certificate is not None:
             return self._certificate
-        refused = next((row["refused"] for row in self.rows if row["counts"]), None)
-        got = refused or "training has not come to it"
-        raise InputError("certificate", f"one at step {self.counts}", got)
+        refused = next((row["refused"] for row in self.rows if row["counts"]), "")
+        got = "a refusal" if refused else "training has not come to it"
+        raise InputError("certificate", f"one at step {self.counts}", got, refused)
 
     def _logged(self, step: int, model: Any, counts: bool) -> dict[str, Any]:
         if self.ended:

@@ -42,7 +42,9 @@ def certify(
     """
     model = load(model) if isinstance(model, str | Path) else model
     sets = examples(train), examples(holdout)
-    names = applicable(model, *sets) if method == AUTO else method.split(",")
+    names = (
+        applicable(model, *sets) if method == AUTO else [name.strip() for name in method.split(",")]
+    )
     return best_of(model, *sets, names, delta, declared)
 
 

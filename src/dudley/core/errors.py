@@ -22,12 +22,14 @@ class InputError(DudleyError, ValueError):
     """
 
     def __init__(self, what: str, expected: str, got: object, fix: str = ""):
-        told = _shortened(got)
-        super().__init__(f"{what}: expected {expected}, got {told}" + (f"; {fix}" if fix else ""))
+        came = _shortened(got)
+        super().__init__(f"{what}: expected {expected}, got {came}" + (f"; {fix}" if fix else ""))
 
 
 def _shortened(got: object) -> str:
-    """What came, in a few words and on one line."""
+    """What came, in a few words and on one line; a refusal whole, for it ends with what to do."""
+    if isinstance(got, DudleyError):
+        return " ".join(str(got).split())
     if isinstance(got, int) and abs(got) >= 10**20:
         return f"an integer of {got.bit_length()} bits"
     text = " ".join(str(got).split())
@@ -35,13 +37,20 @@ def _shortened(got: object) -> str:
 
 
 class UnknownName(DudleyError, KeyError):
-    """A name that no registry or vocabulary holds; the nearest ones are named."""
+    """A name that no registry or vocabulary holds; the nearest ones are named.
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]):
+    With ``all_named`` the others follow: for a list that is short and worth knowing.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], all_named: bool = False):
         known = sorted(known)
+        if all_named:
+            known.sort(key=lambda other: -difflib.SequenceMatcher(None, name, other).ratio())
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
         some = ", ".join(known) if len(known) <= 24 else f"{', '.join(known[:12])}, …"
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {some}"
+        if near and all_named:
+            hint += f" known: {some}"
         self.message = f"unknown {kind} {name!r}; {hint}"
         super().__init__(self.message)
 

@@ -126,7 +126,10 @@ def text(standing: Standing) -> str:
     """The tables for a terminal."""
     parts = [f"{RISK}, n = {standing.n:,}, δ = {standing.delta:g}", measured(standing), ""]
     parts += [*aligned([HEAD, *every(standing)]), "", MARKS]
-    for why, names in reasons(standing).items():
+    certificates = [row for row in standing.refused if row.kind != "published"]
+    parts += [f"not here: {row.name} ({row.refused})" for row in certificates]
+    others = tuple(row for row in standing.rows if row not in certificates)
+    for why, names in reasons(replace(standing, rows=others)).items():
         parts.append(f"not here ({why}): {', '.join(names)}")
     return "\n".join(parts)
 
