@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from dudley.cli.progress import MARK
+
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"# ([\w-]+\.\w+)\n")
 
@@ -52,3 +54,8 @@ def agrees(shown: str, printed: str) -> bool:
     )
     lines = "\n".join(line.rstrip() for line in printed.strip("\n").splitlines())
     return re.fullmatch(pattern, lines) is not None
+
+
+def complaints(stderr: str) -> str:
+    """What stands on stderr beside the progress of a long command."""
+    return "".join(line for line in stderr.splitlines(keepends=True) if not line.startswith(MARK))

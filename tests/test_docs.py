@@ -85,7 +85,7 @@ def check_commands(page: Path, folder: Path, *, slow: bool) -> None:
         if command.startswith(SET_UP) or (command.startswith(SLOW) and not slow):
             continue
         done = run("bash", "-c", command, cwd=folder)
-        assert (done.returncode, done.stderr) == (0, ""), command
+        assert (done.returncode, shown.complaints(done.stderr)) == (0, ""), command
         assert not output or shown.agrees(output, done.stdout), done.stdout
 
 

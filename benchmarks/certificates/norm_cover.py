@@ -24,12 +24,13 @@ sys.path[:0] = [str(ROOT / "src")]
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
-from dudley.certify.fit.heads import HeadFit, fit_best  # noqa: E402
+from dudley.certify.fit.heads import fit_best  # noqa: E402
+from dudley.certify.fit.recipes import head_fits  # noqa: E402
 from dudley.certify.norm_cover import NormCover  # noqa: E402
 from dudley.certify.samples import drawn  # noqa: E402
 from dudley.core.provenance import provenance  # noqa: E402
 
-PENALTIES = {"and": (2e-3,), "majority": (2e-3, 5e-3)}
+TASKS = ("and", "majority")
 FRESH = 10**6
 MUST = {("and", 32, 10**5): 0.006, ("and", 32, 10**4): 0.06, ("majority", 32, 10**5): 0.008}
 
@@ -40,8 +41,7 @@ def cell(task: str, T: int, n: int, seed: int) -> dict:
     config = {"name": task, "T": T, "s": 3}
     data = drawn(config, n, seed)
     encoding = {"name": "bits", "T": T}
-    tried = [HeadFit(penalty=p, seed=seed) for p in PENALTIES[task]]
-    model, used = fit_best(data, encoding, tried)
+    model, used = fit_best(data, encoding, head_fits(encoding, seed))
     trained = time.perf_counter()
     method = NormCover()
     found = method(model, data)
@@ -84,7 +84,7 @@ def main() -> None:
     versions = {"torch": torch.__version__, "threads": torch.get_num_threads()}
     record = {"benchmark": "norm-cover", "provenance": provenance() | versions, "cells": []}
     seeds = range(given.seed, given.seed + given.seeds)
-    for T, n, seed, task in itertools.product(given.T, map(int, given.n), seeds, PENALTIES):
+    for T, n, seed, task in itertools.product(given.T, map(int, given.n), seeds, TASKS):
         row = cell(task, T, n, seed)
         must = MUST.get((task, T, n))
         row["must_hold"] = must

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import stat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +13,14 @@ import pytest
 from dudley.certify.data import read
 from dudley.certify.encodings import encoding_of
 from dudley.certify.fit import heads
-from dudley.certify.fit.recipes import BLOCKS, RECIPES, SEARCHED, tables
+from dudley.certify.fit.recipes import BLOCKS, RECIPES, SEARCHED, head_fits, tables
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.occam import Occam
 from dudley.certify.pac_bayes.posterior import Posterior
 from dudley.certify.pac_bayes.prior import Zero
 from dudley.certify.pictures import POPULATION, TRIED, pictures
 from dudley.cli.app import app
+from dudley.core.watch import Watch
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,34 @@ def run():
         return CliRunner().invoke(app, [str(word) for word in words])
 
     return call
+
+
+def recorded(task: str, n: int, seed: int) -> dict:
+    """A cell of the committed record of norm covers, T = 32 and s = 3."""
+    record = Path(__file__).resolve().parents[2] / "results" / "certificates" / "norm-cover.json"
+    wanted = {"name": task, "T": 32, "s": 3}
+    cells = json.loads(record.read_text(encoding="utf-8"))["cells"]
+    (cell,) = (c for c in cells if (c["task"], c["n"], c["seed"]) == (wanted, n, seed))
+    return cell
+
+
+@pytest.mark.parametrize("task", ["and", "majority"])
+def test_the_recipe_tries_the_settings_of_the_record(task):
+    tried = [fit.to_json() for fit in head_fits({"name": "bits", "T": 32}, 1)]
+    used = recorded(task, 100_000, 1)["fit"]
+    assert used | {"softness": tuple(used["softness"])} in tried
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["and", "majority"])
+def test_the_command_reaches_the_number_of_the_record(run, tmp_path, task):
+    told = ("--T", 32, "--n", 100_000, "--method", "norm-cover", "--out", tmp_path)
+    done = run("certify", "train", task, *told)
+    assert done.exit_code == 0, done.output
+    cell = recorded(task, 100_000, 0)
+    written = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
+    assert written["data"]["sha256"] == cell["data_sha256"]
+    assert written["value"] == pytest.approx(cell["certificate"], rel=1e-6)
 
 
 @pytest.mark.slow
@@ -65,7 +95,7 @@ def test_every_certificate_of_mnist_pays_for_the_networks_given_up(
     model = comparing()
     wide = {name: np.full_like(W, 0.1) for name, W in model.weights.items()}
     made = Posterior(model, wide, Zero()) if method == "pac-bayes" else model
-    monkeypatch.setitem(RECIPES._units, method, lambda data, encoding, seed: made)
+    monkeypatch.setitem(RECIPES._units, method, lambda *_: made)
     done = run("certify", "train", "mnist01", "--method", method, "--n", 300, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     told = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
@@ -85,13 +115,13 @@ def test_the_lists_of_a_fit_are_not_those_of_the_decoder():
 def test_norm_covers_of_pictures_need_not_raise_the_least_margin(monkeypatch):
     tried = []
 
-    def best(data, encoding, configs):
+    def best(data, encoding, configs, watch):
         tried.extend(configs)
         return None, configs[0]
 
     monkeypatch.setattr(heads, "fit_best", best)
-    for encoding, polished in ((BLOCKS, [400, 0]), ({"name": "bits", "T": 4}, [400])):
+    for encoding, polished in ((BLOCKS, [400, 0]), ({"name": "bits", "T": 4}, [400, 400])):
         tried.clear()
-        RECIPES["norm-cover"](pictures(10, 0), encoding, 5)
+        RECIPES["norm-cover"](pictures(10, 0), encoding, 5, Watch())
         assert [config.polish for config in tried] == polished
         assert {config.seed for config in tried} == {5}

@@ -145,6 +145,36 @@ def test_bad_input_is_one_line_and_leaves_nothing(dudley, tmp_path, monkeypatch,
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["and", "--n", "1"], "training set: expected at least 2 examples, got 1"),
+        (["mnist01", "--n", "1"], "training set: expected at least 2 examples, got 1"),
+        (["and", "--T", "2", "--s", "3"], "s: expected at most T = 2 hidden bits, got 3"),
+        (["and", "--T", "100000", "--n", "10"], "at most 200,000,000 in all, got 100,000 examples"),
+        (["and", "--n", "1000000000000"], "at most 200,000,000 in all"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["norm-cover", "occam", "pac-bayes"])
+def test_data_that_no_model_can_be_trained_on_are_refused(
+    dudley, tmp_path, monkeypatch, args, says, method
+):
+    monkeypatch.chdir(tmp_path)
+    assert says in dudley("certify", "train", *args, "--method", method).refused()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("method", ["norm-cover", "occam", "pac-bayes"])
+def test_a_file_that_does_not_fit_its_encoding_is_refused(dudley, tmp_path, method):
+    X = np.random.default_rng(1).integers(0, 2, (50, 5), dtype=np.uint8)
+    np.savez(tmp_path / "own.npz", X=X, y=X[:, 1].astype(np.int64))
+    np.savez(tmp_path / "three.npz", X=X, y=(X[:, 1] + X[:, 2]).astype(np.int64))
+    for name, T, says in (("own", 6, "shape (n, 6)"), ("three", 5, "0 and 1, got 3 classes")):
+        args = ["--encoding", f'{{"name": "bits", "T": {T}}}', "--out", tmp_path / "made"]
+        done = dudley("certify", "train", tmp_path / f"{name}.npz", "--method", method, *args)
+        assert says in done.refused() and not (tmp_path / "made").exists()
+
+
 def test_a_language_certificate_wants_a_language_model(dudley, folder):
     path = folder / "certificate.json"
     told = json.loads(path.read_text(encoding="utf-8")) | {"method": "language"}

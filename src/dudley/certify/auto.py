@@ -25,6 +25,7 @@ from dudley.certify.base import METHODS, Method, Model
 from dudley.certify.certificate import RISK, Certificate
 from dudley.certify.data import Dataset, rows_of
 from dudley.core.errors import InputError, UnknownName
+from dudley.core.watch import Watch
 
 HOLD_OUT = "hold-out"
 MODULES = {
@@ -63,8 +64,9 @@ def best_of(
     methods: Sequence[str],
     delta: float = 0.05,
     declared: Mapping[str, Mapping[str, Any]] | None = None,
+    watch: Watch | None = None,
 ) -> Ranking:
-    """Certify by each of the methods at its share of δ, and rank.
+    """Certify by each of the methods at its share of δ, and rank; none is ever left out.
 
     ``declared`` holds, by method, what else is declared; ``delta`` is set here, and ``among`` is
     multiplied by the number of methods.
@@ -89,6 +91,7 @@ def best_of(
         data = looks_at[name]
         assert data is not None
         whole = unit.declared(at_share(told.get(name, {}), delta, len(names)))
+        (watch or Watch()).begin(name)
         try:
             certificate = unit.made(model, data, whole)
         except InputError as refusal:

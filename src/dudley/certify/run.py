@@ -22,6 +22,7 @@ from dudley.certify.data import Dataset, read
 from dudley.certify.files import load
 from dudley.certify.hypothesis import Hypothesis
 from dudley.core.errors import InputError
+from dudley.core.watch import Watch
 
 AUTO = "auto"
 Data = Dataset | str | Path | tuple[np.ndarray, np.ndarray] | None
@@ -34,6 +35,7 @@ def certify(
     method: str = AUTO,
     delta: float = 0.05,
     declared: Mapping[str, Mapping[str, Any]] | None = None,
+    watch: Watch | None = None,
 ) -> Ranking:
     """Upper bounds on the error of a model, the least first; see `dudley.certify.auto.best_of`.
 
@@ -45,7 +47,7 @@ def certify(
     names = (
         applicable(model, *sets) if method == AUTO else [name.strip() for name in method.split(",")]
     )
-    return best_of(model, *sets, names, delta, declared)
+    return best_of(model, *sets, names, delta, declared, watch)
 
 
 def examples(given: Data) -> Dataset | None:

@@ -21,6 +21,8 @@ from dudley.train.tasks.mnist import Mnist01
 from dudley.train.tasks.planted import Planted
 from dudley.train.tasks.registry import task_of
 
+MOST = 200_000_000  # bits of a sample, which become as many bytes and then some
+
 
 def drawn(task: dict[str, Any], n: int, seed: int, split: str = "train") -> Dataset:
     """n examples of a task's ``train`` split, or of its ``test`` split, disjoint in their draws.
@@ -40,6 +42,9 @@ def drawn(task: dict[str, Any], n: int, seed: int, split: str = "train") -> Data
     )
     if not isinstance(whole, Planted | Mnist01):
         raise InputError("task to certify on", "a planted function or mnist01", task["name"])
+    if isinstance(whole, Planted) and n * whole.T > MOST:
+        got, fix = f"{n:,} examples of {whole.T:,}", "take fewer of either"
+        raise InputError("bits of a sample", f"at most {MOST:,} in all", got, fix)
     stream = Stream.TEST if isinstance(whole, Planted) else Stream.HOLDOUT
     found = whole.sample(keys) if training else whole.held_out(keys, stream=stream)
     X, y = found.inputs[0, :n], found.labels[0, :n].numpy()

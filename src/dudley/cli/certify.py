@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from dudley.cli.folder import CERTIFICATE, MODEL, TRAIN, beside, keep, keep_all, within
-from dudley.cli.output import Json, print_json
+from dudley.cli.output import Json, paragraph, print_json
+from dudley.cli.progress import Budget, watched
 from dudley.cli.ranking import print_ranking, show
 from dudley.core.errors import InputError
 
@@ -53,13 +54,15 @@ def certify_model(
     ] = None,
     delta: Delta = 0.05,
     declare: Declare = None,
+    budget: Budget = 120,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
     """Bound the error of a model, and write a certificate that others can verify.
 
     With --method auto and --out, weights that no short code describes are also compressed on the
-    training data; what comes out is written beside the certificate, with one of its own.
+    training data; what comes out is written beside the certificate, with one of its own. The
+    budget is for that search.
 
     Example: dudley certify model sparse-and --method auto
     """
@@ -83,14 +86,15 @@ def certify_model(
             with written(path) as file:
                 model.save(file)
     known = examples(train)
-    ranking = certify(model, known, holdout, method, delta, told)
+    with watched(budget) as watch:
+        ranking = certify(model, known, holdout, method, delta, told, watch)
     data = holdout if ranking.best.method == "hold-out" else train
     if out is not None:
         keep(ranking.best, out)
     print_ranking(ranking, out, f"dudley verify {out} --model {path} --data {data}", as_json)
     if method == AUTO and out is not None and "occam" in ranking.refused and not as_json:
         methods = len(ranking.certificates) + len(ranking.refused)
-        compressed(model, known, at_share(told.get("occam", {}), delta, methods), out)
+        compressed(model, known, at_share(told.get("occam", {}), delta, methods), out, budget)
 
 
 @certify_app.command("train")
@@ -110,6 +114,7 @@ def certify_train(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the data and of the training.")] = 0,
     delta: Delta = 0.05,
+    budget: Budget = 600,
     out: Annotated[Path, typer.Option(help="Folder for model, data and certificate.")] = Path(
         "dudley-certificate"
     ),
@@ -120,19 +125,22 @@ def certify_train(
     Example: dudley certify train and --T 8 --n 500 --method norm-cover
     """
     from dudley.certify.auto import best_of
-    from dudley.certify.fit.recipes import RECIPES
+    from dudley.certify.fit.recipes import RECIPES, train_for
     from dudley.certify.hypothesis import Hypothesis
 
-    fit = RECIPES[method]
+    RECIPES[method]  # refuses another name before data are drawn
     if out.exists() and not out.is_dir():
         raise InputError("--out", "a folder", f"the file {out}")
     train, test, inputs, declared = _examples(task, n, T, s, seed, encoding)
-    if sys.stderr.isatty():
-        print(f"training for {method} on {train.n:,} examples …", file=sys.stderr)
-    model = fit(train, inputs, seed)
-    ranking = best_of(model, train, None, [method], delta, {method: declared})
+    with watched(budget) as watch:
+        watch.begin(f"training for {method} on {train.n:,} examples")
+        model = train_for(method, train, inputs, seed, watch)
+        remark = watch.remark
+        ranking = best_of(model, train, None, [method], delta, {method: declared}, watch)
     keep_all(model, train, ranking.best, out)
     print_ranking(ranking, out / CERTIFICATE, f"dudley verify {out}", as_json)
+    if remark:
+        print(paragraph(f"dudley: {remark}"), file=sys.stderr)
     if test is not None and isinstance(model, Hypothesis) and not as_json:
         wrong = int((model.margins(test) <= 0).sum())
         print(f"on {test.n:,} fresh examples the model errs {wrong:,} times: {wrong / test.n:.3g}")
@@ -158,7 +166,7 @@ def _examples(task: str, n: int, T: int, s: int, seed: int, encoding: str | None
     return drawn(config, n, seed), drawn(config, 100_000, seed, "test"), bits, {}
 
 
-def compressed(model: Any, train: Any, declared: dict[str, Any], out: Path) -> None:
+def compressed(model: Any, train: Any, declared: dict[str, Any], out: Path, budget: float) -> None:
     """Another model near this one that a short code describes, and its own certificate.
 
     Compression may look at the training data as often as it likes. It holds together with the
@@ -168,14 +176,23 @@ def compressed(model: Any, train: Any, declared: dict[str, Any], out: Path) -> N
     from dudley.certify.fit.quantised import compress
     from dudley.core.files import written
 
-    small = compress(model, train, **declared)
-    found = method_named("occam")(small, train, **declared)
+    with watched(budget) as watch:
+        watch.begin("compression")
+        try:
+            small = compress(model, train, watch=watch, **declared)
+        except InputError as refusal:
+            print(paragraph(f"not compressed: {refusal}", 2, "\n"))
+            return
+        watch.say("certificate of the compressed model")
+        found = method_named("occam")(small, train, **declared)
     place, file = (out.with_suffix(f".compressed.{kind}") for kind in ("safetensors", "json"))
     with written(place) as part:
         small.save(part)
     keep(found, file)
     print(f"\nOf the compressed model {place}, not of the one that was given:")
     show(found)
+    if watch.remark:
+        print(paragraph(watch.remark, 2, "\n"))
     print(f"\nwrote {file}; check it: dudley verify {file} --model {place} --data DATA")
 
 
@@ -192,6 +209,7 @@ def certify_picture(
     paper: Annotated[
         list[str] | None, typer.Option(help="Published bounds of this paper only; may be repeated.")
     ] = None,
+    budget: Budget = 120,
     out: Annotated[
         Path | None, typer.Option(help="Folder for picture.svg, .png, .md and .json.")
     ] = None,
@@ -216,7 +234,9 @@ def certify_picture(
     if known is None:
         raise InputError("picture", "--train, the data that the model was trained on", "none")
     told, papers = declarations(declare), tuple(paper or ())
-    found = standing(files.load(path), known, examples(test), delta, told, papers=papers)
+    model, fresh = files.load(path), examples(test)
+    with watched(budget) as watch:
+        found = standing(model, known, fresh, delta, told, papers=papers, watch=watch)
     if out is not None:
         from dudley.report.picture import write
 

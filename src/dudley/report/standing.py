@@ -126,12 +126,18 @@ def text(standing: Standing) -> str:
     """The tables for a terminal."""
     parts = [f"{RISK}, n = {standing.n:,}, δ = {standing.delta:g}", measured(standing), ""]
     parts += [*aligned([HEAD, *every(standing)]), "", MARKS]
+    parts += [f"{row.name}: {row.note}" for row in remarked(standing)]
     certificates = [row for row in standing.refused if row.kind != "published"]
     parts += [f"not here: {row.name} ({row.refused})" for row in certificates]
     others = tuple(row for row in standing.rows if row not in certificates)
     for why, names in reasons(replace(standing, rows=others)).items():
         parts.append(f"not here ({why}): {', '.join(names)}")
     return "\n".join(parts)
+
+
+def remarked(standing: Standing) -> list[Row]:
+    """The certificates of which some steps were left out."""
+    return [row for row in standing.rows if row.kind != "published" and row.note]
 
 
 def reasons(standing: Standing) -> dict[str, list[str]]:
@@ -153,6 +159,8 @@ def markdown(standing: Standing) -> str:
         NOTES,
         section("What is to blame", table(["bound", "whose error", "what makes it large"], words)),
     ]
+    if remarks := [f"{code(row.name)}: {cell(row.note)}" for row in remarked(standing)]:
+        parts.append(section("What was left out", "\n\n".join(remarks)))
     if lost:
         parts.append(section("What does not apply", table(["statement", "why"], lost)))
     return "\n\n".join(parts)

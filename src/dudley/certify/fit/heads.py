@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from dudley.certify.encodings import Bits, Blocks, encoding_of
 from dudley.certify.hypothesis import Hypothesis
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
+from dudley.core.watch import Watch
 
 
 @dataclass(frozen=True)
@@ -94,15 +96,24 @@ def fit_head(data: Dataset, encoding: dict[str, Any], config: HeadFit | None = N
 
 
 def fit_best(
-    data: Dataset, encoding: dict[str, Any], configs: Sequence[HeadFit], **declared: Any
+    data: Dataset,
+    encoding: dict[str, Any],
+    configs: Sequence[HeadFit],
+    watch: Watch | None = None,
+    **declared: Any,
 ) -> tuple[Hypothesis, HeadFit]:
     """The head with the smallest norm-cover certificate among some trainings, and its settings.
 
-    Choosing among them costs nothing: the bound holds for all heads of the sets at once.
+    Choosing among them costs nothing: the bound holds for all heads of the sets at once. The watch
+    may leave out any but the first.
     """
     from dudley.certify.norm_cover import NormCover
 
-    found = [(fit_head(data, encoding, config), config) for config in configs]
+    watch, found = watch or Watch(), []
+    for i, config in enumerate(configs):
+        step = f"training {i + 1} of {len(configs)}"
+        model = watch.do(step, partial(fit_head, data, encoding, config), needed=not found)
+        found += [] if model is None else [(model, config)]
     if len(found) == 1:
         return found[0]
     return min(found, key=lambda pair: NormCover()(pair[0], data, **declared).value)

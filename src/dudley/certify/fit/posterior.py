@@ -18,6 +18,7 @@ those are drawn: the same distribution for T + 1 draws a matrix, and no one-hot 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -75,8 +76,12 @@ def fit(
     plan: Plan | None = None,
     prior_plan: Plan | None = None,
     split: int = 0,
+    look: Callable[[], None] = lambda: None,
 ) -> Posterior:
-    """A posterior for a network with one output; ``prefix`` > 0 learns the prior on so many."""
+    """A posterior for a network with one output; ``prefix`` > 0 learns the prior on so many.
+
+    ``look`` is called at every step, and may raise.
+    """
     plan = plan or Plan()
     empty = blank(tables, encoding)
     if not 0 <= prefix < data.n:
@@ -88,11 +93,11 @@ def fit(
     σ = {n: np.full(shape, plan.sigma) for n, shape in empty.shapes.items()}
     zero = {n: np.zeros(shape) for n, shape in empty.shapes.items()}
     if not prefix:
-        w, σ = _fitted(_Examples(empty, data), first, σ, (zero, None), plan)
+        w, σ = _fitted(_Examples(empty, data), first, σ, (zero, None), plan, look)
         return Posterior(Hypothesis(tables, encoding, w), σ, Zero())
     head, rest = parts(data, prefix, split)
-    w0, S = _fitted(_Examples(empty, head), first, σ, (zero, None), prior_plan or plan)
-    w, σ = _fitted(_Examples(empty, rest), w0, S, (w0, S), plan)
+    w0, S = _fitted(_Examples(empty, head), first, σ, (zero, None), prior_plan or plan, look)
+    w, σ = _fitted(_Examples(empty, rest), w0, S, (w0, S), plan, look)
     return Posterior(Hypothesis(tables, encoding, w), σ, Learned(prefix, split, head.sha256, w0, S))
 
 
@@ -150,7 +155,12 @@ class _Examples:
 
 
 def _fitted(
-    examples: _Examples, w0: Arrays, σ0: Arrays, prior: tuple[Arrays, Arrays | None], plan: Plan
+    examples: _Examples,
+    w0: Arrays,
+    σ0: Arrays,
+    prior: tuple[Arrays, Arrays | None],
+    plan: Plan,
+    look: Callable[[], None],
 ) -> tuple[Arrays, Arrays]:
     """Means and standard deviations after a plan's steps; scales of ``None`` move along."""
     generator = torch.Generator().manual_seed(plan.seed)
@@ -167,6 +177,7 @@ def _fitted(
     )
     warm, total = int(plan.warm * plan.steps) if moves else 0, examples.data.n
     for step in range(plan.steps):
+        look()
         for group in optimiser.param_groups:
             group["lr"] = plan.rate * _pace(step / plan.steps)
         rows = torch.randint(total, (plan.batch,), generator=generator)

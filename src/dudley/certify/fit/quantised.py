@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,12 @@ from dudley.certify.data import Dataset
 from dudley.certify.fit.forward import Examples
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.occam import checked_frame
-from dudley.core.errors import DudleyError
+from dudley.core.errors import DudleyError, InputError
+from dudley.core.watch import Watch
 
+LARGEST = 100_000  # weights: to write a code word takes a time that grows with their square
 State = dict[str, Part]
+Candidate = tuple[float, Weights]  # about its bound, and the weights
 Move = Callable[[Part], Part]
 
 
@@ -39,6 +43,7 @@ class Search:
     frame: Frame
     n: int
     delta: float = 0.05
+    watch: Watch = field(default_factory=Watch)
 
     def word(self, state: State) -> int:
         """The length of the sparse code word."""
@@ -53,6 +58,7 @@ class Search:
 
     def value(self, state: State, limit: float = math.inf) -> float:
         """About the bound; infinity at once where the bits alone exceed the limit."""
+        self.watch.look()
         try:
             length = self.word(state)
         except DudleyError:
@@ -64,6 +70,7 @@ class Search:
 
     def value_of(self, weights: Weights) -> float:
         """The same for any weights that have a code."""
+        self.watch.look()
         word = cheapest(weights, self.frame)
         if word is None:
             return math.inf
@@ -108,31 +115,54 @@ def compress(
     ranks: Iterable[int] = (1, 2, 4),
     searched: int = 5000,
     looks: int = 1500,
+    watch: Watch | None = None,
     **declared: Any,
 ) -> Hypothesis:
     """A model on a grid near the given one whose bound is the least that was found.
 
     Each matrix gets levels up to q, for every q of ``levels``; the best starts are pruned. Products
     of every rank of ``ranks`` are tried too. Where the given weights come from does not matter: the
-    bound pays for the bits of what comes out.
+    bound pays for the bits of what comes out. A start whose pruning the watch leaves out counts as
+    it is.
     """
-    told = METHODS["occam"].declared(declared)
+    told, watch = METHODS["occam"].declared(declared), watch or Watch()
     frame, examples = checked_frame(model, told), Examples(model, data)
+    if frame.count > LARGEST:
+        fix = "train a model that a short code describes: dudley certify train --method occam"
+        raise InputError("model to compress", f"at most {LARGEST:,} weights", frame.count, fix)
     few = examples.part(slice(0, searched)) if data.n > searched else examples
-    search = Search(few, frame, data.n, told["delta"])
-    starts = [
-        {n: quantised(model.weights[n], "plain", q, 3) for n, _ in frame.shapes} for q in levels
-    ]
-    starts.sort(key=search.value)
-    found = [search.weights(pruned(search, start, looks=looks)[0]) for start in starts[:2]]
-    found += [
-        W
-        for q in levels
+    search = Search(few, frame, data.n, told["delta"], watch)
+    whole = Search(examples, frame, data.n, told["delta"], watch)
+    starts = {
+        q: {n: quantised(model.weights[n], "plain", q, 3) for n, _ in frame.shapes} for q in levels
+    }
+
+    def refined(q: int) -> Candidate:
+        W = search.weights(pruned(search, starts[q], looks=looks)[0])
+        return whole.value_of(W), W
+
+    def product(q: int, r: int) -> Candidate | None:
+        W = _product(dict(model.weights), frame, q, r)
+        return None if W is None else (whole.value_of(W), W)
+
+    values = {q: watch.do(f"levels up to {q}", partial(search.value, starts[q])) for q in starts}
+    known = {q: value for q, value in values.items() if value is not None}
+    tried = sorted(known, key=lambda q: known[q])[:2]
+    # Products first: where the model is large, pruning takes all the time that there is.
+    products = [
+        watch.do(f"rank {r} on levels up to {q}", partial(product, q, r))
+        for q in starts
         for r in ranks
-        if (W := _product(dict(model.weights), frame, q, r)) is not None
     ]
-    whole = Search(examples, frame, data.n, told["delta"])
-    best = min(found, key=lambda W: whole.value_of(W))
+    found = [watch.do(f"pruning of levels up to {q}", partial(refined, q)) for q in tried]
+    plain = [
+        (known[q], search.weights(starts[q]))
+        for q, pair in zip(tried, found, strict=True)
+        if pair is None
+    ]
+    candidates = [pair for pair in [*found, *products, *plain] if pair is not None]
+    first = search.weights(next(iter(starts.values())))  # where there was no time for anything
+    best = min(candidates, key=lambda pair: pair[0], default=(math.inf, first))[1]
     return Hypothesis(model.tables, model.encoding_table, best)
 
 

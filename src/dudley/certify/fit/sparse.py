@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from dudley.certify.fit.quantised import Search, State, pruned, quantised
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.occam import checked_frame
 from dudley.core.backend import torch
+from dudley.core.watch import Watch
 
 ZERO = "zero"  # a matrix that is held at 0
 
@@ -43,37 +45,47 @@ def fit_sparse(
     searched: int = 10_000,
     polished: int = 3,
     looks: int = 0,
+    watch: Watch | None = None,
     **declared: Any,
 ) -> Hypothesis:
     """The model with the least bound that was found; same arguments, same model.
 
     Candidates are searched on the first ``searched`` examples; the best ``polished`` of them once
-    more on all, after ``looks`` changes each of annealing.
+    more on all, after ``looks`` changes each of annealing. The watch may leave out any but the
+    first candidate.
     """
     empty, told = blank(tables, encoding), METHODS["occam"].declared(declared)
+    watch = watch or Watch()
     frame, examples = checked_frame(empty, told), Examples(empty, data)
     few = examples.part(slice(0, searched)) if data.n > searched else examples
-    search = Search(few, frame, data.n, told["delta"])
-    found: list[tuple[float, State]] = []
+    search = Search(few, frame, data.n, told["delta"], watch)
+    whole = Search(examples, frame, data.n, told["delta"], watch)
     trials = all_foldings(frame) if foldings is None else list(foldings)
-    for i, (folds, λ) in enumerate(itertools.product(trials, penalties)):
+    trainings = list(itertools.product(trials, penalties))
+
+    def candidates(i: int, folds: dict[str, str], λ: float) -> list[tuple[State, float]]:
         U = trained(examples, frame, folds, λ, steps, batch, lr, 1000 * seed + i)
-        for q in levels:
-            state = {
-                name: quantised(U[name], "plain" if folds[name] == ZERO else folds[name], q)
-                for name, _ in frame.shapes
-            }
-            state, value = pruned(search, state)
-            found.append((value, state))
-    found.sort(key=lambda pair: pair[0])
-    whole = Search(examples, frame, data.n, told["delta"])
-    starts = [state for _, state in found[:polished]]
-    if looks:
-        starts = [
-            annealed(whole, start, looks, 1000 * seed + i)[0] for i, start in enumerate(starts)
-        ]
-    ends = [pruned(whole, state, 2) for state in starts]
-    best = min(ends, key=lambda pair: pair[1])[0]
+        kinds = {name: "plain" if fold == ZERO else fold for name, fold in folds.items()}
+        grids = (
+            {name: quantised(U[name], kinds[name], q) for name, _ in frame.shapes} for q in levels
+        )
+        return [pruned(search, state) for state in grids]
+
+    def polish(i: int, state: State) -> tuple[State, float]:
+        start = annealed(whole, state, looks, 1000 * seed + i)[0] if looks else state
+        return pruned(whole, start, 2)
+
+    found: list[tuple[State, float]] = []
+    for i, (folds, λ) in enumerate(trainings):
+        step = f"training {i + 1} of {len(trainings)}"
+        found += watch.do(step, partial(candidates, i, folds, λ), needed=not found) or []
+    found.sort(key=lambda pair: pair[1])
+    ends = [
+        watch.do(f"polishing {i + 1} of {polished}", partial(polish, i, state))
+        for i, (state, _) in enumerate(found[:polished])
+    ]
+    done = [pair for pair in ends if pair is not None] or found
+    best = min(done, key=lambda pair: pair[1])[0]
     return Hypothesis(tables, encoding, whole.weights(best))
 
 

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from dudley.certify.auto import HOLD_OUT, MODULES, at_share, expect_apart, method_named
@@ -29,7 +31,9 @@ from dudley.certify.standing.least import least
 from dudley.certify.standing.row import Row
 from dudley.core.bound import Sense
 from dudley.core.errors import InputError
+from dudley.core.watch import Watch
 
+TIME = "time"  # the culprit of a row that was left out
 PLAN = posterior.Plan(steps=1500, batch=1024)
 ITSELF, COMPRESSED = "this model", "this model with its weights quantised"
 DRAWN = "weights drawn from a posterior on the same network and data"
@@ -45,8 +49,10 @@ def certificates(
     guess: float,
     declared: Declared,
     plan: posterior.Plan = PLAN,
+    watch: Watch | None = None,
 ) -> list[Row]:
     """One row a method; without a test set there is no hold-out."""
+    watch = watch or Watch()
     names = [name for name in MODULES if test is not None or name != HOLD_OUT]
     odd = [name for name in declared if name not in names]
     if odd:
@@ -58,27 +64,38 @@ def certificates(
         told = at_share(declared.get(name, {}), delta, len(names))
         data = test if name == HOLD_OUT and test is not None else train
         kind = "baseline" if name == HOLD_OUT else "certificate"
+        watch.begin(name)
         try:
-            about, own, found = _certified(name, model, data, told, plan)
+            certified = _certified(name, model, data, told, plan, watch)
         except InputError as refusal:
             rows.append(Row(name, kind, culprit="refused", refused=str(refusal)))
             continue
-        rows.append(_row(found, kind, about, tested(own, test), guess))
+        if certified is None:
+            rows.append(Row(name, kind, culprit=TIME, refused=watch.remark))
+            continue
+        about, judged, certificate = certified
+        row = _row(certificate, kind, about, tested(judged, test), guess)
+        rows.append(replace(row, note=watch.remark))
     return rows
 
 
-def _certified(name: str, model: Hypothesis, data: Dataset, told: dict[str, Any], plan):
-    """Whose certificate it is, that model, and the certificate."""
+def _certified(
+    name: str, model: Hypothesis, data: Dataset, told: dict[str, Any], plan, watch: Watch
+):
+    """Whose certificate it is, that model, and the certificate; none where time is up."""
     method = method_named(name)
     if method.randomised:
-        Q = posterior.fit(model.tables, model.encoding_table, data, plan=plan)
-        return DRAWN, Q, method(Q, data, **told)
+        fit = partial(posterior.fit, plan=plan, look=watch.look)
+        step = f"a posterior in {plan.steps:,} steps"
+        Q = watch.do(step, partial(fit, model.tables, model.encoding_table, data))
+        return None if Q is None else (DRAWN, Q, method(Q, data, **told))
     try:
         return ITSELF, model, method(model, data, **told)
     except InputError:
         if name != "occam":
             raise
-    small = compress(model, data, **told)
+    small = compress(model, data, watch=watch, **told)
+    watch.say("the compressed model")
     return COMPRESSED, small, method(small, data, **told)
 
 

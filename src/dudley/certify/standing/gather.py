@@ -19,6 +19,7 @@ from dudley.certify.standing.reading import read_off
 from dudley.certify.standing.row import Standing
 from dudley.certify.standing.scene import Scene
 from dudley.core.errors import InputError
+from dudley.core.watch import Watch
 from dudley.theorems import registry
 
 
@@ -30,20 +31,23 @@ def standing(
     declared: Declared | None = None,
     plan: Plan = PLAN,
     papers: tuple[str, ...] = (),
+    watch: Watch | None = None,
 ) -> Standing:
     """Every certificate and every published bound on the error of a model.
 
     ``declared`` holds by method what else is fixed before the data; ``plan`` is that of the
-    posterior of PAC-Bayes; ``papers`` narrows the published bounds.
+    posterior of PAC-Bayes; ``papers`` narrows the published bounds. What the watch leaves out is a
+    row that says so, or is named in the note of one.
     """
+    watch = watch or Watch()
     about_networks(papers)  # refuses a paper that is not known
     if not isinstance(model, Hypothesis):
         raise InputError("model", "one model, whose weights have norms", type(model).__name__)
     guess = baseline(train, delta)["error_at_least"]
     scene = Scene(model.margins(train), Bill(delta).delta, guess)
-    rows = certificates(model, train, test, delta, guess, declared or {}, plan)
+    rows = certificates(model, train, test, delta, guess, declared or {}, plan, watch)
     readings = _readings(model)
-    rows += published(readings, scene, papers)
+    rows += published(readings, scene, papers, watch)
     return Standing(tuple(rows), train.n, delta, guess, _measured(model, test, delta),
                     _facts(readings, scene, papers))  # fmt: skip
 
