@@ -117,5 +117,6 @@ def test_a_picture_has_a_row_for_what_was_left_out():
 @pytest.mark.parametrize("budget", ["-1", "nan"])
 def test_a_budget_is_a_number_of_seconds(dudley, tmp_path, monkeypatch, budget):
     monkeypatch.chdir(tmp_path)
-    refused = dudley("certify", "train", "and", "--T", "4", "--n", "20", "--budget", budget)
-    assert "seconds ≥ 0" in refused.refused() and list(tmp_path.iterdir()) == []
+    for args in (("train", "and", "--T", "4"), ("model", "sparse-and"), ("picture", "sparse-and")):
+        refused = dudley("certify", *args, "--budget", budget, "--out", tmp_path / "made.json")
+        assert "seconds ≥ 0" in refused.refused() and list(tmp_path.iterdir()) == []

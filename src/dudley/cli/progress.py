@@ -20,10 +20,19 @@ from dudley.core.watch import Watch
 
 EVERY = 10.0  # seconds between two lines
 MARK = "… "  # a line that begins with it is no complaint
+
+
+def _seconds(budget: float) -> float:
+    if not budget >= 0:
+        raise InputError("--budget", "seconds ≥ 0 (0 for no end)", budget)
+    return budget
+
+
 Budget = Annotated[
     float,
     typer.Option(
-        help="Seconds for each part that may be left out; what is left out is named. 0 for no end."
+        callback=_seconds,
+        help="Seconds for each part that may be left out; what is left out is named. 0 for no end.",
     ),
 ]
 
@@ -31,8 +40,6 @@ Budget = Annotated[
 @contextmanager
 def watched(seconds: float, every: float = EVERY) -> Iterator[Watch]:
     """A watch whose steps are shown while the block runs."""
-    if not seconds >= 0:
-        raise InputError("--budget", "seconds ≥ 0 (0 for no end)", seconds)
     show = _live if sys.stderr.isatty() else _lines
     with show(every) as say:
         yield Watch(seconds or math.inf, say)

@@ -154,13 +154,13 @@ def compress(
         for q in starts
         for r in ranks
     ]
-    found = [watch.do(f"pruning of levels up to {q}", partial(refined, q)) for q in tried]
+    prunings = [watch.do(f"pruning of levels up to {q}", partial(refined, q)) for q in tried]
     plain = [
         (known[q], search.weights(starts[q]))
-        for q, pair in zip(tried, found, strict=True)
+        for q, pair in zip(tried, prunings, strict=True)
         if pair is None
     ]
-    candidates = [pair for pair in [*found, *products, *plain] if pair is not None]
+    candidates = [pair for pair in [*prunings, *products, *plain] if pair is not None]
     first = search.weights(next(iter(starts.values())))  # where there was no time for anything
     best = min(candidates, key=lambda pair: pair[0], default=(math.inf, first))[1]
     return Hypothesis(model.tables, model.encoding_table, best)
