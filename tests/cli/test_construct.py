@@ -139,7 +139,7 @@ def test_a_failed_save_leaves_nothing_behind(dudley, tmp_path, monkeypatch):
 
     path = tmp_path / "w.safetensors"
     path.write_bytes(b"before")
-    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
     code, _, err = dudley("and", "--T", 4, "--s", 2, "--save", path)
     assert code == 2 and "disk full" in err
     assert path.read_bytes() == b"before" and len(list(tmp_path.iterdir())) == 1

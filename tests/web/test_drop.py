@@ -146,7 +146,7 @@ def test_a_hostile_file_is_refused_in_one_line(asked, name: str):
         (["a.json"], "NAME:BYTES"),
         (["a.json:-1"], "NAME:BYTES"),
         (["a.safetensors:600", "b.npz:600"], "together"),
-        ([f"a.json:{17 << 20}"], "of JSON"),
+        ([f"a.json:{33 << 20}"], "of JSON"),
     ],
 )
 def test_names_and_sizes_are_refused_before_a_byte_is_read(told: list[str], words: str):

@@ -205,9 +205,10 @@ class Allocated(Entropy):
 
     def _narrowed(self, hulls, target, low, high):
         """The bracket, by multipliers tried for all ε at once: what is spent falls with λ."""
-        tried = _STRIDE * np.arange(np.floor(low.min() / _STRIDE), np.ceil(high.max() / _STRIDE))
-        if not 2 <= len(tried) <= _STRIDE:
+        first, last = np.floor(low.min() / _STRIDE), np.ceil(high.max() / _STRIDE)
+        if not 2 <= last - first <= _STRIDE:
             return low, high
+        tried = _STRIDE * np.arange(first, last)
         spent = self._spent(hulls, self._vertices(hulls, tried * _RESOLVED))
         falls = np.minimum.accumulate(spent)
         first = np.searchsorted(-falls, -target)  # the first that fits

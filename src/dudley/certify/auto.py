@@ -24,6 +24,7 @@ import numpy as np
 from dudley.certify.base import METHODS, Method, Model
 from dudley.certify.certificate import RISK, Certificate
 from dudley.certify.data import Dataset, rows_of
+from dudley.certify.declarations import expect_kind
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.watch import Watch
 
@@ -115,7 +116,8 @@ def at_share(declared: Mapping[str, Any], delta: float, methods: int) -> dict[st
     {'seed': 3, 'among': 6, 'delta': 0.05}
     """
     own = declared.get("among", 1)
-    if not isinstance(own, int) or own < 1:
+    expect_kind("a method", "among", 1, own)
+    if own < 1:
         raise InputError("among", "how many were tried on the data, a whole number ≥ 1", own)
     return {**declared, "delta": delta, "among": own * methods}
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 from dudley.certify.certificate import Certificate
 from dudley.certify.copies import expect_chance
 from dudley.certify.data import Dataset
+from dudley.certify.declarations import expect_kind
 from dudley.certify.hypothesis import Hypothesis
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.registry import Registry
@@ -83,7 +84,7 @@ class Method(ABC):
             raise InputError(f"model for {self.name}", expected, got, fix)
 
     def declared(self, given: dict[str, Any]) -> dict[str, Any]:
-        """What is declared, with defaults; unknown names are refused.
+        """What is declared, with defaults; unknown names and values of another kind are refused.
 
         ``among`` is the number of methods (times that of whatever else, networks say) among which
         this one was chosen after a look at the data: it pays ln(among). ``population`` says in
@@ -94,8 +95,9 @@ class Method(ABC):
         for name in given:
             if name not in known:
                 raise UnknownName(f"declaration of {self.name}", name, known)
+            expect_kind(self.name, name, known[name], given[name])
         told = known | given
-        if not isinstance(told["among"], int) or told["among"] < 1:
+        if told["among"] < 1:
             raise InputError("among", "a number of methods ≥ 1", told["among"])
         if not isinstance(told["repeats"], bool):
             raise InputError("repeats", "true or false", told["repeats"])

@@ -27,7 +27,10 @@ from pathlib import Path
 import numpy as np
 
 from dudley.certify import order
+from dudley.core.boundary import archives, limits, tables
 from dudley.core.errors import InputError
+
+NAMES = ("X", "y", "group")
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,41 +136,17 @@ def read(path: str | Path) -> Dataset:
     if not path.is_file():
         raise InputError("data", "a file .npz or .parquet", f"no file {path}")
     if path.suffix == ".npz":
-        arrays = _npz(path)
+        arrays = archives.arrays(path, NAMES)
     elif path.suffix == ".parquet":
-        arrays = _parquet(path)
+        arrays = tables.columns(path, NAMES)
     else:
         raise InputError("data", "a file .npz or .parquet", path.name)
     for name in ("X", "y"):
         if name not in arrays:
             raise InputError(f"{path.name}", "arrays X and y", ", ".join(arrays) or "none")
+    if arrays["y"].size > limits.ROWS:
+        raise InputError(path.name, f"at most {limits.ROWS:,} examples", arrays["y"].size)
     return Dataset(arrays["X"], arrays["y"], arrays.get("group"))
-
-
-def _npz(path: Path) -> dict[str, np.ndarray]:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            found = {name: file[name] for name in file.files if name in ("X", "y", "group")}
-            if not all(isinstance(array, np.ndarray) for array in found.values()):
-                raise ValueError("a member that is no array")
-            return found
-    except Exception as error:  # whatever a broken archive raises
-        raise InputError(path.name, "a readable .npz of plain arrays", error) from None
-
-
-def _parquet(path: Path) -> dict[str, np.ndarray]:
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(path)
-        found = {}
-        for name in ("X", "y", "group"):
-            if name in table.column_names:
-                column = table[name].to_pylist()
-                found[name] = np.array(column)
-        return found
-    except Exception as error:
-        raise InputError(path.name, "a readable Parquet file", error) from None
 
 
 def _told(array: np.ndarray) -> str:

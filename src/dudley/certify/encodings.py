@@ -216,6 +216,13 @@ def encoding_of(config: dict[str, Any]) -> Encoding:
     return unit(**given)
 
 
+def expect_fits(config: dict[str, Any], X: np.ndarray) -> None:
+    """Refuse examples that the encoding does not read."""
+    encoding = encoding_of(config)
+    for start in range(0, len(X), 1024):
+        encoding.rows(X[start : start + 1024])
+
+
 def _expect_codes(X: np.ndarray, below: int, expected: str) -> None:
     if X.size and (X.min() < 0 or X.max() >= below):
         raise InputError("X", expected, f"numbers from {X.min()} to {X.max()}")

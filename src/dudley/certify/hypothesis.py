@@ -35,13 +35,11 @@ from dudley.calculus.nest import entries, filled, name_of
 from dudley.certify import tensors
 from dudley.certify.data import Dataset, frozen, sha256_of
 from dudley.certify.encodings import Encoding, encoding_of
-from dudley.core.constraint import size_of
 from dudley.core.errors import DudleyError, InputError
 from dudley.networks.files import Description, build
 
 SCHEMA = "dudley.model/1"
 TOGETHER = 1 << 18  # numbers in the token rows of a chunk: what fits a cache
-LAYERS = 4096  # a file that asks for more copies of a layer is refused
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +76,6 @@ class Hypothesis:
         """What the tables say."""
         if not isinstance(self.tables, dict):
             raise InputError("network", "tables of a network file", type(self.tables).__name__)
-        layers = self.tables.get("layer")
-        for layer in layers if isinstance(layers, list) else []:
-            if isinstance(layer, dict) and size_of("repeat", layer.get("repeat", 1)) > LAYERS:
-                raise InputError("repeat", f"at most {LAYERS} layers", layer["repeat"])
         return build(self.tables, {})
 
     @cached_property

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from dudley.core.boundary import documents
+from dudley.core.boundary.header import read_header
 from dudley.core.errors import InputError
 
 
@@ -19,19 +21,23 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     path = Path(path)
     if not path.is_file():
         raise InputError("model", "a file .safetensors", f"no file {path}")
+    header = read_header(path)
+    told = documents.parse(header.metadata.get("dudley", "{}"), path)
     try:
         with safe_open(str(path), "np") as file:
-            told = json.loads((file.metadata() or {}).get("dudley", "{}"))
-            names = list(file.keys())
-            arrays = {name: np.asarray(file.get_tensor(name)) for name in names}
+            arrays = {name: np.asarray(file.get_tensor(name)) for name in header.entries}
     except Exception as error:  # whatever a broken file raises
         raise InputError(path.name, "a readable safetensors file", error) from None
-    return (told if isinstance(told, dict) else {}), arrays
+    return told, arrays
 
 
 def write(path: str | Path, told: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
     """The file of a header and arrays."""
+    from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     whole = {name: np.ascontiguousarray(W) for name, W in arrays.items()}
-    save_file(whole, str(path), {"dudley": json.dumps(told, sort_keys=True)})
+    try:
+        save_file(whole, str(path), {"dudley": json.dumps(told, sort_keys=True)})
+    except SafetensorError as error:  # a full disk, among others
+        raise InputError(str(path), "a place that can be written", error) from None

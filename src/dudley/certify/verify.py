@@ -21,8 +21,8 @@ from dudley.certify import files
 from dudley.certify.auto import method_named
 from dudley.certify.base import Method, Model
 from dudley.certify.certificate import OLDER, SCHEMA
+from dudley.core.boundary import documents
 from dudley.core.errors import DudleyError, InputError
-from dudley.measure.readers import documents
 
 SHAPE: dict[str, type | tuple[type, ...]] = {
     "schema": str,

@@ -12,8 +12,10 @@ import sys
 import typer
 
 from dudley.cli.app import app
+from dudley.cli.streams import screened
 from dudley.core import provenance
-from dudley.core.errors import DudleyError
+from dudley.core.boundary.text import line
+from dudley.core.errors import DudleyError, InputError
 
 
 def main(args: list[str] | None = None) -> None:
@@ -21,18 +23,30 @@ def main(args: list[str] | None = None) -> None:
     words = sys.argv[1:] if args is None else args
     provenance.COMMAND = list(words)
     try:
+        with screened():
+            _run(words)
+    except OSError as error:  # what was printed could not be written: a full disk
+        _leave(f"dudley: output: {error.strerror or error}", 2)
+
+
+def _run(words: list[str]) -> None:
+    try:
+        if "" in words:
+            fix = "is a variable of the shell not set?"
+            raise InputError("argument", "a path, a name or a value", "an empty text", fix)
         code = app(args=words, prog_name="dudley", standalone_mode=False)
     except DudleyError as error:
         _leave(f"dudley: {error}", 2)
     except (KeyboardInterrupt, typer.Abort):
         _leave("dudley: interrupted", 130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader has left
-        raise SystemExit(0) from None
+    except OSError as error:  # a name too long, a disk that is full or may not be written
+        where = f"{line(error.filename, 160)}: " if error.filename else ""
+        _leave(f"dudley: {where}{error.strerror or error}", 2)
     except Exception as error:
         told = getattr(error, "format_message", None)  # the parser's own refusals have one
         if told is not None and type(error).__name__ == "NoArgsIsHelpError":
-            _leave(told(), 2)
+            print(told(), file=sys.stderr)
+            raise SystemExit(2) from None
         if told is not None:
             _leave(f"dudley: {' '.join(told().split()).rstrip('.')}; see dudley --help", 2)
         if os.environ.get("DUDLEY_DEBUG"):
@@ -44,5 +58,5 @@ def main(args: list[str] | None = None) -> None:
 
 
 def _leave(message: str, code: int):
-    print(message, file=sys.stderr)
+    print(line(message), file=sys.stderr)
     raise SystemExit(code) from None

@@ -13,6 +13,7 @@ from dudley.cli.folder import CERTIFICATE, MODEL, TRAIN, beside, keep, keep_all,
 from dudley.cli.output import Json, paragraph, print_json
 from dudley.cli.progress import Budget, watched
 from dudley.cli.ranking import print_ranking, show
+from dudley.core.boundary import documents
 from dudley.core.errors import InputError
 
 certify_app = typer.Typer(
@@ -253,13 +254,7 @@ def certify_picture(
 
 def parsed(text: str, what: str) -> dict[str, Any]:
     """A JSON object."""
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise InputError(what, "a JSON object", error) from None
-    if not isinstance(found, dict):
-        raise InputError(what, "a JSON object", text)
-    return found
+    return documents.parse(text, what)
 
 
 def declarations(given: list[str] | None) -> dict[str, dict[str, Any]]:
@@ -274,9 +269,14 @@ def declarations(given: list[str] | None) -> dict[str, dict[str, Any]]:
         method, dot, name = place.partition(".")
         if not (equals and dot and name):
             raise InputError("--declare", "method.name=value", pair)
-        try:
-            value = json.loads(text)
-        except ValueError:
-            value = text
-        told.setdefault(method, {})[name] = value
+        told.setdefault(method, {})[name] = _value(text, place)
     return told
+
+
+def _value(text: str, place: str) -> Any:
+    """What JSON says; a text where it is none."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return documents.value_of(text, f"--declare {place}")

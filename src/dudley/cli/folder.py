@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,8 +49,9 @@ def keep_all(model: Model, train: Dataset, certificate: Certificate, folder: Pat
     from dudley.core.files import written
 
     folder.mkdir(parents=True, exist_ok=True)
-    with written(folder / TRAIN) as file:
-        np.savez_compressed(file, X=train.X, y=train.y)
-    with written(folder / MODEL) as file:
-        model.save(file)
-    keep(certificate, folder / CERTIFICATE)
+    places = (written(folder / name) for name in (TRAIN, MODEL, CERTIFICATE))
+    with contextlib.ExitStack() as whole:  # all three, or none of them
+        data, weights, file = map(whole.enter_context, places)
+        np.savez_compressed(data, X=train.X, y=train.y)
+        model.save(weights)
+        file.write_text(certificate.text(), encoding="utf-8")

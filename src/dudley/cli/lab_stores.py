@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from contextlib import closing
 from dataclasses import asdict
@@ -13,9 +14,9 @@ import typer
 
 from dudley.cli.lab import HERE
 from dudley.cli.output import Json, paragraph, print_json
+from dudley.core.boundary.text import screen
 from dudley.core.errors import InputError
 from dudley.core.provenance import hidden
-from dudley.measure.readers.refusal import printable
 
 if TYPE_CHECKING:
     from dudley.grid.compare import Difference
@@ -242,7 +243,7 @@ def lines(one: dict[str, Any], errors: bool) -> list[str]:
         )
     for error in one["errors"]:
         head = f"  batch {error['batch']}, attempt {error['attempt']} failed: "
-        text = printable(error["error"].strip(), "\n")
+        text = screen(error["error"].strip())
         if errors:
             told += [head, *(f"      {line}" for line in text.splitlines())]
         else:
@@ -284,7 +285,8 @@ def follow(run: str, by: list[str] | None, errors: bool, every: float) -> None:
                 Text("\n".join(line for one in told for line in lines(one, errors))), refresh=True
             )
             idle = 0 if any(at_work(one["workers"]) for one in told) else idle + 1
-            if idle == 2 or all(one["share"] == 1 for one in told):
+            left = getattr(sys.stdout, "deserted", False)
+            if left or idle == 2 or all(one["share"] == 1 for one in told):
                 return
             time.sleep(every)
 

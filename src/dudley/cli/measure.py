@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dudley.cli.output import Json, paragraph, print_json, width
+from dudley.core.boundary.text import line
 from dudley.core.files import expect_place, written
 from dudley.core.rounding import ceiling
 from dudley.measure.measurement import PRODUCTS
-from dudley.measure.readers.refusal import shown as printable
 
 if TYPE_CHECKING:
     from dudley.measure.measurement import Measurement, Row
@@ -77,6 +77,7 @@ def progress():
         yield None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -91,7 +92,7 @@ def progress():
         task = bar.add_task("opening", total=None)
 
         def tell(what: str, done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, description=what)
+            bar.update(task, completed=done, total=total, description=escape(line(what)))
 
         yield tell
 
@@ -99,10 +100,10 @@ def progress():
 def report(found: Measurement, per_head: bool = False) -> str:
     """The tables for people."""
     lines = [
-        f"{found.source}: {found.layout}, {found.layers} layers",
+        f"{line(found.source)}: {line(found.layout)}, {found.layers} layers",
         "certified upper ends, W ∈ R^{in×out} as in x ↦ xW; stable rank is ‖W‖_F²/‖W‖₂²",
         *_told(found, per_head),
-        *(f"note: {note}" for note in found.notes),
+        *(f"note: {line(note)}" for note in found.notes),
     ]
     columns, left_out = _fitting(_columns(found))
     if left_out:
@@ -210,9 +211,9 @@ def tensors(found: Measurement) -> list[str]:
     sizes = max((len(size) for *_, size in groups), default=0)
     counts = max(len(f"{len(members)}") for members in groups.values()) + 1
     for (name, used, why, size), members in groups.items():
-        shown = printable(name if len(members) > 1 else members[0])
+        shown = line(name if len(members) > 1 else members[0], 160)
         times = f"×{len(members)}" if len(members) > 1 else ""
-        told = f"used as {why}" if used else f"skipped: {why}"
+        told = line(f"used as {why}" if used else f"skipped: {why}")
         first = f"  {shown:<{min(longest, 56)}} {size:>{sizes}} {times:>{counts}}  "
         fits = len(first) + len(told) <= width()
         lines.append(first + told if fits else f"{first.rstrip()}\n      {told}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import textwrap
@@ -10,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from dudley.core.boundary.text import json_text, line
 from dudley.core.provenance import envelope
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
@@ -22,7 +22,7 @@ _BREAKS = re.compile(
 
 def print_json(kind: str, items: list[dict]) -> None:
     """The envelope, alone on stdout; a number that is not finite is an error, never NaN."""
-    print(json.dumps(envelope(kind, items), indent=2, ensure_ascii=False, allow_nan=False))
+    print(json_text(envelope(kind, items)))
 
 
 def width() -> int:
@@ -31,7 +31,11 @@ def width() -> int:
 
 
 def paragraph(text: str, indent: int = 2, first: str = "") -> str:
-    """Prose after ``first``, broken at spaces to fit; the next lines are indented."""
+    """Prose after ``first``, broken at spaces to fit; the next lines are indented.
+
+    A line break in the text becomes a space: what stands on a line of its own is ours.
+    """
+    text = line(text.replace("\n", " "))
     if len(first) + len(text) <= width():
         return first + text
     wrapped = textwrap.wrap(

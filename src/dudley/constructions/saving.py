@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ import numpy as np
 from dudley.constructions.assemble import Construction
 from dudley.core.errors import InputError
 from dudley.core.extras import missing
+from dudley.core.files import written
 
 
 def check(path: str | Path) -> None:
@@ -28,8 +27,7 @@ def check(path: str | Path) -> None:
 def save(built: Construction, path: str | Path) -> int:
     """Write every tensor to ``path``; returns the number of bytes.
 
-    The file appears under its name only when it is complete: a temporary file beside it is
-    written, flushed to the disk and renamed.
+    The file appears under its name only when it is complete.
     """
     check(path)
     from safetensors.numpy import save as to_bytes
@@ -46,20 +44,6 @@ def save(built: Construction, path: str | Path) -> int:
     }
     tensors = {name: np.ascontiguousarray(value) for name, value in built.tensors().items()}
     data = to_bytes(tensors, metadata=facts)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise InputError("save", "a folder that can be written", f"{path} ({error})") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException as error:
-        Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise InputError("save", "a file that can be written", f"{path} ({error})") from None
-        raise
+    with written(path) as temporary:
+        temporary.write_bytes(data)
     return len(data)

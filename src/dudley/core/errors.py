@@ -1,12 +1,15 @@
 """Every refusal says what was expected, what came, and what to do.
 
 All of them are :class:`DudleyError`; the command line turns them into one line and exit code 2.
+What came may be a stranger's text: `boundary.text.line` spells out what would steer a terminal.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+
+from dudley.core.boundary.text import line
 
 
 class DudleyError(Exception):
@@ -23,7 +26,8 @@ class InputError(DudleyError, ValueError):
 
     def __init__(self, what: str, expected: str, got: object, fix: str = ""):
         came = _shortened(got)
-        super().__init__(f"{what}: expected {expected}, got {came}" + (f"; {fix}" if fix else ""))
+        message = f"{what}: expected {expected}, got {came}" + (f"; {fix}" if fix else "")
+        super().__init__(line(message))
 
 
 def _shortened(got: object) -> str:
@@ -51,7 +55,7 @@ class UnknownName(DudleyError, KeyError):
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {some}"
         if near and all_named:
             hint += f" known: {some}"
-        self.message = f"unknown {kind} {name!r}; {hint}"
+        self.message = line(f"unknown {kind} {_shortened(repr(name))}; {hint}")
         super().__init__(self.message)
 
     def __str__(self) -> str:

@@ -27,16 +27,24 @@ def expect_place(path: Path, endings: tuple[str, ...], option: str = "--out") ->
 
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
-    """A temporary file that takes the place of ``path`` when all went well, and is gone if not."""
-    handle, name = tempfile.mkstemp(prefix=TEMPORARY, suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    """A temporary file that takes the place of ``path`` when all went well, and is gone if not.
+
+    A disk that is full or may not be written is refused with one line.
+    """
     try:
-        yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        handle, name = tempfile.mkstemp(prefix=TEMPORARY, suffix=path.suffix, dir=path.parent)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(
+            str(path), "a place that can be written", error.strerror or error
+        ) from None
 
 
 def _umask() -> int:

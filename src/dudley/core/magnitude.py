@@ -48,7 +48,7 @@ class Magnitude:
         if type(mine) is float and type(theirs) is float:
             total = mine + theirs
             return Magnitude(math.inf if total != total else total)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             total = mine + theirs
         if isinstance(total, np.ndarray):
             return Magnitude(np.where(np.isnan(total), math.inf, total))

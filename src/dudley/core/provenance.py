@@ -10,6 +10,7 @@ from functools import cache
 from importlib import metadata
 
 from dudley import __version__
+from dudley.core.boundary.text import line
 
 COMMAND: list[str] | None = None  # what the command line was asked, set when it starts
 
@@ -20,7 +21,7 @@ def provenance(command: list[str] | None = None) -> dict:
         "dudley": __version__,
         "python": platform.python_version(),
         "numpy": _version("numpy"),
-        "command": [hidden(word) for word in command or COMMAND or sys.argv[1:]],
+        "command": [hidden(line(word)) for word in command or COMMAND or sys.argv[1:]],
     }
 
 

@@ -25,10 +25,10 @@ holds what ``dudley derive`` must know besides norms; values of a config.json ar
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import fields
 from pathlib import Path
 
+from dudley.core.boundary import documents
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError, UnknownName
 from dudley.measure.architecture import Architecture
@@ -44,10 +44,7 @@ _CHOICES = {"order": ("pre", "post"), "inputs": ("tokens", "patches", "rows")}
 
 def read_mapping(path: Path) -> tuple[Layout, Architecture]:
     """A layout and an architecture from a mapping file."""
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError, RecursionError) as error:
-        raise InputError(f"mapping file {path}", "valid TOML", error) from None
+    tables = documents.read_toml(path)
     for name in tables:
         if name not in _SECTIONS:
             raise UnknownName(f"section of {path.name}", name, _SECTIONS)

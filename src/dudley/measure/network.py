@@ -25,11 +25,11 @@ from dataclasses import dataclass
 
 from dudley.calculus.compose import Chain, Node, Residual
 from dudley.core.assumption import Assumption, Status
+from dudley.core.boundary.text import line
 from dudley.core.constraint import L2, Ball, Center, Constraint, Observed, ball, size_of
 from dudley.core.errors import InputError, UnknownName
 from dudley.measure.layout import ATTENTION
 from dudley.measure.measurement import Measurement, Row
-from dudley.measure.readers.refusal import shown
 from dudley.networks.activations import activation
 from dudley.networks.embeddings import OneHot, Positions, Tokens
 from dudley.networks.files import Description, read_loss
@@ -114,14 +114,14 @@ class _Build:
         missing = [use for use in self.m.tensors if use.vital]
         if missing:
             raise InputError(
-                f"{self.source}: tensor {shown(missing[0].name)}",
+                f"{self.source}: tensor {line(missing[0].name)}",
                 "a known role for every tensor of the network",
                 f"{len(missing)} without" + f" ({missing[0].why})",
             )
 
         beyond = [r for r in self.m.rows if r.head is None and math.inf in r.norms.values()]
         if beyond:
-            where = f"{self.source}: tensor {shown(beyond[0].source)}"
+            where = f"{self.source}: tensor {line(beyond[0].source)}"
             raise InputError(where, "norms within the floats", "one beyond 1.8e308")
 
     def _say(self, name: str, statement: str, status: Status = Status.DECLARED) -> None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dudley.core.boundary.text import line
 from dudley.core.errors import InputError
 from dudley.measure.architecture import Architecture
 from dudley.measure.expression import Matrix, Piece, shape_of
 from dudley.measure.layout import ATTENTION, Layout, Match
-from dudley.measure.readers.refusal import shown
 from dudley.measure.weights import TensorInfo, Weights
 
 UNKNOWN = "no role in this layout; name it in a mapping file"
@@ -121,7 +121,7 @@ def _use(info: TensorInfo, used: bool, why: str, vital: bool = False) -> TensorU
 
 def _pieces(info: TensorInfo, stored: str, roles, split):
     """A tensor cut along its outputs: (role, piece, shape) for each role."""
-    a, b = shape_of(stored, tuple(info.shape), f"{shown(info.name)} in {info.file}")
+    a, b = shape_of(stored, tuple(info.shape), f"{line(info.name)} in {info.file}")
     if len(roles) == 1:
         yield roles[0], Piece(info.name, stored), (a, b)
         return

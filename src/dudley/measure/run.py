@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dudley.core.backend import torch
+from dudley.core.boundary.paths import expect_named
 from dudley.core.constraint import radius_of
 from dudley.core.errors import InputError
 from dudley.measure.architecture import Architecture
@@ -74,6 +75,8 @@ def _named(checkpoint, weights: Weights) -> str:
 
 def example(checkpoint):
     """The path of a shipped example, if that is what was named."""
+    if isinstance(checkpoint, str):
+        expect_named(checkpoint, "checkpoint")
     if isinstance(checkpoint, str) and not os.path.exists(os.path.expanduser(checkpoint)):
         shipped = EXAMPLES / checkpoint
         if "/" not in checkpoint and os.path.isdir(shipped):

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dudley.core.boundary.refusal import refusal
 from dudley.core.errors import InputError
-from dudley.measure.readers.refusal import refusal
 
 if TYPE_CHECKING:
     import torch

@@ -5,7 +5,7 @@ nothing of it), a list gives one value per repeat, and an unknown key is refused
 one named. ``[loss]`` holds
 ``lipschitz`` and ``range``, or ``margin``, or ``clip``; ``psi`` makes the loss robust:
 
->>> read_loss(tomllib.loads("range = 100.0\\npsi = { power = 1.5, scale = 0.1 }")).name
+>>> read_loss({"range": 100.0, "psi": {"power": 1.5, "scale": 0.1}}).name
 'log-truncation of power 1.5 at scale 0.1 of a 1-Lipschitz loss in [0, 100]'
 """
 
@@ -16,18 +16,19 @@ import functools
 import inspect
 import math
 import operator
-import tomllib
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from dudley.calculus.compose import Chain, Node, Repeat
+from dudley.core.boundary import documents
 from dudley.core.constraint import FREE, Constraint, Rank, ball, radius_of, size_of
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.norms import ALIASES, NORMS
 from dudley.networks import activations, normalisers
 from dudley.networks.embeddings import OneHot, Positions, Tokens
+from dudley.networks.extent import expect_extent, has_lists
 from dudley.networks.head import Head
 from dudley.networks.losses import CrossEntropy, Loss, Margin
 from dudley.networks.multihead import MultiHeadAttention
@@ -83,12 +84,7 @@ def read(path: str | Path) -> dict:
         raise InputError(
             "network", "a TOML file or an example's name", path, f"examples: {examples}"
         )
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except RecursionError:
-        raise InputError(f"network file {file.name}", "valid TOML", "too deep a nesting") from None
-    except (ValueError, OSError) as error:  # not TOML, not UTF-8, not readable
-        raise InputError(f"network file {file.name}", "valid TOML", error) from None
+    return documents.read_toml(file)
 
 
 def build(tables: dict, overrides: dict[str, float]) -> Description:
@@ -99,6 +95,7 @@ def build(tables: dict, overrides: dict[str, float]) -> Description:
         raise InputError("schema", repr(SCHEMA), repr(tables.get("schema")))
     for name, value in overrides.items():
         _override(tables, name, value)
+    expect_extent(tables)
     for section in ("input", "layer"):
         if section not in tables:
             raise InputError("network file", f"a section [{section}]", "none")
@@ -181,7 +178,7 @@ def _layer(table: dict, width: int, where: str) -> tuple[Node, int]:
     """A node of a file, repeated as asked, and the width of its output."""
     table = dict(table)
     repeat = size_of(f"repeat of {where}", table.pop("repeat", 1))
-    if _has_lists(table):
+    if has_lists(table):
         copies = [_build(_pick(table, i, repeat, where), width, where) for i in range(repeat)]
         node: Node = copies[0] if repeat == 1 else Chain(tuple(copies))
     else:
@@ -282,12 +279,6 @@ def _constraint(name: str, value) -> Constraint:
 
 
 # -- lists, overrides, refusals ---------------------------------------------------------------
-
-
-def _has_lists(table: dict) -> bool:
-    return any(
-        isinstance(v, list) or (isinstance(v, dict) and _has_lists(v)) for v in table.values()
-    )
 
 
 def _pick(table: dict, i: int, repeat: int, where: str) -> dict:

@@ -8,14 +8,15 @@ read: no script and no fonts, so that a page stays small.
 
 from __future__ import annotations
 
+import html as markup
 import json
 import re
 from collections.abc import Sequence
-from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from dudley.core.boundary.text import line, screen
 from dudley.core.files import written
 from dudley.report import document as doc
 from dudley.report.figure import COLOURS
@@ -55,11 +56,16 @@ def html(document: doc.Document) -> str:
 def fragment(document: doc.Document) -> dict[str, Any]:
     """What a page of another kind puts in its place: the body, and the data of its charts."""
     return {
-        "title": document.title,
-        "lead": list(document.lead),
+        "title": line(document.title),
+        "lead": [line(text) for text in document.lead],
         "html": _Body().all(document.blocks),
         "charts": [_chart(one) for one in _charts(document.blocks)],
     }
+
+
+def escape(text: str) -> str:
+    """Text whose signs mean themselves, and steer no direction of writing."""
+    return markup.escape(screen(text))
 
 
 def asset(name: str) -> str:
@@ -199,15 +205,15 @@ def _charts(blocks: Sequence[doc.Block]) -> list[doc.Chart]:
 
 def _chart(one: doc.Chart) -> dict[str, Any]:
     return {
-        "name": one.name,
-        "meaning": one.meaning,
+        "name": line(one.name),
+        "meaning": line(one.meaning),
         "x": one.x,
         "log": one.log,
         "powers": one.powers,
         "curves": [
-            {"label": c.label, "form": c.form, "order": c.order, "y": c.y, "below": c.below}
+            {"label": line(c.label), "form": c.form, "order": c.order, "y": c.y, "below": c.below}
             for c in one.lines
         ],
-        "levels": [{"label": level.label, "y": level.y} for level in one.levels],
-        "crossings": [{"at": at, "label": label} for at, label in one.crossings],
+        "levels": [{"label": line(level.label), "y": level.y} for level in one.levels],
+        "crossings": [{"at": at, "label": line(label)} for at, label in one.crossings],
     }

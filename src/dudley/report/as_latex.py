@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dudley.core.boundary.text import line
 from dudley.report import document as doc
+from dudley.report.formulas import is_mathematics
 
 SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -35,7 +37,7 @@ def latex(document: doc.Document) -> str:
     \\end{tabular}
     <BLANKLINE>
     """
-    title = PREAMBLE + f"% {document.title}"
+    title = PREAMBLE + f"% {line(document.title)}"
     return "\n\n".join([title, *below(document.blocks)]) + "\n"
 
 
@@ -46,12 +48,20 @@ def below(blocks: Sequence[doc.Block]) -> list[str]:
         match block:
             case doc.Section() | doc.Folded():
                 inside = below(block.blocks)
-                found += [f"% {block.title}", *inside] if inside else []
+                found += [f"% {line(block.title)}", *inside] if inside else []
             case doc.Table():
                 found.append(tabular(block))
             case doc.Formula():
-                found.append(f"\\[\n{block.latex}\n\\]")
+                found.append(formula(block.latex))
     return found
+
+
+def formula(latex: str) -> str:
+    """A display; what is no mathematics stands there as text."""
+    one_line = " ".join(latex.split())
+    if is_mathematics(one_line):
+        return f"\\[\n{one_line}\n\\]"
+    return f"\\[\n\\text{{{escaped(one_line)}}}\n\\]"
 
 
 def tabular(table: doc.Table) -> str:
@@ -66,6 +76,6 @@ def tabular(table: doc.Table) -> str:
 
 def escaped(text: str) -> str:
     """Text whose signs mean themselves; ``code`` is typeset as such."""
-    pieces = re.split(r"``([^`]+)``", text)
+    pieces = re.split(r"``([^`]+)``", line(re.sub(r"\s+", " ", text)))
     safe = ["".join(SPECIAL.get(sign, sign) for sign in piece) for piece in pieces]
     return "".join(rf"\texttt{{{piece}}}" if i % 2 else piece for i, piece in enumerate(safe))

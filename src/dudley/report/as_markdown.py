@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from dudley.core.boundary.text import screen
 from dudley.report import document as doc
 from dudley.report.cells import short
+from dudley.report.formulas import is_mathematics
 from dudley.report.markdown import display, prose, table
 
 
@@ -55,9 +58,10 @@ def one(block: doc.Block) -> str:
         case doc.Prose(text):
             return prose(text)
         case doc.Formula(latex):
-            return display(latex)
+            one_line = " ".join(latex.split())
+            return display(one_line) if is_mathematics(one_line) else listing(latex)
         case doc.Listing(text):
-            return f"```text\n{text}\n```"
+            return listing(text)
         case doc.Points(lines):
             return "\n".join(f"- {prose(line)}" for line in lines)
         case doc.Facts(rows):
@@ -69,6 +73,12 @@ def one(block: doc.Block) -> str:
             return f"*{prose(block.caption or block.alt)}*"
         case _:
             raise TypeError(f"no block: {type(block).__name__}")
+
+
+def listing(text: str) -> str:
+    """Text as it is, in a fence longer than any that stands in it."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
+    return f"{fence}text\n{screen(text)}\n{fence}"
 
 
 def ends(chart: doc.Chart) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from dudley.core.boundary.text import line
+
 WIDE = 140  # so many characters of LaTeX still fit on a line
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$#])")
 
@@ -72,7 +74,7 @@ def prose(text: str) -> str:
     >>> prose("‖W_c‖_{1,∞} of ``W_c``")
     '‖W\\_c‖\\_{1,∞} of `W_c`'
     """
-    pieces = re.split(r"``([^`]+)``", re.sub(r"\s+", " ", text))
+    pieces = re.split(r"``([^`]+)``", line(re.sub(r"\s+", " ", text)))
     return "".join(
         code(piece) if i % 2 else _SPECIAL.sub(r"\\\1", piece) for i, piece in enumerate(pieces)
     )

@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from dudley.core.boundary import documents
 from dudley.core.errors import DudleyError, InputError, UnknownName
 from dudley.core.extras import ExtraMissing, missing
 from dudley.web import architecture, bounds, drop, page, statements
@@ -140,10 +141,7 @@ async def _body(request: Request) -> Any:
         found += chunk
         if len(found) > MOST_BODY:
             raise InputError("network", f"at most {MOST_BODY >> 10} KiB", "more")
-    try:
-        return json.loads(found)
-    except (ValueError, RecursionError):
-        raise InputError("network", "JSON", "something else") from None
+    return documents.value_of(found, "network")
 
 
 def _json(told: dict[str, Any]) -> Response:

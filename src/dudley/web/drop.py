@@ -8,13 +8,13 @@ refuse what is damaged or hostile and execute nothing. A name is used only if it
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from dudley.core.boundary import documents, limits
+from dudley.core.boundary.paths import is_plain
 from dudley.core.errors import InputError
-from dudley.measure.readers import documents
 from dudley.report.as_html import fragment
 from dudley.report.document import Block, Document, Folded, Points, Prose, Section
 from dudley.report.pages import measurement
@@ -22,9 +22,6 @@ from dudley.report.pages.read import is_certificate, of_json
 
 ENDINGS = (".safetensors", ".npz", ".json")
 MOST = 8  # files at once
-MOST_JSON = 16 << 20
-BOMB = 1 << 30  # bytes of arrays, unpacked
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _PART = re.compile(r"(.+):([0-9]{1,15})")
 
 
@@ -45,12 +42,13 @@ def announced(told: Sequence[str], limit: int) -> list[tuple[str, int]]:
         if match is None:
             raise InputError("file", "NAME:BYTES", repr(text))
         name, size = match[1], int(match[2])
-        if not _NAME.fullmatch(name):
+        if not is_plain(name):
             raise InputError("file", "a plain name, letters, digits, . _ -", repr(name))
         if Path(name).suffix not in ENDINGS:
             raise InputError(name, f"a file that ends in {', '.join(ENDINGS)}", Path(name).suffix)
-        if name.endswith(".json") and size > MOST_JSON:
-            raise InputError(name, f"at most {MOST_JSON >> 20} MiB of JSON", f"{size:,} bytes")
+        if name.endswith(".json") and size > limits.JSON_BYTES:
+            expected = f"at most {limits.JSON_BYTES >> 20} MiB of JSON"
+            raise InputError(name, expected, f"{size:,} bytes")
         if name in dict(found):
             raise InputError("files", "different names", f"{name} twice")
         found.append((name, size))
@@ -84,21 +82,8 @@ async def receive(
     raise InputError("files", "as many bytes as announced", "more")
 
 
-def expect_no_bomb(path: Path, limit: int = BOMB) -> None:
-    """Refuse an archive that says it holds far more than it weighs, before it is unpacked."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            inside = sum(one.file_size for one in archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        raise InputError(path.name, "a readable .npz of plain arrays", "no archive") from None
-    if inside > limit:
-        raise InputError(path.name, f"at most {limit >> 20} MiB unpacked", f"{inside:,} bytes")
-
-
 def looked_at(folder: Path, layout: str | None = None, heads: int | None = None) -> dict[str, Any]:
     """What the files in a folder are: a certificate is verified, weights are measured."""
-    for path in folder.glob("*.npz"):
-        expect_no_bomb(path)
     told = _certificate(folder)
     if told is not None:
         return _verified(folder, *told)

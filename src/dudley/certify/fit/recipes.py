@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dudley.certify.data import Dataset
-from dudley.certify.encodings import Bits, Blocks, Rows, encoding_of
+from dudley.certify.encodings import Bits, Blocks, Rows, encoding_of, expect_fits
 from dudley.certify.fit import heads, posterior, sparse
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.pac_bayes.posterior import Posterior
@@ -59,7 +59,7 @@ def train_for(
 ) -> Hypothesis | Posterior:
     """The model of a method's recipe; data that it cannot be trained on are refused."""
     recipe = RECIPES[method]
-    encoding_of(encoding).rows(data.X[:1])  # refuses another shape or type
+    expect_fits(encoding, data.X)
     if data.n < 2:
         raise InputError("training set", "at least 2 examples", data.n, "take more of them")
     if data.classes > 2:

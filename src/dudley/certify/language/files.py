@@ -32,6 +32,7 @@ from dudley.certify.language.certificate import expect_sizes
 from dudley.certify.language.coded import Coded
 from dudley.certify.language.corpus import LONGEST, Alphabet, Corpus
 from dudley.certify.language.gpt import Gpt
+from dudley.core.boundary import archives
 from dudley.core.errors import DudleyError, InputError
 
 SCHEMA = "dudley.language-model/1"
@@ -99,11 +100,7 @@ def documents(path: str | Path) -> Corpus:
     path = Path(path)
     if not path.is_file():
         raise InputError("documents", "a file .npz", f"no file {path}")
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            found = {name: file[name] for name in file.files}
-    except Exception as error:  # whatever a broken archive raises
-        raise InputError(path.name, "a readable .npz of plain arrays", error) from None
+    found = archives.arrays(path)
     if set(found) - {"source"} != ARRAYS:
         raise InputError(
             path.name, f"arrays {', '.join(sorted(ARRAYS))}", ", ".join(found) or "none"

@@ -26,6 +26,7 @@ DECLARATIONS = (
     "float64 products of matrices are sums of products in some order; exp, tanh and erf are within "
     "4 units in the last place (what is certified is the float64 reference forward)",
 )
+FINEST, COARSEST = 1.001, 1e6  # ratios of a grid: neither endless nor past the floats
 _RANGE = 64.0  # margins down to the largest one over this are tried
 _LAST: dict[tuple[str, str], np.ndarray] = {}  # the latest margins, by hashes of model and data
 
@@ -124,7 +125,9 @@ class NormCover(Method):
         """What is declared, checked."""
         told = Method.declared(self, given)
         for name in ("ratio", "margin_ratio"):
-            Grid(told[name])
+            if not FINEST <= told[name] <= COARSEST:
+                expected = f"a number from {FINEST} to {COARSEST:g}"
+                raise InputError(f"{name} of {self.name}", expected, told[name])
         if not told["norms"] or len(set(told["norms"])) != len(told["norms"]):
             raise InputError("norms", "recipes, each once", told["norms"])
         for name in told["norms"]:

@@ -28,6 +28,7 @@ from dudley.certify.pac_bayes.posterior import Posterior
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
 
+MOST = 10**8  # pairs: minutes of work
 TOGETHER = 1 << 19  # numbers in the token rows, or in the weights, of a chunk of pairs
 
 
@@ -36,8 +37,8 @@ _KNOWN: dict[tuple[str, str, int], int] = {}  # the latest counts, by what they 
 
 def errors_of_pairs(Q: Posterior, data: Dataset, N: int) -> int:
     """How many of the N pairs of this posterior err."""
-    if size_of("pairs", N) >= 1 << 32:
-        raise InputError("pairs", "fewer than 2^32", N)
+    if size_of("pairs", N) > MOST:
+        raise InputError("pairs", f"at most {MOST:,}", N)
     asked = (Q.sha256, data.sha256, N)
     if asked not in _KNOWN:
         while len(_KNOWN) >= 16:

@@ -34,7 +34,7 @@ from dudley.certify.encodings import Encoding
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.pac_bayes.divergence import gaussian
 from dudley.certify.pac_bayes.prior import Learned, Prior, prior_of
-from dudley.core.errors import InputError
+from dudley.core.errors import DudleyError, InputError
 
 SCHEMA = "dudley.posterior/1"
 
@@ -122,8 +122,13 @@ def load(path: str | Path) -> Posterior:
     odd = [n for n in arrays if n.split(".")[0] not in ("mean", "sigma", "prior")]
     if odd:
         raise InputError(path.name, "arrays mean.…, sigma.… and prior.…", odd[0])
-    mean = Hypothesis(told["network"], told["encoding"], _under("mean", arrays))
-    return Posterior(mean, _under("sigma", arrays), prior_of(told["prior"], arrays))
+    try:
+        mean = Hypothesis(told["network"], told["encoding"], _under("mean", arrays))
+        return Posterior(mean, _under("sigma", arrays), prior_of(told["prior"], arrays))
+    except DudleyError:
+        raise
+    except Exception as error:  # values of a kind that no table has
+        raise InputError(path.name, "a network, an encoding and a prior", error) from None
 
 
 def _under(first: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -166,8 +166,10 @@ def _checked(what: str, arrays: Arrays, shapes: Shapes) -> Arrays:
     return arrays
 
 
-def prior_of(told: dict[str, Any], arrays: Arrays) -> Prior:
+def prior_of(told: Any, arrays: Arrays) -> Prior:
     """The prior that a file describes."""
+    if not isinstance(told, dict):
+        raise InputError("prior", "a table with its kind", repr(told))
     kind = told.get("kind")
     learned = {n: W for n, W in arrays.items() if n.startswith("prior.")}
     if kind != "learned" and learned:

@@ -19,9 +19,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from dudley.core.boundary.refusal import refusal
 from dudley.measure.readers.beside import Beside
 from dudley.measure.readers.merged import Merged, Update
-from dudley.measure.readers.refusal import refusal
 from dudley.measure.weights import Weights
 
 ROOT = "base_model.model."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dudley.measure.readers.refusal import refusal
+from dudley.core.boundary.refusal import refusal
 from dudley.measure.weights import TensorInfo, Weights
 
 if TYPE_CHECKING:

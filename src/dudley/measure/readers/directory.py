@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dudley.measure.readers import documents
-from dudley.measure.readers.paths import inside, regular
-from dudley.measure.readers.refusal import refusal
+from dudley.core.boundary import documents
+from dudley.core.boundary.paths import inside, regular
+from dudley.core.boundary.refusal import refusal
 from dudley.measure.weights import Weights
 
 MODELS = (

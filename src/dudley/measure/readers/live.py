@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from dudley.core.backend import torch
+from dudley.core.boundary.refusal import refusal
 from dudley.core.errors import InputError, UnknownName
-from dudley.measure.readers.refusal import refusal
 from dudley.measure.weights import TensorInfo, Weights
 
 

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from dudley.core.backend import torch
+from dudley.core.boundary.paths import regular
+from dudley.core.boundary.refusal import refusal
 from dudley.core.errors import InputError
 from dudley.measure.readers.live import Held
-from dudley.measure.readers.paths import regular
-from dudley.measure.readers.refusal import refusal
 
 NESTED = ("state_dict", "model_state_dict", "model")
 SAFE_TORCH = (2, 10)

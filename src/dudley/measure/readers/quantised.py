@@ -19,8 +19,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dudley.core.boundary.refusal import refusal
 from dudley.measure.interval import U
-from dudley.measure.readers.refusal import refusal
 from dudley.measure.readers.scales import INTEGERS, Scaling, find_scalings
 from dudley.measure.weights import TensorInfo, Weights, finite
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dudley.core.boundary import documents
+from dudley.core.boundary.paths import inside
+from dudley.core.boundary.refusal import refusal
 from dudley.core.errors import UnknownName
-from dudley.measure.readers import documents
-from dudley.measure.readers.paths import inside
-from dudley.measure.readers.refusal import refusal
 from dudley.measure.weights import TensorInfo, Weights
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from dudley.core.backend import torch
+from dudley.core.boundary.header import read_header
+from dudley.core.boundary.refusal import refusal
 from dudley.core.errors import UnknownName
 from dudley.core.extras import missing
-from dudley.measure.readers.header import read_header
-from dudley.measure.readers.refusal import refusal
 from dudley.measure.weights import TensorInfo, Weights
 
 
@@ -21,7 +21,7 @@ class TensorsFile(Weights):
         self.config: dict[str, Any] = {}
         self.tied: dict[str, str] = {}
         self._path = path
-        self._entries = read_header(path)
+        self._entries = read_header(path).entries
         self._handle: Any = None
         self.skipped = {
             name: f"{entry.dtype}: torch has no such elements"

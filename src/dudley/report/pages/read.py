@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from dudley.certify.certificate import SCHEMA
+from dudley.core.boundary import limits
+from dudley.core.boundary.documents import parse
 from dudley.core.errors import InputError
-from dudley.measure.readers.documents import LARGEST, parse
 from dudley.report.document import Document
 from dudley.report.pages import (
     BUILDERS,
@@ -37,11 +38,11 @@ def read_json(path: Path) -> dict[str, Any]:
     """The object in a JSON file of ordinary size, or in a pipe."""
     try:
         with path.open("rb") as file:
-            raw = file.read(LARGEST + 1)
+            raw = file.read(limits.JSON_BYTES + 1)
     except OSError as error:
         raise InputError("report", WANTED, f"{path}: {error.strerror}") from None
-    if len(raw) > LARGEST:
-        raise InputError("report", f"at most {LARGEST >> 20} MiB of JSON", str(path))
+    if len(raw) > limits.JSON_BYTES:
+        raise InputError("report", f"at most {limits.JSON_BYTES >> 20} MiB of JSON", str(path))
     try:
         return parse(raw, path)
     except InputError as refusal:

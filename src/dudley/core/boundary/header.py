@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dudley.measure.readers import documents
-from dudley.measure.readers.paths import regular
-from dudley.measure.readers.refusal import refusal
+from dudley.core.boundary import documents, limits
+from dudley.core.boundary.paths import regular
+from dudley.core.boundary.refusal import refusal
 
 # dtype ↦ its bits and torch's name for it; None where torch has no such elements.
 DTYPES: dict[str, tuple[int, str | None]] = {
@@ -42,6 +42,11 @@ DTYPES: dict[str, tuple[int, str | None]] = {
     "BOOL": (8, "bool"),
     "C64": (64, "complex64"),
 }
+TORCH = (b"PK\3\4", b"\x80\2", b"\x80\4")  # a zip, a pickle
+CONVERT = (
+    "convert it: safetensors.torch.save_file(torch.load(FILE, weights_only=True), "
+    "'model.safetensors')"
+)
 
 
 @dataclass(frozen=True)
@@ -55,27 +60,39 @@ class Entry:
     end: int
 
 
-def read_header(path: Path) -> dict[str, Entry]:
-    """Name ↦ entry of every tensor, or a refusal that says what is wrong with the file."""
+@dataclass(frozen=True)
+class Header:
+    """Name ↦ entry of every tensor, and the texts beside them."""
+
+    entries: dict[str, Entry]
+    metadata: dict[str, str]
+
+
+def read_header(path: Path) -> Header:
+    """The header of a file, or a refusal that says what is wrong with it."""
     size = regular(path).stat().st_size
     try:
         with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
+            first = file.read(8)
+            if first.startswith(TORCH):
+                raise refusal(path, "a .safetensors file", "a file of torch.save", fix=CONVERT)
+            length = int.from_bytes(first, "little")
             if size < 8 or length > size - 8:
                 expected = "a header length within the file"
                 raise refusal(path, expected, f"{length} for a file of {size} bytes")
-            if length > documents.LARGEST:
-                raise refusal(path, f"a header of at most {documents.LARGEST} bytes", f"{length}")
+            if length > limits.HEADER_BYTES:
+                raise refusal(path, f"a header of at most {limits.HEADER_BYTES} bytes", f"{length}")
             raw = file.read(length)
     except OSError as error:
         raise refusal(path, "a readable file", error.strerror or error) from None
     if not raw.startswith(b"{"):
         raise refusal(path, "a safetensors header, which starts with {", repr(raw[:16]))
     found = documents.parse(raw, path)
-    _check_metadata(path, found.pop("__metadata__", {}))
+    metadata = found.pop("__metadata__", {})
+    _check_metadata(path, metadata)
     entries = {name: _entry(path, name, stated) for name, stated in found.items()}
     _check_layout(path, entries, size - 8 - length)
-    return entries
+    return Header(entries, metadata)
 
 
 def _check_metadata(path: Path, metadata: Any) -> None:

@@ -9,10 +9,27 @@ of the same model.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
-from dudley.measure.readers.refusal import refusal
+from dudley.core.boundary.refusal import refusal
+from dudley.core.errors import InputError
+
+
+def is_plain(name: str) -> bool:
+    """Whether a name is one that a file may get here: letters, digits, dots, lines, not hidden.
+
+    >>> is_plain("model-1.safetensors"), is_plain("../x.json"), is_plain(".profile")
+    (True, False, False)
+    """
+    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name) is not None
+
+
+def expect_named(path: str | os.PathLike, what: str) -> None:
+    """Refuse an empty path, which Python takes for the folder it runs in."""
+    if not os.fspath(path):
+        raise InputError(what, "a path", "an empty text", "is a variable of the shell not set?")
 
 
 def regular(path: Path, tensor: str | None = None) -> Path:
