@@ -55,8 +55,8 @@ def test_choices_and_networks_are_paid():
 
 
 def refused(model, data=DATA, choices=None, **declared):
-    told = OCCAM.declared(declared)
     with pytest.raises(DudleyError) as caught:
+        told = OCCAM.declared(declared)
         OCCAM.certify(model, data, told, choices or OCCAM.choose(model, data, told))
     return str(caught.value)
 

@@ -72,29 +72,21 @@ def test_a_layout_is_a_name_and_never_a_path(asked, tmp_path: Path):
 
 
 def bomb() -> bytes:
-    """An archive of a few MB that says it holds 1.1 GiB."""
+    """An archive of less than a MB that holds 80 MiB."""
     held = io.BytesIO()
     with (
         zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
         archive.open("X.npy", "w") as file,
     ):
-        for _ in range(70):
+        for _ in range(5):
             file.write(bytes(1 << 24))
     return held.getvalue()
 
 
-@pytest.mark.slow
 def test_a_bomb_is_not_unpacked(asked):
     parts = held(CERTIFICATE, *PARTS) | {"train.npz": bomb()}
     answer = sent(asked, parts)
     assert answer.status == 400 and "MiB unpacked" in answer.json()["error"]
-
-
-def test_an_archive_that_holds_too_much_is_refused(tmp_path: Path):
-    np.savez_compressed(tmp_path / "a.npz", X=np.zeros(100_000))
-    drop.expect_no_bomb(tmp_path / "a.npz")
-    with pytest.raises(InputError, match="unpacked"):
-        drop.expect_no_bomb(tmp_path / "a.npz", limit=100_000)
 
 
 def pickled() -> bytes:

@@ -8,9 +8,12 @@ experiments) and compute nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, TypeVar
 
 from dudley.core.errors import InputError
+
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -154,3 +157,26 @@ class Document:
     lead: tuple[str, ...] = ()
     made: str = ""
     kind: str = field(default="report")
+
+
+def expect_texts(part: Part) -> Part:
+    """The document, if whatever should be a text is one: builders take values as files hold them.
+
+    >>> expect_texts(Document("Found", (Prose(3),)))
+    Traceback (most recent call last):
+    TypeError: a text of Prose is a number or a table: 3
+    """
+
+    def walk(value: Any, owner: str, kind: str) -> None:
+        if kind.startswith("str"):
+            if not isinstance(value, str):
+                raise TypeError(f"a text of {owner} is a number or a table: {value!r}")
+        elif isinstance(value, tuple | list):
+            for inner in value:
+                walk(inner, owner, kind.removeprefix("tuple["))
+        elif is_dataclass(value):
+            for each in fields(value):
+                walk(getattr(value, each.name), type(value).__name__, str(each.type))
+
+    walk(part, "", "")
+    return part

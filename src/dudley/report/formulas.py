@@ -31,6 +31,6 @@ _ESCAPE = re.compile(r"\\([A-Za-z]+|.|$)", re.DOTALL)
 def is_mathematics(latex: str) -> bool:
     """Whether a formula holds nothing but mathematics."""
     signs = (escape[1] for escape in _ESCAPE.finditer(latex))
-    known = all(sign in COMMANDS or sign in tuple(",;:!|{}& ") for sign in signs)
+    known = all(sign in COMMANDS or sign in tuple(",;:!|{}&# ") for sign in signs)
     bare = _ESCAPE.sub("", latex)
     return known and "^^" not in bare and not re.search(r"[$%#~`\x00-\x1f\x7f-\x9f]", bare)

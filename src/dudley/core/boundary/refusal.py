@@ -20,7 +20,7 @@ def refusal(
     file: str | os.PathLike, expected: str, got: object, tensor: str | None = None, fix: str = ""
 ) -> InputError:
     """The error that names file and tensor."""
-    place = line(file)
+    place = line(file, 2 * LONGEST)
     if tensor is not None:
         place += f": tensor '{line(tensor, LONGEST)}'"
     return InputError(place, expected, line(got, LONGEST), fix)

@@ -9,7 +9,7 @@ from dudley.certify.certificate import SCHEMA
 from dudley.core.boundary import limits
 from dudley.core.boundary.documents import parse
 from dudley.core.errors import InputError
-from dudley.report.document import Document
+from dudley.report.document import Document, expect_texts
 from dudley.report.pages import (
     BUILDERS,
     audit,
@@ -66,8 +66,8 @@ def of_json(told: Any) -> Document:
         known = ", ".join(sorted(BUILDERS))
         raise InputError("report", f"{WANTED} ({known})", f"kind {kind!r}")
     try:
-        return BUILDERS[kind](items)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        return expect_texts(BUILDERS[kind](items))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
         if isinstance(error, InputError):
             raise
         got = f"one without what a report shows ({type(error).__name__}: {error})"
