@@ -77,6 +77,13 @@ def test_names_that_no_file_has_are_refused(dudley, words: list[str], name: str)
     assert plain(line) and len(line) < 600
 
 
+@pytest.mark.parametrize("name", ["absent/sparse-and", "absent/..", "../examples/sparse-and"])
+def test_only_a_plain_name_means_an_example(dudley, tmp_path: Path, monkeypatch, name: str):
+    monkeypatch.chdir(tmp_path)
+    for words in (["verify"], ["report"], ["certify", "model"]):
+        assert "sparse-and" in dudley(*words, name).refused() or name.endswith("..")
+
+
 def test_a_torch_file_is_refused_with_what_to_do(dudley, tmp_path: Path):
     torch = pytest.importorskip("torch", reason="makes the file")
     torch.save({"W": torch.zeros(2, 2)}, tmp_path / "model.pt")
@@ -112,6 +119,14 @@ def test_rows_of_another_length_are_refused(dudley, tmp_path: Path, method: str,
     ]
     assert f"shape (n, {T})" in dudley("certify", "train", *words).refused()
     assert not (tmp_path / "o").exists()
+
+
+def test_an_encoding_of_endless_rows_is_refused(dudley, tmp_path: Path):
+    np.savez(tmp_path / "a.npz", X=np.zeros((2, 6), int), y=np.array([0, 1]))
+    for odd in ({"name": "codes", "V": 10**12, "T": 6}, {"name": "bits", "T": 10**5}):
+        words = ["--encoding", json.dumps(odd), "--out", tmp_path / "o"]
+        line = dudley("certify", "train", tmp_path / "a.npz", *words).refused()
+        assert "at most 16,777,216 numbers" in line
 
 
 def test_one_example_is_too_few_to_quantise(dudley, tmp_path: Path):

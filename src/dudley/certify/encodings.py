@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dudley.core.boundary import limits
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError
 from dudley.core.registry import Registry
@@ -213,14 +214,19 @@ def encoding_of(config: dict[str, Any]) -> Encoding:
         if expected and field.name in given and type(given[field.name]) not in expected:
             told = repr(given[field.name])
             raise InputError(f"{field.name} of encoding {unit.name}", f"{field.type}", told)
-    return unit(**given)
+    made = unit(**given)
+    if made.inputs.T * (made.inputs.d or 1) > limits.EXAMPLE:
+        got = f"{made.inputs.T:,} rows of width {made.inputs.d:,}"
+        raise InputError(f"encoding {unit.name}", f"at most {limits.EXAMPLE:,} numbers", got)
+    return made
 
 
 def expect_fits(config: dict[str, Any], X: np.ndarray) -> None:
     """Refuse examples that the encoding does not read."""
     encoding = encoding_of(config)
-    for start in range(0, len(X), 1024):
-        encoding.rows(X[start : start + 1024])
+    step = max(1, limits.EXAMPLE // (encoding.inputs.T * (encoding.inputs.d or 1)))
+    for start in range(0, len(X), step):
+        encoding.rows(X[start : start + step])
 
 
 def _expect_codes(X: np.ndarray, below: int, expected: str) -> None:

@@ -42,6 +42,8 @@ def _run(words: list[str]) -> None:
     except OSError as error:  # a name too long, a disk that is full or may not be written
         where = f"{line(error.filename, 160)}: " if error.filename else ""
         _leave(f"dudley: {where}{error.strerror or error}", 2)
+    except MemoryError:
+        _leave("dudley: this input needs more memory than there is", 2)
     except Exception as error:
         told = getattr(error, "format_message", None)  # the parser's own refusals have one
         if told is not None and type(error).__name__ == "NoArgsIsHelpError":

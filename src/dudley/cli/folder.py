@@ -6,6 +6,8 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dudley.core.boundary.paths import is_plain
+
 if TYPE_CHECKING:
     from dudley.certify.base import Model
     from dudley.certify.certificate import Certificate
@@ -19,7 +21,8 @@ def named(path: Path) -> Path:
     """The file or folder itself, or the shipped example of that name."""
     from dudley.networks.files import EXAMPLES
 
-    return path if path.exists() else EXAMPLES / path.name
+    shipped = is_plain(str(path)) and not path.exists()
+    return EXAMPLES / path if shipped else path
 
 
 def within(path: Path, name: str) -> Path:

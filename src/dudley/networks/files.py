@@ -23,6 +23,7 @@ from pathlib import Path
 
 from dudley.calculus.compose import Chain, Node, Repeat
 from dudley.core.boundary import documents
+from dudley.core.boundary.paths import is_plain
 from dudley.core.constraint import FREE, Constraint, Rank, ball, radius_of, size_of
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.norms import ALIASES, NORMS
@@ -74,7 +75,7 @@ def read(path: str | Path) -> dict:
     """The tables of a network file."""
     file = Path(path)
     try:
-        if not file.exists() and (EXAMPLES / f"{path}.toml").exists():
+        if is_plain(str(path)) and not file.exists():
             file = EXAMPLES / f"{path}.toml"
         there = file.is_file()
     except (OSError, ValueError):  # a name that no file can have

@@ -16,5 +16,6 @@ before memory or time is spent on it; nothing is executed.
 | text | control signs, escapes and changes of direction are spelled out | `text` |
 
 A network, whatever file or form describes it, has at most 4,096 layers, 512 that differ, 4,096
-heads a layer, and numbers between 1e-150 and 1e150 (`dudley.networks.extent`).
+heads a layer, and numbers between 1e-150 and 1e150 (`dudley.networks.extent`). An encoding makes
+at most 2²⁴ numbers of one example.
 """

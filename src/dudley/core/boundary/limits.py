@@ -18,6 +18,7 @@ UNPACKED = 1024 * MIB  # bytes of all arrays of a data file
 ALWAYS_UNPACKED = 64 * MIB  # so much is unpacked however small the file is
 SWELLING = 128  # beyond that, unpacked bytes for each byte of the file
 ROWS = 10**7  # examples of a data set
+EXAMPLE = 1 << 24  # numbers in the token rows of one example
 
 LAYERS = 4096  # of a network, repeats counted
 SEPARATE_LAYERS = 512  # tables of layers, and repeats with numbers of their own
