@@ -99,8 +99,6 @@ class Method(ABC):
         told = known | given
         if told["among"] < 1:
             raise InputError("among", "a number of methods ≥ 1", told["among"])
-        if not isinstance(told["repeats"], bool):
-            raise InputError("repeats", "true or false", told["repeats"])
         return told
 
 

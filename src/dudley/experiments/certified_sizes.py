@@ -66,7 +66,7 @@ def coded(T: int, s: int) -> float:
     words = []
     for ones, zeros, last in ((0.0, -2.0, 1.0), (1.0, -1.0, 1.0 - s)):
         model = head(T, s, (0.0, 0.0), (ones, zeros, last))
-        word = cheapest(model.weights, checked_frame(model, occam.declared({})))
+        word = cheapest(dict(model.weights), checked_frame(model, occam.declared({})))
         assert word is not None
         words.append(word.length)
     return min(words) * math.log(2)

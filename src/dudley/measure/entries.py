@@ -130,7 +130,7 @@ def on_processor(X: torch.Tensor) -> bool:
 
 def _matrix(W, what: str) -> torch.Tensor:
     if not isinstance(W, torch.Tensor):
-        W = torch.as_tensor(np.asarray(W))
+        W = torch.as_tensor(np.require(W, requirements="W"))  # a copy of what is read-only
     W = W.detach()
     if W.dim() == 1:
         W = W[:, None]

@@ -106,7 +106,7 @@ def around(W: np.ndarray, recipe: Recipe) -> Constraint:
     """
     from dudley.measure import certified
 
-    norms = certified.norms(W.copy())  # torch takes only arrays that can be written to
+    norms = certified.norms(W)
     wanted = recipe.vector if 1 in W.shape else recipe.matrix
     count = max(1, int(np.count_nonzero(W))) if recipe.counts else None
     return Constraint(tuple(Ball(n, Observed(norms[n])) for n in wanted), nonzeros=count)
