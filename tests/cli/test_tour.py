@@ -59,6 +59,21 @@ def test_its_page_tells_the_story(folder: Path, dudley):
     assert done.code == 0 and "norm-cover" in done.out
 
 
+def test_its_page_is_verified_and_a_page_of_its_json_is_not(folder: Path, dudley, tmp_path: Path):
+    page = (folder / FILES["page"]).read_text(encoding="utf-8")
+    assert "<h1>Verified: from a trained head" in page and "the file claims" not in page
+    facts = json.loads((folder / "tour.json").read_text(encoding="utf-8"))
+    facts["certificate"]["value"] = 1e-5
+    told = tmp_path / "forged.json"
+    told.write_text(json.dumps({"kind": "tour", "items": [facts]}), encoding="utf-8")
+    done = dudley("report", told)
+    assert done.code == 0 and done.out.startswith("# Not verified: the file claims")
+    assert "the file claims at most 0.001 % errors" in done.out
+    facts["certificate"]["value"] = -1
+    told.write_text(json.dumps({"kind": "tour", "items": [facts]}), encoding="utf-8")
+    assert "value of the certificate" in dudley("report", told).refused()
+
+
 @pytest.mark.parametrize("columns", [80])
 def test_it_fits_the_terminal(dudley, monkeypatch, tmp_path: Path, columns: int):
     monkeypatch.setenv("COLUMNS", str(columns))

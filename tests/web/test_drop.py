@@ -36,7 +36,7 @@ def held(folder: Path, *names: str) -> dict[str, bytes]:
 def test_a_certificate_is_verified(asked):
     told = sent(asked, held(CERTIFICATE, *PARTS)).json()
     assert told["holds"] is True and told["recomputed"] > 20
-    assert told["title"] == "Holds: at most 1.32 % errors"
+    assert told["title"] == "Verified: at most 1.32 % errors"
 
 
 def test_a_forged_certificate_does_not_hold(asked):
@@ -46,13 +46,14 @@ def test_a_forged_certificate_does_not_hold(asked):
     told = sent(asked, parts).json()
     assert told["holds"] is False and told["title"] == "Does not hold"
     assert told["lead"] == [], "what is not true is not at the head"
-    assert told["html"].index("computed") < told["html"].index("What the file says")
+    assert told["html"].index("computed") < told["html"].index("What the file claims")
 
 
 def test_a_certificate_alone_is_read_and_not_called_verified(asked):
     told = sent(asked, held(CERTIFICATE, "certificate.json")).json()
     assert told["holds"] is None and told["kind"] == "certificate"
-    assert told["title"] == "Not verified" and "not verified" in told["html"]
+    assert told["title"] == "Not verified: the file claims at most 1.32 % errors"
+    assert "Not verified" in told["html"] and "Drop the model" in told["html"]
 
 
 def test_weights_are_measured_as_by_the_library(asked):

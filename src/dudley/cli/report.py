@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dudley.cli.folder import CERTIFICATE, beside, named
+from dudley.cli.folder import CERTIFICATE, DOCUMENTS, MODEL, TRAIN, beside, named
 from dudley.cli.output import Json, print_json
 from dudley.core.errors import InputError
+
+if TYPE_CHECKING:
+    from dudley.report.document import Document
+    from dudley.report.pages.stamp import Stamp
 
 FORMATS = {".html": "html", ".md": "Markdown", ".tex": "LaTeX"}
 
@@ -19,9 +23,15 @@ def report(
         Path,
         typer.Argument(
             help="A certificate, JSON that a command printed with --json, or the folder of an "
-            "experiment; sparse-and is shipped."
+            "experiment or of a certified model; sparse-and is shipped."
         ),
     ],
+    model: Annotated[
+        Path | None, typer.Option(help="The model file of a certificate, to verify it.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="What the certificate was made on, to verify it.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="File to write: .html, .md (Markdown) or .tex (LaTeX tables)."),
@@ -30,18 +40,32 @@ def report(
 ) -> None:
     """Results as one page that opens from disk; Markdown on the screen where no file is named.
 
+    A certificate is verified first where its model and data are named or lie in the same folder;
+    the page says so, and exit code 1 says that it does not hold. Any other number on a page is
+    what the file claims, and the page says that too.
+
     Example: dudley report sparse-and
     """
     from dudley.core.files import expect_place
     from dudley.report.pages.read import document_of
+    from dudley.report.pages.stamp import Stamp
 
     if out is not None:
         expect_place(out, tuple(FORMATS))
-    document = document_of(found(source))
+    if (model is None) != (data is None):
+        raise InputError("report", "--model and --data, or neither", "one of them")
+    path = file_of(source)
+    if beside(source, CERTIFICATE) and model is None:
+        model, data = beside(source, MODEL), beside(source, TRAIN) or beside(source, DOCUMENTS)
+    if model is None or data is None:
+        document, stamp = document_of(path), Stamp()
+    else:
+        document, stamp = verified(path, model, data)
     if out is not None:
         write(document, out)
     if as_json:
         about = {"id": str(source), "kind": document.kind, "title": document.title}
+        about |= stamp.to_json() if document.kind == "certificate" else {}
         print_json("report", [about | {"file": None if out is None else str(out)}])
     elif out is None:
         from dudley.report.as_markdown import markdown
@@ -49,9 +73,22 @@ def report(
         print(markdown(document), end="")
     else:
         print(f"{document.title}\nwritten: {out}")
+    if stamp.holds is False:
+        raise typer.Exit(1)
 
 
-def found(source: Path) -> Path:
+def verified(path: Path, model: Path, data: Path) -> tuple[Document, Stamp]:
+    """The page of a certificate that is computed again from its files."""
+    from dudley.report.pages.certificate import document
+    from dudley.report.pages.read import certificate_in, read_json
+    from dudley.report.pages.stamp import stamped
+
+    certificate = certificate_in(read_json(path))
+    stamp = stamped(certificate, model, data)
+    return document([certificate], stamp), stamp
+
+
+def file_of(source: Path) -> Path:
     """The file or folder that is meant; of a folder with a certificate, or an example, that."""
     place = named(source)
     if not place.exists():
@@ -59,7 +96,7 @@ def found(source: Path) -> Path:
     return beside(source, CERTIFICATE) or place
 
 
-def write(document, out: Path) -> None:
+def write(document: Document, out: Path) -> None:
     """As the ending of the file says."""
     from dudley.core.files import written
     from dudley.report import as_html

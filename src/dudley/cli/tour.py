@@ -18,6 +18,7 @@ from dudley.core.errors import InputError
 if TYPE_CHECKING:
     from dudley.certify.data import Dataset
     from dudley.certify.hypothesis import Hypothesis
+    from dudley.report.pages.stamp import Stamp
 
 T, S, SEED, DELTA = 32, 3, 1, 0.05
 TASK = {"name": "majority", "T": T, "s": S}
@@ -63,10 +64,12 @@ def tour(
     story.facts["seconds"] = round(time.perf_counter() - start, 1)
     if as_json:
         print_json("tour", [story.facts])
-        return
-    console.rule(f"done in {story.facts['seconds']:.0f} s", align="left")
-    console.print(f"Open {(out / FILES['page']).resolve()}", markup=False, soft_wrap=True)
-    console.print("Next: dudley derive bert-base n=1e6 --explain    dudley lab list", markup=False)
+    else:
+        console.rule(f"done in {story.facts['seconds']:.0f} s", align="left")
+        console.print(f"Open {(out / FILES['page']).resolve()}", markup=False, soft_wrap=True)
+        console.print("Next: dudley derive bert-base n=1e6 --explain    dudley lab list")
+    if not story.stamp.holds:
+        raise typer.Exit(1)
 
 
 @dataclass
@@ -176,8 +179,11 @@ class Story:
     def verify(self) -> list[str]:
         from dudley.certify import verify
 
-        told = verify.read(self.path("certificate"))
-        found = verify.verify(told, *verify.parts(told, self.path("model"), self.path("data")))
+        from dudley.report.pages.stamp import Stamp
+
+        told, files = verify.read(self.path("certificate")), (self.path("model"), self.path("data"))
+        found = verify.verify(told, *verify.parts(told, *files))
+        self.stamp: Stamp = Stamp.of(found, *files)
         forged = told | {"value": round(told["value"] / 2, 10)}
         caught = not verify.verify(forged, self.model, self.data).holds
         self.facts["verified"] = {
@@ -196,7 +202,7 @@ class Story:
         from dudley.report import as_html
         from dudley.report.pages.tour import document
 
-        as_html.write(document([self.facts]), self.path("page"))
+        as_html.write(document([self.facts], self.stamp), self.path("page"))
         self.facts["files"] = {name: str(self.path(name)) for name in FILES}
         told = json.dumps(self.facts, indent=1, ensure_ascii=False, allow_nan=False)
         with written(self.out / "tour.json") as file:

@@ -122,6 +122,8 @@ class _Body:
         match block:
             case doc.Prose(text):
                 return f"<p>{inline(text)}</p>"
+            case doc.Notice(text, look):
+                return f'<p role="note"{_class(f"notice {look}")}>{inline(text)}</p>'
             case doc.Formula(latex):
                 return f'<div class="wide formula" tabindex="0">{mathml(latex)}</div>'
             case doc.Listing(text):

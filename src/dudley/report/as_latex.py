@@ -42,7 +42,7 @@ def latex(document: doc.Document) -> str:
 
 
 def below(blocks: Sequence[doc.Block]) -> list[str]:
-    """Headings, tables and formulas."""
+    """Headings, notices, tables and formulas."""
     found = []
     for block in blocks:
         match block:
@@ -51,6 +51,8 @@ def below(blocks: Sequence[doc.Block]) -> list[str]:
                 found += [f"% {line(block.title)}", *inside] if inside else []
             case doc.Table():
                 found.append(tabular(block))
+            case doc.Notice():
+                found.append(rf"\noindent\textbf{{{escaped(block.text)}}}")
             case doc.Formula():
                 found.append(formula(block.latex))
     return found

@@ -57,6 +57,8 @@ def one(block: doc.Block) -> str:
     match block:
         case doc.Prose(text):
             return prose(text)
+        case doc.Notice(text):
+            return f"> **{prose(text)}**"
         case doc.Formula(latex):
             one_line = " ".join(latex.split())
             return display(one_line) if is_mathematics(one_line) else listing(latex)

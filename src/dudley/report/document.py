@@ -42,6 +42,14 @@ class Prose:
 
 
 @dataclass(frozen=True)
+class Notice:
+    """A paragraph that no reader may miss; ``look``: yes, no or claim."""
+
+    text: str
+    look: str
+
+
+@dataclass(frozen=True)
 class Formula:
     """LaTeX, on lines of its own."""
 
@@ -145,7 +153,9 @@ class Section:
     blocks: tuple[Block, ...]
 
 
-Block = Prose | Formula | Listing | Points | Facts | Table | Chart | Picture | Folded | Section
+Block = (
+    Prose | Notice | Formula | Listing | Points | Facts | Table | Chart | Picture | Folded | Section
+)
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,16 @@ from dudley.core.boundary import documents, limits
 from dudley.core.boundary.paths import is_plain
 from dudley.core.errors import InputError
 from dudley.report.as_html import fragment
-from dudley.report.document import Block, Document, Folded, Points, Prose, Section
-from dudley.report.pages import measurement
-from dudley.report.pages.read import is_certificate, of_json
+from dudley.report.pages import certificate, measurement
+from dudley.report.pages.read import is_certificate
+from dudley.report.pages.stamp import Stamp, stamped
 
 ENDINGS = (".safetensors", ".npz", ".json")
 MOST = 8  # files at once
+TOGETHER = (
+    "Drop the model (.safetensors) and the data (.npz) together with the certificate, and every "
+    "field is computed again."
+)
 _PART = re.compile(r"(.+):([0-9]{1,15})")
 
 
@@ -96,48 +100,24 @@ def looked_at(folder: Path, layout: str | None = None, heads: int | None = None)
 
 def _certificate(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     """The certificate among the files, if there is one."""
-    from dudley.certify.verify import expect_shape
-
     found = []
     for path in sorted(folder.glob("*.json")):
         told = documents.read(path)
         if is_certificate(told):
-            found.append((path, expect_shape(told)))
+            found.append((path, certificate.checked(told)))
     if len(found) > 1:
         raise InputError("files", "one certificate", len(found))
     return found[0] if found else None
 
 
 def _verified(folder: Path, path: Path, told: dict[str, Any]) -> dict[str, Any]:
-    """A number stands at the head of the page only where it was computed again and is equal."""
-    from dudley.certify import verify as check
-
+    """Its page: verified where the model and the data came with it, else what it claims."""
     models, data = sorted(folder.glob("*.safetensors")), sorted(folder.glob("*.npz"))
-    shown = of_json(told)
-    said = Folded("What the file says", shown.blocks)
-    about = {"kind": "certificate", "holds": None, "file": path.name}
-    if len(models) != 1 or len(data) != 1:
-        note = Prose(
-            "Read, not verified: drop the model (.safetensors) and the data (.npz) together with "
-            "the certificate, and every field is computed again."
-        )
-        return about | fragment(Document("Not verified", (note, said)))
-    found = check.verify(told, *check.parts(told, models[0], data[0]))
-    about |= {"kind": "verification", "holds": found.holds, "recomputed": found.recomputed}
-    blocks: list[Block] = []
-    if found.differences:
-        blocks.append(Section("Differences", (Points(tuple(map(str, found.differences))),)))
-    if found.declarations:
-        blocks.append(Section("Declared, and not to be verified", (Points(found.declarations),)))
-    if not found.holds:
-        note = Prose("What was computed again differs from the file, which proves nothing.")
-        return about | fragment(Document("Does not hold", (note, *blocks, said)))
-    note = Prose(
-        f"{found.recomputed} fields were computed again from {models[0].name} and {data[0].name}, "
-        "and are equal."
-    )
-    title = f"Holds: {shown.title[0].lower()}{shown.title[1:]}"
-    return about | fragment(Document(title, (note, *shown.blocks, *blocks), shown.lead))
+    whole = len(models) == len(data) == 1
+    stamp = stamped(told, models[0], data[0]) if whole else Stamp(fix=TOGETHER)
+    kind = "verification" if whole else "certificate"
+    about = {"kind": kind, "file": path.name} | stamp.to_json()
+    return about | fragment(certificate.document([told], stamp))
 
 
 def _measured(folder: Path, path: Path, layout: str | None, heads: int | None) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Certificates as a document: the number, what it cost, what it rests on, what would lower it."""
+"""Certificates as a document: the number, what it cost, what it rests on, what would lower it.
+
+Each page is stamped (`stamp`): what was not computed again is what the file claims.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +10,50 @@ from decimal import Decimal
 from typing import Any
 
 from dudley.certify.certificate import RISK
+from dudley.certify.possible import expect_possible
+from dudley.certify.verify import expect_shape
 from dudley.core.rounding import ceiling, floor
 from dudley.report.document import Block, Cell, Document, Facts, Folded, Points, Section, Table
 from dudley.report.pages import BUILDERS, made_by, short_hash
+from dudley.report.pages.stamp import Stamp
 
 
 @BUILDERS.register("certificates")
-def document(items: list[dict[str, Any]]) -> Document:
-    """All of them, the smallest first."""
-    ordered = sorted(items, key=lambda one: (one["quantity"] != RISK, one["value"]))
+def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Document:
+    """All of them, the smallest first; nothing was computed again where no stamp says so."""
+    stamp = stamp or Stamp()
+    for item in items:
+        checked(item)
+    ordered = sorted(items, key=lambda item: (item["quantity"] != RISK, item["value"]))
     best = ordered[0]
-    blocks: list[Block] = []
-    if len(ordered) > 1:
-        blocks.append(overview(ordered))
-    blocks += [one(item) for item in ordered]
+    number = f"at most {amount(best, best['value'])}" + " errors" * (best["quantity"] == RISK)
+    overviews = [overview(ordered, stamp)] if len(ordered) > 1 else []
+    details = (*overviews, *(one(item, stamp) for item in ordered))
+    blocks: list[Block] = [stamp.notice()]
+    if stamp.holds is False:
+        blocks += [*stamp.sections(), Folded("What the file claims", details)]
+    else:
+        blocks += [*details, *stamp.sections()]
+    lead = (
+        best["quantity"],
+        f"with probability at least 1 − {best['delta']:g} over the examples",
+        f"n = {best['data']['n']:,}",
+    )
     return Document(
-        f"At most {amount(best, best['value'])}" + (" errors" if best["quantity"] == RISK else ""),
+        stamp.title(number),
         tuple(blocks),
-        lead=(
-            best["quantity"],
-            f"with probability at least 1 − {best['delta']:g} over the examples",
-            f"n = {best['data']['n']:,}",
-        ),
+        lead=() if stamp.holds is False else lead,
         made=made_by(),
         kind="certificate",
     )
 
 
-def overview(items: list[dict[str, Any]]) -> Table:
+def checked(item: Any) -> dict[str, Any]:
+    """The certificate itself, if it has the shape of one and numbers that could be true."""
+    return expect_possible(expect_shape(item))
+
+
+def overview(items: list[dict[str, Any]], stamp: Stamp) -> Table:
     """One line for each certificate."""
     rows = [
         [
@@ -45,10 +64,10 @@ def overview(items: list[dict[str, Any]]) -> Table:
         ]
         for item in items
     ]
-    return Table.of(["method", "at most", "says something", "paid (nats)"], rows)
+    return Table.of(["method", stamp.says("at most"), "says something", "paid (nats)"], rows)
 
 
-def one(item: dict[str, Any]) -> Section:
+def one(item: dict[str, Any], stamp: Stamp) -> Section:
     """Everything that a certificate holds."""
     facts = [(name, told(value)) for name, value in item["facts"].items()]
     paid = [
@@ -61,7 +80,7 @@ def one(item: dict[str, Any]) -> Section:
         Facts(
             (
                 ("what", item["quantity"]),
-                ("at most", amount(item, item["value"])),
+                (stamp.says("at most"), amount(item, item["value"])),
                 ("says something", says(item).text),
                 ("guessing", f"at least {least(item, item['baseline']['error_at_least'])}"),
                 ("δ", f"{item['delta']:g}"),
@@ -84,12 +103,15 @@ def one(item: dict[str, Any]) -> Section:
             )
         ),
     ]  # fmt: skip
-    return Section(f"{item['method']}: at most {amount(item, item['value'])}", tuple(blocks))
+    number = stamp.says(f"at most {amount(item, item['value'])}")
+    return Section(f"{item['method']}: {number}", tuple(blocks))
 
 
 def says(item: dict[str, Any]) -> Cell:
     """Is it below what guessing gives?"""
-    return Cell("no, vacuous", look="no") if item["vacuous"] else Cell("yes", look="yes")
+    least = min(item["baseline"].get("worst", 1.0), item["baseline"]["error_at_least"])
+    vacuous = item["vacuous"] or item["value"] >= least
+    return Cell("no, vacuous", look="no") if vacuous else Cell("yes", look="yes")
 
 
 def amount(item: dict[str, Any], value: float) -> str:

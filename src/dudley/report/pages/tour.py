@@ -21,33 +21,41 @@ from dudley.report.document import (
     Table,
 )
 from dudley.report.pages import BUILDERS, certificate, made_by, statement
+from dudley.report.pages.stamp import Stamp
 
 if TYPE_CHECKING:
     from dudley.certify.standing.row import Standing
 
 
 @BUILDERS.register("tour")
-def document(items: list[dict[str, Any]]) -> Document:
-    """What ``dudley tour --json`` prints, or what it left in its folder."""
+def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Document:
+    """What ``dudley tour --json`` prints, or what it left in its folder.
+
+    The tour itself has just verified its certificate, and says so by a stamp.
+    """
     from dudley.certify.standing.row import from_json  # needs torch, which other reports do not
 
     (facts,) = items
-    how, value = facts["training"], facts["certificate"]["value"]
+    stamp = stamp or Stamp(fix="``dudley tour`` makes such a page and computes every number on it.")
+    how, value = facts["training"], certificate.checked(facts["certificate"])["value"]
     stands = from_json(facts["standing"])
+    ending = "Verified" if stamp.holds else "What the file says of its verification"
     return Document(
-        "From a trained head to a certificate",
+        stamp.title("from a trained head to a certificate"),
         (
+            stamp.notice(),
+            *(stamp.sections() if stamp.holds is False else ()),
             Section("The model", (trained(how),)),
             Section("Its norms", (norms(facts["norms"]),)),
             Section("Every bound beside the measured error", tuple(bounds(stands))),
             Section("A published statement, broken", tuple(broken(facts["broken"]))),
-            certificate.one(facts["certificate"]),
-            Section("Verified", (verified(facts["verified"]),)),
+            certificate.one(facts["certificate"], stamp),
+            Section(ending, (verified(facts["verified"]),)),
         ),
         lead=(
             f"{how['weights']} weights",
             f"n = {how['n']:,}",
-            f"certified: at most {certificate.percent(value)} errors",
+            stamp.says(f"at most {certificate.percent(value)} errors"),
         ),
         made=made_by(),
         kind="tour",

@@ -1,0 +1,77 @@
+"""`dudley report`: verifies where it can, says where it did not; exit code 1 where it fails."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dudley.networks.files import EXAMPLES
+
+EXAMPLE = EXAMPLES / "sparse-and"
+FILES = ("--model", EXAMPLE / "model.safetensors", "--data", EXAMPLE / "train.npz")
+
+
+@pytest.fixture
+def forged(tmp_path: Path) -> Path:
+    """The shipped certificate with a smaller number."""
+    told = json.loads((EXAMPLE / "certificate.json").read_text(encoding="utf-8"))
+    path = tmp_path / "forged.json"
+    path.write_text(json.dumps(told | {"value": 1e-5}), encoding="utf-8")
+    return path
+
+
+def test_a_forged_file_alone_is_not_verified(dudley, forged: Path, tmp_path: Path):
+    done = dudley("report", forged, "--out", tmp_path / "page.html")
+    assert done.code == 0
+    assert done.out.startswith("Not verified: the file claims at most 0.001 % errors")
+    (item,) = dudley("report", forged, "--json").json()["items"]
+    assert item["holds"] is None and item["title"].startswith("Not verified")
+
+
+@pytest.mark.parametrize("ending", [".html", ".md", ".tex"])
+def test_a_forged_file_beside_its_model_and_data_does_not_hold(
+    dudley, forged: Path, tmp_path: Path, ending: str
+):
+    place = tmp_path / f"page{ending}"
+    done = dudley("report", forged, *FILES, "--out", place)
+    assert done.code == 1 and done.out.startswith("Does not hold")
+    assert "the file says 1e-05" in place.read_text(encoding="utf-8")
+    (item,) = dudley("report", forged, *FILES, "--json").json()["items"]
+    assert item["holds"] is False and "value" in item["differences"][0]
+
+
+def test_a_folder_is_verified_before_its_page_is_written(dudley, forged: Path, tmp_path: Path):
+    (item,) = dudley("report", "sparse-and", "--json").json()["items"]
+    assert item["holds"] is True and item["recomputed"] > 20
+    assert item["title"] == "Verified: at most 1.32 % errors"
+    folder = tmp_path / "folder"
+    shutil.copytree(EXAMPLE, folder)
+    shutil.copy(forged, folder / "certificate.json")
+    assert dudley("report", folder).code == 1
+    (folder / "train.npz").unlink()
+    done = dudley("report", folder)
+    assert done.code == 0 and done.out.startswith("# Not verified")
+
+
+def test_files_of_a_certificate_that_the_command_printed(dudley, tmp_path: Path):
+    printed = tmp_path / "printed.json"
+    printed.write_text(dudley("certify", "model", "sparse-and", "--method", "occam", "--json").out)
+    assert dudley("report", printed).out.startswith("# Not verified")
+    assert dudley("report", printed, *FILES).out.startswith("# Verified: at most 1.32 % errors")
+
+
+def test_it_is_refused(dudley, forged: Path, tmp_path: Path):
+    assert "one of them" in dudley("report", forged, *FILES[:2]).refused()
+    dudley("report", forged, "--model", tmp_path / "no", "--data", FILES[3]).refused()
+    audit = tmp_path / "audit.json"
+    audit.write_text(json.dumps({"kind": "audit", "items": []}))
+    assert "one certificate" in dudley("report", audit, *FILES).refused()
+    told = json.loads(forged.read_text())
+    forged.write_text(json.dumps(told | {"value": -1}))
+    place = tmp_path / "page.html"
+    for files in ((), FILES):
+        line = dudley("report", forged, *files, "--out", place).refused()
+        assert "value of the certificate" in line and not place.exists()
