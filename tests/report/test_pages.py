@@ -134,9 +134,8 @@ def test_a_number_that_is_no_share_of_errors_is_not_called_one():
     made = of_json(bits)
     assert made.title.endswith("at most 3.243") and "%" not in made.title
     both = of_json({"kind": "certificates", "items": [bits | {"value": 1e-3}, told]})
-    assert both.title.endswith(
-        "at most 1.32 % errors"
-    )  # of the model, though another number is smaller
+    # of the model, though another number is smaller
+    assert both.title.endswith("at most 1.32 % errors")
 
 
 def test_upper_ends_are_rounded_up_and_lower_ends_down():

@@ -178,7 +178,6 @@ class Story:
 
     def verify(self) -> list[str]:
         from dudley.certify import verify
-
         from dudley.report.pages.stamp import Stamp
 
         told, files = verify.read(self.path("certificate")), (self.path("model"), self.path("data"))

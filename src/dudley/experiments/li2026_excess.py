@@ -19,6 +19,7 @@ from dudley.core.extras import missing
 from dudley.experiments.base import Experiment, experiment
 from dudley.experiments.li2026_classes import bounds_of, measured_classes
 from dudley.experiments.li2026_findings import findings
+from dudley.experiments.li2026_heads import train_heads  # registers the task, losses and measure
 from dudley.grid import Grid, Place
 
 D, T = 4, 6
@@ -165,7 +166,6 @@ def arm(scale, kind, law, noise, loss, truncation) -> dict[str, Any]:
 
 def heads_rows(config: dict[str, Any], folder: Place, bench) -> list[dict[str, Any]]:
     """Train all arms; one row a trial."""
-    from dudley.experiments.li2026_heads import train_heads
     from dudley.train.work import trainings
 
     trials, names = [], []

@@ -1,0 +1,45 @@
+"""A dry run of every experiment at every scale; the speed of a batch is a stand-in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from dudley.experiments.base import SCALES
+from dudley.experiments.catalogue import EXPERIMENTS
+from dudley.experiments.forecast import forecast
+from dudley.experiments.sequential import designed
+from dudley.train import probe
+
+MANY = ("edelman2021-and", "edelman2021-and-far", "li2026-excess")  # long to pack at paper scale
+CASES = [
+    pytest.param(
+        name, design, scale, marks=[pytest.mark.slow] * (scale == "paper" and name in MANY)
+    )
+    for name, one in EXPERIMENTS.items()
+    for design in one.designs
+    for scale in SCALES
+]
+
+
+@pytest.mark.parametrize(("name", "design", "scale"), CASES)
+def test_every_experiment_can_be_foreseen(
+    name: str, design: str, scale: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(probe, "speed", lambda *_, **__: 1.0)
+    for part in forecast(designed(EXPERIMENTS[name], scale, design)):
+        assert part.trials > 0 and part.batches > 0 and part.work >= part.longest > 0
+
+
+def test_one_that_trains_on_a_task_of_its_own_can_be_foreseen_in_a_fresh_process():
+    """Its task is registered by a module that another test may have imported already."""
+    code = """
+from dudley.experiments.catalogue import EXPERIMENTS
+from dudley.train.tasks.registry import task_of
+task = EXPERIMENTS["li2026-excess"].config("smoke")["heads"]["arms"][0]["task"]
+print(task_of(task | {"m": 32}).name)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.stdout == "taught\n", done.stderr
