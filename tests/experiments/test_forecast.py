@@ -33,6 +33,35 @@ def test_every_experiment_can_be_foreseen(
         assert part.trials > 0 and part.batches > 0 and part.work >= part.longest > 0
 
 
+PARTS = {
+    "task": {"name": "and", "T": 6, "s": 2, "m": 10},
+    "model": {"name": "and-classifier", "d": 16, "H": 2},
+    "training": {"optimiser": {"name": "adam"}, "steps": 4},
+}
+
+
+def test_measuring_ends_with_its_budget_and_the_heaviest_parts_come_first(monkeypatch):
+    """Each measurement takes a second; the third part is not reached."""
+    now, heard, measured = [0.0], [], []
+
+    def speed(batch, *_):
+        now[0] += 1.0
+        measured.append(len(batch))
+        return float(len(batch))
+
+    monkeypatch.setattr(probe, "speed", speed)
+    config = {"parts": [PARTS | {"trials": trials} for trials in (2, 8, 4)]}
+    parts = forecast(config, tell=heard.append, budget=1.5, clock=lambda: now[0])
+    assert measured == [8, 4]
+    assert [part.measured for part in parts] == [False, True, True]
+    assert [part.speeds for part in parts] == [(4.0, 8.0), (8.0, 8.0), (4.0, 4.0)]
+    assert "as the other parts" in str(parts[0]) and "as the other" not in str(parts[1])
+    assert heard == [
+        *(f"packing part {i} of 3" for i in (1, 2, 3)),
+        *(f"measuring part {i} of 3" for i in (1, 2)),
+    ]
+
+
 def test_one_that_trains_on_a_task_of_its_own_can_be_foreseen_in_a_fresh_process():
     """Its task is registered by a module that another test may have imported already."""
     code = """

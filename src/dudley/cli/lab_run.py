@@ -12,6 +12,7 @@ import typer
 
 from dudley.cli.lab import HERE, Name, expect_scale, known
 from dudley.cli.output import Json, paragraph, print_json
+from dudley.cli.steps import Steps
 from dudley.core.errors import InputError
 from dudley.core.files import TEMPORARY
 from dudley.core.provenance import hidden
@@ -53,7 +54,11 @@ def run(
         bool, typer.Option("--again", help="Run anew, though finished results are there.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be run, after a short trial.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Only say what would be run; speeds are measured for about half a minute at most.",
+        ),
     ] = False,
     price: Annotated[
         float | None, typer.Option(help="What an hour of a worker costs, for --dry-run.", min=0)
@@ -192,7 +197,8 @@ def foresee(
     from dudley.experiments.forecast import forecast, whole
     from dudley.experiments.sequential import at_most
 
-    parts = forecast(config, bench)
+    with Steps(f"{one.name}, {scale}") as steps:
+        parts = forecast(config, bench, steps)
     most = at_most(config) if "design" in config else None
     total = whole(parts, bench, price, most[2] if most else 1.0)
     if as_json:

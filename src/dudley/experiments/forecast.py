@@ -5,7 +5,9 @@ of trials a cell stands beside it, or further out, as ``trials``, ``seeds`` or `
 or a list with one entry a trial.
 
 The speed of a part is measured on its heaviest and on its lightest batch (`dudley.train.probe`), in
-work a second; with w_b the work of batch b, the longest first, a part then takes about
+work a second, the parts with most work first, for `BUDGET` seconds in all; a part that is not
+reached in that time is taken to be as fast as the others. With w_b the work of batch b, the longest
+first, a part then takes about
 
     max(Σ_b w_b / workers, w_1) / speed
 
@@ -15,13 +17,15 @@ leaves evaluations out and is proportional to time only roughly: a forecast, not
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dudley.experiments.base import Bench
 from dudley.grid.estimate import duration
 
+BUDGET = 20.0  # seconds of measuring, for all parts together; the last batch is not cut short
 PROTOCOL = {"task", "model", "training"}
 COUNTS = ("trials", "seeds", "runs")
 
@@ -31,7 +35,7 @@ class Part:
     """One grid of trainings; work is counted in examples × tokens × steps.
 
     ``bytes`` and ``longest`` are of the largest batch; ``speeds`` in work a second of a worker, the
-    lower first.
+    lower first, ``measured`` on this part or taken from the others.
     """
 
     part: str
@@ -42,6 +46,7 @@ class Part:
     bytes: int
     longest: float
     speeds: tuple[float, float]
+    measured: bool = True
 
     def seconds(self, workers: int) -> tuple[float, float]:
         """How long it may take, at the higher and at the lower speed."""
@@ -54,14 +59,21 @@ class Part:
             f"{where}{self.trials:,} trials of at most {self.steps:,} steps in {self.batches} "
             f"batches of at most {self.bytes / 2**30:.2g} GiB; {self.work:.2g} examples × tokens × "
             f"steps at {between(*(f'{speed:.2g}' for speed in self.speeds))} a second"
+            + ("" if self.measured else ", as the other parts")
         )
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def forecast(config: dict[str, Any], bench: Bench | None = None) -> list[Part]:
-    """The grids of a config, each tried for a moment.
+def forecast(
+    config: dict[str, Any],
+    bench: Bench | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+    budget: float = BUDGET,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[Part]:
+    """The grids of a config, each tried for a moment; ``tell`` hears what is being done.
 
     >>> task = {"name": "and", "T": [10, 20], "s": 3, "m": [50, 60], "holdout": 9}
     >>> how = {"optimiser": {"name": "adam"}, "steps": 9}
@@ -70,18 +82,21 @@ def forecast(config: dict[str, Any], bench: Bench | None = None) -> list[Part]:
     >>> part.trials, part.batches, part.work, min(part.speeds) > 0
     (20, 2, 172800.0, True)
     """
-    from dudley.train.probe import speeds
+    from dudley.train import probe
     from dudley.train.work import memory_of, packed, trainings
 
     bench = bench or Bench()
     limit = memory_of(bench.device, bench.memory)
     threads = 1 if bench.workers > 1 or bench.on != "local" else None
-    found = []
-    for where, protocol, trials in protocols(config):
+    parts, tried = [], []
+    grids = list(protocols(config))
+    for i, (where, protocol, trials) in enumerate(grids, 1):
+        tell(f"packing part {i} of {len(grids)}")
         grid = trainings(where or "grid", 0, protocol, trials)
         batches = packed(grid, limit, bench.workers)
         costs = [batch.cost for batch in batches]
-        found.append(
+        tried.append(probe.ends(batches))
+        parts.append(
             Part(
                 where,
                 len(grid),
@@ -90,10 +105,28 @@ def forecast(config: dict[str, Any], bench: Bench | None = None) -> list[Part]:
                 int(protocol["training"]["steps"]),
                 max(cost.bytes for cost in costs),
                 max(cost.work for cost in costs),
-                speeds(batches, bench.device, threads),
+                (0.0, 0.0),
+                False,
             )
         )
-    return found
+    seconds = min(probe.SECONDS, budget / (3 * max(1, sum(map(len, tried)))))
+    end = clock() + budget
+    heaviest_first = sorted(range(len(parts)), key=lambda i: -parts[i].work)
+    for count, i in enumerate(heaviest_first, 1):
+        if count > 1 and clock() >= end:
+            break
+        tell(f"measuring part {count} of {len(parts)}")
+        found = []
+        for batch in tried[i]:
+            if not found or clock() < end:
+                found.append(probe.speed(batch, bench.device, threads, seconds))
+        parts[i] = replace(parts[i], speeds=(min(found), max(found)), measured=True)
+    known = [part.speeds for part in parts if part.measured]
+    others = (
+        min((low for low, _ in known), default=0.0),
+        max((high for _, high in known), default=0),
+    )
+    return [part if part.measured else replace(part, speeds=others) for part in parts]
 
 
 def whole(
