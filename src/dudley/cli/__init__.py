@@ -14,7 +14,7 @@ import typer
 from dudley.cli.app import app
 from dudley.cli.streams import screened
 from dudley.core import provenance
-from dudley.core.boundary.text import line
+from dudley.core.boundary.damage import refusal_of
 from dudley.core.errors import DudleyError, InputError
 
 
@@ -40,8 +40,7 @@ def _run(words: list[str]) -> None:
     except (KeyboardInterrupt, typer.Abort):
         _leave("dudley: interrupted", 130)
     except OSError as error:  # a name too long, a disk that is full or may not be written
-        where = f"{line(error.filename, 160)}: " if error.filename else ""
-        _leave(f"dudley: {where}{error.strerror or error}", 2)
+        _leave(f"dudley: {refusal_of(error)}", 2)
     except MemoryError:
         _leave("dudley: this input needs more memory than there is", 2)
     except Exception as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dudley.cli.output import Json, paragraph, print_json
-from dudley.core.errors import InputError
+from dudley.core.errors import DudleyError, InputError
 
 if TYPE_CHECKING:
     from dudley.core.registry import Registry
@@ -38,7 +38,10 @@ def list_experiments(
     from dudley.experiments.catalogue import in_order
     from dudley.report.lab.results import committed
 
-    told = [summary(one, committed(name, results)) for name, one in in_order()]
+    told = []
+    for name, one in in_order():
+        damaged: dict[str, str] = {}
+        told.append(summary(one, committed(name, results, damaged)) | {"damaged": damaged})
     if as_json:
         print_json("experiments", told)
         return
@@ -47,6 +50,8 @@ def list_experiments(
         print(paragraph(item["question"], 4, "    "))
         for scale, verdicts in item["results"].items():
             print(paragraph(f"{scale}: {counted(verdicts)}", 6, "    "))
+        for scale, reason in item["damaged"].items():
+            print(paragraph(f"{scale}: unreadable, skipped: {reason}", 6, "    "))
     print(f"{len(told)} experiments")
 
 
@@ -132,7 +137,10 @@ def chosen(name: str, scale: str | None, folder: Path | None):
             got = f"{held.name}, {held.scale}"
             raise InputError("--results", f"results of {name}" + f", {scale}" * bool(scale), got)
         return held
-    found = committed(name, folder)
+    damaged: dict[str, str] = {}
+    found = committed(name, folder, damaged)
+    if scale in damaged or (damaged and not found):
+        raise DudleyError(damaged.get(scale or "") or next(iter(damaged.values())))
     if not found or scale not in (None, *found):
         wanted = f"results of {name}" + (f" at scale {scale}" if scale else "")
         fix = f"dudley lab run {name} makes some"

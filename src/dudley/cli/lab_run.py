@@ -169,7 +169,7 @@ def conducted(
 
 
 def kept(folder: Path) -> list[Finding]:
-    from dudley.experiments.conduct import findings
+    from dudley.experiments.record import findings
 
     return findings(folder)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -14,6 +14,7 @@ import typer
 
 from dudley.cli.lab import HERE
 from dudley.cli.output import Json, paragraph, print_json
+from dudley.core.boundary.damage import refusing
 from dudley.core.boundary.text import screen
 from dudley.core.errors import InputError
 from dudley.core.provenance import hidden
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from dudley.grid.compare import Difference
     from dudley.grid.place import Place
     from dudley.grid.summary import Summary
+    from dudley.grid.table import Table
 
 Run = Annotated[
     str, typer.Argument(help="The folder of a run, or postgresql://user@host/database#run.")
@@ -49,7 +51,10 @@ def status(
     if watch is not None and not as_json:
         follow(run, names, errors, watch)
         return
-    told = [standing(name, place, cell_names(place, names)) for name, place in places(run).items()]
+    told = []
+    for name, place in places(run).items():
+        with damage(place):
+            told.append(standing(name, place, cell_names(place, names)))
     if as_json:
         print_json("runs", told)
         return
@@ -67,7 +72,7 @@ def retry(run: Run, as_json: Json = False) -> None:
 
     told = []
     for name, place in places(run).items():
-        with closing(Store.open(place)) as store:
+        with damage(place), closing(Store.open(place)) as store:
             told.append({"id": name or str(place), "batches": claims.retry(store)})
     if as_json:
         print_json("retried", told)
@@ -91,7 +96,8 @@ def export(
 
     told = []
     for name, place in places(run).items():
-        files = write(place, out / name)
+        with damage(place):
+            files = write(place, out / name)
         told.append({"id": name or str(place), "files": [str(file) for file in files]})
     if as_json:
         print_json("exports", told)
@@ -121,7 +127,12 @@ def diff(
                 "second run", f"stores {', '.join(sorted(sides[0]))}", ", ".join(sorted(sides[1]))
             )
         pairs = {name: (sides[0][name], sides[1][name]) for name in sides[0]}
-    found = {name: compare(*(table(place) for place in pair)) for name, pair in pairs.items()}
+
+    def rows(place: Place) -> Table:
+        with damage(place):
+            return table(place)
+
+    found = {name: compare(rows(one), rows(other)) for name, (one, other) in pairs.items()}
     if as_json:
         items = [
             {"id": name or hidden(first), "equal": one.none} | asdict(one)
@@ -133,6 +144,11 @@ def diff(
             print("\n".join(([f"{name}:"] if name else []) + apart(one)))
     if not all(one.none for one in found.values()):
         raise typer.Exit(1)
+
+
+def damage(place: Place) -> AbstractContextManager[None]:
+    """Around what reads a store: whatever its rows do not have is a refusal."""
+    return refusing(f"store {place}", "the rows of a run")
 
 
 def places(run: str) -> dict[str, Place]:
@@ -280,7 +296,10 @@ def follow(run: str, by: list[str] | None, errors: bool, every: float) -> None:
     idle, names = 0, cache(lambda place: cell_names(place, by))
     with Live(console=Console(), auto_refresh=False) as live:
         while True:
-            told = [standing(name, place, names(place)) for name, place in places(run).items()]
+            told = []
+            for name, place in places(run).items():
+                with damage(place):
+                    told.append(standing(name, place, names(place)))
             live.update(
                 Text("\n".join(line for one in told for line in lines(one, errors))), refresh=True
             )

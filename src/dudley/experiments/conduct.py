@@ -23,6 +23,7 @@ from dudley.core.errors import InputError
 from dudley.core.files import written
 from dudley.core.provenance import gpu_driver, provenance
 from dudley.experiments.base import EXPERIMENTS, SCALES, Bench, Finding
+from dudley.experiments.record import FINDINGS, RECORD, findings
 from dudley.experiments.sequential import designed
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def record(
         **({} if bench.memory is None else {"memory_of_a_batch": bench.memory}),
         **({} if bench.on == "local" else {"on": bench.on, "workers": bench.workers}),
     }
-    _write(folder / "provenance.json", told)
+    _write(folder / RECORD, told)
 
 
 def sealed(config: Mapping[str, Any], outputs: Iterable[Path]) -> dict[str, Any]:
@@ -124,16 +125,8 @@ def sealed(config: Mapping[str, Any], outputs: Iterable[Path]) -> dict[str, Any]
 def analyse(name: str, config: dict[str, Any], folder: Path) -> list[Finding]:
     """What follows from the tables, written to findings.json."""
     found = EXPERIMENTS[name].analyse(config, folder)
-    _write(folder / "findings.json", [finding.as_json() for finding in found])
+    _write(folder / FINDINGS, [finding.as_json() for finding in found])
     return found
-
-
-def findings(folder: Path) -> list[Finding]:
-    """The findings that a results folder holds."""
-    path = folder / "findings.json"
-    if not path.is_file():
-        raise InputError("results folder", f"one with {path.name}", str(folder))
-    return [Finding(**one) for one in json.loads(path.read_text(encoding="utf-8"))]
 
 
 def _write(path: Path, content: Any) -> None:

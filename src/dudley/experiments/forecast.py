@@ -121,12 +121,10 @@ def forecast(
             if not found or clock() < end:
                 found.append(probe.speed(batch, bench.device, threads, seconds))
         parts[i] = replace(parts[i], speeds=(min(found), max(found)), measured=True)
-    known = [part.speeds for part in parts if part.measured]
-    others = (
-        min((low for low, _ in known), default=0.0),
-        max((high for _, high in known), default=0),
-    )
-    return [part if part.measured else replace(part, speeds=others) for part in parts]
+    known = [speed for part in parts if part.measured for speed in part.speeds]
+    return [
+        part if part.measured else replace(part, speeds=(min(known), max(known))) for part in parts
+    ]
 
 
 def whole(

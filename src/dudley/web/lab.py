@@ -1,25 +1,28 @@
 """Experiments: what was found and drawn, from committed results and from the runs of this machine.
 
 A run is a folder below ``runs``: with results it is shown as committed ones are; while it is at
-work, or broken off, its store says how far it is.
+work, or broken off, its store says how far it is. One that is damaged is named with the reason.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
 import threading
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dudley.core.boundary.damage import refusing
 from dudley.core.errors import DudleyError, InputError, UnknownName
 from dudley.report.as_html import fragment
 from dudley.report.document import Cell, Document, Folded, Listing, Section, Table
 from dudley.report.lab.draw import draw
 from dudley.report.lab.page import counts, made
-from dudley.report.lab.results import RECORD, Results, committed, finished
+from dudley.report.lab.results import FINDINGS, RECORD, Results, committed
 
 COMMITTED, RUNS = "committed", "runs"
+STORE = "store.sqlite"
 DEEPEST = 3  # folders below the folder of runs
 _drawing = threading.Lock()  # matplotlib draws one figure at a time
 
@@ -30,9 +33,11 @@ def listed(results: Path | None, runs: Path) -> dict[str, Any]:
 
     experiments = []
     for name, one in in_order():
-        scales = {s: counts(held.findings) for s, held in committed(name, results).items()}
+        damaged: dict[str, str] = {}
+        whole = committed(name, results, damaged)
+        scales = {scale: counts(held.findings) for scale, held in whole.items()}
         about = {"name": name, "source": one.source, "question": one.question}
-        experiments.append(about | {"scales": scales})
+        experiments.append(about | {"scales": scales, "damaged": damaged})
     return {"experiments": experiments, "runs": [run(place, runs) for place in folders(runs)]}
 
 
@@ -42,21 +47,26 @@ def folders(runs: Path) -> list[str]:
         return []
     depths = ["/".join(["*"] * depth) for depth in range(1, DEEPEST + 1)]
     found = [path for pattern in depths for path in runs.glob(pattern) if path.is_dir()]
-    kept = [path for path in found if finished(path) or (path / "store.sqlite").is_file()]
-    return sorted(path.relative_to(runs).as_posix() for path in kept)
+    return sorted(path.relative_to(runs).as_posix() for path in found if _files(path))
+
+
+def _files(folder: Path) -> set[str]:
+    """The files that tell of a run, by name; a link that leads nowhere is one of them."""
+    return {name for name in (RECORD, FINDINGS, STORE) if os.path.lexists(folder / name)}
 
 
 def run(place: str, runs: Path) -> dict[str, Any]:
     """One run: what it found, or how far it is."""
     folder = runs / place
     try:
-        if finished(folder):
+        with refusing(f"run {place}", "results, or the store of a run"):
+            if _files(folder) == {STORE}:
+                return {"place": place} | _standing(folder)
             held = Results(folder)
             told = {"name": held.name, "scale": held.scale, "state": "finished"}
             return {"place": place} | told | {"found": counts(held.findings)}
-        return {"place": place} | _standing(folder)
-    except (DudleyError, OSError, KeyError, ValueError) as error:
-        return {"place": place, "name": "", "state": "unreadable", "found": str(error)}
+    except DudleyError as refusal:
+        return {"place": place, "name": "", "state": "unreadable", "found": str(refusal)}
 
 
 def _standing(folder: Path) -> dict[str, Any]:
@@ -106,7 +116,10 @@ def _held(source: str, place: str, results: Path | None, runs: Path) -> Results:
     """Results by their address; only those that are listed."""
     if source == COMMITTED:
         name, _, scale = place.partition("/")
-        held = committed(name, results) if _plain(name) else {}
+        damaged: dict[str, str] = {}
+        held = committed(name, results, damaged) if _plain(name) else {}
+        if scale in damaged:
+            raise DudleyError(damaged[scale])
         if scale not in held:
             raise UnknownName("committed results", place, [f"{name}/{s}" for s in held])
         return held[scale]

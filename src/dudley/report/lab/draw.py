@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dudley.core.boundary.damage import refusing
 from dudley.core.files import written
 from dudley.report.figure import pyplot
 from dudley.report.lab import catalogue, style
@@ -28,7 +29,9 @@ def draw(
     """Write every figure of the results into a folder; each sketch with its files."""
     out.mkdir(parents=True, exist_ok=True)
     drawn = []
-    for sketch in figures(results):
+    with refusing(f"results folder {results.folder}", "tables and findings of its figures"):
+        sketches = figures(results)
+    for sketch in sketches:
         paths = [out / file_name(results, sketch, ending) for ending in endings]
         render(sketch, paths)
         drawn.append((sketch, paths))
@@ -49,13 +52,14 @@ def render(sketch: Sketch, paths: list[Path]) -> None:
             rows, columns, figsize=sketch.size, squeeze=False, layout="constrained"
         )
         try:
-            sketch.paint(list(np.ravel(axes)))
-            style.caption(figure, sketch.short)
-            for path in paths:
-                kind = path.suffix[1:]
-                told = {"Title": sketch.name, "Description": sketch.caption}
-                none = {"svg": {"Date": None}, "png": {"Software": None}}
-                with written(path) as temporary:
-                    figure.savefig(temporary, format=kind, metadata=told | none[kind], dpi=150)
+            with refusing(f"figure {sketch.name}", "the tables and findings that it shows"):
+                sketch.paint(list(np.ravel(axes)))
+                style.caption(figure, sketch.short)
+                for path in paths:
+                    kind = path.suffix[1:]
+                    told = {"Title": sketch.name, "Description": sketch.caption}
+                    none = {"svg": {"Date": None}, "png": {"Software": None}}
+                    with written(path) as temporary:
+                        figure.savefig(temporary, format=kind, metadata=told | none[kind], dpi=150)
         finally:
             plots.close(figure)

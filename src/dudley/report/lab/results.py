@@ -5,7 +5,6 @@ Committed ones lie in ``results/NAME/SCALE`` of the repository, others wherever 
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,28 +13,34 @@ from typing import Any
 import numpy as np
 
 import dudley
-from dudley.core.errors import InputError, UnknownName
+from dudley.core.boundary.damage import refusing
+from dudley.core.boundary.paths import inside
+from dudley.core.errors import DudleyError, InputError, UnknownName
 from dudley.core.extras import missing
+from dudley.experiments import record
 from dudley.experiments.base import SCALES, Finding
-from dudley.experiments.conduct import findings
+from dudley.experiments.record import FINDINGS, RECORD
 
-RECORD = "provenance.json"
+LARGEST_TABLE = 1 << 30  # bytes of a file
+MOST_CELLS = 10**8  # rows × columns; a few bytes of Parquet may say that they are more
 
 
 @dataclass(frozen=True)
 class Results:
-    """The results of one experiment at one scale."""
+    """The results of one experiment at one scale; a folder whose record is damaged is refused."""
 
     folder: Path
 
     def __post_init__(self):
         if not finished(self.folder):
             fix = "dudley lab run makes one"
-            raise InputError("results folder", f"one with {RECORD}", str(self.folder), fix)
+            expected = f"one with {RECORD} and {FINDINGS}"
+            raise InputError("results folder", expected, str(self.folder), fix)
+        _ = self.provenance, self.findings
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        return json.loads((self.folder / RECORD).read_text(encoding="utf-8"))
+        return record.provenance(self.folder)
 
     @property
     def name(self) -> str:
@@ -51,7 +56,7 @@ class Results:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        return findings(self.folder)
+        return record.findings(self.folder)
 
     @property
     def tables(self) -> list[str]:
@@ -66,8 +71,16 @@ class Results:
             from pyarrow import parquet
         except ImportError:
             raise missing("pyarrow", "reading results", "lab") from None
-        read = parquet.read_table(self.folder / f"{name}.parquet")
-        return {column: read[column].to_numpy() for column in read.column_names}
+        path = inside(self.folder, f"{name}.parquet")
+        with refusing(str(path), "a Parquet table"):
+            if path.stat().st_size > LARGEST_TABLE:
+                raise InputError(str(path), f"at most {LARGEST_TABLE >> 20} MiB", "more")
+            about = parquet.read_metadata(path)
+            if about.num_rows * about.num_columns > MOST_CELLS:
+                cells = f"{about.num_rows:,} × {about.num_columns:,}"
+                raise InputError(str(path), f"at most {MOST_CELLS:,} cells", cells)
+            read = parquet.read_table(path)
+            return {column: read[column].to_numpy() for column in read.column_names}
 
     def with_number(self, name: str) -> Finding:
         """The first finding that has a number of this name."""
@@ -86,7 +99,7 @@ class Results:
 
 def finished(folder: Path) -> bool:
     """Does a folder hold the results of a run that ended?"""
-    return (folder / RECORD).is_file() and (folder / "findings.json").is_file()
+    return (folder / RECORD).is_file() and (folder / FINDINGS).is_file()
 
 
 def committed_folder() -> Path:
@@ -95,8 +108,24 @@ def committed_folder() -> Path:
     return beside if beside.is_dir() else Path("results")
 
 
-def committed(name: str, root: Path | None = None) -> dict[str, Results]:
-    """The committed results of an experiment by scale, the largest scale first."""
+def committed(
+    name: str, root: Path | None = None, damaged: dict[str, str] | None = None
+) -> dict[str, Results]:
+    """The committed results of an experiment by scale, the largest scale first.
+
+    Where ``damaged`` is given, it is told by scale why results cannot be read, and they are
+    skipped; otherwise they are refused.
+    """
     root = committed_folder() if root is None else root
-    places = {scale: root / name / scale for scale in reversed(SCALES)}
-    return {scale: Results(place) for scale, place in places.items() if finished(place)}
+    found = {}
+    for scale in reversed(SCALES):
+        place = root / name / scale
+        if not any((place / file).exists() for file in (RECORD, FINDINGS)):
+            continue
+        try:
+            found[scale] = Results(place)
+        except DudleyError as refusal:
+            if damaged is None:
+                raise
+            damaged[scale] = str(refusal)
+    return found

@@ -3,7 +3,8 @@
   const { by, make, faint, lead, ask, problem, fill, where, views } = explorer;
 
   function card(one) {
-    const scales = Object.entries(one.scales);
+    const scales = Object.entries(one.scales),
+      damaged = Object.entries(one.damaged);
     return make(
       "li",
       {},
@@ -26,7 +27,10 @@
               ": " + found,
             ),
           )
-        : [faint("no results yet")]),
+        : damaged.length
+          ? []
+          : [faint("no results yet")]),
+      ...damaged.map(([scale, reason]) => faint(`${scale}: unreadable, skipped: ${reason}`)),
     );
   }
 
