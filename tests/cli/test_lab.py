@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -160,6 +162,39 @@ def test_a_folder_of_something_else_is_refused(dudley, place: Path):
     assert (place / "mine" / "thesis.tex").read_text() == "years of work"
     wrong = ("lab", "figures", "toy-line", "--scale", "paper", "--results", "here")
     assert "toy-line, smoke" in dudley(*wrong).refused()
+
+
+DISK = {"full": errno.ENOSPC, "read-only": errno.EROFS, "somebody else's": errno.EACCES}
+
+
+@pytest.mark.parametrize("disk", DISK)
+def test_a_disk_that_takes_nothing_is_told_in_one_line(dudley, monkeypatch, disk: str):
+    def refuse(self: Path, *_, **__):
+        raise OSError(DISK[disk], os.strerror(DISK[disk]), str(self))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", refuse)
+        line = dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "here").refused()
+    assert "here: " in line and os.strerror(DISK[disk]) in line and "place" in line
+    assert dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "here").code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", refuse)
+        line = dudley("lab", "figures", "toy-line", "--results", "here", "--out", "new").refused()
+    assert "new: " in line
+
+
+def test_a_record_that_finds_no_room_is_told_and_not_half_written(dudley, place, monkeypatch):
+    whole = Path.write_text
+
+    def refuse(self: Path, *args, **more):
+        if self.suffix == ".json":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return whole(self, *args, **more)
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    line = dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "here").refused()
+    assert "No space left" in line and "make room" in line
+    assert [path.name for path in (place / "here").iterdir()] == ["line.parquet"]
 
 
 def test_without_a_gpu_cuda_is_refused(dudley, monkeypatch):

@@ -190,3 +190,17 @@ def test_passwords_are_not_shown(dudley, place):
     for words in ((*run, "--again"), run):
         done = dudley(*words)
         assert done.code == 2 and "hunter" not in done.out + done.err
+
+
+def test_a_store_that_takes_nothing_more_is_told_once(place, monkeypatch, caplog):
+    """A batch fails since its disk is full, and so does the note of it."""
+    from dudley.grid.claims import Claim
+    from dudley.grid.database import StoreFailed
+
+    def full(*_):
+        raise StoreFailed("store run: database or disk is full")
+
+    monkeypatch.setattr(Claim, "fail", full)
+    with pytest.raises(StoreFailed, match="disk is full"):
+        tiny(place / "run", fails=(5, 6))
+    assert not caplog.records

@@ -32,8 +32,8 @@ def serve(
             work(session)
             settle(session, stop())
         except Exception as error:
+            taken.fail(traceback.format_exc())  # where this fails too, that is told and no more
             log.error("a batch failed: %s: %s", type(error).__name__, error)
-            taken.fail(traceback.format_exc())
         except BaseException:
             taken.release()
             raise

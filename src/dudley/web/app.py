@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from dudley.core.errors import DudleyError, InputError, UnknownName
 from dudley.core.extras import ExtraMissing, missing
 from dudley.web import architecture, bounds, drop, page, statements
 from dudley.web.safety import Guard, Settings
+from dudley.web.upload import Stalled, timely
 
 try:
     from fastapi import FastAPI, Request, Response
@@ -72,7 +74,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @app.post("/api/architecture")
     async def explained(request: Request) -> Response:
-        asked = await _body(request)
+        asked = await _body(timely(request.stream(), MOST_BODY, settings.patience))
         return _json(await run_in_threadpool(architecture.explained, asked))
 
     @app.post("/api/files")
@@ -86,7 +88,9 @@ def create_app(settings: Settings) -> FastAPI:
             raise InputError("files", "one look at a time", "a second", "wait for the first")
         try:
             with tempfile.TemporaryDirectory(prefix="dudley-") as place:
-                await drop.receive(parts, request.stream(), Path(place))
+                size = sum(count for _, count in parts)
+                body = timely(request.stream(), size, settings.patience)
+                await drop.receive(parts, body, Path(place))
                 layout = query.get("layout")
                 look = (drop.looked_at, Path(place), layout, None if heads is None else int(heads))
                 try:
@@ -134,10 +138,10 @@ def _bounds(request: Request) -> dict[str, Any]:
     return bounds.curves(words, query["sweep"], sources[0], forms)
 
 
-async def _body(request: Request) -> Any:
+async def _body(stream: AsyncIterator[bytes]) -> Any:
     """The JSON of a small body."""
     found = b""
-    async for chunk in request.stream():
+    async for chunk in stream:
         found += chunk
         if len(found) > MOST_BODY:
             raise InputError("network", f"at most {MOST_BODY >> 10} KiB", "more")
@@ -153,4 +157,6 @@ def _refused(request: Request, error: Exception) -> Response:
     named = not request.url.query  # what is unknown stands in the address itself
     status = 404 if isinstance(error, UnknownName) and named else 400
     text = json.dumps({"error": str(error)}, ensure_ascii=False)
+    if isinstance(error, Stalled):  # what is still to come is not read
+        return Response(text, 408, {"connection": "close"}, media_type="application/json")
     return Response(text, status, media_type="application/json")

@@ -22,6 +22,7 @@ from dudley.core.errors import InputError
 COOKIE = "dudley-token"
 LOCAL = ("localhost", "127.0.0.1", "::1")
 LIMIT = 256 << 20  # bytes of files dropped at once
+PATIENCE = 20.0  # seconds without a byte of a body that is announced
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -50,6 +51,7 @@ class Settings:
     results: Path | None = None
     runs: Path = Path("dudley-lab")
     limit: int = LIMIT
+    patience: float = PATIENCE
 
     def __post_init__(self):
         if self.open_to_all and not self.token:
