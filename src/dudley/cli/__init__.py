@@ -15,6 +15,7 @@ from dudley.cli.app import app
 from dudley.cli.streams import screened
 from dudley.core import provenance
 from dudley.core.boundary.damage import refusal_of
+from dudley.core.boundary.text import line
 from dudley.core.errors import DudleyError, InputError
 
 
