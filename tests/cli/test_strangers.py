@@ -245,7 +245,7 @@ def test_output_that_cannot_be_written_is_no_fault_of_ours():
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2
-    assert done.stderr.startswith("dudley: ") and done.stderr.endswith("No space left on device\n")
+    assert done.stderr.startswith("dudley: ") and "No space left on device" in done.stderr
 
 
 @pytest.fixture
