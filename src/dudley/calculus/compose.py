@@ -15,6 +15,12 @@ is multiplied by the Lipschitz constants of the nodes after it, and nothing else
 centre is itself a member of the class no clipping is needed and the cover of the network is
 proper. (edelman2021 Lemma A.15 and trauger2024 Lemma E.2 are instances; a cover that leaves the
 norm ball breaks the version without clipping.)
+
+Covers on points. What block i sees depends on the centres of the blocks before it, so a cover
+that serves given points is chosen after those centres. A weight that is used again behind itself
+(layers in sequence that share it) would have to be chosen before its own points are known: for
+such weights, and for shared weights that stand before one another in turn, only covers of
+uniform scope are used (``tie_together``).
 """
 
 from __future__ import annotations
@@ -32,7 +38,6 @@ from dudley.calculus.facts import Facts, Parameter, Signal, Use
 from dudley.calculus.memory import remembered
 from dudley.classes.best import BestOf
 from dudley.core.constraint import size_of
-from dudley.core.entropy import Scope
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
 from dudley.core.magnitude import ONE, Magnitude
@@ -154,7 +159,7 @@ class Parallel(Node):
         for part in parts[1:]:
             expect_shape("sum of heads", parts[0].out, part.out)
             radius, lipschitz = radius + part.out.radius, lipschitz + part.lipschitz
-        uses = [use for h, part in enumerate(parts) for use in scaled(part.uses, ONE, str(h))]
+        uses = [use for h, part in enumerate(parts) for use in scaled(part.uses, ONE, str(h), "+")]
         return Facts(replace(parts[0].out, radius=radius, l1=None), lipschitz, tuple(uses))
 
     def parameters(self, width):
@@ -257,27 +262,56 @@ def expect_shape(what: str, wanted: Signal, got: Signal) -> None:
         )
 
 
-def scaled(uses, factor: Magnitude, prefix: str) -> tuple[Use, ...]:
-    """The uses behind further nodes: weights multiplied, names prefixed."""
+def scaled(uses, factor: Magnitude, prefix: str, kind: str = "") -> tuple[Use, ...]:
+    """The uses behind further nodes: weights multiplied, names and places prefixed."""
     return tuple(
-        replace(use, weight=use.weight * factor, name=f"{prefix}.{use.name}") for use in uses
+        replace(
+            use,
+            weight=use.weight * factor,
+            name=f"{prefix}.{use.name}",
+            place=(kind + prefix, *use.place),
+        )
+        for use in uses
     )
 
 
 def tie_together(uses) -> list[Use]:
     """Merge the uses of each shared parameter: weights add, and so do points.
 
-    Uses of one shape and form share a cover of all their points. Uses that differ (an embedding
-    and its transpose) share a cover in spectral norm, which both orientations have in common.
+    Uses of one shape and form share a cover of all their points, if none of these points depends
+    on the centre that is chosen there, and a cover of uniform scope otherwise. Uses that differ
+    (an embedding and its transpose) share a cover in spectral norm, which both orientations have
+    in common.
     """
     shared: dict[str, list[Use]] = {}
     alone = []
     for use in uses:
         (shared.setdefault(use.tie, []) if use.tie is not None else alone).append(use)
-    return alone + [_merged(name, group) for name, group in shared.items()]
+    circular = _circular([use for use in uses if use.tie is not None])
+    return alone + [_merged(name, group, name in circular) for name, group in shared.items()]
 
 
-def _merged(name: str, group: list[Use]) -> Use:
+def _circular(uses: list[Use]) -> set[str]:
+    """The shared parameters whose points depend on their own centre, directly or by others."""
+    behind: dict[str, set[str]] = {use.tie or "": set() for use in uses}
+    for i, use in enumerate(uses):
+        again = [use] if np.size(use.weight.log) > 1 else []  # the layers of a Repeat
+        later = [other for other in uses[i + 1 :] if not _apart(use.place, other.place)]
+        behind[use.tie or ""] |= {other.tie or "" for other in again + later}
+    for middle in behind:
+        for first in behind:
+            if middle in behind[first]:
+                behind[first] |= behind[middle]
+    return {name for name in behind if name in behind[name]}
+
+
+def _apart(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
+    """Do two places part at the summands of a sum, so that neither sees the other's output?"""
+    steps = zip(here, there, strict=False)
+    return next((a.startswith("+") for a, b in steps if a != b), False)
+
+
+def _merged(name: str, group: list[Use], circular: bool) -> Use:
     log_total = log_sum(
         np.concatenate([np.ravel(use.weight.log) + math.log(use.copies) for use in group])
     )
@@ -291,14 +325,12 @@ def _merged(name: str, group: list[Use]) -> Use:
         pairs=sum(use.pairs * use.count for use in group),
     )
     if all((u.parameter, u.form, u.l1) == (first.parameter, first.form, first.l1) for u in group):
-        return merged
+        return replace(merged, uniform=circular)
     assert isinstance(first.parameter, Parameter)
     shapes = {use.parameter.shape for use in group if isinstance(use.parameter, Parameter)}
     if not shapes <= {first.parameter.shape, first.parameter.shape[::-1]}:
         raise InputError(f"tied parameter {name}", "one shape or its transpose", sorted(shapes))
-    spectral = first.parameter.map.entropy()
-    uniform = tuple(c for c in spectral.covers if c.scope is Scope.UNIFORM)
-    return replace(merged, parameter=replace(spectral, covers=uniform))
+    return replace(merged, parameter=first.parameter.map.entropy().uniform())
 
 
 def compose(

@@ -64,7 +64,11 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False)
 class Use:
-    """One use of a block: how it enters, how much it matters, at how many points per example."""
+    """One use of a block: how it enters, how much it matters, at how many points per example.
+
+    ``place`` is the way from the root of the network: an index for each step of a chain, one
+    with a plus for each summand. ``uniform``: only covers that serve all inputs at once.
+    """
 
     name: str
     parameter: Parameter | Entropy
@@ -74,6 +78,8 @@ class Use:
     pairs: float = 1
     l1: float | None = None
     copies: int = 1
+    place: tuple[str, ...] = ()
+    uniform: bool = False
 
     @property
     def tie(self) -> str | None:
@@ -84,7 +90,8 @@ class Use:
     def entropy(self) -> Entropy:
         if isinstance(self.parameter, Entropy):
             return self.parameter
-        return self.parameter.map.entropy(self.form, self.rows, self.pairs, self.l1)
+        every = self.parameter.map.entropy(self.form, self.rows, self.pairs, self.l1)
+        return every.uniform() if self.uniform else every
 
     @property
     def count(self) -> int:
@@ -94,7 +101,10 @@ class Use:
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """A node's local facts for inputs of a given radius."""
+    """A node's local facts for inputs of a given radius.
+
+    ``uses`` stand in an order of computation: what a use sees depends on those before it alone.
+    """
 
     out: Signal
     lipschitz: Magnitude

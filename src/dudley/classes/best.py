@@ -132,6 +132,10 @@ class BestOf(Entropy):
             raise InputError("cover", f"one of {', '.join(c.name for c in self.covers)}", names)
         return replace(self, covers=covers)
 
+    def uniform(self) -> BestOf:
+        """Only the covers that serve all inputs of the radius at once."""
+        return replace(self, covers=tuple(c for c in self.covers if c.scope is Scope.UNIFORM))
+
     def scaled(self, factor: float) -> BestOf:
         """The same maps on inputs of another radius."""
         return replace(self, scale=self.scale * factor)
