@@ -11,7 +11,7 @@ from dudley.core.constraint import Constraint, radius_of, size_of
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
 from dudley.core.magnitude import ONE, Magnitude
-from dudley.networks.pointwise import Dense
+from dudley.networks.pointwise import Dense, expect_constraints
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,7 @@ class Positions(Node):
     )
 
     def __post_init__(self):
+        expect_constraints(self)
         size_of("T", self.T)
 
     def facts(self, signal):

@@ -15,7 +15,7 @@ from dudley.core.magnitude import ONE, Magnitude
 from dudley.core.rounding import up
 from dudley.networks.activations import Activation, activation
 from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser
-from dudley.networks.pointwise import expect_width
+from dudley.networks.pointwise import expect_constraints, expect_width
 
 QUERIES = ("all", "cls", "fixed")
 
@@ -68,6 +68,7 @@ class Head(Node):
     )
 
     def __post_init__(self):
+        expect_constraints(self)
         size_of("d", self.d)
         size_of("k", self.inner)
         radius_of("score.scale", self.scale)

@@ -14,7 +14,7 @@ from dudley.core.lemma import Lemma
 from dudley.core.magnitude import ONE, ZERO, Magnitude, sqrt
 from dudley.networks.head import causal_mask
 from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser
-from dudley.networks.pointwise import bias_norm, bias_use, expect_width
+from dudley.networks.pointwise import bias_norm, bias_use, expect_constraints, expect_width
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +81,7 @@ class MultiHeadAttention(Node):
     )
 
     def __post_init__(self):
+        expect_constraints(self)
         for name in ("d", "H"):
             size_of(name, getattr(self, name))
         if self.k is None and self.d % self.H:

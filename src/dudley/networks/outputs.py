@@ -11,7 +11,7 @@ from dudley.core.entropy import Metric
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
 from dudley.core.magnitude import ONE
-from dudley.networks.pointwise import Pool, bias_use
+from dudley.networks.pointwise import Pool, bias_use, expect_constraints
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Readout(Node):
     )
 
     def __post_init__(self):
+        expect_constraints(self)
         Pool(self.pool)
 
     def facts(self, signal):
@@ -62,6 +63,7 @@ class Logits(Node):
     )
 
     def __post_init__(self):
+        expect_constraints(self)
         size_of("V", self.V)
         if self.rows != 0:
             size_of("rows", self.rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, replace
 
 from dudley.calculus.compose import Chain, Node
 from dudley.calculus.facts import Facts, Parameter, Use
@@ -18,6 +18,22 @@ def expect_width(node: str, d: int, signal) -> None:
     """Refuse a signal whose rows have another width."""
     if signal.width != d:
         raise InputError(f"input of {node}", f"rows of width {d}", f"width {signal.width}")
+
+
+def expect_constraints(node: Node) -> None:
+    """Refuse weights whose set is not a constraint: a plain number does not say which norm."""
+    for field in fields(node):  # pyright: ignore[reportArgumentType]
+        value = getattr(node, field.name)
+        absent = value is None and field.default is not MISSING
+        if absent or isinstance(value, Constraint) or "Constraint" not in str(field.type):
+            continue
+        radius = value if isinstance(value, int | float) else "radius"
+        raise InputError(
+            f"{field.name} of {type(node).__name__}",
+            "a norm ball",
+            repr(value),
+            f"write {field.name}=du.L11({radius}), du.Spectral({radius}) or another norm",
+        )
 
 
 def bias_use(
@@ -50,6 +66,7 @@ class Dense(Node):
     )
 
     def __post_init__(self):
+        expect_constraints(self)
         size_of("d", self.d)
         size_of("k", self.out)
         activation(self.sigma)
@@ -109,6 +126,7 @@ class SwiGLU(Node):
     )
 
     def __post_init__(self):
+        expect_constraints(self)
         size_of("d", self.d)
         size_of("k", self.k)
 
@@ -206,6 +224,7 @@ class LayerNorm(Node):
     )
 
     def __post_init__(self):
+        expect_constraints(self)
         size_of("d", self.d)
         if radius_of("ln.eps", self.eps) == 0:
             raise InputError("ln.eps", "a number > 0 (at 0 the map is not Lipschitz)", self.eps)
