@@ -61,10 +61,13 @@ def bert(seed: int = 0, prefix: str = "", model_type: str = "bert"):
 
 def roberta(seed: int = 1):
     config, tensors = bert(seed, "roberta.", "roberta")
+    tensors = {name: value for name, value in tensors.items() if "pooler" not in name}
     m = Maker(seed + 100)
     m.linear("lm_head.dense", d, d)
+    m.norm("lm_head.layer_norm")
     m.put("lm_head.bias", V)
-    return config | {"layer_norm_eps": 1e-5}, tensors | m.tensors
+    config |= {"layer_norm_eps": 1e-5, "architectures": ["RobertaForMaskedLM"]}
+    return config, tensors | m.tensors
 
 
 def distilbert(seed: int = 2):
@@ -137,7 +140,7 @@ def vit(seed: int = 4):
     config = {
         "model_type": "vit", "hidden_size": d, "num_hidden_layers": L, "num_attention_heads": H,
         "intermediate_size": K, "hidden_act": "gelu", "layer_norm_eps": 1e-12, "image_size": 4,
-        "patch_size": 2,
+        "patch_size": 2, "architectures": ["ViTForImageClassification"],
     }  # fmt: skip
     return config, m.tensors
 
@@ -172,6 +175,72 @@ def llama(seed: int = 5, model_type: str = "llama", tied: bool = False):
         "architectures": ["LlamaForCausalLM"],
     }  # fmt: skip
     return config, m.tensors
+
+
+def with_head(made, name: str, layers: dict, without: tuple[str, ...] = ()):
+    """A checkpoint of another class: some tensors gone, layers (in, out, bias) or norms added."""
+    config, tensors = made
+    tensors = {key: value for key, value in tensors.items() if not key.startswith(without)}
+    m = Maker(77)
+    for at, how in layers.items():
+        m.norm(at) if how == "norm" else m.linear(at, *how)
+    return config | {"architectures": [name]}, tensors | m.tensors
+
+
+def classifiers():
+    """A checkpoint for each family that classifies, three classes each."""
+    gpt2_made, llama_made = gpt2(), llama()
+    return {
+        "bert": with_head(
+            bert(prefix="bert."), "BertForSequenceClassification", {"classifier": (d, 3)}
+        ),
+        "roberta": with_head(
+            roberta(),
+            "RobertaForSequenceClassification",
+            {"classifier.dense": (d, d), "classifier.out_proj": (d, 3)},
+            ("lm_head",),
+        ),
+        "distilbert": with_head(
+            distilbert(),
+            "DistilBertForSequenceClassification",
+            {"classifier": (d, 3)},
+            ("classifier",),
+        ),
+        "vit": vit(),
+        "gpt2": with_head(gpt2_made, "GPT2ForSequenceClassification", {"score": (d, 3, False)}),
+        "llama": with_head(
+            llama_made, "LlamaForSequenceClassification", {"score": (d, 3, False)}, ("lm_head",)
+        ),
+    }
+
+
+def language_models():
+    """A checkpoint for each family that predicts tokens, tied to the vocabulary or not."""
+    at = "cls.predictions"
+    transform = {f"{at}.transform.dense": (d, d), f"{at}.transform.LayerNorm": "norm"}
+    config, tensors = with_head(
+        bert(prefix="bert."), "BertForMaskedLM", transform, ("bert.pooler",)
+    )
+    bias = Maker(5)
+    bias.put(f"{at}.bias", V)
+    decoder = Maker(6)
+    decoder.linear(f"{at}.decoder", d, V)
+    apart = config | {"tie_word_embeddings": False}
+    vocab = {"vocab_transform": (d, d), "vocab_layer_norm": "norm", "vocab_projector": (d, V)}
+    distil = with_head(
+        distilbert(), "DistilBertForMaskedLM", vocab, ("pre_classifier", "classifier")
+    )
+    table = distil[1]["distilbert.embeddings.word_embeddings.weight"]
+    return {
+        "bert": (config, tensors | bias.tensors),
+        "bert-apart": (apart, tensors | decoder.tensors),
+        "roberta": roberta(),
+        "distilbert": (distil[0], distil[1] | {"vocab_projector.weight": table.copy()}),
+        "gpt2": gpt2(),
+        "llama": llama(),
+        "qwen2": llama(7, "qwen2", tied=True),
+        "qwen3": llama(8, "qwen3", tied=True),
+    }
 
 
 FAMILIES = {

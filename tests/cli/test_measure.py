@@ -37,7 +37,7 @@ def test_the_table_shows_what_was_measured(dudley, tiny):
         assert row.norms[norm] <= float(shown) <= row.norms[norm] * 1.001  # never below
     worst = max(tiny.heads("W_QK", 0), key=lambda row: row.op.upper)
     assert f"W_QK head {worst.head}" in done.out
-    assert "1,232 weights" in done.out and "37 used, 3 skipped" in done.out
+    assert "1,304 weights" in done.out and "39 used, 1 skipped" in done.out
     assert max(map(len, done.out.splitlines())) <= 120
 
 
@@ -58,7 +58,7 @@ def test_every_tensor_is_listed(dudley, tiny):
     told = {name: what for name, _, what in lines}
     assert told["encoder.layer.*.attention.self.query.weight"] == "used as W_Q"
     assert told["embeddings.position_ids"] == "skipped: buffer:"
-    assert told["pooler.dense.weight"] == "skipped: pooler:"
+    assert told["pooler.dense.weight"] == "used as W_pool"
 
 
 def test_json_holds_every_matrix_and_tensor(dudley, tiny):
@@ -139,7 +139,7 @@ REFUSED = {
     "nothing there": (["no-such-thing"], "no-such-thing"),
     "no layout": (["tiny-bert", "--layout", "bart"], "did you mean bert"),
     "no file": (["tiny-bert", "--layout", "absent.toml"], "absent.toml"),
-    "heads": (["tiny-bert", "--heads", "3"], "divisor"),
+    "heads": (["tiny-bert", "--heads", "3"], "2, as the config says"),
     "no folder": (["tiny-bert", "--csv", "/no/such/folder/x.csv"], "--csv"),
     "ending": (["tiny-bert", "--csv", "x.txt"], "ends in .csv"),
     "tolerance": (["tiny-bert", "--rank-tolerance", "nan"], "rank tolerance"),
@@ -165,6 +165,18 @@ def test_nothing_is_left_behind_when_a_tensor_is_refused(dudley, tmp_path):
     assert list(out.iterdir()) == []
 
 
+def test_without_a_config_the_family_is_assumed_and_said(dudley, tmp_path):
+    folder = checkpoints.write(tmp_path, None, checkpoints.llama()[1])
+    words = "llama: assumed from the names of the tensors; no config names the model type"
+    assert f"note: layout {words}" in dudley("measure", folder).out
+    (item,) = dudley("measure", folder, "--json").json()["items"]
+    assert item["assumed"] == words
+    (item,) = dudley("measure", "tiny-bert", "--json").json()["items"]
+    assert item["assumed"] is None
+    asked = dudley("measure", folder, "--layout", "mistral").out
+    assert "note: layout mistral: as asked for; no config names the model type" in asked
+
+
 # -- derive --checkpoint ----------------------------------------------------------------------
 
 
@@ -175,11 +187,11 @@ def test_derive_says_what_the_library_says(dudley, tiny):
     cap = du.capacity(found.network, found.inputs, n=1e7, loss=found.loss)
     bound = cap.gap(0.05, union=du.Grid())
     assert f"risk − training loss ≤ {float(bound):.6g}" in done.out
-    assert "81 numbers" in done.out and "network.0.W_E.op 2.545 → 2.828" in done.out
+    assert "86 numbers" in done.out and "network.0.W_E.op 2.545 → 2.828" in done.out
     for assumption in (*bound.assumptions, *found.assumptions):
         assert f"  · {assumption}" in done.out
     assert "LayerNorm, ε = 1e-12" in done.out and "gelu, 1.12905-Lipschitz [checked]" in done.out
-    assert "tiny-bert (1,232 weights)" in done.out and "culprit: " in done.out
+    assert "tiny-bert (1,304 weights)" in done.out and "culprit: " in done.out
 
 
 def test_derive_speaks_json_and_pays(dudley):
@@ -234,3 +246,28 @@ DERIVE = {
 def test_derive_refuses_in_one_line(dudley, what: str):
     words, told = DERIVE[what]
     assert told in dudley("derive", *words).refused()
+
+
+def test_derive_takes_the_number_of_heads_where_no_config_says_it(dudley, tmp_path):
+    config, tensors = checkpoints.distilbert()  # whose ε and order need no config
+    folder = checkpoints.write(tmp_path / "some", {"activation": "gelu"}, tensors)
+    assert "give H=…" in dudley("derive", "--checkpoint", folder, "T=4").refused()
+    done = dudley("derive", "--checkpoint", folder, "T=4", "H=2")
+    assert done.code == 0 and "layout: distilbert: assumed from" in done.out
+    whole = checkpoints.write(tmp_path / "whole", config, tensors)
+    plain = dudley("derive", "--checkpoint", whole, "T=4")
+    assert dudley("derive", "--checkpoint", whole, "T=4", "H=2").out == plain.out
+    line = dudley("derive", "--checkpoint", whole, "T=4", "H=4").refused()
+    assert "heads: expected 2, as the config says, got 4" in line
+
+
+def test_a_larger_classifier_has_a_larger_bound(dudley, tmp_path):
+    values = []
+    for factor in (1.0, 100.0):
+        config, tensors = checkpoints.classifiers()["bert"]
+        tensors["classifier.weight"] *= np.float32(factor)
+        folder = checkpoints.write(tmp_path / str(factor), config, tensors)
+        words = ["--checkpoint", folder, "T=4", "n=1e9", "margin=1", "--json"]
+        values.append(dudley("derive", *words).json()["items"][0]["value"])
+        assert "w.l2" in dudley("derive", *words[:-1], "w.l2=1").refused()
+    assert values[0] < values[1]

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 
 import checkpoints
 import dudley as du
-from checkpoints import FAMILIES, H, L, V, d
+from checkpoints import H, L, V, d
 from dudley.measure.network import describe
 from dudley.measure.run import planned
 from dudley.measure.weights import open_weights
@@ -23,7 +23,7 @@ def heads(x, k):
     return x.unflatten(-1, (-1, k)).transpose(-2, -3)  # (…, heads, T, k)
 
 
-def bert(t, tokens, p=""):
+def bert(t, tokens, p="", eps=1e-12):
     def linear(name, x):
         return F.linear(x, t[f"{name}.weight"], t[f"{name}.bias"])
 
@@ -31,7 +31,6 @@ def bert(t, tokens, p=""):
         return F.layer_norm(x, (d,), t[f"{name}.weight"], t[f"{name}.bias"], eps)
 
     e = f"{p}embeddings"
-    eps = 1e-5 if p else 1e-12
     x = t[f"{e}.word_embeddings.weight"][tokens]
     x = x + t[f"{e}.position_embeddings.weight"][: len(tokens)]
     x = norm(f"{e}.LayerNorm", x + t[f"{e}.token_type_embeddings.weight"][0], eps)
@@ -102,9 +101,54 @@ def llama(t, tokens, qk_norm=False):
     return norm("model.norm.weight", x)
 
 
-REFERENCES = {
-    "bert": bert,
-    "roberta": lambda t, tokens: bert(t, tokens, "roberta."),
+def distilbert(t, tokens):
+    """BERT's blocks under other names, without segments."""
+    names = {
+        "transformer.layer": "encoder.layer", "attention.q_lin": "attention.self.query",
+        "attention.k_lin": "attention.self.key", "attention.v_lin": "attention.self.value",
+        "attention.out_lin": "attention.output.dense", "ffn.lin1": "intermediate.dense",
+        "sa_layer_norm": "attention.output.LayerNorm", "ffn.lin2": "output.dense",
+        "output_layer_norm": "output.LayerNorm",
+    }  # fmt: skip
+    renamed = {"embeddings.token_type_embeddings.weight": torch.zeros(1, d, dtype=torch.float64)}
+    for key, value in t.items():
+        key = key.removeprefix("distilbert.")
+        for there, here in names.items():
+            key = key.replace(there, here)
+        renamed[key] = value
+    return bert(renamed, tokens)
+
+
+def vit(t, patches):
+    def linear(name, x):
+        return F.linear(x, t[f"{name}.weight"], t[f"{name}.bias"])
+
+    def norm(name, x):
+        return F.layer_norm(x, (d,), t[f"{name}.weight"], t[f"{name}.bias"], 1e-12)
+
+    e = "vit.embeddings"
+    W, b = (t[f"{e}.patch_embeddings.projection.{part}"] for part in ("weight", "bias"))
+    x = patches @ W.reshape(d, -1).T + b
+    x = torch.cat([t[f"{e}.cls_token"][0], x]) + t[f"{e}.position_embeddings"][0]
+    for i in range(L):
+        at = f"vit.encoder.layer.{i}"
+        y = norm(f"{at}.layernorm_before", x)
+        q, k, v = (
+            heads(linear(f"{at}.attention.attention.{n}", y), d // H)
+            for n in ("query", "key", "value")
+        )
+        mixed = F.scaled_dot_product_attention(q, k, v).transpose(-2, -3).flatten(-2)
+        x = x + linear(f"{at}.attention.output.dense", mixed)
+        y = F.gelu(linear(f"{at}.intermediate.dense", norm(f"{at}.layernorm_after", x)))
+        x = x + linear(f"{at}.output.dense", y)
+    return norm("vit.layernorm", x)
+
+
+BODIES = {
+    "bert": lambda t, tokens: bert(t, tokens, "bert.", 1e-12),
+    "roberta": lambda t, tokens: bert(t, tokens, "roberta.", 1e-5),
+    "distilbert": distilbert,
+    "vit": vit,
     "gpt2": gpt2,
     "llama": llama,
     "qwen2": llama,
@@ -112,10 +156,49 @@ REFERENCES = {
 }
 
 
-def filled(network, load: dict):
+def classes_of(name: str, t, x):
+    """Logits of the classes from the rows of the body."""
+
+    def linear(at, x):
+        return F.linear(x, t[f"{at}.weight"], t.get(f"{at}.bias"))
+
+    if name == "bert":
+        return linear("classifier", torch.tanh(linear("bert.pooler.dense", x[0])))
+    if name == "roberta":
+        return linear("classifier.out_proj", torch.tanh(linear("classifier.dense", x[0])))
+    if name == "distilbert":
+        return linear("classifier", torch.relu(linear("pre_classifier", x[0])))
+    return linear("classifier", x[0]) if name == "vit" else linear("score", x[-1])
+
+
+def tokens_of(name: str, t, x):
+    """Logits of the vocabulary at the last row, from the rows of the body."""
+
+    def changed(dense, norm, x, eps):
+        y = F.gelu(F.linear(x, t[f"{dense}.weight"], t[f"{dense}.bias"]))
+        return F.layer_norm(y, (d,), t[f"{norm}.weight"], t[f"{norm}.bias"], eps)
+
+    if name.startswith("bert"):
+        at = "cls.predictions"
+        y = changed(f"{at}.transform.dense", f"{at}.transform.LayerNorm", x[-1], 1e-12)
+        if name == "bert-apart":
+            return F.linear(y, t[f"{at}.decoder.weight"], t[f"{at}.decoder.bias"])
+        return F.linear(y, t["bert.embeddings.word_embeddings.weight"], t[f"{at}.bias"])
+    if name == "roberta":
+        y = changed("lm_head.dense", "lm_head.layer_norm", x[-1], 1e-5)
+        return F.linear(y, t["roberta.embeddings.word_embeddings.weight"], t["lm_head.bias"])
+    if name == "distilbert":
+        y = changed("vocab_transform", "vocab_layer_norm", x[-1], 1e-12)
+        return F.linear(y, t["vocab_projector.weight"], t["vocab_projector.bias"])
+    tables = ("lm_head.weight", "transformer.wte.weight", "model.embed_tokens.weight")
+    return F.linear(x[-1], next(t[table] for table in tables if table in t))
+
+
+def filled(network, load: dict, width: int):
     """The network's parameters with the stored matrices, by the order of use."""
     norms = [("ln_E", None)] if ("ln_E.gain", None) in load else []
-    norms += [(f"ln_{j}", i) for i in range(L) for j in (1, 2)] + [("ln_f", None)]
+    norms += [(f"ln_{j}", i) for i in range(L) for j in (1, 2)]
+    norms += [(name, None) for name in ("ln_f", "ln_pre") if (f"{name}.gain", None) in load]
     layer = -1
 
     def fill(part):
@@ -125,17 +208,16 @@ def filled(network, load: dict):
         if "gain" in part:
             name, i = norms.pop(0)
             return {key: load[f"{name}.{key}", i] for key in part}
+        if set(part) <= {"W", "b"} and layer >= 0:  # logits
+            return {key: load[f"{key}_logits", None] for key in part}
         layer += "W_Q" in part
         return {key: load[key, layer if (key, layer) in load else None] for key in part}
 
-    return fill(network.parameters(V)[0])
+    return fill(network.parameters(width)[0])
 
 
-@pytest.mark.parametrize("name", REFERENCES)
-def test_the_description_computes_what_the_family_computes(tmp_path, name: str):
-    config, tensors = FAMILIES[name]()
-    folder = checkpoints.write(tmp_path, config, tensors)
-    found = describe(du.measure(folder), {"T": 5, "w.l2": 1.0})
+def matrices(folder) -> dict:
+    """The stored matrices by role and layer, and what the network makes of them at its ends."""
     with open_weights(folder) as weights:
         made = planned(weights, folder, None)
         load = {
@@ -143,17 +225,72 @@ def test_the_description_computes_what_the_family_computes(tmp_path, name: str):
         }
     if ("W_S", None) in load:
         load["b_E", None] = load["W_S", None][:1]
-    body = du.Chain(found.network.nodes[:-1])  # without the readout
-    params = filled(body, load)
-    tokens = np.array([3, 0, V - 1, 3, 7])
-    ours = body.apply(params, np.eye(V)[tokens])
+    if ("W_patch", None) in load:
+        load["W", None], load["b", None] = load["W_patch", None], load["b_patch", None]
+        load["P", None][0] += (load["cls", None] - load["b_patch", None])[0]
+    kind = "cls" if ("W_cls", None) in load else "out"
+    tied = load["W_E", None].T if ("W_E", None) in load else None
+    load["W_logits", None] = load.get((f"W_{kind}", None), tied)
+    load["b_logits", None] = load.get((f"b_{kind}", None))
+    return load
+
+
+def swapped(load: dict, one: tuple, other: tuple) -> dict:
+    """The same with two matrices in the place of one another."""
+    return load | {one: load[other], other: load[one]}
+
+
+def check_forward(folder, tensors, reference, name: str, more: dict | None = None) -> None:
+    """The description, run on the stored weights, gives what the reference gives."""
+    given = {"X.row2inf": 9.0, "T": 5} if name == "vit" else {"T": 5}
+    network = describe(du.measure(folder), given).network
+    load = matrices(folder) | (more or {})
     stored = {
         key: torch.from_numpy(value).double() if value.dtype == np.float32 else None
         for key, value in tensors.items()
     }
-    theirs = REFERENCES[name](stored, torch.from_numpy(tokens)).numpy()
-    np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9)
-    swapped = dict(load)
-    swapped["W_Q", 0], swapped["W_K", 0] = load["W_K", 0], load["W_Q", 0]
+    tokens = np.array([3, 0, V - 1, 3, 7])
+    X, ours = np.eye(V)[tokens], torch.from_numpy(tokens)
+    if name == "vit":
+        patches = np.random.default_rng(0).standard_normal((4, 12))
+        X, ours = np.concatenate([np.zeros((1, 12)), patches]), torch.from_numpy(patches)
+    theirs = reference(stored, BODIES[name.removesuffix("-apart")](stored, ours)).numpy()
+
+    def run(load: dict):
+        return network.apply(filled(network, load, X.shape[1]), X)[0]
+
+    np.testing.assert_allclose(run(load), theirs, rtol=1e-8, atol=1e-9)
     if load["W_Q", 0].shape == load["W_K", 0].shape:  # the check sees a wrong role
-        assert not np.allclose(body.apply(filled(body, swapped), np.eye(V)[tokens]), theirs)
+        assert not np.allclose(run(swapped(load, ("W_Q", 0), ("W_K", 0))), theirs)
+    for role in ("W_pool", "W_pre"):
+        if (role, None) in load:
+            assert not np.allclose(run(load | {(role, None): 2 * load[role, None]}), theirs)
+
+
+@pytest.mark.parametrize("name", checkpoints.classifiers())
+def test_a_classifier_is_described_with_its_head(tmp_path, name: str):
+    config, tensors = checkpoints.classifiers()[name]
+    folder = checkpoints.write(tmp_path, config, tensors)
+    check_forward(folder, tensors, lambda t, x: classes_of(name, t, x), name)
+
+
+@pytest.mark.parametrize("name", checkpoints.language_models())
+def test_a_language_model_is_described_with_its_head(tmp_path, name: str):
+    config, tensors = checkpoints.language_models()[name]
+    folder = checkpoints.write(tmp_path, config, tensors)
+    check_forward(folder, tensors, lambda t, x: tokens_of(name, t, x), name)
+
+
+@pytest.mark.parametrize("name", ["bert", "vit"])
+def test_without_logits_a_readout_reads_the_pooler(tmp_path, name: str):
+    made = checkpoints.bert(prefix="bert.") if name == "bert" else checkpoints.vit()
+    pooler = f"{name}.pooler.dense"
+    config, tensors = checkpoints.with_head(made, "XModel", {pooler: (d, d)}, ("classifier",))
+    folder = checkpoints.write(tmp_path, config, tensors)
+    w = np.random.default_rng(1).standard_normal((d, 1))
+
+    def read(t, x):
+        y = torch.tanh(F.linear(x[0], t[f"{pooler}.weight"], t[f"{pooler}.bias"]))
+        return y @ torch.from_numpy(w)
+
+    check_forward(folder, tensors, read, name, {("w", None): w})

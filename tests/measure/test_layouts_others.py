@@ -81,7 +81,7 @@ eps = 1e-12
 sigma = "gelu"
 [tensors]
 "tokens" = "W_E"
-"b{layer}.qk" = { roles = ["W_Q", "W_K"], split = [8, 8] }
+"b{layer}.qk" = { roles = ["W_Q", "W_K"], split = [8, 8], interleaved = "none" }
 "b{layer}.v.{head}" = { role = "W_v" }
 "b{layer}.o.{head}" = { role = "W_c", stored = "in-out" }
 "b{layer}.up" = { role = "W_1", stored = "in-out" }

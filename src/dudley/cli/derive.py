@@ -52,7 +52,8 @@ def derive(
     """Entropy, Rademacher complexity and generalisation gap of a network, explicit constants.
 
     With --checkpoint: T=…, n=…, delta=…, X.row2inf=… (rows that enter the first block; tokens are
-    embedded otherwise), w.l2=… (the readout), margin=…, H=… (heads, where no config says it).
+    embedded otherwise), w.l2=… (a readout, where no head is stored), margin=…, H=… (heads, where no
+    config says it).
 
     Example: dudley derive single-head n=1e5 delta=0.05 --explain
     """

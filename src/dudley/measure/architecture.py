@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError, UnknownName
+from dudley.measure.output import CLASSES, Output
 
 # Names of activations in configs, and in ``networks.activations``.
 ACTIVATIONS = {
@@ -25,8 +26,10 @@ class Architecture:
     """The description of a family's network; ``heads`` is what the split into heads needs.
 
     ``order``: ``post`` (BERT), ``pre`` (GPT-2, ViT, Llama). ``inputs``: ``tokens`` of a vocabulary,
-    ``patches`` of an image, or ``rows`` that come from elsewhere. ``odd`` says why the network is
-    not the one that this program can bound, if it is not.
+    ``patches`` of an image, or ``rows`` that come from elsewhere. ``head`` is the kind of output
+    that the config names, or the name of a class that has another; ``outputs`` are those that the
+    family may have. ``window``: a token looks at that many at most. ``odd`` says why the network
+    is not the one that this program can bound, if it is not.
     """
 
     d: int | None = None
@@ -44,8 +47,10 @@ class Architecture:
     rope: bool = False
     qk_norm: bool = False
     scales: tuple[float, ...] | None = None  # factor on the scores, by layer; None: 1/√k
+    window: int | None = None
     tied: bool = False
-    language: bool = False  # its output is the next token
+    head: str | None = None  # None: the stored tensors say it
+    outputs: tuple[Output, ...] = ()
     inputs: str = "tokens"
     odd: str = ""
 
@@ -102,12 +107,23 @@ class Config:
             raise InputError(f"{self.source}: {name}", "true or false", repr(value))
         return value
 
-    def language(self) -> bool:
-        """Does the model predict the next token? Yes, unless its class says otherwise."""
-        classes = self.values.get("architectures") or []
-        if not isinstance(classes, list):
-            raise InputError(f"{self.source}: architectures", "a list of names", repr(classes))
-        return not classes or any(str(c).endswith(("LMHeadModel", "ForCausalLM")) for c in classes)
+    def head(self) -> str | None:
+        """The kind of output by the name of the class, or that name itself; None if there is none.
+
+        >>> Config({"architectures": ["BertForSequenceClassification"]}).head()
+        'classes'
+        """
+        names = self.values.get("architectures") or []
+        if not isinstance(names, list) or len(names) > 1 or not all(type(n) is str for n in names):
+            raise InputError(f"{self.source}: architectures", "the name of one class", repr(names))
+        if not names:
+            return None
+        return next((k for end, k in CLASSES.items() if names[0].endswith(end)), repr(names[0]))
+
+    def window(self, default: bool) -> int | None:
+        """How many tokens a token may look at, where that is limited."""
+        on = self.flag("use_sliding_window", default)
+        return self.size("sliding_window") if on else None
 
     def sigma(self, *names: str) -> str | None:
         """An activation, by this program's name."""

@@ -2,6 +2,8 @@
 
 >>> Piece("h.0.attn.c_attn.weight", "in-out", (0, 8)).text
 'h.0.attn.c_attn.weight[:, 0:8]'
+>>> Piece("qkv", "in-out", (4, 8), 12).text
+'qkv[:, 4:8 of every 12]'
 """
 
 from __future__ import annotations
@@ -36,11 +38,13 @@ def _flat(shape: tuple[int, ...]) -> bool:
 
 @dataclass(frozen=True)
 class Piece:
-    """A stored tensor, read as in×out, or some of its columns."""
+    """A stored tensor, read as in×out, or some of its columns, or some of every ``stride``."""
 
     tensor: str
     stored: str
     columns: tuple[int, int] | None = None
+    stride: int | None = None
+    plus: float = 0.0  # what the network adds to every entry
 
     def load(self, load: Load):
         """The matrix itself: a view in the stored precision."""
@@ -50,12 +54,24 @@ class Piece:
             W = whole.reshape(shape[1], shape[0]).T  # pyright: ignore
         else:
             W = whole.reshape(shape)  # pyright: ignore
-        return W if self.columns is None else W[:, self.columns[0] : self.columns[1]]
+        if self.plus:
+            W = W.double() + self.plus
+        if self.columns is None:
+            return W
+        start, stop = self.columns
+        if self.stride is None:
+            return W[:, start:stop]
+        parts = W.reshape(shape[0], -1, self.stride)[:, :, start:stop]
+        return parts.reshape(shape[0], -1)
 
     @property
     def text(self) -> str:
         turned = ".T" if self.stored in ("out-in", "patches") else ""
-        part = "" if self.columns is None else f"[:, {self.columns[0]}:{self.columns[1]}]"
+        turned += f" + {self.plus:g}" if self.plus else ""
+        if self.columns is None:
+            return f"{self.tensor}{turned}"
+        every = "" if self.stride is None else f" of every {self.stride}"
+        part = f"[:, {self.columns[0]}:{self.columns[1]}{every}]"
         return f"{self.tensor}{turned}{part}"
 
 

@@ -10,7 +10,9 @@ Roles of a layer: ``W_Q W_K W_v W_c`` and ``b_…`` (attention), ``W_1 W_3 W_2``
 W_1 is the gate and W_3 the other factor where there are two), ``ln_1.gain``, ``ln_1.bias``,
 ``ln_2.…`` (in the order of use), ``g_q``, ``g_k`` (norms of queries and keys). Roles outside the
 layers: ``W_E`` (vocabulary), ``P`` (positions), ``W_S`` (segments), ``ln_E.…``, ``ln_f.…``,
-``W_patch``, ``b_patch``, ``cls``, ``W_out`` (logits).
+``W_patch``, ``b_patch``, ``cls``. Roles of the output: ``W_pool`` (pooler), ``W_pre`` and
+``ln_pre.…`` (what stands before the logits otherwise), ``W_cls`` (logits of classes), ``W_out``
+(logits of the vocabulary), each with ``b_…``.
 
 >>> from dudley.measure.layouts import LAYOUTS
 >>> LAYOUTS["bert"].match("encoder.layer.3.attention.self.query.weight").roles
@@ -29,6 +31,7 @@ from functools import cached_property
 
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.registry import Registry
+from dudley.measure import output
 from dudley.measure.architecture import Architecture
 
 ATTENTION = ("W_Q", "W_K", "W_v", "W_c")
@@ -39,15 +42,19 @@ LAYER = (
 )  # fmt: skip
 OUTSIDE = (
     "W_E", "P", "W_S", "W_patch", "b_patch", "cls", "ln_E.gain", "ln_E.bias",
-    "ln_f.gain", "ln_f.bias", "W_out",
+    "ln_f.gain", "ln_f.bias", *output.STORED,
 )  # fmt: skip
+INTERLEAVED = ("none", "heads", "groups")
 
 
 @dataclass(frozen=True)
 class Slot:
     """One name of a family: the role of its tensor, and how the tensor is stored.
 
-    Several roles mean a fused tensor, cut along its outputs into equal parts, or into ``split``.
+    Several roles mean a fused tensor. ``interleaved`` says how its outputs are ordered: ``none``
+    (all of the first role, then all of the second; in equal parts, or in those of ``split``),
+    ``heads`` (the query, key and value of head 0, then those of head 1) or ``groups`` (the queries
+    of group 0, its key and value, then group 1).
     ``stored``: ``out-in`` (torch's linear layers), ``in-out`` (Conv1D, tables of rows), ``row``
     (a bias, 1×k), ``column`` (a gain, d×1), ``patches`` (a convolution that cuts an image).
     """
@@ -56,8 +63,18 @@ class Slot:
     roles: tuple[str, ...]
     stored: str = "out-in"
     split: tuple[int, ...] | None = None
+    interleaved: str | None = None
+    plus: float = 0.0  # what the network adds to every entry of a gain
 
     def __post_init__(self):
+        several = len(self.roles) > 1
+        if (several or self.interleaved is not None) and self.interleaved not in INTERLEAVED:
+            wanted = " or ".join(f'interleaved = "{how}"' for how in INTERLEAVED)
+            raise InputError(f"order of {self.pattern}", wanted, self.interleaved)
+        turns = self.interleaved in ("heads", "groups")
+        if turns and (tuple(r[2:] for r in self.roles) != ("Q", "K", "v") or self.split):
+            expected = "queries, keys and values without a split"
+            raise InputError(f"interleaved {self.pattern}", expected, ", ".join(self.roles))
         if self.stored not in STORED:
             raise InputError(f"storage of {self.pattern}", " or ".join(STORED), self.stored)
         for role in self.roles:
@@ -81,6 +98,7 @@ class Skip:
     pattern: str  # a regular expression on the name below the prefix, or on the whole name
     reason: str
     vital: bool = False  # the network does not run without them, so no bound may leave them out
+    head: bool = False  # another output: vital unless the config names the class
 
 
 @dataclass(frozen=True)
@@ -103,6 +121,7 @@ class Layout:
     architecture: Callable[[dict], Architecture]
     anchor: str  # the name whose prefix is the family's prefix
     outside: tuple[str, ...] = field(default=())  # names that never carry the prefix
+    twins: tuple[tuple[str, str], ...] = ()  # names of one tensor, which a file may hold twice
 
     def match(self, name: str) -> Match | None:
         """The slot of a name below the prefix, if there is one."""
@@ -138,6 +157,11 @@ class Layout:
                 "name the tensors of one in a mapping file",
             )
         return found.pop() if found else None
+
+
+def names_of(slots: Iterable[Slot]) -> tuple[str, ...]:
+    """The names of slots outside the layers."""
+    return tuple(slot.pattern for slot in slots)
 
 
 LAYOUTS: Registry[Layout] = Registry("model type")

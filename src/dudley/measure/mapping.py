@@ -7,7 +7,7 @@
     eps = 1e-5
     sigma = "gelu"
     [tensors]
-    "blocks.{layer}.qkv.weight" = { roles = ["W_Q", "W_K", "W_v"], stored = "out-in" }
+    "blocks.{layer}.qkv.weight" = { roles = ["W_Q", "W_K", "W_v"], interleaved = "none" }
     "blocks.{layer}.head.{head}.out" = { role = "W_c", stored = "in-out" }
     "blocks.{layer}.norm1.weight" = { role = "ln_1.gain" }
     [skip]
@@ -15,8 +15,13 @@
 
 Names are whole names. ``stored``: ``out-in`` (a torch linear layer, transposed on reading; the
 default of W_… ), ``in-out`` (as it acts; the default of W_E, W_S and P), ``row`` (biases),
-``column`` (gains), ``patches``. ``split`` gives unequal parts of a fused tensor. ``[network]``
-holds what ``dudley derive`` must know besides norms; values of a config.json are not read.
+``column`` (gains), ``patches``. A fused tensor must say how its outputs are ordered:
+``interleaved = "none"`` (all queries, then all keys, then all values; ``split`` gives unequal
+parts), ``"heads"`` (query, key and value of each head in turn) or ``"groups"`` (the queries of
+each group, then its key and value). ``plus = 1`` says that the network adds 1 to a stored gain.
+``[network]`` holds what ``dudley derive`` must know besides norms. A config.json beside the
+weights is read too: a size that it states otherwise is refused, and so is a bound where it names
+a computation that no mapping can describe.
 
 >>> _stored("W_E"), _stored("b_1"), _stored("ln_1.gain")
 ('in-out', 'row', 'column')
@@ -33,13 +38,19 @@ from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError, UnknownName
 from dudley.measure.architecture import Architecture
 from dudley.measure.layout import Layout, Skip, Slot
+from dudley.measure.output import KINDS, Output
 from dudley.networks.activations import activation
 
 SCHEMA = "dudley.layout/1"
 _SECTIONS = ("schema", "network", "tensors", "skip")
-_KEYS = ("role", "roles", "stored", "split")
-_SIZES = ("d", "L", "H", "groups", "k", "T")
-_CHOICES = {"order": ("pre", "post"), "inputs": ("tokens", "patches", "rows")}
+_KEYS = ("role", "roles", "stored", "split", "interleaved", "plus")
+_SIZES = ("d", "L", "H", "groups", "k", "T", "window")
+_CHOICES = {
+    "order": ("pre", "post"),
+    "inputs": ("tokens", "patches", "rows"),
+    "head": KINDS,
+    "row": ("first", "last", "mean"),
+}
 
 
 def read_mapping(path: Path) -> tuple[Layout, Architecture]:
@@ -55,7 +66,8 @@ def read_mapping(path: Path) -> tuple[Layout, Architecture]:
         raise InputError(f"{path.name}: [tensors]", "names with their roles", "none")
     slots = tuple(_slot(name, entry, path) for name, entry in tensors.items())
     left_out = tuple(Skip(_regex(p, path), str(why)) for p, why in skips.items())
-    architecture = _architecture(_table(tables, "network", path), path)
+    pooler = any("W_pool" in slot.roles for slot in slots)
+    architecture = _architecture(_table(tables, "network", path), path, pooler)
     layout = Layout(path.name, slots, left_out, lambda _: architecture, anchor="")
     return layout, architecture
 
@@ -86,6 +98,9 @@ def _slot(name: str, entry, path: Path) -> Slot:
     roles = entry.get("roles", [entry["role"]] if "role" in entry else [])
     if not isinstance(roles, list) or not roles or not all(isinstance(r, str) for r in roles):
         raise InputError(f"{path.name}: {name}", 'role = "…" or roles = […]', repr(entry))
+    before = [role for role in roles if "_pre" in role]
+    if before:  # its activation has no name here
+        raise InputError(f"{path.name}: {name}", "W_pool (tanh) before the logits", before[0])
     split = entry.get("split")
     if split is not None and not isinstance(split, list):
         raise InputError(f"{path.name}: split of {name}", "a list of widths", repr(split))
@@ -93,7 +108,12 @@ def _slot(name: str, entry, path: Path) -> Slot:
         raise InputError(f"{path.name}: {name}", "{layer} and {head} at most once", "twice")
     if split is not None:
         split = tuple(size_of(f"{path.name}: split of {name}", part) for part in split)
-    return Slot(name, tuple(roles), str(entry.get("stored", _stored(roles[0]))), split)
+    stored, plus = str(entry.get("stored", _stored(roles[0]))), entry.get("plus", 0.0)
+    gain = roles[0].endswith(".gain") or roles[0].startswith("g_")
+    if isinstance(plus, bool) or not isinstance(plus, int | float) or not (gain or plus == 0):
+        raise InputError(f"{path.name}: plus of {name}", "a number, for a gain", repr(plus))
+    radius_of(f"{path.name}: plus of {name}", abs(plus))
+    return Slot(name, tuple(roles), stored, split, entry.get("interleaved"), float(plus))
 
 
 def _regex(pattern: str, path: Path) -> str:
@@ -106,8 +126,9 @@ def _regex(pattern: str, path: Path) -> str:
     return pattern
 
 
-def _architecture(table: dict, path: Path) -> Architecture:
-    known = {field.name: field for field in fields(Architecture)}
+def _architecture(table: dict, path: Path, pooler: bool) -> Architecture:
+    known = {field.name: field for field in fields(Architecture) if field.name != "outputs"}
+    known |= {"language": None, "row": None}
     values: dict = {}
     for name, value in table.items():
         if name not in known:
@@ -118,7 +139,7 @@ def _architecture(table: dict, path: Path) -> Architecture:
         elif name in _CHOICES:
             if value not in _CHOICES[name]:
                 raise InputError(where, " or ".join(_CHOICES[name]), repr(value))
-        elif isinstance(known[name].default, bool):
+        elif name == "language" or isinstance(getattr(known[name], "default", None), bool):
             if not isinstance(value, bool):
                 raise InputError(where, "true or false", repr(value))
         elif name == "eps":
@@ -130,4 +151,14 @@ def _architecture(table: dict, path: Path) -> Architecture:
                 raise InputError(where, "a list of numbers, one per layer", repr(value))
             value = tuple(radius_of(where, part) for part in value)
         values[name] = value
-    return Architecture(**values)
+    if values.pop("language", False):
+        values.setdefault("head", "language")
+    outputs = _outputs(values.pop("row", None), "pool" if pooler else None)
+    return Architecture(**values, outputs=outputs)
+
+
+def _outputs(row: str | None, dense: str | None) -> tuple[Output, ...]:
+    """The outputs that a mapping can describe; a classifier only where its row is stated."""
+    if row is None:
+        return (Output("language"),)
+    return Output("language"), *(Output(k, row, dense, "tanh") for k in ("rows", "classes"))

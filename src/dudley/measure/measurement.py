@@ -3,7 +3,7 @@
 >>> import dudley as du
 >>> m = du.measure("tiny-bert")
 >>> m.layers, m.tensors_used, m.tensors_skipped
-(2, 37, 3)
+(2, 39, 1)
 >>> row = m.row("W_QK", layer=0, head=1)
 >>> row.shape, row.op.lower <= row.op.upper <= row.norms["fro"]
 ((8, 8), True)
@@ -85,6 +85,12 @@ class Row:
         return flat | {f"distance_{name}": distance.get(name) for name in NORMS}
 
 
+def _plain(architecture: Architecture) -> dict:
+    """What is known of it; the outputs of the whole family are no property of the network."""
+    values = vars(architecture).items()
+    return {name: value for name, value in values if value is not None and name != "outputs"}
+
+
 def _finite(values: dict[str, float]) -> dict[str, float | None]:
     """The values, null where one left the floats."""
     return {name: x if math.isfinite(x) else None for name, x in values.items()}
@@ -102,6 +108,7 @@ class Measurement:
     rank_tolerance: float | None
     init: str | None = None
     notes: tuple[str, ...] = ()
+    assumed: str = ""  # which layout, and why, where no config names it
     by_place: dict = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
@@ -164,7 +171,8 @@ class Measurement:
         return {
             "id": self.source,
             "layout": self.layout,
-            "architecture": {k: v for k, v in vars(self.architecture).items() if v is not None},
+            "assumed": self.assumed or None,
+            "architecture": _plain(self.architecture),
             "layers": self.layers,
             "init": self.init,
             "rank_tolerance": self.rank_tolerance,

@@ -1,8 +1,9 @@
 """From a measurement to the calculus: the measured network as nodes, its norms marked *observed*.
 
 Norms that were read off after training support no guarantee until a union bound pays for them
-(``du.Grid``), so every radius here is ``Observed``. What a checkpoint cannot say (a readout, a
-loss, that dropout is off) is declared and listed with its status.
+(``du.Grid``), so every radius here is ``Observed``. A stored head (pooler, classifier, logits) is
+a part of the network like any other. What a checkpoint cannot say (the loss, that dropout is off,
+a readout where no head is stored) is declared and listed with its status.
 
 >>> import dudley as du
 >>> from dudley.measure.network import describe
@@ -26,23 +27,22 @@ from dataclasses import dataclass
 from dudley.calculus.compose import Chain, Node, Residual
 from dudley.core.assumption import Assumption, Status
 from dudley.core.boundary.text import line
-from dudley.core.constraint import L2, Ball, Center, Constraint, Observed, ball, size_of
+from dudley.core.constraint import L2, Ball, Constraint, Observed, ball, size_of
 from dudley.core.errors import InputError, UnknownName
+from dudley.measure.balls import constraint
 from dudley.measure.layout import ATTENTION
 from dudley.measure.measurement import Measurement, Row
+from dudley.measure.output import output_of, unused
 from dudley.networks.activations import activation
 from dudley.networks.embeddings import OneHot, Positions, Tokens
 from dudley.networks.files import Description, read_loss
 from dudley.networks.losses import CrossEntropy, Loss, Margin
 from dudley.networks.multihead import MultiHeadAttention
 from dudley.networks.outputs import Logits, Readout
-from dudley.networks.pointwise import MLP, Dense, LayerNorm, SwiGLU
+from dudley.networks.pointwise import MLP, Dense, LayerNorm, Pool, SwiGLU
 from dudley.networks.robust import Robust
 
-MATRIX = ("op", "fro", "l11", "col21")
 GIVEN = ("T", "X.row2inf", "X.row1inf", "w.l2", "w.l1", "margin", "loss.lipschitz", "loss.range")
-_TURNED = {"col21": "row21", "col2inf": "row2inf", "col1inf": "row1inf"}
-_TURNED |= {there: here for here, there in _TURNED.items()}
 
 
 @dataclass(frozen=True)
@@ -56,29 +56,13 @@ def describe(measurement: Measurement, given: Mapping[str, float]) -> DescribedC
     """The measured network, its inputs and loss, and the assumptions with their status.
 
     ``given``: T; X.row2inf for rows that enter the first block (tokens are embedded otherwise);
-    w.l2 or w.l1 for a readout (w.l2 = 1 if neither; a language model keeps its logits); margin,
-    or loss.lipschitz and loss.range.
+    w.l2 or w.l1 for a readout, where no head is stored (w.l2 = 1 if neither); margin, or
+    loss.lipschitz and loss.range.
     """
     for name in given:
         if name not in GIVEN:
             raise UnknownName("name for a checkpoint", name, GIVEN)
     return _Build(measurement, given).described()
-
-
-def constraint(row: Row, norms=MATRIX, turned: bool = False, tie: str | None = None) -> Constraint:
-    """The balls that a measured matrix lies in, around zero and around its initial value.
-
-    The initial value enters covers only, as a centre; nothing is asked of its norms.
-    """
-    balls = [Ball(name, Observed(row.norms[_turn(name, turned)])) for name in norms]
-    if row.distance is not None:
-        start = Center(())
-        balls += [Ball(n, Observed(row.distance[_turn(n, turned)]), start) for n in norms]
-    return Constraint(tuple(balls), tie=tie)
-
-
-def _turn(norm: str, turned: bool) -> str:
-    return _TURNED.get(norm, norm) if turned else norm
 
 
 class _Build:
@@ -95,12 +79,14 @@ class _Build:
         self.d = W_Q.shape[0]
         split = self.arch.heads(self.d)
         if split is None:
-            raise InputError(f"{self.source}: heads", "their number", "unknown", "give H=…")
-        self.split = split
+            fix = "give H=… (derive) or --heads (measure)"
+            raise InputError(f"{self.source}: heads", "their number", "unknown", fix)
+        self.split, self.head = split, output_of(self.m)
         inputs, nodes = self._inputs()
         nodes += [self._block(i) for i in range(self.m.layers)]
         if self.m.find("ln_f.gain") is not None:
             nodes.append(self._norm("ln_f", None))
+        nodes += self._before_output()
         output, loss = self._output()
         network = functools.reduce(operator.rshift, [*nodes, output])
         notes = (*self._common(), *self.notes)
@@ -130,9 +116,13 @@ class _Build:
     # -- from the inputs to the first block ----------------------------------------------------
 
     def _inputs(self) -> tuple[Tokens, list[Node]]:
-        T = self.given.get("T", self._longest())
+        window = math.inf if self.arch.window is None else self.arch.window
+        T, longest = self.given.get("T"), self._longest()
+        T = T if T is not None or longest is None else min(longest, window)
         if T is None:
             raise InputError(f"{self.source}: T", "the number of tokens", "none", "give T=…")
+        if window < T:
+            raise InputError(f"{self.source}: T", f"at most {window}, the sliding window", T)
         T, X = size_of("T", T), self.given.get("X.row2inf")
         if self.arch.inputs == "tokens" and X is None and self.m.find("W_E") is not None:
             return self._embedded(T)
@@ -155,7 +145,7 @@ class _Build:
         V, d = table.shape
         if d != self.d:
             raise InputError(f"{self.source}: W_E", f"rows of width {self.d}", f"width {d}")
-        tie = "E" if self._language() and self.m.find("W_out") is None else None
+        tie = "E" if self.head.kind == "language" and self.m.find("W_out") is None else None
         segment = self.m.find("W_S")
         b = None
         if segment is not None:
@@ -269,33 +259,65 @@ class _Build:
 
     # -- output and loss -----------------------------------------------------------------------
 
-    def _language(self) -> bool:
-        has_logits = self.m.find("W_out") is not None or (self.arch.tied and self.m.find("W_E"))
-        readout = "w.l2" in self.given or "w.l1" in self.given
-        return bool(self.arch.language and has_logits and not readout)
+    def _before_output(self) -> list[Node]:
+        """The row that the output reads, and what stands between it and the logits."""
+        head, dense, self.width = self.head, self.head.dense, self.d
+        stored = dense is not None and self.m.find(f"W_{dense}") is not None
+        nodes: list[Node] = []
+        if head.row != "last" and (head.kind != "rows" or stored):
+            nodes.append(Pool("cls" if head.row == "any" else head.row))
+        if stored and dense is not None:
+            W, b = self._of_width(self.m.row(f"W_{dense}")), self._bias(f"b_{dense}", None)
+            self.width = W.shape[1]
+            if head.sigma is None:
+                raise InputError(f"{self.source}: activation before the logits", "its name", "none")
+            names = (f"W_{dense}", f"b_{dense}")
+            nodes.append(Dense(self.d, constraint(W), W.shape[1], b, head.sigma, names))
+        return [*nodes, self._norm("ln_pre", None)] if head.norm else nodes
 
     def _output(self) -> tuple[Node, Loss | Margin | CrossEntropy | Robust]:
         loss = {k.removeprefix("loss."): v for k, v in self.given.items() if k.startswith("loss.")}
         if "margin" in self.given:
             loss["margin"] = self.given["margin"]
-        if not self._language():
+        if self.head.kind == "rows":
             parts = [ball(n[2:], self.given[n]) for n in ("w.l2", "w.l1") if n in self.given]
             w = functools.reduce(operator.and_, parts) if parts else L2(1.0)
-            self._say("readout", f"one number from one row: {w} of w")
-            return Readout(w), read_loss(loss)
-        out = self.m.find("W_out")
-        norms = ("op", "fro", "col2inf")
-        if out is None:
-            table, tie = self.m.row("W_E"), None if "X.row2inf" in self.given else "E"
-            W, V = constraint(table, norms, turned=True, tie=tie), table.shape[0]
-        else:
-            W, V = constraint(out, norms), out.shape[1]
-        if not loss:
+            pooled = self.head.dense is not None and self.m.find(f"W_{self.head.dense}")
+            where = "the pooler's output" if pooled else "one row"
+            self._say("readout", f"no logits are stored: one number from {where}, {w} of w")
+            row = "cls" if pooled or self.head.row == "last" else self.head.row
+            return Readout(w, row), read_loss(loss)
+        W, V, stored = self._logits()
+        for name in ("w.l2", "w.l1"):
+            if name in self.given:
+                expected = f"no readout, since the checkpoint has a head ({stored})"
+                raise InputError(name, expected, self.given[name], f"leave {name} out")
+        if not loss and V > 1:
             loss = {"clip": math.log(V)}
-        elif "margin" in loss:
+        elif "margin" in loss and V > 1:
             loss["multiclass"] = True
-        self._say("output", f"{V} logits of the last token")
-        return Logits(V, W), read_loss(loss)
+        row = {"any": "one masked token", "last": "the last token"}.get(self.head.row)
+        self._say("output", f"{V} logits of {row or f'the {self.head.row} row'}", Status.CHECKED)
+        b = self.m.find("b_cls" if self.head.kind == "classes" else "b_out")
+        bias = None if b is None else constraint(b, ("linf", "fro"))
+        return Logits(V, W, b=bias), read_loss(loss)
+
+    def _of_width(self, row: Row) -> Row:
+        """The matrix, refused if it does not fit the rows that come to it."""
+        if row.shape[0] != self.width:
+            expected = f"{row.role} for rows of width {self.width}"
+            raise InputError(f"{self.source}: tensor {row.source}", expected, row.shape[0])
+        return row
+
+    def _logits(self) -> tuple[Constraint, int, str]:
+        """The matrix that gives the logits, how many there are, and the name of its tensor."""
+        norms = ("op", "fro", "col2inf")
+        out = self.m.find("W_cls" if self.head.kind == "classes" else "W_out")
+        if out is not None:
+            return constraint(self._of_width(out), norms), out.shape[1], out.source
+        table, tie = self.m.row("W_E"), None if "X.row2inf" in self.given else "E"
+        turned = constraint(table, norms, turned=True, tie=tie)
+        return turned, table.shape[0], f"{table.source}, tied"
 
     # -- what it rests on ----------------------------------------------------------------------
 
@@ -317,9 +339,14 @@ class _Build:
         if self.arch.sigma is not None and self.m.find("W_1", 0) is not None:
             σ = activation(self.arch.sigma)
             found.append(Assumption("activation", f"{σ.name}, {σ.lipschitz:g}-Lipschitz", checked))
+        if self.m.assumed:
+            found.append(Assumption("layout", self.m.assumed, declared))
+        other = unused(self.m, self.head)
         skipped = [use.name for use in self.m.tensors if not use.used]
+        skipped += [self.m.row(role).source for role in other]
         if skipped:
-            text = f"{len(skipped)} tensors are not part of it ({skipped[0]}, …)"
+            text = f"not part of it: {skipped[0]}"
+            text += f" and {len(skipped) - 1} more tensors" if len(skipped) > 1 else ""
             found.append(Assumption("network", text, declared))
         if self.m.init is not None:
             found.append(Assumption("initial weights", "fixed before the data were seen", declared))

@@ -12,7 +12,7 @@ from dudley.core.boundary.text import line
 from dudley.core.errors import InputError
 from dudley.measure.architecture import Architecture
 from dudley.measure.expression import Matrix, Piece, shape_of
-from dudley.measure.layout import ATTENTION, Layout, Match
+from dudley.measure.layout import ATTENTION, Layout, Match, Slot
 from dudley.measure.weights import TensorInfo, Weights
 
 UNKNOWN = "no role in this layout; name it in a mapping file"
@@ -45,6 +45,7 @@ class Plan:
     architecture: Architecture
     matrices: dict[tuple[str, int | None], Matrix]
     tensors: tuple[TensorUse, ...]
+    assumed: str = ""  # which family, where no config names it
 
     @property
     def layers(self) -> int:
@@ -63,17 +64,22 @@ def plan(weights: Weights, layout: Layout, architecture: Architecture) -> Plan:
         raise InputError(
             f"{weights.source}: layout {layout.name}", f"a tensor named …{layout.anchor}", "none"
         )
+    twins = _twins(weights, layout)
     found: dict[tuple[str, int | None], list[tuple[int | None, Piece, tuple[int, int], str]]] = {}
     uses = []
     for name in names:
         info = weights.info(name)
         match = _match(layout, prefix, name)
+        if name in twins:
+            uses.append(_use(info, False, f"the same values as {twins[name]}"))
+            continue
         if match is None:
             skip = layout.skip(name.removeprefix(prefix)) or layout.skip(name)
-            reason, vital = (UNKNOWN, True) if skip is None else (skip.reason, skip.vital)
+            reason = UNKNOWN if skip is None else skip.reason
+            vital = skip is None or skip.vital or (skip.head and architecture.head is None)
             uses.append(_use(info, False, reason, vital))
             continue
-        for role, piece, shape in _pieces(info, match.slot.stored, match.roles, match.slot.split):
+        for role, piece, shape in _pieces(info, match.slot, architecture):
             key = (role, match.layer)
             clash = [p.tensor for h, p, _, _ in found.get(key, []) if h == match.head]
             if clash:
@@ -90,6 +96,19 @@ def plan(weights: Weights, layout: Layout, architecture: Architecture) -> Plan:
     made = Plan(layout.name, architecture, matrices, tuple(uses))
     _check(made, weights.source)
     return made
+
+
+def _twins(weights: Weights, layout: Layout) -> dict[str, str]:
+    """Names under which a tensor is stored a second time ↦ the first; refused if they differ."""
+    import torch
+
+    names = set(weights.names())
+    found = {second: first for second, first in layout.twins if {first, second} <= names}
+    for second, first in found.items():
+        if not torch.equal(weights.load(first), weights.load(second)):
+            expected = f"the values of {first}, which it is by another name"
+            raise InputError(f"{weights.source}: tensor {second}", expected, "others")
+    return found
 
 
 def _match(layout: Layout, prefix: str, name: str) -> Match | None:
@@ -119,11 +138,15 @@ def _use(info: TensorInfo, used: bool, why: str, vital: bool = False) -> TensorU
     )
 
 
-def _pieces(info: TensorInfo, stored: str, roles, split):
+def _pieces(info: TensorInfo, slot: Slot, architecture: Architecture):
     """A tensor cut along its outputs: (role, piece, shape) for each role."""
+    stored, roles, split = slot.stored, slot.roles, slot.split
     a, b = shape_of(stored, tuple(info.shape), f"{line(info.name)} in {info.file}")
     if len(roles) == 1:
-        yield roles[0], Piece(info.name, stored), (a, b)
+        yield roles[0], Piece(info.name, stored, plus=slot.plus), (a, b)
+        return
+    if slot.interleaved != "none":
+        yield from _interleaved(info.name, slot, a, b, architecture)
         return
     widths = split or (b // len(roles),) * len(roles)
     if sum(widths) != b or len(widths) != len(roles):
@@ -133,6 +156,23 @@ def _pieces(info: TensorInfo, stored: str, roles, split):
     for role, width in zip(roles, widths, strict=True):
         yield role, Piece(info.name, stored, (start, start + width)), (a, width)
         start += width
+
+
+def _interleaved(name: str, slot: Slot, a: int, b: int, architecture: Architecture):
+    """Queries, keys and values that take turns, head by head or group by group."""
+    split = architecture.heads(architecture.d or a)
+    if split is None:
+        fix = "give [network] H = …, or --heads"
+        raise InputError(f"tensor {name}, interleaved", "the number of heads", "none", fix)
+    H, groups, k = split
+    if slot.interleaved == "heads" and groups != H:
+        expected = f'as many keys as heads, or interleaved = "groups", for {groups} of {H}'
+        raise InputError(f"tensor {name}", expected, 'interleaved = "heads"')
+    ends = (0, H // groups * k, (H // groups + 1) * k, (H // groups + 2) * k)
+    if b != groups * ends[-1]:
+        raise InputError(f"tensor {name}", f"{groups} parts of {ends[-1]} outputs", b)
+    for role, start, stop in zip(slot.roles, ends, ends[1:], strict=False):
+        yield role, Piece(name, slot.stored, (start, stop), ends[-1]), (a, groups * (stop - start))
 
 
 def _matrix(key, parts, source: str) -> Matrix:
@@ -153,6 +193,11 @@ def _matrix(key, parts, source: str) -> Matrix:
 def _check(made: Plan, source: str) -> None:
     """Every layer has its matrices, and their shapes fit together and to the config."""
     arch, L = made.architecture, made.layers
+    for name in ("pool", "pre", "cls", "out"):
+        W, b = (made.matrices.get((f"{letter}_{name}", None)) for letter in "Wb")
+        if W is not None and b is not None and b.shape != (1, W.shape[1]):
+            expected = f"b_{name} of width {W.shape[1]}"
+            raise InputError(f"{source}: tensor {b.tensors[0]}", expected, b.shape[1])
     if arch.L is not None and arch.L != L:
         raise InputError(f"{source}: layers", f"{arch.L}, as the config says", L)
     for layer in range(L):

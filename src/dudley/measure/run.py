@@ -9,16 +9,12 @@ from pathlib import Path
 
 from dudley.core.backend import torch
 from dudley.core.boundary.paths import expect_named
-from dudley.core.constraint import radius_of
+from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError
-from dudley.measure.architecture import Architecture
-from dudley.measure.layout import Layout
-from dudley.measure.layouts import LAYOUTS
+from dudley.measure.family import choose
 from dudley.measure.layouts.torch_layers import config_of
-from dudley.measure.mapping import read_mapping
 from dudley.measure.measurement import Measurement
 from dudley.measure.plan import Plan, plan
-from dudley.measure.readers.adapter import is_adapter
 from dudley.measure.readers.merged import Merged
 from dudley.measure.walk import Walk
 from dudley.measure.weights import Weights, open_weights
@@ -49,6 +45,7 @@ def measure(
     if rank_tolerance is not None and not 0 < radius_of("rank tolerance", rank_tolerance) < 1:
         raise InputError("rank tolerance", "a number strictly between 0 and 1", rank_tolerance)
     expect_device(device)
+    heads = None if heads is None else size_of("H", heads)
     with open_weights(example(checkpoint), example(base)) as weights:
         made = planned(weights, checkpoint, layout, heads)
         if init is None:
@@ -89,38 +86,17 @@ def planned(weights: Weights, checkpoint, layout, heads: int | None = None) -> P
     config = dict(weights.config or {})
     if isinstance(checkpoint, torch.nn.Module):
         config = config_of(checkpoint) | config
-    chosen, architecture = choose(weights, config, layout)
-    made = plan(weights, chosen, architecture.with_given(H=heads))
+    chosen, architecture, assumed = choose(weights, config, layout)
+    if heads is not None and architecture.H not in (None, heads):
+        expected = f"{architecture.H}, as the config says"
+        raise InputError(f"{weights.source}: heads", expected, heads)
+    made = replace(plan(weights, chosen, architecture.with_given(H=heads)), assumed=assumed)
     table = made.matrices.get(("W_E", None))
-    spread = architecture.tied and architecture.language and ("W_out", None) not in made.matrices
+    language = architecture.head in (None, "language")
+    spread = architecture.tied and language and ("W_out", None) not in made.matrices
     if table is None or not spread:
         return made
     if isinstance(weights, Merged) and weights.changed.intersection(table.tensors):
         why = "an adapter on a vocabulary that is the output too: which of the two it changes"
         return replace(made, architecture=made.architecture.with_given(odd=f"{why} is not stored"))
     return made
-
-
-def choose(weights: Weights, config: dict, layout) -> tuple[Layout, Architecture]:
-    """The layout that was asked for, that the config names, or whose names are there."""
-    if layout is not None and str(layout) not in LAYOUTS:
-        if Path(layout).suffix == ".toml" or os.path.isfile(layout):
-            return read_mapping(Path(layout))
-        LAYOUTS[str(layout)]  # refuses, and names the nearest
-    name = layout if layout is not None else config.get("model_type")
-    if name is not None:
-        found = LAYOUTS[str(name)]
-        return found, found.architecture(config)
-    names = weights.names()
-    for _, found in LAYOUTS.items():
-        if found.prefix(names, weights.source) is not None:
-            return found, found.architecture(config)
-    if is_adapter(weights):
-        expected = "the checkpoint that this LoRA adapter changes"
-        raise InputError(f"{weights.source}: base", expected, "none", "give --base PATH")
-    raise InputError(
-        f"{weights.source}: layout",
-        f"a config.json with a model_type, or names of {', '.join(LAYOUTS)}",
-        f"{len(names)} tensors such as {names[0]}" if names else "no tensor",
-        "name the tensors in a mapping file: --layout FILE.toml",
-    )

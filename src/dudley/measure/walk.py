@@ -53,7 +53,8 @@ class Walk:
         for layer in (None, *range(self.plan.layers)):
             rows += self._layer(layer)
             self.held.clear()
-        notes = [ROPE_NOTE] if self.plan.architecture.rope else []
+        notes = [f"layout {self.plan.assumed}"] if self.plan.assumed else []
+        notes += [ROPE_NOTE] if self.plan.architecture.rope else []
         if self.plan.architecture.H is None:
             notes.append("number of heads unknown: whole matrices only; give --heads")
         return Measurement(
@@ -64,6 +65,7 @@ class Walk:
             self.plan.tensors,
             self.tolerance,
             notes=tuple(notes),
+            assumed=self.plan.assumed,
         )
 
     # -- one layer -----------------------------------------------------------------------------
@@ -127,6 +129,8 @@ class Walk:
         with few_threads(min(W.shape)):
             got = measured(W, self.tolerance, self.device)
         error = self._error(matrix)
+        if any(piece.plus for piece in matrix.pieces):  # 1 + w, rounded to float64
+            error = float(up(error + 2.0**-52 * got.norms["fro"]))
         if error:
             got = _raised(got, error, matrix.shape)
         rank = None if got.rank is None else got.rank.upper
@@ -156,6 +160,9 @@ class Walk:
 
         norms = certified.difference(W, other.load(load), self.device)
         error = self._error(matrix) + sum(map(start.error, dict.fromkeys(other.tensors)))
+        if any(piece.plus for piece in matrix.pieces):
+            both = (certified.frobenius(M, self.device).upper for M in (W, other.load(load)))
+            error = float(up(error + 2.0**-52 * sum(both)))
         return _more(norms, error, matrix.shape) if error else norms
 
     # -- inside --------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from dudley.networks.pointwise import Pool, bias_use, expect_constraints
 
 @dataclass(frozen=True)
 class Readout(Node):
-    """X ↦ x·w for the [CLS] row x (or the mean row), one number per example."""
+    """X ↦ x·w for the row x that ``pool`` chooses, one number per example."""
 
     w: Constraint
     pool: str = "cls"

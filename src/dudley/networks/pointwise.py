@@ -260,14 +260,14 @@ def RMSNorm(d: int, eps: float = 1e-5, gain: Constraint | None = None) -> LayerN
 
 @dataclass(frozen=True)
 class Pool(Node):
-    """One row from all: the last ([CLS]) row, or the mean."""
+    """One row from all: the last (``cls``), the first, or the mean."""
 
     how: str = "cls"
     lemma = Lemma("Pooling", "A row, or a mean of rows, is within the rows' radius.", r"L=1", "")
 
     def __post_init__(self):
-        if self.how not in ("cls", "mean"):
-            raise InputError("pool", "'cls' or 'mean'", self.how)
+        if self.how not in ("cls", "first", "mean"):
+            raise InputError("pool", "'cls', 'first' or 'mean'", self.how)
 
     def facts(self, signal):
         return Facts(replace(signal, rows=1.0, l1=signal.l1), ONE)
@@ -276,6 +276,6 @@ class Pool(Node):
         return {}, width
 
     def apply(self, params, X):
-        if self.how == "cls":
-            return X[..., -1:, :]
+        if self.how != "mean":
+            return X[..., -1:, :] if self.how == "cls" else X[..., :1, :]
         return namespace(X).mean(X, axis=-2, keepdims=True)

@@ -1,5 +1,8 @@
 """BERT and RoBERTa: post-norm encoders, separate queries, keys and values, segments.
 
+BERT classifies what its pooler (tanh, first row) gives; RoBERTa's classifier has a dense layer of
+its own. Both predict masked tokens after a dense layer and a norm.
+
 >>> from dudley.measure.layouts import LAYOUTS
 >>> LAYOUTS["roberta"].architecture({"hidden_size": 8, "num_attention_heads": 2}).heads()
 (2, 2, 4)
@@ -8,7 +11,8 @@
 from __future__ import annotations
 
 from dudley.measure.architecture import Architecture, Config, reader
-from dudley.measure.layout import LAYOUTS, Layout, Skip, linear, norm, table
+from dudley.measure.layout import LAYOUTS, Layout, Skip, Slot, linear, names_of, norm, table
+from dudley.measure.output import Output
 
 _LAYER = "encoder.layer.{layer}"
 SLOTS = (
@@ -24,17 +28,32 @@ SLOTS = (
     *linear(f"{_LAYER}.intermediate.dense", "1"),
     *linear(f"{_LAYER}.output.dense", "2"),
     *norm(f"{_LAYER}.output.LayerNorm", "ln_2"),
+    *linear("pooler.dense", "pool"),
 )
+BERT_HEADS = (
+    *linear("classifier", "cls"),
+    *linear("cls.predictions.transform.dense", "pre"),
+    *norm("cls.predictions.transform.LayerNorm", "ln_pre"),
+    *linear("cls.predictions.decoder", "out"),
+    Slot("cls.predictions.bias", ("b_out",), "row"),
+)
+ROBERTA_HEADS = (
+    *linear("classifier.dense", "pre"),
+    *linear("classifier.out_proj", "cls"),
+    *linear("lm_head.dense", "pre"),
+    *norm("lm_head.layer_norm", "ln_pre"),
+    *linear("lm_head.decoder", "out"),
+    Slot("lm_head.bias", ("b_out",), "row"),
+)
+TWINS = tuple((f"{at}.decoder.bias", f"{at}.bias") for at in ("cls.predictions", "lm_head"))
 SKIPS = (
     Skip(r"embeddings\.(position_ids|token_type_ids)$", "buffer: indices, no weights"),
-    Skip(r"(^|\.)pooler\.", "pooler: reads the encoder's output; the readout is declared"),
-    Skip(r"^(cls|lm_head)\.", "pre-training head: not part of the encoder"),
-    Skip(r"^(classifier|qa_outputs|score)\.", "task head: the readout is declared"),
+    Skip(r"^cls\.seq_relationship\.", "head: order of sentences", head=True),
+    Skip(r"^qa_outputs\.", "head: answers in a text", head=True),
 )
 
 
-@reader
-def architecture(config: Config) -> Architecture:
+def _architecture(config: Config, outputs: tuple[Output, ...]) -> Architecture:
     kind = config.values.get("position_embedding_type", "absolute")
     odd = "" if kind == "absolute" else f"position_embedding_type is {kind!r}, not 'absolute'"
     if config.flag("is_decoder", False) and config.flag("add_cross_attention", False):
@@ -48,10 +67,40 @@ def architecture(config: Config) -> Architecture:
         eps=config.number("layer_norm_eps"),
         sigma=config.sigma("hidden_act"),
         causal=config.flag("is_decoder", False),
+        tied=config.flag("tie_word_embeddings", True),
+        head=config.head(),
+        outputs=outputs,
         odd=odd,
     )
 
 
+@reader
+def bert(config: Config) -> Architecture:
+    outputs = (
+        Output("rows", "first", "pool", "tanh"),
+        Output("classes", "first", "pool", "tanh"),
+        Output("language", "any", "pre", config.sigma("hidden_act"), norm=True),
+    )
+    return _architecture(config, outputs)
+
+
+@reader
+def roberta(config: Config) -> Architecture:
+    outputs = (
+        Output("rows", "first", "pool", "tanh"),
+        Output("classes", "first", "pre", "tanh"),
+        Output("language", "any", "pre", "gelu", norm=True),
+    )
+    return _architecture(config, outputs)
+
+
 _anchor = "encoder.layer.0.attention.self.query.weight"
-for _name in ("bert", "roberta", "xlm-roberta", "camembert"):
-    LAYOUTS.register(_name)(Layout(_name, SLOTS, SKIPS, architecture, _anchor))
+_outside = names_of(BERT_HEADS)
+LAYOUTS.register("bert")(
+    Layout("bert", (*SLOTS, *BERT_HEADS), SKIPS, bert, _anchor, _outside, TWINS)
+)
+_outside = names_of(ROBERTA_HEADS)
+for _name in ("roberta", "xlm-roberta", "camembert"):
+    LAYOUTS.register(_name)(
+        Layout(_name, (*SLOTS, *ROBERTA_HEADS), SKIPS, roberta, _anchor, _outside, TWINS)
+    )

@@ -8,7 +8,8 @@
 from __future__ import annotations
 
 from dudley.measure.architecture import Architecture, Config, reader
-from dudley.measure.layout import LAYOUTS, Layout, Skip, linear, norm, table
+from dudley.measure.layout import LAYOUTS, Layout, Skip, linear, names_of, norm, table
+from dudley.measure.output import Output
 
 _LAYER = "transformer.layer.{layer}"
 SLOTS = (
@@ -24,10 +25,16 @@ SLOTS = (
     *linear(f"{_LAYER}.ffn.lin2", "2"),
     *norm(f"{_LAYER}.output_layer_norm", "ln_2"),
 )
+HEADS = (
+    *linear("pre_classifier", "pre"),
+    *linear("classifier", "cls"),
+    *linear("vocab_transform", "pre"),
+    *norm("vocab_layer_norm", "ln_pre"),
+    *linear("vocab_projector", "out"),
+)
 SKIPS = (
     Skip(r"embeddings\.position_ids$", "buffer: indices, no weights"),
-    Skip(r"^vocab_(transform|layer_norm|projector)\.", "pre-training head: not in the encoder"),
-    Skip(r"^(pre_classifier|classifier|qa_outputs)\.", "task head: the readout is declared"),
+    Skip(r"^qa_outputs\.", "head: answers in a text", head=True),
 )
 
 
@@ -41,8 +48,17 @@ def architecture(config: Config) -> Architecture:
         order="post",
         eps=1e-12,
         sigma=config.sigma("activation"),
+        tied=config.flag("tie_word_embeddings", True),
+        head=config.head(),
+        outputs=(
+            Output("rows", "first"),
+            Output("classes", "first", "pre", "relu"),
+            Output("language", "any", "pre", config.sigma("activation"), norm=True),
+        ),
     )
 
 
 _anchor = "transformer.layer.0.attention.q_lin.weight"
-LAYOUTS.register("distilbert")(Layout("distilbert", SLOTS, SKIPS, architecture, _anchor))
+LAYOUTS.register("distilbert")(
+    Layout("distilbert", (*SLOTS, *HEADS), SKIPS, architecture, _anchor, names_of(HEADS))
+)

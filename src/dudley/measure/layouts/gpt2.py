@@ -11,26 +11,26 @@ import math
 
 from dudley.measure.architecture import Architecture, Config, reader
 from dudley.measure.layout import LAYOUTS, Layout, Skip, Slot, linear, norm, table
+from dudley.measure.output import Output
 
 _LAYER = "h.{layer}"
 SLOTS = (
     *table("wte.weight", "W_E"),
     *table("wpe.weight", "P"),
     *norm(f"{_LAYER}.ln_1", "ln_1"),
-    Slot(f"{_LAYER}.attn.c_attn.weight", ("W_Q", "W_K", "W_v"), "in-out"),
-    Slot(f"{_LAYER}.attn.c_attn.bias", ("b_Q", "b_K", "b_v"), "row"),
+    Slot(f"{_LAYER}.attn.c_attn.weight", ("W_Q", "W_K", "W_v"), "in-out", interleaved="none"),
+    Slot(f"{_LAYER}.attn.c_attn.bias", ("b_Q", "b_K", "b_v"), "row", interleaved="none"),
     *linear(f"{_LAYER}.attn.c_proj", "c", "in-out"),
     *norm(f"{_LAYER}.ln_2", "ln_2"),
     *linear(f"{_LAYER}.mlp.c_fc", "1", "in-out"),
     *linear(f"{_LAYER}.mlp.c_proj", "2", "in-out"),
     *norm("ln_f", "ln_f"),
     Slot("lm_head.weight", ("W_out",)),
+    Slot("score.weight", ("W_cls",)),
 )
 SKIPS = (
     Skip(r"h\.\d+\.attn\.(bias|masked_bias)$", "buffer: the causal mask, no weights"),
-    Skip(
-        r"^(score|classifier|multiple_choice_head|v_head)\.", "task head: the readout is declared"
-    ),
+    Skip(r"^(classifier|multiple_choice_head|v_head)\.", "another head", head=True),
 )
 
 
@@ -54,11 +54,19 @@ def architecture(config: Config) -> Architecture:
         causal=True,
         scales=scales,
         tied=config.flag("tie_word_embeddings", True),
-        language=config.language(),
+        head=config.head(),
+        outputs=(Output("classes"), Output("language")),
         odd="cross-attention" if config.flag("add_cross_attention", False) else "",
     )
 
 
 LAYOUTS.register("gpt2")(
-    Layout("gpt2", SLOTS, SKIPS, architecture, "h.0.attn.c_attn.weight", ("lm_head.weight",))
+    Layout(
+        "gpt2",
+        SLOTS,
+        SKIPS,
+        architecture,
+        "h.0.attn.c_attn.weight",
+        ("lm_head.weight", "score.weight"),
+    )
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dudley.measure.architecture import Architecture, Config, reader
 from dudley.measure.layout import LAYOUTS, Layout, Skip, Slot, linear, norm, table
+from dudley.measure.output import Output
 
 _LAYER = "layers.{layer}"
 SLOTS = (
@@ -29,10 +30,11 @@ SLOTS = (
     *linear(f"{_LAYER}.mlp.down_proj", "2"),
     *norm("norm", "ln_f"),
     Slot("lm_head.weight", ("W_out",)),
+    Slot("score.weight", ("W_cls",)),
 )
 SKIPS = (
     Skip(r"rotary_emb\.inv_freq$", "buffer: rotary frequencies, no weights"),
-    Skip(r"^(score|classifier)\.", "task head: the readout is declared"),
+    Skip(r"^(classifier|qa_outputs)\.", "another head", head=True),
 )
 _ROTATIONS = (None, "default", "linear", "dynamic", "llama3")  # the others also scale the scores
 
@@ -67,12 +69,14 @@ def _family(name: str, tied: bool) -> None:
             rope=True,
             qk_norm=name == "qwen3",
             tied=config.flag("tie_word_embeddings", tied),
-            language=config.language(),
+            window=config.window(default=not name.startswith("qwen")),
+            head=config.head(),
+            outputs=(Output("classes"), Output("language")),
             odd=_odd(config),
         )
 
     anchor = "layers.0.self_attn.q_proj.weight"
-    layout = Layout(name, SLOTS, SKIPS, architecture, anchor, ("lm_head.weight",))
+    layout = Layout(name, SLOTS, SKIPS, architecture, anchor, ("lm_head.weight", "score.weight"))
     LAYOUTS.register(name)(layout)
 
 

@@ -16,8 +16,8 @@ from dudley.measure.layout import LAYOUTS, Layout, Skip, Slot, linear, norm
 
 def _attention(at: str) -> tuple[Slot, ...]:
     return (
-        Slot(f"{at}in_proj_weight", ("W_Q", "W_K", "W_v")),
-        Slot(f"{at}in_proj_bias", ("b_Q", "b_K", "b_v"), "row"),
+        Slot(f"{at}in_proj_weight", ("W_Q", "W_K", "W_v"), interleaved="none"),
+        Slot(f"{at}in_proj_bias", ("b_Q", "b_K", "b_v"), "row", interleaved="none"),
         Slot(f"{at}q_proj_weight", ("W_Q",)),
         Slot(f"{at}k_proj_weight", ("W_K",)),
         Slot(f"{at}v_proj_weight", ("W_v",)),

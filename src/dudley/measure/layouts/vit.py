@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dudley.measure.architecture import Architecture, Config, reader
 from dudley.measure.layout import LAYOUTS, Layout, Skip, Slot, linear, norm
+from dudley.measure.output import Output
 
 _LAYER = "encoder.layer.{layer}"
 SLOTS = (
@@ -24,12 +25,12 @@ SLOTS = (
     *linear(f"{_LAYER}.intermediate.dense", "1"),
     *linear(f"{_LAYER}.output.dense", "2"),
     *norm("layernorm", "ln_f"),
+    *linear("pooler.dense", "pool"),
+    *linear("classifier", "cls"),
 )
 SKIPS = (
     Skip(r"embeddings\.mask_token$", "mask token: used in pre-training only"),
-    Skip(r"(^|\.)pooler\.", "pooler: reads the encoder's output; the readout is declared"),
-    Skip(r"^decoder\.", "pre-training decoder: not part of the encoder"),
-    Skip(r"^classifier\.", "task head: the readout is declared"),
+    Skip(r"^decoder\.", "head: masked patches", head=True),
 )
 
 
@@ -43,8 +44,15 @@ def architecture(config: Config) -> Architecture:
         eps=config.number("layer_norm_eps"),
         sigma=config.sigma("hidden_act"),
         inputs="patches",
+        head=config.head(),
+        outputs=(
+            Output("rows", "first", "pool", config.sigma("pooler_act") or "tanh"),
+            Output("classes", "first"),
+        ),
     )
 
 
 _anchor = "encoder.layer.0.attention.attention.query.weight"
-LAYOUTS.register("vit")(Layout("vit", SLOTS, SKIPS, architecture, _anchor))
+LAYOUTS.register("vit")(
+    Layout("vit", SLOTS, SKIPS, architecture, _anchor, ("classifier.weight", "classifier.bias"))
+)

@@ -4,7 +4,8 @@ A folder as Hugging Face writes it holds `config.json` and one of `model.safeten
 `model.safetensors.index.json`, `pytorch_model.bin`, `pytorch_model.bin.index.json`, looked for in
 this order (as transformers does); that of an adapter holds `adapter_config.json` and
 `adapter_model.safetensors` or `adapter_model.bin`. A folder with exactly one safetensors file or
-index of another name is read too.
+index of another name is read too. A file that is named by itself is read with the config that
+lies beside it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 def open_path(path: Path) -> Weights:
     """The weights at a path, a file or a folder."""
     try:
-        return _open_folder(path) if path.is_dir() else _open_file(regular(path))
+        return _open_folder(path) if path.is_dir() else _configured(_open_file(regular(path)), path)
     except OSError as error:
         raise refusal(path, "something readable", error.strerror or error) from None
 
@@ -64,11 +65,16 @@ def _open_folder(folder: Path) -> Weights:
     found = model or adapter or _only(folder)
     if found is None:
         raise refusal(folder, f"a folder with one of {', '.join(MODELS + ADAPTERS)}", "none")
-    weights = _open_file(inside(folder, found))
+    weights = _configured(_open_file(inside(folder, found)), folder / found)
     weights.source = str(folder)
-    config = "adapter_config.json" if adapter else "config.json"
-    if _present(folder, config):
-        weights.config = documents.read(inside(folder, config))
+    return weights
+
+
+def _configured(weights: Weights, path: Path) -> Weights:
+    """The weights of a file with the config in its folder, where there is one."""
+    config = "adapter_config.json" if path.name in ADAPTERS else "config.json"
+    if _present(path.parent, config):
+        weights.config = documents.read(inside(path.parent, config))
     return weights
 
 
