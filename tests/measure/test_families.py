@@ -138,6 +138,30 @@ def test_a_window_matters_where_it_is_shorter_than_the_text(tmp_path):
         describe(mixed, {"T": 4})
 
 
+def test_biases_are_those_that_the_config_says(tmp_path):
+    describe(du.measure(write(tmp_path / "a", attention_bias=False)), {"T": 4})
+    with pytest.raises(InputError, match="queries with a bias, as the config says, got none"):
+        describe(du.measure(write(tmp_path / "b", attention_bias=True)), {"T": 4})
+    with pytest.raises(InputError, match="without a bias, as the config says, got a stored"):
+        describe(du.measure(write(tmp_path / "c", "qwen2", attention_bias=False)), {"T": 4})
+
+
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [
+        ("bert", "encoder.layer.0.output.LayerNorm.weight"),
+        ("llama", "model.layers.1.input_layernorm.weight"),
+        ("qwen3", "model.layers.0.self_attn.q_norm.weight"),
+    ],
+)
+def test_a_gain_that_is_not_stored_is_not_one(tmp_path, family: str, name: str):
+    config, tensors = checkpoints.FAMILIES[family]()
+    del tensors[name]
+    found = du.measure(checkpoints.write(tmp_path, config, tensors))
+    with pytest.raises(InputError, match="gain"):
+        describe(found, {"T": 4})
+
+
 # -- mapping files --------------------------------------------------------------------------------
 
 MAPPED_BERT = """\

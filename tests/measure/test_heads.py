@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 import checkpoints
 import dudley as du
@@ -135,6 +136,11 @@ def _no_lm_head():
     return config, {k: v for k, v in tensors.items() if k != "lm_head.weight"}
 
 
+def _adapted():
+    config, tensors = checkpoints.language_models()["bert"]
+    return config, tensors | {"classifier.weight": np.ones((3, d), np.float32)}
+
+
 REFUSED = {
     "token classes": (lambda: bert("BertForTokenClassification", classifier=(d, 3)), "TokenClass"),
     "classes without pooler": (lambda: bert(None, ("bert.pooler",), classifier=(d, 3)), "W_pool"),
@@ -159,6 +165,7 @@ REFUSED = {
     "one bias of two values": (_twins_apart, r"decoder\.bias.*another name"),
     "classes of every token": (_score_with_bias, r"score\.bias"),
     "no logits": (_no_lm_head, "W_out"),
+    "logits of another kind than the class's": (_adapted, "classifier.weight.* too"),
 }
 
 
@@ -175,3 +182,31 @@ def test_a_bias_that_is_stored_twice_is_used_once(tmp_path):
     once = capacity(described(tmp_path / "once", (config, tensors)))
     again = capacity(described(tmp_path / "twice", (config, twice)))
     assert float(once.gap(0.05, union=du.Grid())) == float(again.gap(0.05, union=du.Grid()))
+
+
+class Settings:
+    def __init__(self, values: dict):
+        self.values = values
+
+    def to_dict(self) -> dict:
+        return self.values
+
+
+def live(name: str, made):
+    """A live module of a class of that name, with the names and the config of a checkpoint."""
+    config, tensors = made
+    module = type(name, (torch.nn.Module,), {})()
+    module.config = Settings(config)
+    module.state_dict = lambda: {k: torch.from_numpy(v) for k, v in tensors.items()}
+    return module
+
+
+def test_a_live_module_has_the_head_of_its_class(tmp_path):
+    """Its config may still name the class of the file that it was loaded from."""
+    config, tensors = checkpoints.classifiers()["bert"]
+    old = config | {"architectures": ["BertForMaskedLM"]}
+    for name in ("BertForSequenceClassification", "Wrapped"):
+        found = describe(du.measure(live(name, (old, tensors))), {"T": 4})
+        assert found.network == described(tmp_path, (config, tensors)).network
+    with pytest.raises(InputError, match="head"):
+        describe(du.measure(live("BertForTokenClassification", (old, tensors))), {"T": 4})

@@ -46,6 +46,7 @@ class Architecture:
     causal: bool = False
     rope: bool = False
     qk_norm: bool = False
+    bias: bool | None = None  # of queries, keys and values, where the config says it
     scales: tuple[float, ...] | None = None  # factor on the scores, by layer; None: 1/√k
     window: int | None = None
     tied: bool = False

@@ -74,6 +74,12 @@ def _stated(weights: Weights, config: dict) -> str | None:
     return name
 
 
+def named_class(config: dict, name: str) -> dict:
+    """The config of a live module, which may name the class of the file that it came from."""
+    mine = _is_class_of(str(config.get("model_type")), str([name]))
+    return config | {"architectures": [name] if mine else None} if config else config
+
+
 def _is_class_of(family: str, classes: str) -> bool:
     """Does the text ['LlamaForCausalLM'] name a class of this family, and not LlamaMoeFor…?"""
     stem = re.escape(family.replace("-", ""))

@@ -31,6 +31,7 @@ from dudley.core.constraint import L2, Ball, Constraint, Observed, ball, size_of
 from dudley.core.errors import InputError, UnknownName
 from dudley.measure.balls import constraint
 from dudley.measure.layout import ATTENTION
+from dudley.measure.layouts import LAYOUTS
 from dudley.measure.measurement import Measurement, Row
 from dudley.measure.output import output_of, unused
 from dudley.networks.activations import activation
@@ -208,6 +209,13 @@ class _Build:
             gain = Constraint(tuple(Ball(n, Observed(r)) for n, r in radii.items()))
         if gains and not self.arch.qk_norm:
             raise InputError(f"{self.source}: g_q of layer {i}", "no norms of queries", "some")
+        if self.arch.qk_norm and len(gains) < (2 if gains or self.m.layout in LAYOUTS else 0):
+            raise InputError(f"{self.source}: layer {i}", "gains of queries and keys", "not both")
+        stored = norms["b_Q"] is not None
+        if self.arch.bias not in (None, stored):
+            expected = "queries with a bias" if self.arch.bias else "queries without a bias"
+            got = "a stored one" if stored else "none"
+            raise InputError(f"{self.source}: layer {i}", f"{expected}, as the config says", got)
         return MultiHeadAttention(
             self.d,
             H,
@@ -240,6 +248,9 @@ class _Build:
 
     def _norm(self, name: str, layer: int | None) -> LayerNorm:
         gain, bias = self.m.find(f"{name}.gain", layer), self.m.find(f"{name}.bias", layer)
+        if gain is None and self.m.layout in LAYOUTS:
+            where = name if layer is None else f"{name} of layer {layer}"
+            raise InputError(f"{self.source}: {where}", "a tensor for its gain", "none")
         return LayerNorm(
             self.d,
             self._eps(),

@@ -65,7 +65,7 @@ def output_of(m: Measurement) -> Output:
         raise InputError(f"{m.source}: head", expected, kind)
     _expect_whole(m, output)
     other = unused(m, output)
-    if other and m.architecture.head is None:
+    if other and (m.architecture.head is None or {"W_cls", "W_out"} & set(other)):
         expected = f"the tensors of one ({output.kind}), or a config that names the class"
         raise InputError(f"{m.source}: head", expected, f"{m.row(other[0]).source} too")
     return output

@@ -11,7 +11,7 @@ from dudley.core.backend import torch
 from dudley.core.boundary.paths import expect_named
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError
-from dudley.measure.family import choose
+from dudley.measure.family import choose, named_class
 from dudley.measure.layouts.torch_layers import config_of
 from dudley.measure.measurement import Measurement
 from dudley.measure.plan import Plan, plan
@@ -85,7 +85,7 @@ def planned(weights: Weights, checkpoint, layout, heads: int | None = None) -> P
     """The plan of a checkpoint: layout chosen, architecture read, every tensor matched."""
     config = dict(weights.config or {})
     if isinstance(checkpoint, torch.nn.Module):
-        config = config_of(checkpoint) | config
+        config = config_of(checkpoint) | named_class(config, type(checkpoint).__name__)
     chosen, architecture, assumed = choose(weights, config, layout)
     if heads is not None and architecture.H not in (None, heads):
         expected = f"{architecture.H}, as the config says"

@@ -68,6 +68,9 @@ def _family(name: str, tied: bool) -> None:
             causal=True,
             rope=True,
             qk_norm=name == "qwen3",
+            bias=config.flag("attention_bias", False)
+            if "attention_bias" in config.values
+            else None,
             tied=config.flag("tie_word_embeddings", tied),
             window=config.window(default=not name.startswith("qwen")),
             head=config.head(),

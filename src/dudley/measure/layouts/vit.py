@@ -44,6 +44,7 @@ def architecture(config: Config) -> Architecture:
         eps=config.number("layer_norm_eps"),
         sigma=config.sigma("hidden_act"),
         inputs="patches",
+        bias=config.flag("qkv_bias", True) if "qkv_bias" in config.values else None,
         head=config.head(),
         outputs=(
             Output("rows", "first", "pool", config.sigma("pooler_act") or "tanh"),
