@@ -48,11 +48,13 @@ def test_no_supremum_is_exceeded_at_any_scale(scale, of):
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_deviation_is_paid_at_every_scale(scale):
-    """n = 1: the complexity is R·B, and every draw finds just that."""
-    X = scale * np.ones((1, 1, 2))
+    """Identical points: the supremum is R·B·|S|/n for the sum S of the signs of a draw."""
+    n, draws = 9, 400
+    X = scale * np.ones((n, 1, 2))
     assert Family.of(du.Readout(du.L2(1.0)), X).radius >= scale * math.sqrt(2)
-    found = rademacher_below(du.Readout(du.L2(1.0)), X, draws=400, restarts=1, steps=1)
-    share = 1 - math.sqrt(2 * math.log(1e9) / 400)
+    found = rademacher_below(du.Readout(du.L2(1.0)), X, draws=draws, restarts=1, steps=1)
+    S = np.random.default_rng([0]).choice([-1.0, 1.0], size=(draws, n)).sum(axis=1)
+    share = np.abs(S).mean() / n - math.sqrt(2 * math.log(1e9) / (n * draws))
     assert found.value <= share * math.sqrt(2) * scale
     assert scale > 1 or found.value == pytest.approx(share * math.sqrt(2) * scale, rel=1e-6)
 

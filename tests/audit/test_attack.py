@@ -36,7 +36,9 @@ def attack(pair=(some, linear), claim=0.0, bounds=COVER, at=0.1, points: Any = P
         ("at", {"bounds": MEAN, "at": 1.5}),
         ("at", {"bounds": MEAN, "at": 3}),
         ("members", {"members": 0}),
-        ("δ", {"bounds": MEAN, "at": 2, "δ": 2.0}),
+        ("delta", {"bounds": MEAN, "at": 2, "delta": 2.0}),
+        ("draws", {"bounds": MEAN, "at": 2, "draws": 0}),
+        ("budget", {"bounds": MEAN, "at": 2, "budget": -1.0}),
         ("β", {"bounds": OFFSET, "at": 2}),
         ("β", {"bounds": OFFSET, "at": 2, "β": math.inf}),
         ("β", {"β": 1.0}),
@@ -95,3 +97,17 @@ def test_an_interval_at_every_scale(scale):
         found = attack(line, at=ε * scale, points=np.ones(1)).points[0].lower.value
         assert found <= math.log(math.ceil(1 / ε))
         assert found > math.log({0.3: 2.9, 0.5: 1.9}.get(ε, 0.9))
+
+
+def test_the_old_name_of_delta_warns_and_works():
+    with pytest.warns(DeprecationWarning, match="delta"):
+        old = attack(bounds=MEAN, at=17, points=np.ones((17, 2)), δ=0.5)
+    new = attack(bounds=MEAN, at=17, points=np.ones((17, 2)), delta=0.5)
+    assert old == new and new.points[0].lower.δ == 0.5
+
+
+def test_more_draws_and_a_larger_delta_leave_more_of_the_complexity():
+    here = {"bounds": MEAN, "at": 17, "points": np.ones((17, 2))}
+    few, many = (attack(**here, draws=D).points[0].lower.value for D in (64, 4096))
+    assert many > few
+    assert attack(**here, draws=64, delta=0.1).points[0].lower.value > few

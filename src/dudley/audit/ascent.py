@@ -65,6 +65,19 @@ def supremum_below(
     return best
 
 
+def climbed(
+    family: Family, signs: np.ndarray, restarts: int, steps: int, seed: int, at_once: int
+) -> Weights:
+    """Weights strictly inside their balls, climbed for every row of signs and every restart."""
+    members = [(i, r) for i in range(len(signs)) for r in range(restarts)]
+    parts = []
+    for first in range(0, len(members), at_once):
+        batch = _Batch(family, members[first : first + at_once], signs, 0.0, steps, seed, "cpu")
+        batch.climb()
+        parts.append(family.inside(batch.W))
+    return {path: torch.cat([part[path] for part in parts]) for path in parts[0]}
+
+
 @dataclass
 class _Batch:
     """Some members (row of signs, restart), climbing side by side."""

@@ -3,7 +3,8 @@
 A class is a network description, on inputs like ``Tokens``, or a pair (sampler, forward map), on
 points of one's own. A claim is a function: of ε, for a log covering number in the sup metric of
 outputs over points, or of n, for a Rademacher or offset complexity. Whatever comes back as a lower
-bound is true; a claim below one is broken.
+bound is true; a claim below one is broken. A claim that is not broken stands only if the attack
+would have broken a tenth of it.
 
 >>> import numpy as np
 >>> def disk(rng, count):  # vectors of norm at most 1
@@ -18,11 +19,12 @@ covering number at 0.1: at least 3.8... (4... members, more than 2ε apart), cla
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from dudley.audit.attacked import Attacked, Point
 from dudley.calculus.compose import Node
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError, UnknownName
@@ -30,43 +32,9 @@ from dudley.networks.capacity import input_width
 from dudley.networks.embeddings import Tokens
 from dudley.witness import packings, suprema
 from dudley.witness.lower import LowerBound
-from dudley.witness.members import inputs as draw_inputs
 
 QUANTITIES = ("covering number", "Rademacher complexity", "offset complexity")
 Claim = Callable[[float], float] | float
-
-
-@dataclass(frozen=True)
-class Point:
-    """A claim at one ε or n, and what was found there."""
-
-    at: float
-    lower: LowerBound
-    claimed: float
-
-    @property
-    def broken(self) -> bool:
-        return self.claimed < self.lower.value - 1e-12 * abs(self.lower.value)
-
-
-@dataclass(frozen=True)
-class Attacked:
-    """What became of a claim."""
-
-    bounds: str
-    points: tuple[Point, ...]
-
-    @property
-    def broken(self) -> bool:
-        """Is the claim below something true, somewhere?"""
-        return any(point.broken for point in self.points)
-
-    def __str__(self) -> str:
-        return "\n".join(
-            f"{self.bounds} at {p.at:g}: {p.lower}, claimed {p.claimed:.6g}: "
-            + ("broken" if p.broken else "stands")
-            for p in self.points
-        )
 
 
 def attack(
@@ -79,8 +47,11 @@ def attack(
     inputs: Tokens | None = None,
     β: float = 0.0,
     members: int = 1000,
+    draws: int = 4096,
+    delta: float = 1e-9,
+    budget: float = 20.0,
     seed: int = 0,
-    δ: float = 1e-9,
+    δ: float | None = None,
 ) -> Attacked:
     """Lower bounds on what is claimed, at one or more resolutions ε or sample sizes n.
 
@@ -90,29 +61,46 @@ def attack(
     complexity): ``sampler(rng, count)`` gives weights along a first axis, ``forward(weights,
     points)`` the outputs of one member, (points,) or (points, outputs). All members that the
     sampler yields must belong to the class, and outputs must be right to 1e-12 of the largest: they
-    are asked for in float64. A complexity is that on the given points, or on inputs that are drawn.
+    are asked for in float64.
+
+    A complexity is that on the given points; of a network it is the largest on any n inputs, and
+    the attack chooses them. ``draws`` is the number of sign vectors where not all are enumerated,
+    ``delta`` the chance that a lower bound by draws is wrong, and ``budget`` the seconds at each n
+    after which a network is attacked in no further way. (``δ`` is the old name of ``delta``.)
     """
+    if δ is not None:
+        warnings.warn("δ= is deprecated: use delta=", DeprecationWarning, stacklevel=2)
+        delta = δ
     if bounds not in QUANTITIES:
         raise UnknownName("quantity", bounds, QUANTITIES)
     if (bounds == "offset complexity") != (β > 0):
         raise InputError("β", "a number > 0 for an offset complexity, and only there", β)
     radius_of("β", β)
     size_of("members", members)
-    if not 0 < δ < 1:
-        raise InputError("δ", "a number strictly between 0 and 1", δ)
+    size_of("draws", draws)
+    radius_of("budget", budget)
+    if not 0 < delta < 1:
+        raise InputError("delta", "a number strictly between 0 and 1", delta)
     rng = np.random.default_rng(seed)
-    find = _on_network if isinstance(subject, Node) else _on_members
     data = _data(subject, points, inputs)
     asked = np.atleast_1d(np.asarray(at, dtype=float)).tolist()
     if not asked or not all(0 < x < math.inf for x in asked):
         raise InputError("at", "one or more finite numbers > 0", at)
     if bounds != "covering number":
         asked = [size_of("at", x) for x in asked]
-    found = []
+    reached = []
     for x in asked:
-        lower = find(subject, data, bounds, x, β, members, rng, δ)
-        found.append(Point(x, lower, _claimed(claim, x)))
-    return Attacked(bounds, tuple(found))
+        if isinstance(subject, Node):
+            lower, untried = _on_network(
+                subject, data, bounds, x, β, members, draws, delta, budget, rng
+            )
+        else:
+            lower, untried = (
+                _on_members(subject, data, bounds, x, β, members, draws, delta, rng),
+                (),
+            )
+        reached.append(Point(x, lower, _claimed(claim, x), untried))
+    return Attacked(bounds, tuple(reached))
 
 
 def _data(subject, points, inputs):
@@ -145,7 +133,7 @@ def _claimed(claim: Claim, at: float) -> float:
     return value
 
 
-def _on_members(subject, points, bounds, at, β, members, rng, δ) -> LowerBound:
+def _on_members(subject, points, bounds, at, β, members, draws, δ, rng) -> LowerBound:
     """From the outputs of drawn members alone: they are a class inside the class."""
     sampler, forward = subject
     if bounds != "covering number":
@@ -159,8 +147,9 @@ def _on_members(subject, points, bounds, at, β, members, rng, δ) -> LowerBound
         raise InputError("forward map", "one output for a complexity", F.shape[2:])
     finite = suprema.FiniteClass(F, β)
     n = len(points)
-    draws = None if n <= suprema.ENUMERATED else rng
-    return suprema.rademacher(finite, n, finite.size, draws, δ=δ)
+    return suprema.rademacher(
+        finite, n, finite.size, None if n <= suprema.ENUMERATED else rng, draws, δ
+    )
 
 
 def _outputs(found: list, count: int) -> np.ndarray:
@@ -179,18 +168,16 @@ def _outputs(found: list, count: int) -> np.ndarray:
     return np.stack(found).astype(float)
 
 
-def _on_network(network, inputs, bounds, at, β, members, rng, δ) -> LowerBound:
-    """Packings of drawn members for covering numbers, gradient ascent for complexities."""
+def _on_network(
+    network, inputs, bounds, at, β, members, draws, δ, budget, rng
+) -> tuple[LowerBound, tuple[str, ...]]:
+    """Packings of drawn members for covering numbers; complexities on inputs that suit them."""
     width = input_width(network) or inputs.d
     if width is None:
         raise InputError("inputs", "Tokens(d=…) for a network that leaves its width open", "none")
     signal = inputs.signal(width)
     if bounds == "covering number":
-        return packings.network(network, signal, at, rng, members=members)
-    from dudley.audit.complexity import offset_below, rademacher_below
+        return packings.network(network, signal, at, rng, members=members), ()
+    from dudley.audit.network_complexity import complexity_below
 
-    X = draw_inputs(signal, at, rng)
-    own = int(rng.integers(2**31))
-    if β > 0:
-        return offset_below(network, X, β=β, δ=δ, seed=own)
-    return rademacher_below(network, X, δ=δ, seed=own)
+    return complexity_below(network, signal, at, β, draws, δ, budget, rng)

@@ -20,7 +20,8 @@ from dudley.audit.balls import into_ball
 from dudley.audit.broadcast import apply_many
 from dudley.audit.corners import corner
 from dudley.audit.family import Family, Weights
-from dudley.calculus.compose import Chain
+from dudley.audit.leaves import Path
+from dudley.calculus.compose import Chain, Node
 from dudley.core.backend import torch
 from dudley.networks.outputs import Readout
 from dudley.networks.pointwise import Pool
@@ -34,18 +35,32 @@ def objective(f, signs, β: float):
     return value - (β**0.5 * f).square().mean(-1) if β else value
 
 
-def taught(family: Family, W: Weights, X, signs, β: float) -> Weights:
-    """The same weights with the readout that the signs ask for; unchanged if there is none."""
+def readout_path(network: Node) -> Path | None:
+    """Where the weights of a last readout lie in the nest; none if the network ends otherwise."""
+    nodes = network.nodes if isinstance(network, Chain) else (network,)
+    if not isinstance(nodes[-1], Readout):
+        return None
+    return (len(nodes) - 1, "w") if isinstance(network, Chain) else ("w",)
+
+
+def features(family: Family, W: Weights, X):
+    """Φ (B, n, k) with f = Φw, for a network that ends in a readout w."""
     network = family.network
     nodes = network.nodes if isinstance(network, Chain) else (network,)
-    last = nodes[-1]
-    path = (len(nodes) - 1, "w") if isinstance(network, Chain) else ("w",)
-    if not isinstance(last, Readout) or path not in W:
-        return W
-    rows = X[None].expand(len(signs), *X.shape)
+    members = len(next(iter(W.values())))
+    rows = X[None].expand(members, *X.shape)
     if len(nodes) > 1:
         rows = apply_many(Chain(nodes[:-1]), family.nest(W)[:-1], X)
-    Φ = Pool(last.pool).apply({}, rows)[..., 0, :]  # (B, n, k)
+    return Pool(nodes[-1].pool).apply({}, rows)[..., 0, :]
+
+
+def taught(family: Family, W: Weights, X, signs, β: float) -> Weights:
+    """The same weights with the readout that the signs ask for; unchanged if there is none."""
+    path = readout_path(family.network)
+    if path is None or path not in W:
+        return W
+    last = family.network.nodes[-1] if isinstance(family.network, Chain) else family.network
+    Φ = features(family, W, X)
     Φᵀs = Φ.transpose(-1, -2) @ signs[..., None]  # (B, k, 1)
     best = corner(Φᵀs, last.w)
     if not β:

@@ -28,6 +28,7 @@ from dudley.witness.scaling import lengths, near_one
 
 ENUMERATED = 16
 LARGEST = 1e300  # of what is summed
+AT_ONCE = 2**24  # signs in memory
 Supremum = Callable[[np.ndarray], np.ndarray]  # signs (draws, n) ↦ suprema (draws,)
 
 
@@ -168,6 +169,35 @@ class OffsetBall:
         return (signs * f).sum(axis=1) - penalty(f, self.β)
 
 
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """Members tF_j for |t| ≤ 1 and columns F_j of values (n, N); with β, the offset process.
+
+    On a segment Σ s f − β Σ f² is tc − βt²g with c = s·F_j and g = ‖F_j‖², largest at
+    t = c/(2βg) or at an end.
+
+    >>> Segments(np.eye(2), 0.25)(np.array([[1.0, -1.0]])).tolist()
+    [0.75]
+    """
+
+    values: np.ndarray
+    β: float = 0.0
+
+    def __post_init__(self):
+        FiniteClass(np.transpose(self.values), self.β)  # refuses what it would
+
+    @property
+    def size(self) -> float:
+        return float(np.abs(self.values).max())
+
+    def __call__(self, signs):
+        F = np.asarray(self.values, dtype=float)
+        c, cost = np.abs(signs @ F), penalty(F.T, self.β)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            t = np.where(2 * cost > c, c / (2 * cost), 1.0)
+        return (t * c - t * t * cost).max(axis=1)
+
+
 # -- complexities ------------------
 
 
@@ -211,9 +241,12 @@ def rademacher(
     if not 0 < δ < 1:
         raise InputError("δ", "a number in (0, 1)", δ)
     size_of("draws", draws)
-    found = np.asarray(supremum(rng.choice([-1.0, 1.0], size=(draws, n))), dtype=float)
+    rows = max(1, AT_ONCE // n)  # of signs, in one batch
+    batches = [min(rows, draws - first) for first in range(0, draws, rows)]
+    signs = (rng.choice([-1.0, 1.0], size=(count, n)) for count in batches)
+    suprema = (v for some in signs for v in np.asarray(supremum(some), dtype=float).tolist())
     drift = A * math.sqrt(2 * math.log(1 / δ) / (n * draws))
-    value = math.fsum(found.tolist()) / draws / n
+    value = math.fsum(suprema) / draws / n
     return LowerBound(value - drift - _rounded(n, A, value), f"{draws} sign draws", δ)
 
 
@@ -237,3 +270,23 @@ def offset_unconstrained(X: np.ndarray, β: float) -> LowerBound:
     sizes = np.linalg.svd(X, compute_uv=False)
     rank = int((sizes > 1e-10 * sizes.max(initial=0.0)).sum())
     return LowerBound(float(down(rank / (4 * β * len(X)))), f"rank {rank}, exact")
+
+
+def offset_in_ball(X: np.ndarray, β: float, radius: float, n: int) -> LowerBound:
+    """The offset complexity of x ↦ x·w, ‖w‖₂ ≤ radius, on n points whose Gram matrix is XᵀX.
+
+    Let U, V and σ be the r largest singular vectors and values of X. For signs s the weights
+    w = tVσ^{-1}Uᵀs have norm at most t√n/σ_r and predict tUUᵀs, and E‖Uᵀs‖² = r. So, with no draws,
+    the complexity is at least r(t − βt²)/n for t = 1/(2β), or as large as the ball allows.
+
+    >>> print(offset_in_ball(np.eye(8), 0.5, 9.0, 8))
+    at least 0.5 (rank 8, no draws)
+    """
+    σ = np.linalg.svd(np.asarray(X, dtype=float), compute_uv=False)
+    σ = σ[σ > 1e-10 * σ.max(initial=0.0)] * (1 - 1e-9)
+    if not σ.size:
+        return LowerBound(0.0, "rank 0, no draws")
+    t = np.minimum(1 / (2 * β), radius * σ / math.sqrt(n))
+    values = np.arange(1, σ.size + 1) * (t - β * t * t) / n
+    r = int(values.argmax())
+    return LowerBound(float(values[r]) * (1 - 1e-12), f"rank {r + 1}, no draws")
