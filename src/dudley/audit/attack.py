@@ -88,17 +88,13 @@ def attack(
         raise InputError("at", "one or more finite numbers > 0", at)
     if bounds != "covering number":
         asked = [size_of("at", x) for x in asked]
-    reached = []
+    reached, how = [], (β, members, draws, delta, rng)
     for x in asked:
+        untried: tuple[str, ...] = ()
         if isinstance(subject, Node):
-            lower, untried = _on_network(
-                subject, data, bounds, x, β, members, draws, delta, budget, rng
-            )
+            lower, untried = _on_network(subject, data, bounds, x, *how, budget)
         else:
-            lower, untried = (
-                _on_members(subject, data, bounds, x, β, members, draws, delta, rng),
-                (),
-            )
+            lower = _on_members(subject, data, bounds, x, *how)
         reached.append(Point(x, lower, _claimed(claim, x), untried))
     return Attacked(bounds, tuple(reached))
 
@@ -169,7 +165,7 @@ def _outputs(found: list, count: int) -> np.ndarray:
 
 
 def _on_network(
-    network, inputs, bounds, at, β, members, draws, δ, budget, rng
+    network, inputs, bounds, at, β, members, draws, δ, rng, budget
 ) -> tuple[LowerBound, tuple[str, ...]]:
     """Packings of drawn members for covering numbers; complexities on inputs that suit them."""
     width = input_width(network) or inputs.d

@@ -15,7 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from dudley.audit.aims import Aim
 from dudley.core.registry import Registry
+from dudley.theorems import registry
 from dudley.witness.base import Family
 from dudley.witness.lower import LowerBound
 
@@ -31,14 +33,29 @@ class Finding:
 
 
 class Attack(ABC):
-    """Abstract: one way to bound quantities of one or more statements from below."""
+    """Abstract: one way to bound quantities of one or more statements from below.
 
-    targets: ClassVar[tuple[str, ...]]  # ids of statements
+    It lists the statements that it was made for, or has an aim: then it attacks every statement
+    that no attack lists and that fits.
+    """
+
+    targets: ClassVar[tuple[str, ...]] = ()  # ids of statements
+    aim: ClassVar[Aim | None] = None
     quick: ClassVar[bool] = True  # belongs to the set that always completes
 
     @abstractmethod
     def run(self, rng: np.random.Generator) -> Iterable[Finding]:
-        """What it finds, for each of its targets; the same for the same generator."""
+        """What it finds, for each statement in reach; the same for the same generator."""
 
 
 ATTACKS: Registry[type[Attack]] = Registry("attack")
+
+
+def reach(attack: type[Attack]) -> tuple[str, ...]:
+    """The statements that an attack is run against: those it lists, or those that fit its aim."""
+    aim = attack.aim
+    if aim is None:
+        return attack.targets
+    listed = {id for _, other in ATTACKS.items() for id in other.targets}
+    statements = registry.load().items()
+    return tuple(id for id, s in statements if id not in listed and aim.fits(s))

@@ -16,7 +16,7 @@ from pkgutil import iter_modules
 
 import numpy as np
 
-from dudley.audit.base import ATTACKS, Attack, Finding
+from dudley.audit.base import ATTACKS, Attack, Finding, reach
 from dudley.audit.journal import Journal
 from dudley.audit.judge import Outcome, Row, judge, strongest
 from dudley.core.extras import ExtraMissing
@@ -103,6 +103,7 @@ class Report:
     rows: list[Row] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)  # false statements that were to be refuted
+    unattacked: list[str] = field(default_factory=list)  # statements that no attack fits
 
     @property
     def table(self) -> list[Row]:
@@ -111,12 +112,15 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """1: something is broken or not reproduced; 3: attacks were left undone; 0: all is well."""
+        """1: something is broken or not reproduced; 3: something was not attacked; 0: all is well.
+
+        What is left undone can still refute, so a refutation is missed only after all else ended.
+        """
         if any(row.outcome is Outcome.BROKEN for row in self.rows):
             return 1
         if self.undone:
             return 3
-        return int(bool(self.not_reproduced))
+        return 1 if self.not_reproduced else 3 if self.unattacked else 0
 
     @property
     def not_reproduced(self) -> list[str]:
@@ -130,7 +134,7 @@ def chosen(ids: Sequence[str], full: bool) -> list[str]:
     for id in ids:
         registry.load()[id]  # refuses an unknown one
     attacks = dict(load().items())
-    names = [n for n, a in attacks.items() if not ids or set(ids) & set(a.targets)]
+    names = [n for n, a in attacks.items() if not ids or set(ids) & set(reach(a))]
     return sorted(
         (n for n in names if full or attacks[n].quick), key=lambda n: not attacks[n].quick
     )
@@ -148,17 +152,26 @@ def run(
 ) -> Report:
     """Attack the chosen statements (all by default); ``budget`` in seconds ends it early."""
     names, book = chosen(ids, full), Journal(journal, seed)
-    known = book.read()
+    # The journal's lines count for the same code of this package, which an aim looks beyond.
+    listing = {name for name in names if load()[name].aim is None}
+    known = {name: rows for name, rows in book.read().items() if name in listing}
     todo = [name for name in names if name not in known]
-    ended = _execute_all(todo, seed, budget, jobs or os.cpu_count() or 1)
+    reached = {id for _, attack in load().items() for id in reach(attack)}
+    alone = any(registry.is_local(id) for id in reached)  # other processes do not know it
+    ended = _execute_all(todo, seed, budget, 1 if alone else jobs or os.cpu_count() or 1)
     for name, rows in _seen(ended, len(todo), progress):
-        book.write(name, rows)
+        if name in listing:
+            book.write(name, rows)
         known[name] = rows
     rows = [row for name in names for row in known.get(name, [])]  # whichever ended first
     undone = [name for name in names if name not in known]
     statements = registry.load()
     expected = [id for id in ids or statements if statements[id].verdict is Verdict.FALSE]
-    return Report([row for row in rows if not ids or row.statement in ids], undone, expected)
+    attacked = {row.statement for row in rows}
+    later = {id for name in {*load()} - {*names} | {*undone} for id in reach(load()[name])}
+    unattacked = [id for id in ids or statements if id not in attacked | later]
+    rows = [row for row in rows if not ids or row.statement in ids]
+    return Report(rows, undone, expected, unattacked)
 
 
 def _seen(ended, count, progress):
@@ -176,7 +189,10 @@ def _execute_all(names, seed, budget, jobs) -> Iterator[Ended]:
             yield name, _rows(name, attempt(name, seed))
         return
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"))
+    files = (list(registry.FILES),)
+    pool = ProcessPoolExecutor(
+        jobs, multiprocessing.get_context("spawn"), registry.load_files, files
+    )
     waiting, running = list(names), {}
     try:
         while waiting or running:

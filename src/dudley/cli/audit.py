@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from dudley.cli.output import Json, print_json, width
+from dudley.cli.statements import Statements
 from dudley.core.errors import InputError
 from dudley.core.files import expect_place, written
 from dudley.core.provenance import envelope
@@ -35,11 +36,12 @@ def audit(
     record: Annotated[
         Path | None, typer.Option(help="Write how tight each bound is to this file, as JSON.")
     ] = None,
+    statements: Statements = None,
     as_json: Json = False,
 ) -> None:
     """Attack the bounds from below: exit 1 if a derived one breaks or a refutation fails.
 
-    Exit 3 if attacks were left undone when the budget was spent.
+    Exit 3 if attacks were left undone when the budget was spent, or if no attack fits a statement.
 
     Example: dudley audit trauger2024/lemma-3.5 --seed 1
     """
@@ -65,6 +67,8 @@ def audit(
             file.write_text(text + "\n", encoding="utf-8")
     if as_json:
         print_json("audit", [row.to_json() for row in report.table])
+        for text in unknown(report):
+            print(text, file=sys.stderr)
     else:
         show(report)
     raise typer.Exit(report.exit_code)
@@ -132,11 +136,20 @@ def summary(report) -> str:
     words = {Outcome.STANDS: "stand"}
     told = ", ".join(f"{count} {words.get(o, o.value)}" for o, count in counts.items() if count)
     chance = sum({(row.attack, row.statement): row.δ for row in report.rows}.values())
-    lines = [f"{len(report.table)} forms: {told or 'nothing was attacked'}."]
+    lines = [f"{len(report.table)} forms: {told}."] if told else []
     if chance:
         lines.append(f"All lower bounds hold at once but for a chance of {chance:.1e}.")
     if report.not_reproduced and not report.undone:
         lines.append(f"Called false and not refuted: {', '.join(report.not_reproduced)}.")
+    lines += unknown(report)
     if report.undone:
         lines.append(f"{len(report.undone)} attacks were left undone; raise --budget to go on.")
-    return "\n".join(lines)
+    return "\n".join(lines or ["Nothing was attacked."])
+
+
+def unknown(report) -> list[str]:
+    """The statements that nothing was tried on: not one word on whether they hold."""
+    from dudley.theorems import registry
+
+    every = [(id, registry.load()[id].quantity) for id in report.unattacked]
+    return [f"{id}: not attacked; no attack knows this quantity ({what})." for id, what in every]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dudley.cli.output import Json, paragraph, print_json, width
+from dudley.cli.statements import Statements
 from dudley.core.files import expect_place
 from dudley.core.situation import Situation
 from dudley.core.sweep import Sweep
@@ -35,6 +36,7 @@ def compare(
     missing: Annotated[
         bool, typer.Option("--missing", help="Say of every other statement what it misses.")
     ] = False,
+    statements: Statements = None,
     as_json: Json = False,
 ) -> None:
     """Every published bound that applies, side by side; what was derived, and what others miss.

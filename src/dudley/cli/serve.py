@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dudley.cli.output import Json, print_json
+from dudley.cli.statements import Statements
 from dudley.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def serve(
     check: Annotated[
         bool, typer.Option("--check", help="Ask the page for everything once, and stop.")
     ] = False,
+    statements: Statements = None,
     as_json: Json = False,
 ) -> None:
     """A page to explore bounds, statements, architectures, files and experiments.

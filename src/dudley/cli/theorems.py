@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from dudley.cli.output import Json, formula, paragraph, print_json, width
+from dudley.cli.statements import Statements
 from dudley.core.bound import Bound
 from dudley.core.errors import UnknownName
 from dudley.core.statement import Input, Statement, Verdict
@@ -26,6 +27,7 @@ def theorems(
     context: typer.Context,
     paper: Annotated[str | None, typer.Option(help="Only this paper's, by its key.")] = None,
     verdict: Annotated[str | None, typer.Option(help="Only those with this verdict.")] = None,
+    statements: Statements = None,
     as_json: Json = False,
 ) -> None:
     """List the published statements with their verdicts.
@@ -50,6 +52,7 @@ def theorems(
 @theorems_app.command("show")
 def show(
     id: Annotated[str, typer.Argument(help="The statement, such as trauger2024/theorem-4.1.")],
+    statements: Statements = None,
     as_json: Json = False,
 ) -> None:
     """Hypotheses, formulas, verdict, erratum and counterexamples of one statement.
@@ -70,6 +73,7 @@ def evaluate(
     form: Annotated[
         str | None, typer.Option(help="printed, derived or best; all if absent.")
     ] = None,
+    statements: Statements = None,
     as_json: Json = False,
 ) -> None:
     """One statement on numbers, in every form it has.
@@ -155,8 +159,8 @@ def answer(name: str, bound: Bound) -> str:
 
 def select(paper: str | None, verdict: str | None) -> list[Statement]:
     """The statements of a paper or with a verdict, in the order of the papers."""
-    if paper is not None and paper not in registry.PAPERS:
-        raise UnknownName("paper", paper, registry.PAPERS)
+    if paper is not None:
+        registry.expect_paper(paper)
     words = [v.value for v in Verdict]
     if verdict is not None and verdict not in words:
         raise UnknownName("verdict", verdict, words)

@@ -35,6 +35,12 @@ class Registry(Generic[Unit]):
 
         return add
 
+    def remove(self, name: str) -> Unit:
+        """Take a unit out; the look-up of one that is not there raises."""
+        unit = self[name]
+        del self._units[name]
+        return unit
+
     def __getitem__(self, name: str) -> Unit:
         try:
             return self._units[name]

@@ -209,8 +209,7 @@ def compare(
         situation = Situation(situation)
     axis = Sweep.parse(sweep) if isinstance(sweep, str) else sweep
     for paper in papers:
-        if paper not in registry.PAPERS:
-            raise UnknownName("paper", paper, registry.PAPERS)
+        registry.expect_paper(paper)
     for form in forms:
         if form not in FORMS:
             raise UnknownName("form", form, FORMS)

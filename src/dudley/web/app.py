@@ -129,7 +129,7 @@ def create_app(settings: Settings) -> FastAPI:
 def _bounds(request: Request) -> dict[str, Any]:
     query = request.query_params
     words = [f"{name}={value}" for name, value in query.multi_items() if name not in OWN]
-    sources = query.getlist("source") or list(bounds.SOURCES)
+    sources = query.getlist("source") or list(bounds.sources())
     forms = query.getlist("form") or list(bounds.FORMS)
     if "sweep" not in query:
         return bounds.point(words, sources, forms)

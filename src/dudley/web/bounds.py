@@ -18,13 +18,12 @@ from dudley.report.as_html import fragment
 from dudley.report.curves import panels
 from dudley.report.document import Document
 from dudley.report.pages.comparison import chart, notes, section
+from dudley.theorems import registry
 from dudley.theorems.comparison import FORMS, compare
-from dudley.theorems.registry import PAPERS
 from dudley.web import calculus
 
 MOST = 200  # points of an axis
 MATRICES = ("W", *calculus.MATRICES)
-SOURCES = (calculus.NAME, *PAPERS)
 # name: from, to, at first; on a log scale. None at first: not given until it is switched on.
 SLIDERS: dict[str, tuple[float, float, float | None]] = {
     "n": (1e2, 1e9, 1e5),
@@ -54,6 +53,12 @@ SLIDERS: dict[str, tuple[float, float, float | None]] = {
 }
 
 
+def sources() -> tuple[str, ...]:
+    """The calculus, and every paper that has statements."""
+    registry.load()
+    return (calculus.NAME, *registry.PAPERS)
+
+
 def settings() -> dict[str, Any]:
     """What the page must know before it asks: sliders, sources, forms, quantities, names."""
     norms = [f"{W}.{norm}" for W in MATRICES for norm in NORMS]
@@ -64,7 +69,7 @@ def settings() -> dict[str, Any]:
              "meaning": describe(name)}
             for name, (low, high, at) in SLIDERS.items()
         ],
-        "sources": list(SOURCES),
+        "sources": list(sources()),
         "forms": list(FORMS),
         "measures": list(MEASURES),
         "names": {name: describe(name) for name in named},
@@ -73,11 +78,12 @@ def settings() -> dict[str, Any]:
 
 
 def point(
-    words: Sequence[str], sources: Sequence[str] = SOURCES, forms: Sequence[str] = FORMS
+    words: Sequence[str], chosen: Sequence[str] = (), forms: Sequence[str] = FORMS
 ) -> dict[str, Any]:
     """Every bound at one point: rows for programs, tables by kind of quantity for people."""
-    given, papers = parse_assignments(list(words)), _papers(sources)
-    own = calculus.at(given) if calculus.NAME in sources else None
+    chosen = chosen or sources()
+    given, papers = parse_assignments(list(words)), _papers(chosen)
+    own = calculus.at(given) if calculus.NAME in chosen else None
     if not papers:
         return {"rows": [], "tables": {}, "network": own, "notes": ""}
     found = compare(_theirs(given), None, papers, tuple(forms))
@@ -105,11 +111,12 @@ def curves(
     return {"charts": dict(zip(drawn, charts, strict=True))}
 
 
-def _papers(sources: Sequence[str]) -> tuple[str, ...]:
-    for source in sources:
-        if source not in SOURCES:
-            raise InputError("source", " or ".join(SOURCES), source)
-    return tuple(source for source in sources if source in PAPERS)
+def _papers(chosen: Sequence[str]) -> tuple[str, ...]:
+    known = sources()
+    for source in chosen:
+        if source not in known:
+            raise InputError("source", " or ".join(known), source)
+    return tuple(source for source in chosen if source != calculus.NAME)
 
 
 def _theirs(given: dict[str, float]) -> dict[str, float]:

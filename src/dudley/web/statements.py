@@ -12,7 +12,6 @@ from dudley.theorems import registry
 from dudley.theorems.order import in_reading_order
 
 
-@lru_cache(maxsize=1)
 def listed() -> list[dict[str, Any]]:
     """Every statement with its verdict, in the order of the papers."""
     return [

@@ -9,7 +9,7 @@ from dudley.certify.standing.case import Case, Readings
 from dudley.certify.standing.certificates import TIME
 from dudley.certify.standing.row import Row
 from dudley.certify.standing.scene import Scene
-from dudley.core.errors import DudleyError, UnknownName
+from dudley.core.errors import DudleyError
 from dudley.core.statement import Statement
 from dudley.core.watch import Watch
 from dudley.theorems import registry
@@ -22,8 +22,7 @@ NETWORKS = ("head", "network", "blocks", "encoder", "token's output", "masked wo
 def about_networks(papers: tuple[str, ...] = ()) -> list[Statement]:
     """The statements that bound the capacity or the risk of a whole network, in reading order."""
     for paper in papers:
-        if paper not in registry.PAPERS:
-            raise UnknownName("paper", paper, registry.PAPERS)
+        registry.expect_paper(paper)
     every = (s for _, s in registry.load().items() if not papers or s.paper in papers)
     found = [s for s in every if speaks_of_a_network(s)]
     return sorted(found, key=lambda s: reading_order(s.id))
