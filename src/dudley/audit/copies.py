@@ -18,7 +18,7 @@ import numpy as np
 from dudley.audit.ascent import supremum_below
 from dudley.audit.family import Family
 from dudley.audit.instances import mean_sign
-from dudley.audit.teacher import readout_path
+from dudley.audit.teacher import last_readout
 from dudley.calculus.compose import Node
 from dudley.calculus.facts import Signal
 from dudley.witness.lower import LowerBound
@@ -61,8 +61,8 @@ def copies_below(
     at least 1.5 (2 copies of one input)
     """
     X = np.concatenate([basis_rows(signal, 1), inputs(signal, DRAWN, rng)])
-    scaled, radius = readout_path(network) is not None, Family.of(network, X).radius
-    best, seed = -math.inf, int(rng.integers(2**31))
+    scaled, radius = last_readout(network) is not None, Family.of(network, X).radius
+    best, seed = -math.inf if β else 0.0, int(rng.integers(2**31))
     for x in X[:, None]:
         high, low = supremum_below(
             network, x, [[1.0], [-1.0]], 0.0, RESTARTS, STEPS, seed, at_once=together(x)

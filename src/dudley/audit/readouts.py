@@ -21,9 +21,10 @@ from dudley.audit.backend import tensor
 from dudley.audit.balls import STRICT, into_ball
 from dudley.audit.copies import together
 from dudley.audit.family import Family
-from dudley.audit.teacher import features, readout_path
+from dudley.audit.teacher import features, last_readout
 from dudley.calculus.compose import Node
 from dudley.core.constraint import Constraint
+from dudley.networks.outputs import Readout
 from dudley.witness.lower import LowerBound
 from dudley.witness.suprema import (
     ENUMERATED,
@@ -58,19 +59,18 @@ def readout_below(
     >>> print(readout_below(net, X, 400, 0.0, 4096, 1e-9, np.random.default_rng(0)))
     at least 0.041... (closed-form readout, 4096 sign draws; wrong with probability at most 1e-09)
     """
-    path, draws = readout_path(network), min(draws, SIGNS_IN_ALL // n)
-    family = Family.of(network, X)
-    leaf = next((leaf for leaf in family.moving if leaf.path == path), None)
-    if leaf is None or family.ties:
+    family, end, draws = Family.of(network, X), last_readout(network), min(draws, SIGNS_IN_ALL // n)
+    if end is None or family.ties or end[1] not in {leaf.path for leaf in family.moving}:
         return None
-    constraint, choices = leaf.parameter.constraint, _features(family, path, rng)
+    constraint, choices = end[0].w, _features(family, end[0], rng)
     bounds = [_by_rank(constraint, Φ, β, n) for Φ in choices] if β else []
     if n <= ENUMERATED or draws >= LEAST:
         bounds.append(_by_signs(constraint, choices, β, n, draws, δ, rng))
     if not bounds:
         return None
     best = max(bounds, key=lambda lower: lower.value)
-    room = 1e-9 * abs(best.value) + 1e-12 * family.scale * (1 + 2 * β * family.radius)
+    steepness = 1 + (2 * β * family.radius if β else 0.0)  # of the objective, by the outputs
+    room = 1e-9 * abs(best.value) + 1e-12 * family.scale * steepness
     return LowerBound(best.value - room, f"closed-form readout, {best.method}", best.δ)
 
 
@@ -94,16 +94,16 @@ def _by_rank(constraint: Constraint, Φ: np.ndarray, β: float, n: int) -> Lower
     return offset_in_ball(np.sqrt(times)[:, None] * Φ, β, min(sizes) * STRICT, n)
 
 
-def _features(family: Family, path, rng: np.random.Generator) -> list[np.ndarray]:
+def _features(family: Family, last: Readout, rng: np.random.Generator) -> list[np.ndarray]:
     """Features (m, k) of each climbed choice of the earlier weights."""
     signs, seed = rng.choice([-1.0, 1.0], size=(SIGNS, len(family.X))), int(rng.integers(2**31))
     if len(family.free) == 1:
         W = family.inside(family.starts([np.random.default_rng(seed)], seed, "cpu"))
-        return [features(family, W, tensor(family.X))[0].numpy()]
+        return [features(family, last, W, tensor(family.X))[0].numpy()]
     W = climbed(family, signs, RESTARTS, STEPS, seed, together(family.X))
-    members = len(W[path])
+    members = len(next(iter(W.values())))
     choices = ({p: w[b : b + 1] for p, w in W.items()} for b in range(members))
-    return [features(family, one, tensor(family.X))[0].numpy() for one in choices]
+    return [features(family, last, one, tensor(family.X))[0].numpy() for one in choices]
 
 
 def inner(constraint: Constraint, Φ: np.ndarray, β: float):

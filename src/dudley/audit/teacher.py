@@ -35,32 +35,31 @@ def objective(f, signs, β: float):
     return value - (β**0.5 * f).square().mean(-1) if β else value
 
 
-def readout_path(network: Node) -> Path | None:
-    """Where the weights of a last readout lie in the nest; none if the network ends otherwise."""
-    nodes = network.nodes if isinstance(network, Chain) else (network,)
-    if not isinstance(nodes[-1], Readout):
+def last_readout(network: Node) -> tuple[Readout, Path] | None:
+    """The readout in which a network ends, and where its weights lie; none if it ends otherwise."""
+    last = network.nodes[-1] if isinstance(network, Chain) else network
+    if not isinstance(last, Readout):
         return None
-    return (len(nodes) - 1, "w") if isinstance(network, Chain) else ("w",)
+    return last, (len(network.nodes) - 1, "w") if isinstance(network, Chain) else ("w",)
 
 
-def features(family: Family, W: Weights, X):
-    """Φ (B, n, k) with f = Φw, for a network that ends in a readout w."""
+def features(family: Family, last: Readout, W: Weights, X):
+    """Φ (B, n, k) with f = Φw, for a network that ends in the readout ``last``."""
     network = family.network
-    nodes = network.nodes if isinstance(network, Chain) else (network,)
-    members = len(next(iter(W.values())))
-    rows = X[None].expand(members, *X.shape)
-    if len(nodes) > 1:
-        rows = apply_many(Chain(nodes[:-1]), family.nest(W)[:-1], X)
-    return Pool(nodes[-1].pool).apply({}, rows)[..., 0, :]
+    if isinstance(network, Chain) and len(network.nodes) > 1:
+        rows = apply_many(Chain(network.nodes[:-1]), family.nest(W)[:-1], X)
+    else:
+        rows = X[None].expand(len(next(iter(W.values()))), *X.shape)
+    return Pool(last.pool).apply({}, rows)[..., 0, :]
 
 
 def taught(family: Family, W: Weights, X, signs, β: float) -> Weights:
     """The same weights with the readout that the signs ask for; unchanged if there is none."""
-    path = readout_path(family.network)
-    if path is None or path not in W:
+    end = last_readout(family.network)
+    if end is None or end[1] not in W:
         return W
-    last = family.network.nodes[-1] if isinstance(family.network, Chain) else family.network
-    Φ = features(family, W, X)
+    last, path = end
+    Φ = features(family, last, W, X)
     Φᵀs = Φ.transpose(-1, -2) @ signs[..., None]  # (B, k, 1)
     best = corner(Φᵀs, last.w)
     if not β:

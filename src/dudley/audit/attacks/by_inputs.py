@@ -180,7 +180,7 @@ class AnyHeadCovers(Attack):
                 yield Finding(id, values, strongest((self.members(v),), v["epsilon"]))
 
     def members(self, v: Values) -> NetworkClass:
-        QK, W_v, W_c, w = (constraint_on(W, v) for W in self.aim.matrices)
+        QK, W_v, W_c, w = (constraint_on(W, v) for W in ("W_QK", "W_v", "W_c", "w"))
         assert W_v is not None
         return NetworkClass(
             int(v["d"]), int(v.get("k", v["d"])), radius(v), QK or L11(0.0), W_v, W_c, w,
