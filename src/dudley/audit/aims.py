@@ -39,7 +39,8 @@ class Aim:
     def fits(self, statement: Statement) -> bool:
         """Can the attack be aimed at the statement?"""
         names = {i.name for i in statement.inputs}
-        present = names | {name.partition(".")[0] for name in names}
+        bounded = {i.name for i in statement.inputs if i.default is None or i.default < math.inf}
+        present = bounded | {name.partition(".")[0] for name in bounded}
         return (
             statement.measure == self.measure
             and any(word in statement.quantity for word in self.words)

@@ -41,11 +41,11 @@ HEADS = ("W_QK", "W_Q", "W_K", "W_v", "W_c", "w")
 
 def instances(s: Statement, *grids: Mapping[str, tuple[float, ...]]) -> Iterator[Values]:
     """The example, then every choice from the grids with all norms 1; where the formulas exist."""
-    names = [i.name for i in s.inputs if i.default is None]
+    names = [i.name for i in s.inputs]
     every: list[Values] = [s.example]
     for grid in grids:
         axes = {name: choices for name, choices in grid.items() if name in names}
-        ones = {name: 1.0 for name in names if name not in axes}
+        ones = {i.name: 1.0 for i in s.inputs if i.default is None and i.name not in axes}
         chosen = itertools.product(*axes.values())
         every += [ones | dict(zip(axes, point, strict=True)) for point in chosen]
     for values in every:
