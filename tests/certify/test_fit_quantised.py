@@ -94,7 +94,7 @@ def test_forward_agrees_with_the_reference(tables, encoding, closed):
         data = Dataset(generator.normal(size=(50, 3, 4)), generator.integers(0, 2, 50))
     examples = Examples(model, data)
     assert (examples.closed is not None) == closed
-    told = {name: torch.from_numpy(W).float() for name, W in model.weights.items()}
+    told = {name: torch.tensor(W).float() for name, W in model.weights.items()}
     found, exact = examples.outputs(told).numpy(), model.outputs(data.X)
     assert np.abs(found - exact).max() < 1e-5 * (1 + np.abs(exact).max())
     assert examples.errors(model.weights) == (model.margins(data) <= 0).sum()

@@ -9,6 +9,7 @@ import pytest
 
 from certify.posteriors import copies, posterior
 from dudley.certify.auto import method_named
+from dudley.certify.certificate import SCHEMA
 from dudley.certify.possible import expect_possible
 from dudley.certify.verify import expect_shape
 
@@ -37,7 +38,7 @@ def certificates(value) -> list[dict]:
         return [found for part in value for found in certificates(part)]
     if not isinstance(value, dict):
         return []
-    whole = [value] if value.get("schema") == "dudley.certificate/1" else []
+    whole = [value] if value.get("schema") == SCHEMA else []
     return whole + certificates(list(value.values()))
 
 

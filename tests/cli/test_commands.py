@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from dudley.cli.app import app
+from dudley.cli.progress import MARK
 from tiny_run import tiny
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,7 +80,8 @@ def test_help_says_what_it_does_and_shows_an_example(dudley, name: str):
 def test_the_example_runs(dudley, name: str, here: Path):
     done = dudley(*shlex.split(example_of(COMMANDS[name]))[1:])
     assert done.code in (0, 1), done.err  # 1: the answer is "no"
-    assert done.out.strip() and done.err == ""
+    complaints = [line for line in done.err.splitlines() if not line.startswith(MARK)]
+    assert done.out.strip() and not complaints
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -148,7 +148,7 @@ def test_a_failed_save_leaves_nothing_behind(dudley, tmp_path, monkeypatch):
 def test_without_safetensors_saving_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "safetensors.numpy", None)
     built = build(target("and", 2), 4)
-    with pytest.raises(ExtraMissing, match=r"dudley\[lab\]"):
+    with pytest.raises(ExtraMissing, match=r"pip install '\.\[lab\]'"):
         saving.save(built, tmp_path / "w.safetensors")
 
 

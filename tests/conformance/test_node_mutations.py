@@ -452,8 +452,8 @@ def test_tied_weights_must_add(monkeypatch):
     monkeypatch.setattr(
         compose,
         "_merged",
-        lambda name, group: replace(
-            right(name, group), weight=Magnitude(max(float(u.weight.log) for u in group))
+        lambda name, group, circular: replace(
+            right(name, group, circular), weight=Magnitude(max(float(u.weight.log) for u in group))
         ),
     )
     with pytest.raises(AssertionError, match="found above declared"):

@@ -74,7 +74,7 @@ def test_a_password_is_never_shown(told: str):
 
 def test_without_psycopg_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(ExtraMissing, match=r"PostgreSQL needs psycopg.*dudley\[postgres\]"):
+    with pytest.raises(ExtraMissing, match=r"PostgreSQL needs psycopg.*'\.\[postgres\]'"):
         Store.open("postgresql://h/d#r")
 
 

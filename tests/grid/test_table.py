@@ -56,7 +56,7 @@ def test_parquet_holds_the_same(found: Table, tmp_path: Path):
 
 def test_without_pyarrow_the_extra_is_named(found: Table, tmp_path: Path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ExtraMissing, match=r"needs pyarrow.*dudley\[lab\]"):
+    with pytest.raises(ExtraMissing, match=r"needs pyarrow.*pip install '\.\[lab\]'"):
         found.to_parquet(tmp_path / "table.parquet")
 
 

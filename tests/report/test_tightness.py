@@ -26,7 +26,9 @@ def test_every_form_of_ours_is_in_the_record():
 
 
 def test_every_attack_is_in_the_record():
-    assert {row.attack for row in ROWS} == set(load_attacks()), AGAIN
+    """But those that aim only at statements which no attack lists: none of ours."""
+    listed = {name for name, attack in load_attacks().items() if attack.targets}
+    assert {row.attack for row in ROWS} == listed, AGAIN
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.statement}-{row.form}-{row.attack}")

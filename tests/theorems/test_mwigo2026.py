@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from dudley.core.constraint import L2
 from dudley.core.errors import InputError
 from dudley.core.statement import Verdict
 from dudley.networks.blocks import shallow_encoder
@@ -150,9 +151,8 @@ def test_attention_near_its_initialisation_stays_within_the_declared_reach():
         for i, name in enumerate(MATRICES):
             given |= {f"{name}.fro": norms[i], f"{name}.op": ops[i], f"{name}.moved": R}
         given["w.moved"] = R
-        ball = shallow_encoder(
-            d, k, *(Encoder.matrix(as_encoder(given), W) for W in MATRICES), None
-        )  # type: ignore[arg-type]
+        matrices = (Encoder.matrix(as_encoder(given), W) for W in MATRICES)
+        ball = shallow_encoder(d, k, *matrices, L2(norms[3]))
 
         def f(θ, X=X, ball=ball):
             Q, K, V, w = θ
