@@ -105,7 +105,7 @@ def test_blocks_all_attended_alike():
     flat = Hypothesis(SEEN, PICTURES, model.weights | {"0.v": np.zeros((6, 1))})
     X = np.random.default_rng(1).integers(0, 10, (50, 4, 6))
     data = Dataset(X, X[:, 0, 0] % 2)
-    told = {name: torch.from_numpy(W).float() for name, W in flat.weights.items()}
+    told = {name: torch.tensor(W).float() for name, W in flat.weights.items()}
     found = Examples(flat, data).outputs(told).numpy()
     assert np.abs(found - flat.outputs(X)).max() < 1e-6
     told["0.v"].requires_grad_()  # scores that are trained are not left out
