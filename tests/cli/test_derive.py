@@ -187,3 +187,8 @@ def test_a_radius_of_zero_is_no_accident(dudley, word: str):
     no_wall_of_digits(text.out)
     (item,) = dudley("derive", "single-head", "n=1e6", word, "--explain", "--json").json()["items"]
     assert 0 < item["value"] < 0.3
+
+
+def test_a_trained_model_in_the_place_of_a_network_is_told_its_option(dudley, tmp_path):
+    line = dudley("derive", tmp_path).refused()
+    assert line.rstrip().endswith(f"a trained model is named by --checkpoint {tmp_path}")

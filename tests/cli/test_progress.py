@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+from contextlib import nullcontext
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -15,9 +19,10 @@ from dudley.certify.fit import quantised
 from dudley.certify.fit.quantised import compress, pruned
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.standing import standing
-from dudley.cli import progress
+from dudley.cli import derive, lab_run, measure, progress
 from dudley.core.errors import InputError
 from dudley.core.watch import Watch
+from dudley.experiments import forecast
 from dudley.networks.files import EXAMPLES
 from live import until
 from shown import complaints
@@ -57,6 +62,42 @@ def test_a_short_command_is_silent(capfd):
     with progress.watched(5.0) as watch:
         watch.do("short", lambda: None)
     assert capfd.readouterr().err == ""
+
+
+def test_a_measurement_in_a_pipe_is_told_too(capfd, monkeypatch):
+    monkeypatch.setattr(measure, "watched", partial(progress.watched, every=0.01))
+    with measure.progress() as tell:
+        tell("W_E", 1, 3)
+        until(lambda: capfd.readouterr().err.endswith(" s)\n"))
+        until(lambda: capfd.readouterr().err.startswith("… W_E, 1 of 3 ("))
+
+
+def test_a_derivation_and_a_forecast_are_told(dudley, monkeypatch):
+    said: list[str] = []
+
+    def nothing(config, bench, tell) -> list[forecast.Part]:
+        tell("packing")
+        return []
+
+    monkeypatch.setattr(forecast, "forecast", nothing)
+    for module in (derive, lab_run):
+        monkeypatch.setattr(module, "watched", lambda: nullcontext(Watch(say=said.append)))
+    for command in ("derive single-head", "lab run edelman2021-and --scale smoke --dry-run"):
+        assert dudley(*command.split()).code == 0
+    assert said[0] == "deriving the bound" and said[-1] == "edelman2021-and, smoke: packing"
+
+
+def test_a_terminal_sees_each_step_in_one_place(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with progress.watched() as watch:
+        watch.begin("a run")
+        watch.say("part 1 of 2")
+    assert "a run: part 1 of 2" in sys.stderr.getvalue()  # type: ignore[attr-defined]
 
 
 def test_compression_without_time_leaves_out_every_step_and_says_so():

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dudley.calculus.union import Grid, pay
 from dudley.cli.output import Json, print_json
+from dudley.cli.progress import watched
 from dudley.core.assumption import Assumption
 from dudley.core.bound import Bound
 from dudley.core.errors import InputError, UnknownName
@@ -49,7 +51,9 @@ def derive(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Entropy, Rademacher complexity and generalisation gap of a network, explicit constants.
+    """Bound the generalisation gap of a network or of a checkpoint.
+
+    Entropy and Rademacher complexity come with it; no constant is hidden.
 
     With --checkpoint: T=…, n=…, delta=…, X.row2inf=… (rows that enter the first block; tokens are
     embedded otherwise), w.l2=… (a readout, where no head is stored), margin=…, H=… (heads, where no
@@ -74,20 +78,23 @@ def derive(
         raise InputError("network", "a network file, an example's name, or --checkpoint", "none")
     elif (init, base, layout, device) != (None, None, None, "cpu"):
         raise InputError("--init, --base, --layout, --device", "--checkpoint with them", "none")
+    elif Path(network).is_dir() or network.endswith(".safetensors"):
+        fix = f"a trained model is named by --checkpoint {network}"
+        raise InputError("network", "a network file or an example's name", network, fix)
     else:
         described = files.load(network, given)
     name = checkpoint or network or ""
     cap = capacity(described.network, described.inputs, own["n"], described.loss)
     delta = float(own["delta"] or OWN["delta"])
     answer = Answer(cap, delta, own["epsilon"], union, assumptions)
+    with watched() as watch:
+        watch.say("deriving the bound")
+        item = _item(name, answer, show_explain, show_proof) if as_json else {}
+        text = "" if as_json else _text(described.title or name, answer, show_explain, show_proof)
     if as_json:
-        print_json("derive", [_item(name, answer, show_explain, show_proof)])
-        return
-    print(report(described.title or name, answer))
-    paid = answer.paid
-    print("\n" + (paid.explain() if show_explain else f"culprit: {explain.culprit(paid)}"))
-    if show_proof:
-        print("\n" + answer.proof())
+        print_json("derive", [item])
+    else:
+        print(text)
 
 
 def _measured(checkpoint: str, given: dict, **options):
@@ -174,6 +181,15 @@ def report(title: str, answer: Answer) -> str:
     elif answer.assumptions:
         lines += ["", *(f"  · {assumption}" for assumption in answer.assumptions)]
     return "\n".join(lines)
+
+
+def _text(title: str, answer: Answer, with_tree: bool, with_proof: bool) -> str:
+    """The report, what is to blame, and the proof where it is wanted."""
+    paid = answer.paid
+    texts = [report(title, answer)]
+    texts.append(paid.explain() if with_tree else f"culprit: {explain.culprit(paid)}")
+    texts += [answer.proof()] if with_proof else []
+    return "\n\n".join(texts)
 
 
 def examples(log10: float) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from dudley.cli.lab import HERE, Name, expect_scale, known
 from dudley.cli.output import Json, paragraph, print_json
-from dudley.cli.steps import Steps
+from dudley.cli.progress import watched
 from dudley.core.errors import InputError
 from dudley.core.files import TEMPORARY
 from dudley.core.provenance import hidden
@@ -65,7 +65,9 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run an experiment, and say what was found; broken off, the same command goes on.
+    """Run an experiment, and say what was found.
+
+    A run that was broken off goes on by the same command.
 
     Example: dudley lab run edelman2021-and --scale smoke --dry-run
     """
@@ -197,8 +199,9 @@ def foresee(
     from dudley.experiments.forecast import forecast, whole
     from dudley.experiments.sequential import at_most
 
-    with Steps(f"{one.name}, {scale}") as steps:
-        parts = forecast(config, bench, steps)
+    with watched() as watch:
+        watch.begin(f"{one.name}, {scale}")
+        parts = forecast(config, bench, watch.say)
     most = at_most(config) if "design" in config else None
     total = whole(parts, bench, price, most[2] if most else 1.0)
     if as_json:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dudley.cli.output import Json, paragraph, print_json, width
+from dudley.cli.progress import watched
 from dudley.core.boundary.text import line
 from dudley.core.files import expect_place, written
 from dudley.core.rounding import ceiling
@@ -49,9 +50,10 @@ def measure(
     csv: Annotated[str | None, typer.Option(help="Write every matrix to this file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Certified norms per layer and head; every tensor is listed, used or skipped with the reason.
+    """Certify the norms of a checkpoint, per layer and head.
 
-    Norms are upper ends that hold for the stored weights, in the orientation x ↦ xW.
+    Every tensor is listed, as used or as skipped with the reason. Norms are upper ends that hold
+    for the stored weights, in the orientation x ↦ xW.
 
     Example: dudley measure tiny-bert
     """
@@ -72,9 +74,10 @@ def measure(
 
 @contextmanager
 def progress():
-    """A bar on stderr where that is a terminal; nothing elsewhere."""
+    """A bar on stderr where that is a terminal; elsewhere a line now and then."""
     if not sys.stderr.isatty():
-        yield None
+        with watched() as watch:
+            yield lambda what, done, total: watch.say(f"{line(what)}, {done} of {total}")
         return
     from rich.console import Console
     from rich.markup import escape
@@ -100,7 +103,7 @@ def progress():
 def report(found: Measurement, per_head: bool = False) -> str:
     """The tables for people."""
     lines = [
-        f"{line(found.source)}: {line(found.layout)}, {found.layers} layers",
+        f"{line(found.source)}: {line(found.layout)}, {found.layers} layer{'s' * (found.layers != 1)}",
         "certified upper ends, W ∈ R^{in×out} as in x ↦ xW; stable rank is ‖W‖_F²/‖W‖₂²",
         *_told(found, per_head),
         *(f"note: {line(note)}" for note in found.notes),

@@ -38,8 +38,8 @@ Budget = Annotated[
 
 
 @contextmanager
-def watched(seconds: float, every: float = EVERY) -> Iterator[Watch]:
-    """A watch whose steps are shown while the block runs."""
+def watched(seconds: float = 0, every: float = EVERY) -> Iterator[Watch]:
+    """A watch whose steps are shown while the block runs; 0 seconds mean no end."""
     show = _live if sys.stderr.isatty() else _lines
     with show(every) as say:
         yield Watch(seconds or math.inf, say)
