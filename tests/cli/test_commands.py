@@ -44,6 +44,11 @@ def example_of(command) -> str:
     return line
 
 
+def test_the_lists_of_commands_show_whole_sentences(dudley):
+    for group in ((), ("theorems",), ("certify",), ("lab",)):
+        assert "..." not in dudley(*group, "--help").out.partition("Commands:")[2]
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory) -> Path:
     """The runs that examples speak of."""

@@ -39,9 +39,10 @@ def audit(
     statements: Statements = None,
     as_json: Json = False,
 ) -> None:
-    """Attack the bounds from below: exit 1 if a derived one breaks or a refutation fails.
+    """Attack the bounds from below.
 
-    Exit 3 if attacks were left undone when the budget was spent, or if no attack fits a statement.
+    Exit 1 if a derived bound breaks or a refutation fails. Exit 3 if attacks were left undone when
+    the budget was spent, or if no attack fits a statement.
 
     Example: dudley audit trauger2024/lemma-3.5 --seed 1
     """

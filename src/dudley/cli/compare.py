@@ -39,7 +39,9 @@ def compare(
     statements: Statements = None,
     as_json: Json = False,
 ) -> None:
-    """Every published bound that applies, side by side; what was derived, and what others miss.
+    """Set every published bound that applies side by side.
+
+    The answer also says which inputs followed from others, and what other statements miss.
 
     Example: dudley compare d=64 k=64 X.row2inf=1 W.l11=2 epsilon=0.5 --sweep n=1e3:1e7:log5
     """

@@ -46,9 +46,10 @@ def construct(
     save: Annotated[str | None, typer.Option(help="Write the weights as safetensors.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Build the weights of a sparse Boolean function, run every input, compare norms and claims.
+    """Build the weights of a sparse Boolean function, and run them.
 
-    All 2^T inputs are run up to T = 20, a sample beyond. Exit code 1 if an input comes out wrong.
+    Norms are compared with what the paper claims. All 2^T inputs are run up to T = 20, a sample
+    beyond. Exit code 1 if an input comes out wrong.
 
     Example: dudley construct majority --T 12 --s 3 --coherence 0.05 --form printed
     """

@@ -68,7 +68,7 @@ def figures(
     / "figures",
     as_json: Json = False,
 ) -> None:
-    """Draw the figures of an experiment from its results; nothing is trained.
+    """Draw the figures of an experiment; nothing is trained.
 
     Example: dudley lab figures edelman2021-and
     """

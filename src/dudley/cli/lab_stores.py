@@ -43,7 +43,7 @@ def status(
     errors: Annotated[bool, typer.Option("--errors", help="Whole tracebacks.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Where a run stands: cells, workers, speed, what is left, errors; a live run may be asked.
+    """Where a run stands: cells, workers, speed, what is left, errors.
 
     Example: dudley lab status dudley-lab/edelman2021-and/smoke
     """
@@ -63,7 +63,9 @@ def status(
 
 
 def retry(run: Run, as_json: Json = False) -> None:
-    """Let failed batches wait again: a live run takes them up, the next start would too.
+    """Let failed batches wait again.
+
+    A run that is at work takes them up, or else the next one.
 
     Example: dudley lab retry dudley-lab/edelman2021-and/smoke
     """
@@ -88,7 +90,9 @@ def export(
     ] = HERE / "export",
     as_json: Json = False,
 ) -> None:
-    """Write a run as Parquet: a row a trial, and a row a trial and step.
+    """Write a run as Parquet files.
+
+    One has a row for each trial, the other a row for each trial and step.
 
     Example: dudley lab export dudley-lab/edelman2021-and/smoke
     """

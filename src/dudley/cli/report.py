@@ -38,11 +38,12 @@ def report(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Results as one page that opens from disk; Markdown on the screen where no file is named.
+    """Make one page of results that opens from disk.
 
-    A certificate is verified first where its model and data are named or lie in the same folder;
-    the page says so, and exit code 1 says that it does not hold. Any other number on a page is
-    what the file claims, and the page says that too.
+    Without --out the page is Markdown on the screen. A certificate is verified first where its
+    model and data are named, or where a folder is named that holds all three; the page says so,
+    and exit code 1 says that it does not hold. Any other number on a page is what the file
+    claims, and the page says that too.
 
     Example: dudley report sparse-and
     """

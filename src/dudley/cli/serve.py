@@ -42,7 +42,9 @@ def serve(
     statements: Statements = None,
     as_json: Json = False,
 ) -> None:
-    """A page to explore bounds, statements, architectures, files and experiments.
+    """Explore bounds, statements, networks, files and experiments.
+
+    The page that does so is served on this machine.
 
     Example: dudley serve --check
     """

@@ -55,7 +55,9 @@ def show(
     statements: Statements = None,
     as_json: Json = False,
 ) -> None:
-    """Hypotheses, formulas, verdict, erratum and counterexamples of one statement.
+    """Show one statement with its verdict.
+
+    Hypotheses, formulas, erratum and counterexamples stand beside it.
 
     Example: dudley theorems show trauger2024/lemma-3.5
     """

@@ -40,10 +40,10 @@ def tour(
     ),
     as_json: Json = False,
 ) -> None:
-    """The whole story in under two minutes, and a report of it to open in a browser.
+    """Tell the whole story of one model in under two minutes.
 
     Train a head, measure it, set every published bound beside it, break a false theorem, certify
-    the model, verify the certificate.
+    the model, verify the certificate; a report of it opens in a browser.
 
     Example: dudley tour --n 2000 --paper mwigo2026
     """
