@@ -136,6 +136,12 @@ def test_training_on_a_file_of_ones_own(dudley, tmp_path, method):
         (["certify", "model", "sparse-and", "--delta", "1.5"], "delta"),
         (["certify", "train", "and", "--method", "hold-out"], "method to train for"),
         (["verify", "absent.json", "--model", "m", "--data", "d"], "no file"),
+        (["verify", SHIPPED / "certificate.json"], "got no --model and no --data"),
+        (["certify", "model", "sparse-and", "--method", "hold-out"], "give --holdout"),
+        (["certify", "model", SHIPPED / "model.safetensors"], "give --train or --holdout"),
+        (["certify", "model", SHIPPED / "train.npz"], "got an .npz file; weights go into"),
+        (["certify", "train", SHIPPED / "train.npz", "--encoding", "bits"],
+         'JSON such as {"name": "bits", "T": 32}, got bits'),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line_and_leaves_nothing(dudley, tmp_path, monkeypatch, args, says):

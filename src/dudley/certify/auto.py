@@ -83,8 +83,8 @@ def best_of(
     looks_at = {name: holdout if name == HOLD_OUT else train for name in names}
     for name, data in looks_at.items():
         if data is None:
-            what = "hold-out" if name == HOLD_OUT else "training"
-            raise InputError(f"data for {name}", f"a {what} set", "none")
+            what, option = ("hold-out", "holdout") if name == HOLD_OUT else ("training", "train")
+            raise InputError(f"data for {name}", f"a {what} set", "none", f"give --{option}")
     if HOLD_OUT in names and train is not None and holdout is not None:
         expect_apart(train, holdout)
     found, refused = [], dict[str, InputError]()

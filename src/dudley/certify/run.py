@@ -64,5 +64,7 @@ def applicable(model: Model, train: Any, holdout: Any) -> list[str]:
     names = [] if holdout is None else ["hold-out"]
     names += [] if train is None else ["norm-cover", "occam"]
     if not names:
-        raise InputError("data", "a training set or a hold-out", "neither")
+        raise InputError(
+            "data", "a training set or a hold-out", "neither", "give --train or --holdout"
+        )
     return names

@@ -59,7 +59,7 @@ def certify_model(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Bound the error of a model, and write a certificate that others can verify.
+    """Bound the error of a model; others can verify the certificate.
 
     With --method auto and --out, weights that no short code describes are also compressed on the
     training data; what comes out is written beside the certificate, with one of its own. The
@@ -81,7 +81,7 @@ def certify_model(
     if network is None or encoding is None:
         model = files.load(path)
     else:
-        model = files.described(path, network, parsed(encoding, "--encoding"))
+        model = files.described(path, network, encoding_of(encoding))
         if out is not None:
             path = out.with_suffix(".model.safetensors")
             with written(path) as file:
@@ -121,7 +121,9 @@ def certify_train(
     ),
     as_json: Json = False,
 ) -> None:
-    """Train a model whose certificate is small; write the model, its data and the certificate.
+    """Train a model whose certificate is small.
+
+    The model, its data and the certificate are written into one folder.
 
     Example: dudley certify train and --T 8 --n 500 --method norm-cover
     """
@@ -158,7 +160,7 @@ def _examples(task: str, n: int, T: int, s: int, seed: int, encoding: str | None
         if encoding is None:
             fix = 'fix it before the data: {"name": "bits", "T": 32}, "codes" or "rows"'
             raise InputError("data file", "--encoding", "none", fix)
-        return read(task), None, parsed(encoding, "--encoding"), {}
+        return read(task), None, encoding_of(encoding), {}
     if encoding is not None:
         raise InputError("--encoding", "a data file", f"the task {task}")
     if task == MNIST:
@@ -216,7 +218,7 @@ def certify_picture(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Set every certificate and every published bound beside a model's measured error.
+    """Set every certificate and published bound beside the error.
 
     Each line says what is to blame for its size; statements that do not apply say why. Compression
     and a posterior for PAC-Bayes are fitted on the training data.
@@ -252,9 +254,11 @@ def certify_picture(
         print(f"\nwrote picture.svg, .png, .md and .json into {out}")
 
 
-def parsed(text: str, what: str) -> dict[str, Any]:
-    """A JSON object."""
-    return documents.parse(text, what)
+def encoding_of(text: str) -> dict[str, Any]:
+    """The JSON object of ``--encoding``."""
+    if not text.lstrip().startswith("{"):
+        raise InputError("--encoding", 'JSON such as {"name": "bits", "T": 32}', text)
+    return documents.parse(text, "--encoding")
 
 
 def declarations(given: list[str] | None) -> dict[str, dict[str, Any]]:

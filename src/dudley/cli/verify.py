@@ -28,7 +28,9 @@ def verify(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compute a certificate again from the model and the data; exit code 1 if it does not hold.
+    """Compute a certificate again from the model and the data.
+
+    Exit code 1 if it does not hold.
 
     Example: dudley verify sparse-and
     """
@@ -39,7 +41,9 @@ def verify(
     path = within(path, CERTIFICATE)
     told = check.read(path)
     if model is None or data is None:
-        raise InputError("verify", "--model and --data", "one of them, or none")
+        absent = [f"no --{name}" for name, it in (("model", model), ("data", data)) if it is None]
+        expected = "--model and --data, or a folder with certificate, model and data"
+        raise InputError("verify", expected, " and ".join(absent))
     found = check.verify(told, *check.parts(told, model, data))
     if as_json:
         differences = [{"field": d.field, "what": str(d)} for d in found.differences]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dudley.core.boundary.damage import DISK
 from dudley.core.errors import InputError
 
 TEMPORARY = ".dudley-"  # how names of files begin that are not whole yet
@@ -42,9 +43,9 @@ def written(path: Path) -> Iterator[Path]:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(
-            str(path), "a place that can be written", error.strerror or error
-        ) from None
+        fix = DISK.get(error.errno or 0, "")
+        got = error.strerror or error
+        raise InputError(str(path), "a place that can be written", got, fix) from None
 
 
 def _umask() -> int:

@@ -11,7 +11,7 @@ a readout where no head is stored) is declared and listed with its status.
 >>> cap = du.capacity(found.network, found.inputs, n=1e6, loss=found.loss)
 >>> cap.gap(0.05)
 Traceback (most recent call last):
-dudley.core.errors.NotYetPaid: ... numbers were read off after training ...
+dudley.core.errors.NotYetPaid: read off after training, and not paid for: ...
 >>> cap.gap(0.05, union=du.Grid()).vacuous
 False
 """
@@ -261,7 +261,8 @@ class _Build:
 
     def _eps(self) -> float:
         if self.arch.eps is None:
-            raise InputError(f"{self.source}: ε of the norm layers", "a number > 0", "unknown")
+            fix = "name it in a config.json beside the weights, or in a mapping file (--layout)"
+            raise InputError(f"{self.source}: ε of the norm layers", "a number > 0", "unknown", fix)
         return self.arch.eps
 
     def _bias(self, name: str, layer: int | None) -> Constraint | None:

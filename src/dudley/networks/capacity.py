@@ -210,7 +210,8 @@ class Capacity:
         size = float(np.ravel(self.n if n is None else n)[0])  # pyright: ignore
         nats = sum(p.nats for p in payments)
         complexity, drift, total = (float(x[0]) for x in self._gap_values(log_n, delta, nats))
-        union_note = f"of which {nats:.3g} nats pay for {len(payments)} numbers" if payments else ""
+        numbers = "1 number" if len(payments) == 1 else f"{len(payments)} numbers"
+        union_note = f"of which {nats:.3g} nats pay for {numbers}" if payments else ""
         return Bound.of(
             total,
             quantity="risk − training loss",
@@ -251,9 +252,10 @@ class Capacity:
             )
         seen += observed_numbers(self.network, "network") + observed_numbers(self.loss, "loss")
         if seen and union is None:
+            others = f" and {len(seen) - 1} more" if len(seen) > 1 else ""
             raise NotYetPaid(
-                f"{len(seen)} numbers were read off after training ({seen[0][0]} = "
-                f"{float(seen[0][1]):g}, …); pass union=Grid() to pay for them"
+                f"read off after training, and not paid for: {seen[0][0]} = "
+                f"{float(seen[0][1]):g}{others}; pass union=Grid() to pay"
             )
 
     def _expect_loss_fits(self) -> None:

@@ -74,6 +74,9 @@ def read_header(path: Path) -> Header:
     try:
         with path.open("rb") as file:
             first = file.read(8)
+            if path.suffix == ".npz":
+                fix = "weights go into a .safetensors file, data into an .npz"
+                raise refusal(path, "a .safetensors file", "an .npz file", fix=fix)
             if first.startswith(TORCH):
                 raise refusal(path, "a .safetensors file", "a file of torch.save", fix=CONVERT)
             length = int.from_bytes(first, "little")
