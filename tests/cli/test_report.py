@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dudley.networks.files import EXAMPLES
@@ -54,6 +55,19 @@ def test_a_folder_is_verified_before_its_page_is_written(dudley, forged: Path, t
     (folder / "train.npz").unlink()
     done = dudley("report", folder)
     assert done.code == 0 and done.out.startswith("# Not verified")
+
+
+def test_a_page_lists_only_what_was_declared(dudley):
+    page = dudley("report", "sparse-and").out
+    assert "**seed**: " in page and "**population**" not in page and "None" not in page
+
+
+def test_other_data_are_named_before_the_numbers_that_they_change(dudley, tmp_path: Path):
+    with np.load(EXAMPLE / "train.npz") as train:
+        np.savez(tmp_path / "half.npz", X=train["X"][:1000], y=train["y"][:1000])
+    options = ("--model", EXAMPLE / "model.safetensors", "--data", tmp_path / "half.npz")
+    done = dudley("verify", EXAMPLE / "certificate.json", *options)
+    assert done.code == 1 and "✗ data.sha256" in done.out.splitlines()[1]
 
 
 def test_files_of_a_certificate_that_the_command_printed(dudley, tmp_path: Path):

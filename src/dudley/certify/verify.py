@@ -122,6 +122,8 @@ def verify(told: dict[str, Any], model: Model, data: Any) -> Verification:
     compared = [name for name in SHAPE if name not in UNVERIFIED]
     differences = [d for name in compared for d in _differences(name, told[name], found[name])]
     differences += _differences("declared", told["declared"], found["declared"])
+    # Another model or other data explain every other difference, so their hashes come first.
+    differences.sort(key=lambda difference: not difference.field.endswith("sha256"))
     count = sum(1 for name in compared for _ in _leaves(found[name]))
     told_so = {name: value for name, value in declared.items() if value not in ("", None, [])}
     listed = tuple(f"{name} = {_short(value)}" for name, value in told_so.items())

@@ -75,7 +75,11 @@ def one(item: dict[str, Any], stamp: Stamp) -> Section:
          Cell(f"{p['nats'] / math.log(2):.4g}", p["nats"])]
         for p in item["prices"]
     ]  # fmt: skip
-    declared = [(name, told(value)) for name, value in item["declared"].items()]
+    declared = [
+        (name, told(value))
+        for name, value in item["declared"].items()
+        if value not in (None, "", [])
+    ]
     blocks: list[Block] = [
         Facts(
             (

@@ -75,7 +75,7 @@ class Stamp:
         if self.differences:
             found.append(Section("Differences", (Points(self.differences),)))
         if self.holds and self.declarations:
-            found.append(Section("Declared, and not to be verified", (Points(self.declarations),)))
+            found.append(Section("Declared, and not verifiable", (Points(self.declarations),)))
         return found
 
     def to_json(self) -> dict[str, Any]:
