@@ -19,7 +19,7 @@ from dudley.certify.fit import quantised
 from dudley.certify.fit.quantised import compress, pruned
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.standing import standing
-from dudley.cli import derive, lab_run, measure, progress
+from dudley.cli import audit, derive, lab_run, measure, progress
 from dudley.core.errors import InputError
 from dudley.core.watch import Watch
 from dudley.experiments import forecast
@@ -70,6 +70,18 @@ def test_a_measurement_in_a_pipe_is_told_too(capfd, monkeypatch):
         tell("W_E", 1, 3)
         until(lambda: capfd.readouterr().err.endswith(" s)\n"))
         until(lambda: capfd.readouterr().err.startswith("… W_E, 1 of 3 ("))
+
+
+def test_an_audit_says_how_many_attacks_have_ended(monkeypatch):
+    said: list[str] = []
+    monkeypatch.setattr(audit, "watched", lambda: nullcontext(Watch(say=said.append)))
+    ended = [("heads", []), ("linear maps", [])]
+    assert list(audit.shown(iter(ended), 2)) == ended
+    assert said == [
+        "attacks",
+        "attacks: 1 of 2 ended, heads the last",
+        "attacks: 2 of 2 ended, linear maps the last",
+    ]
 
 
 def test_a_derivation_and_a_forecast_are_told(dudley, monkeypatch):

@@ -130,7 +130,8 @@ def load(path: str | Path) -> Hypothesis:
     told, arrays = tensors.read(path)
     if told.get("schema") != SCHEMA:
         expected = f"a model file with the header {SCHEMA}"
-        raise InputError(path.name, expected, "a checkpoint without it", "see docs/certify.md")
+        fix = "describe it with --network and --encoding (docs/howto/certify.md)"
+        raise InputError(path.name, expected, "a checkpoint without it", fix)
     weights = {name: W.astype(np.float64) for name, W in arrays.items()}
     try:
         return Hypothesis(told.get("network", {}), told.get("encoding", {}), weights)

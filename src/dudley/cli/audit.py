@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from dudley.cli.output import Json, print_json, width
+from dudley.cli.progress import watched
 from dudley.cli.statements import Statements
 from dudley.core.errors import InputError
 from dudley.core.files import expect_place, written
@@ -59,7 +60,7 @@ def audit(
         seed=seed,
         journal=journal,
         jobs=jobs,
-        progress=watched if sys.stderr.isatty() else None,
+        progress=shown,
     )
     if record is not None:
         items = [row.to_json() for row in by_attack(report.rows)]
@@ -87,18 +88,13 @@ def parse_duration(text: str) -> float:
     return float(match[1]) * UNITS[match[2] or "s"]
 
 
-def watched(ended, count: int):
-    """Each attack as it ends, behind a progress bar on stderr."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True)) as progress:
-        task = progress.add_task("attacks", total=count)
-        for name, rows in ended:
-            progress.update(task, advance=1, description=name)
+def shown(ended, count: int):
+    """Each attack as it ends; how many have ended is shown on stderr."""
+    with watched() as watch:
+        watch.begin("attacks")
+        for done, (name, rows) in enumerate(ended, 1):
+            watch.say(f"{done} of {count} ended, {name} the last")
             yield name, rows
-        progress.update(task, description="attacks")
 
 
 def show(report) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dudley.cli.output import Json, paragraph, print_json
+from dudley.cli.progress import watched
 from dudley.core.errors import DudleyError, InputError
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def figures(
     from dudley.report.lab.draw import draw
 
     one = known()[name]
-    drawn = draw(chosen(one.name, scale, results), out)
+    with watched() as watch:
+        watch.say(f"drawing the figures of {name}")
+        drawn = draw(chosen(one.name, scale, results), out)
     if as_json:
         items = [
             {"id": sketch.name, "caption": sketch.caption, "files": list(map(str, paths))}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,36 +73,17 @@ def measure(
 
 @contextmanager
 def progress():
-    """A bar on stderr where that is a terminal; elsewhere a line now and then."""
-    if not sys.stderr.isatty():
-        with watched() as watch:
-            yield lambda what, done, total: watch.say(f"{line(what)}, {done} of {total}")
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    what = TextColumn("{task.description}")
-    with Progress(*columns, what, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("opening", total=None)
-
-        def tell(what: str, done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total, description=escape(line(what)))
-
-        yield tell
+    """Which matrix is being measured, and how many were, on stderr."""
+    with watched() as watch:
+        watch.say("opening")
+        yield lambda what, done, total: watch.say(f"{line(what)}, {done} of {total}")
 
 
 def report(found: Measurement, per_head: bool = False) -> str:
     """The tables for people."""
+    layers = "1 layer" if found.layers == 1 else f"{found.layers} layers"
     lines = [
-        f"{line(found.source)}: {line(found.layout)}, {found.layers} layer{'s' * (found.layers != 1)}",
+        f"{line(found.source)}: {line(found.layout)}, {layers}",
         "certified upper ends, W ∈ R^{in×out} as in x ↦ xW; stable rank is ‖W‖_F²/‖W‖₂²",
         *_told(found, per_head),
         *(f"note: {line(note)}" for note in found.notes),
