@@ -19,7 +19,7 @@ JSON = {
     "deep lists": ("[" * 10**5, "64 deep"),
     "deep objects": ('{"a":' * 10**5, "64 deep"),
     "many entries": ("[" + "0," * (limits.JSON_ENTRIES + 1) + "0]", "entries"),
-    "a long key": (json.dumps({"k" * 5000: 1}), "at most 4,096 signs"),
+    "a long key": (json.dumps({"k" * 5000: 1}), "at most 4,096 characters"),
     "no JSON": ("{", "JSON"),
     "no object": ("[1]", "a JSON object, got list"),
 }

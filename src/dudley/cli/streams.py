@@ -1,7 +1,7 @@
 """What commands print: strangers' text without effect, and a reader who leaves changes no verdict.
 
 Every command prints through these streams, so no command has to remember it. Progress bars need
-their control signs: Rich goes round a stream that names another one as `rich_proxied_file`.
+their control characters: Rich goes round a stream that names another one as `rich_proxied_file`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Piped:
 
 
 class Screened:
-    """A stream on which control signs, and letters that it cannot encode, are spelled out."""
+    """A stream on which control characters, and letters that it cannot encode, are spelled out."""
 
     def __init__(self, stream: Any):
         self.rich_proxied_file = Piped(stream)

@@ -6,14 +6,14 @@ before memory or time is spent on it; nothing is executed.
 
 | what | limits (`limits`) | read by |
 |---|---|---|
-| JSON | 32 MiB, 64 levels, 2²⁰ entries, texts of 16 MiB, keys of 4,096 signs | `documents` |
-| TOML | 1 MiB, 64 levels, 2¹⁷ entries, keys of 4,096 signs | `documents` |
+| JSON | 32 MiB, 64 levels, 2²⁰ entries, texts of 16 MiB, keys of 4,096 characters | `documents` |
+| TOML | 1 MiB, 64 levels, 2¹⁷ entries, keys of 4,096 characters | `documents` |
 | numbers in both | finite, integers below 2⁶⁴; no key twice, no lone surrogates | `documents` |
 | ``.npz`` | 64 plain arrays, 1 GiB unpacked; above 64 MiB at most 128 times the file | `archives` |
 | Parquet | 10⁷ rows in 10⁴ row groups, 1 GiB as arrays | `tables` |
 | safetensors | a header of 32 MiB that fits the file byte for byte | `header` |
 | files | regular ones; a name inside a folder does not lead out of it | `paths` |
-| text | control signs, escapes and changes of direction are spelled out | `text` |
+| text | control characters, escapes and changes of direction are spelled out | `text` |
 
 A network, whatever file or form describes it, has at most 4,096 layers, 512 that differ, 4,096
 heads a layer, and numbers between 1e-150 and 1e150 (`dudley.networks.extent`). An encoding makes

@@ -29,7 +29,7 @@ Keys = tuple[str, ...]  # that lead to a value
 
 # A string (possessive, so that a hostile one costs linear time), a bracket or a comma.
 _JSON = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},]', re.DOTALL)
-# A string of one of four kinds, a comment, a run of signs without meaning here, or one with it.
+# A string of one of four kinds, a comment, a word without meaning here, or one sign with it.
 _TOML = re.compile(
     r'"""(?:[^"\\]|\\.|"(?!""))*+(?:""")?' + r"|'''(?:[^']|'(?!''))*+(?:''')?"
     r'|"(?:[^"\\\n]|\\.)*+"?' + r"|'[^'\n]*+'?" + r"|#[^\n]*+|[\w-]++|[\[\]{},=.\n]",
@@ -176,7 +176,7 @@ def _expect_values(value: Any, file: str | Path, kind: str) -> None:
 
 def _expect_text(text: str, longest: int, file: str | Path, keys: Keys, kind: str) -> None:
     if len(text) > longest:
-        expected = f"{kind} with texts of at most {longest:,} signs"
+        expected = f"{kind} with texts of at most {longest:,} characters"
         raise refusal(_place(file, keys), expected, f"{len(text):,}")
     if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
         expected = f"{kind} whose texts are Unicode"

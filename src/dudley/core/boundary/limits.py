@@ -7,8 +7,8 @@ TOML_BYTES = MIB
 DEPTH = 64  # levels of nesting
 JSON_ENTRIES = 1 << 20  # values in a document: each takes some hundred bytes when it is parsed
 TOML_ENTRIES = 1 << 17
-TEXT = 16 * MIB  # signs of one text; a code word stands in a header as one text
-KEY = 4096  # signs of a key
+TEXT = 16 * MIB  # characters of one text; a code word stands in a header as one text
+KEY = 4096  # characters of a key
 INTEGER = 1 << 64  # integers are smaller, in absolute value
 
 HEADER_BYTES = JSON_BYTES  # of a safetensors file

@@ -99,7 +99,7 @@ def _texts(path: Path, name: str, column: Any) -> np.ndarray:
     texts = column.to_pylist()
     longest = max(map(len, texts), default=0)
     if 4 * longest * len(texts) > limits.UNPACKED:
-        raise refusal(path, f"short texts in {name}", f"one of {longest:,} signs")
+        raise refusal(path, f"short texts in {name}", f"one of {longest:,} characters")
     return np.array(texts)
 
 

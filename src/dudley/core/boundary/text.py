@@ -1,7 +1,7 @@
 r"""Strangers' text, shown so that it can neither steer a terminal nor pass for ours.
 
-Control signs (escape sequences among them), signs that turn the direction of writing, invisible
-signs and lone surrogates are spelled out as ``\x1b``, ``\u202e``, ``\ud800``.
+Control characters (escape sequences among them), those that turn the direction of writing,
+invisible ones and lone surrogates are spelled out as ``\x1b``, ``\u202e``, ``\ud800``.
 
 >>> line("W\x1b]52;c;aGk=\x07\nholds")
 'W\\x1b]52;c;aGk=\\x07\\nholds'
@@ -23,7 +23,7 @@ def screen(text: str) -> str:
 
 
 def line(text: object, longest: int | None = None) -> str:
-    """Text on one line, cut to so many signs.
+    """Text on one line, cut to so many characters.
 
     >>> line("a" * 500, 160) == "a" * 159 + "…"
     True
