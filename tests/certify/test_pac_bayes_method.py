@@ -177,6 +177,11 @@ def test_what_is_declared_wrongly_is_refused(declared):
         PacBayes()(posterior(), copies(50), **(QUICK | declared))
 
 
+def test_what_the_prior_cannot_know_is_listed_as_declared():
+    listed = PacBayes()(posterior(), copies(50), **QUICK).declarations
+    assert "the network and the encoding were fixed before the data" in listed
+
+
 def test_one_model_is_refused():
     with pytest.raises(InputError, match="posterior"):
         PacBayes()(posterior().mean, copies(50), **QUICK)
@@ -187,6 +192,9 @@ def test_one_model_is_refused():
     [
         {"form": "catoni"},
         {"option": 1},
+        {"option": False},
+        {"option": 0.0},
+        {"scales": {"0.v": True, "0.W_v": 0}},
         {"scales": {"0.v": 0}},
         {"scales": {"0.v": 61, "0.W_v": 0}},
         {"more": 1},

@@ -109,6 +109,13 @@ def data_facts(data: Dataset) -> dict[str, Any]:
     return {"sha256": data.sha256, "n": data.n, "classes": data.classes} | repeated
 
 
+def equal_rows(data: Dataset) -> tuple[str, ...]:
+    """What is declared of rows that come more than once."""
+    if not data.repeated:
+        return ()
+    return (f"{data.repeated} rows that equal an earlier one are draws of their own",)
+
+
 def baseline(data: Dataset, delta: float) -> dict[str, Any]:
     """How often guessing the most frequent class errs at least, at confidence 1 − δ.
 

@@ -39,7 +39,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dudley.certify.base import Method, method
-from dudley.certify.certificate import ASSUMED, Certificate, baseline, data_facts, model_facts
+from dudley.certify.certificate import (
+    ASSUMED,
+    Certificate,
+    baseline,
+    data_facts,
+    equal_rows,
+    model_facts,
+)
 from dudley.certify.clipping import clipping_prices
 from dudley.certify.codes import low_rank, plain, sparse, subspace
 from dudley.certify.codes.base import CODES, Frame, cheapest, frame_of, read, same
@@ -118,7 +125,7 @@ class Occam(Method):
             model=model_facts(model),
             data=data_facts(data),
             baseline=baseline(data, declared["delta"]),
-            declarations=ASSUMED + OWN,
+            declarations=ASSUMED + OWN + equal_rows(data),
             advice=advice(errors, data.n, word.length, bill),
         )
 

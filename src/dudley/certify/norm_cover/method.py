@@ -9,7 +9,14 @@ import numpy as np
 
 from dudley.calculus.union import Grid
 from dudley.certify.base import Method, method
-from dudley.certify.certificate import ASSUMED, Certificate, baseline, data_facts, model_facts
+from dudley.certify.certificate import (
+    ASSUMED,
+    Certificate,
+    baseline,
+    data_facts,
+    equal_rows,
+    model_facts,
+)
 from dudley.certify.data import Dataset
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.inversion import binomial_upper, kl_upper
@@ -108,7 +115,7 @@ class NormCover(Method):
             model=model_facts(model),
             data=data_facts(data),
             baseline=baseline(data, declared["delta"]),
-            declarations=ASSUMED + DECLARATIONS,
+            declarations=ASSUMED + DECLARATIONS + equal_rows(data),
             advice=advice(found, γ, errors, data.n, c, value),
         )
 

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 from dudley.calculus.union import Grid
 from dudley.certify import digits
 from dudley.certify.base import Method, method
-from dudley.certify.certificate import ASSUMED, Certificate, baseline, data_facts
+from dudley.certify.certificate import ASSUMED, Certificate, baseline, data_facts, equal_rows
 from dudley.certify.clipping import clipping_prices
 from dudley.certify.data import Dataset
 from dudley.certify.hypothesis import Hypothesis
@@ -40,6 +40,7 @@ RISK_OF_DRAWS = (
     "probability that the model with weights drawn from its posterior errs on a new example"
 )
 OWN = (
+    "the network and the encoding were fixed before the data",
     "this is the randomised predictor: nothing is said of the model with the mean weights",
     "pseudo-random numbers, fixed by the hashes of the posterior and of the counted examples, "
     "stand for random ones; neither was altered to change them",
@@ -116,7 +117,7 @@ class PacBayes(Method):
             },
             data=data_facts(data),
             baseline=baseline(data, bill.delta),
-            declarations=ASSUMED + OWN + _of_prior(Q),
+            declarations=ASSUMED + OWN + _of_prior(Q) + equal_rows(data),
             quantity=RISK_OF_DRAWS,
             advice=_advice(form, choices["option"], q, divergence, nats, n, erring, told["pairs"]),
         )
@@ -155,7 +156,7 @@ def _mean_error(Q: Posterior, counted: Dataset, told: dict[str, Any]) -> tuple[i
 
 
 def _s(told: dict[str, Any], j: int) -> float:
-    if not isinstance(j, int) or abs(j) > LARGEST:
+    if type(j) is not int or abs(j) > LARGEST:
         raise InputError("exponent of a scale", f"an integer from −{LARGEST} to {LARGEST}", j)
     return told["scale"] * GRID.ratio**j
 
@@ -180,8 +181,9 @@ def _bill(
         raise InputError("choices", "scales of every matrix, form, option", choices)
     if choices["form"] not in told["forms"]:
         raise InputError("form", f"one of those declared, {told['forms']}", choices["form"])
-    if choices["option"] not in FORMS[choices["form"]].options():
-        raise InputError("option of the form", "one of its list", choices["option"])
+    option = choices["option"]
+    if type(option) is not int or option not in FORMS[choices["form"]].options():
+        raise InputError("option of the form", "one of its list", option)
     if grid == "none" and any(scales.values()):
         raise InputError("scales", "0 for every matrix: the grid is none", scales)
     if grid == "one" and len(set(scales.values())) != 1:
@@ -198,7 +200,7 @@ def _bill(
             prices.append(Price(f"prior scale of {name}", float(up(GRID.nats(j))), note))
     if len(told["forms"]) > 1:
         prices.append(one_of("form", len(told["forms"])))
-    λ = FORMS[choices["form"]].price(choices["option"])
+    λ = FORMS[choices["form"]].price(option)
     prices += [] if λ is None else [λ]
     if told["among"] > 1:
         prices.append(one_of("method", told["among"]))
