@@ -1,15 +1,19 @@
 """Copies: refused where no independent draws could have them, and only there."""
 
+import math
+from itertools import product
+
 import numpy as np
 import pytest
 
 from certify.language_toys import TINY, sentences, zeros
-from certify.posteriors import posterior
+from certify.posteriors import HEAD, posterior
 from certify.validity import reader
 from dudley.certify.auto import method_named
 from dudley.certify.base import METHODS
-from dudley.certify.copies import excess, expect_chance
-from dudley.certify.data import Dataset
+from dudley.certify.copies import excess, expect_chance, α
+from dudley.certify.data import Dataset, read
+from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.language.certificate import certify as certify_language
 from dudley.certify.language.corpus import Corpus
 from dudley.core.errors import InputError
@@ -78,7 +82,7 @@ def test_part_of_a_file_is_seen_where_it_would_matter():
 
 
 def test_independent_draws_of_any_distribution_are_let_through():
-    """At α = 1e-6 not one of some hundred samples is refused, be they flat, peaked or spread."""
+    """At α = 5e-7 not one of some hundred samples is refused, be they flat, peaked or spread."""
     rng = np.random.default_rng(7)
     for places in (1, 2, 5, 30, 400, 20_000):
         for concentration in (0.02, 0.3, 5.0):
@@ -118,3 +122,83 @@ def test_minus_zero_is_zero():
     signed = X.copy()
     signed[:, 0, 0] = -0.0
     assert Dataset(np.concatenate([X, signed]), data.y).repeated == 40
+
+
+def test_true_is_written_in_one_way(tmp_path):
+    """255 bytes are true for numpy: a hundred rows, each written in a hundred ways."""
+    X = np.tile(sample(100).X, (100, 1))
+    ways = (X * np.repeat(np.arange(1, 101), 100)[:, None].astype(np.uint8)).view(np.bool_)
+    assert len(np.unique(ways.view(np.uint8), axis=0)) > 9000
+    np.savez(tmp_path / "data.npz", X=ways, y=np.zeros(10_000, np.int64))
+    with pytest.raises(InputError, match="truth values written as 0 and 1, got a byte 100"):
+        read(tmp_path / "data.npz")
+
+
+def same_to_a_network(name: str, factors) -> tuple[Hypothesis, np.ndarray]:
+    """A model, and rows that differ in their bytes but not in what the model's network reads."""
+    rng = np.random.default_rng(4)
+    if name == "rows":
+        encoding = {"name": "rows", "T": 1, "d": 2, "R": 2.0}
+        inputs, bounded = {"T": 1, "d": 2}, {"X": {"row2inf": 2.0}}
+        base = rng.normal(size=(60, 2))
+        base *= 8 / np.linalg.norm(base, axis=1, keepdims=True)
+        X = np.concatenate([base * factor for factor in factors])
+    else:
+        encoding = {"name": "blocks", "height": 4, "width": 2, "side": 2, "white": 255.0}
+        inputs, bounded = {"T": 2, "d": 2}, {"X": {"row2inf": 1.0}}
+        base = rng.integers(20, 200, (60, 4, 2))
+        X = np.concatenate([base + np.array([i, -i]) for i in range(len(factors))])
+    tables = {"schema": "dudley.net/1", "input": inputs | bounded, "layer": [HEAD]}
+    weights = {"0.v": np.zeros((2, 1)), "0.W_v": np.array([[1.0], [-1.0]])}
+    return Hypothesis(tables, encoding, weights), X
+
+
+@pytest.mark.parametrize("name", ["rows", "blocks"])
+def test_what_no_network_can_tell_apart_are_copies(name):
+    model, X = same_to_a_network(name, (1.0, 2.0, 3.0, 5.5, 7.1))
+    assert len(np.unique(X.reshape(len(X), -1), axis=0)) == len(X) == 300
+    data = Dataset(X, np.zeros(300, np.int64))
+    for method in ("hold-out", "norm-cover", "occam"):
+        with pytest.raises(InputError, match="as the network reads them, 60 of them different"):
+            method_named(method)(model, data)
+    assert method_named("occam")(model, data.part(slice(0, 60))).data["n"] == 60
+
+
+def test_a_pool_does_not_explain_copies_that_it_can_hardly_give():
+    """A hundred rows a hundred times: all of a pool of 10⁴ can be, some of a huge one cannot."""
+    copied = sample(100).part(np.tile(np.arange(100), 100))
+    hold_out, model = METHODS["hold-out"], reader(BITS, 0)
+    assert hold_out(model, copied, pool=copied.n).facts["pool"] == copied.n
+    for pool in (10**6, 2**53 - 1):
+        with pytest.raises(InputError, match="too regular for chance"):
+            hold_out(model, copied, pool=pool)
+
+
+@pytest.mark.parametrize("chances", [(1.0,), (0.5, 0.5), (0.6, 0.3, 0.1), (0.25,) * 4])
+def test_the_claim_by_going_through_all_samples(chances):
+    """E e^{excess} ≤ α gives P[excess ≥ 0] ≤ α: exact for 8 draws, not only for Poisson ones."""
+    mean = 0.0
+    for drawn in product(range(9), repeat=len(chances)):
+        if sum(drawn) == 8:
+            ways = math.factorial(8) // math.prod(map(math.factorial, drawn))
+            chance = ways * math.prod(p**k for p, k in zip(chances, drawn, strict=True))
+            mean += chance * math.exp(excess(np.array([k for k in drawn if k])))
+    assert 0 < mean <= α
+
+
+@pytest.mark.parametrize("pool", [(6, 2), (2, 2, 2, 2), (4, 4, 4), (1,) * 4 + (8,)])
+def test_the_claim_for_pools_by_going_through_all_subsets(pool):
+    """``pool`` says how often each different row stands in it; six are drawn."""
+    N, mean = sum(pool), 0.0
+    for drawn in product(*(range(size + 1) for size in pool)):
+        if sum(drawn) == 6:
+            ways = math.prod(math.comb(size, k) for size, k in zip(pool, drawn, strict=True))
+            counted = np.array([k for k in drawn if k])
+            mean += ways / math.comb(N, 6) * math.exp(excess(counted, N))
+    assert 0 < mean <= α
+
+
+@pytest.mark.parametrize("name", METHOD_NAMES)
+def test_equal_rows_are_listed_as_declared(name):
+    listed = made(name, sample(3000)).declarations
+    assert any("rows that equal an earlier one are draws of their own" in line for line in listed)

@@ -8,7 +8,9 @@ from certify.posteriors import HEAD, copies, learned, posterior
 from certify.validity import reader
 from dudley.certify import order
 from dudley.certify.auto import method_named
+from dudley.certify.clipping import clipping_prices
 from dudley.certify.data import Dataset
+from dudley.certify.encodings import Blocks
 from dudley.certify.fit.posterior import Plan, fit
 from dudley.certify.hypothesis import Hypothesis
 from dudley.certify.inversion import binomial_upper
@@ -73,6 +75,16 @@ def test_sorted_classes_are_mixed_before_a_prior_is_learned():
     by_class = data.part(np.argsort(data.y, kind="stable"))
     seen, rest = split(by_class, 300, 0)
     assert 0.4 < seen.y.mean() < 0.6 and 0.4 < rest.y.mean() < 0.6
+
+
+def test_signs_of_zeros_cannot_move_rows_to_where_a_prior_has_seen_them():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 2)) * rng.integers(0, 2, (300, 2))
+    signed = np.where(X == 0, rng.choice([-0.0, 0.0], X.shape), X)
+    data, turned = (Dataset(rows, np.arange(300)) for rows in (X, signed))
+    assert np.signbit(signed[signed == 0]).any()
+    assert data.sha256 == turned.sha256
+    assert (split(data, 100, 0)[0].y == split(turned, 100, 0)[0].y).all()
 
 
 def test_labels_and_order_cannot_be_fitted_to_the_draws_of_the_rows():
@@ -175,6 +187,16 @@ def test_a_radius_read_off_the_training_data_is_refused(name):
     assert "radius" not in {price.name for price in free.prices}
     with pytest.raises(InputError, match="declared radius"):
         method(clipped(4.0), data, radius=3.0, **quick)
+
+
+def test_a_declared_radius_of_no_clipping_is_refused():
+    """Else a certificate would list a radius that the model does not have."""
+    with pytest.raises(InputError, match="expected none: the encoding clips nothing, got 3"):
+        method_named("occam")(reader(BITS, 0), noisy(100, 0.0), radius=3.0)
+    pictures = Blocks(4, 2, 2, 255.0)
+    assert clipping_prices(pictures, None) == clipping_prices(pictures, 255.0) == ()
+    with pytest.raises(InputError, match="that of the encoding, 255"):
+        clipping_prices(pictures, 3.0)
 
 
 def test_pac_bayes_on_data_it_was_not_told_of_counts_them_anew():

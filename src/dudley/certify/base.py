@@ -16,6 +16,7 @@ from dudley.certify.copies import expect_chance
 from dudley.certify.data import Dataset
 from dudley.certify.declarations import expect_kind
 from dudley.certify.hypothesis import Hypothesis
+from dudley.certify.order import counts
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.registry import Registry
 
@@ -59,12 +60,12 @@ class Method(ABC):
         checks of the data.
         """
         self.expect(model)
-        self.expect_independent(data, declared)
+        self.expect_independent(model, data, declared)
         if choices is None:
             choices = self.choose(model, data, declared)
         return self.certify(model, data, declared, choices)
 
-    def expect_independent(self, data: Any, declared: dict[str, Any]) -> None:
+    def expect_independent(self, model: Model, data: Any, declared: dict[str, Any]) -> None:
         """Refuse rows that cannot be independent draws (`dudley.certify.copies`)."""
         if data.repeated and data.X.dtype.kind == "f" and not declared["repeats"]:
             raise InputError(
@@ -73,7 +74,7 @@ class Method(ABC):
                 f"{data.repeated} that equal an earlier one",
                 "declare repeats before the data if equal rows are separate draws",
             )
-        expect_chance(data.counts)
+        expect_few_copies(model, data)
 
     def expect(self, model: Model) -> None:
         """Refuse a posterior where one model is certified, and one model where a posterior is."""
@@ -100,6 +101,14 @@ class Method(ABC):
         if told["among"] < 1:
             raise InputError("among", "a number of methods ≥ 1", told["among"])
         return told
+
+
+def expect_few_copies(model: Model, data: Dataset, pool: int | None = None) -> None:
+    """Refuse more copies than chance explains: of rows, and of what the network reads of them."""
+    expect_chance(data.counts, pool=pool)
+    content = model.encoding.content(data.X)
+    if content is not data.X:
+        expect_chance(counts(content), "examples, as the network reads them", pool)
 
 
 def method(cls: type[Kind]) -> type[Kind]:

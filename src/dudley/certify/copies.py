@@ -13,9 +13,10 @@ whatever their distribution. For a set J of whole numbers ≥ 2, 0 < s ≤ 1 and
 g so small that G > 0. Then P[ ∏_k G(k)^{F_k} ≥ e√n/α ] ≤ α.
 
 Proof. First let the number of draws be Poisson with mean n. The counts of different rows are then
-independent, and Poisson: π_k = e^{−λ}λ^k/k! with a λ of the row. For k ≥ 1, π_k² =
-π_{k−1} π_{k+1} (k+1)/k, so by the inequality of means π_k ≤ c(s π_{k−1} + π_{k+1}/s)/2 for k ∈ J.
-Summed over J this says that G has mean at most 1; a row that never came has G(0) = 1, since 1 ∉ J.
+independent, and Poisson: π_k = e^{−λ}λ^k/k!, where λ depends on the row. For k ∈ J, π_k² =
+π_{k−1} π_{k+1} (k+1)/k ≤ c² π_{k−1} π_{k+1}, so π_k ≤ c(s π_{k−1} + π_{k+1}/s)/2 by the inequality
+of means. Summed over J this says that G has mean at most 1. A row that never came has G(0) = 1,
+since 1 ∉ J.
 So the product over all rows has mean at most 1. (A part of the distribution without atoms gives
 rows that come once, and G(1) ≤ 1.) Second, a Poisson number with mean n is n with probability at
 least 1/(e√n), so given that it is n the mean of the product, which is never negative, is at most
@@ -23,6 +24,13 @@ e√n. Markov's inequality ends the proof. ∎
 
 A mean of such products with weights fixed beforehand has the same property, so J, s and g need not
 be chosen: J is {m} or all multiples of m, at the weight 1/(2m(m−1)); s and g come from short lists.
+
+n draws *without* replacement from a pool of N are n draws with replacement, given that no item of
+the pool came twice. This has probability ∏_{i<n} (1 − i/N), and e√n/α is divided by it.
+
+Functions of independent draws are independent draws, if they were fixed before the data. So a
+second test, at the same α, counts what the network reads of each row: pixels moved inside a block,
+or values beyond a clipping radius, make no new example.
 
 What it sees: n rows, each doubled, from about thirty rows on; a doubled part of a file from about
 7 % of 10⁴ rows on, where the bound would be 7 % too small. What it cannot see: a sample drawn *with
@@ -44,16 +52,17 @@ import numpy as np
 
 from dudley.core.errors import InputError
 
-α = 1e-6  # how often independent draws are refused, at most
+α = 5e-7  # how often a test refuses independent draws, at most; there are two: 1e-6 together
 SIDES = tuple(2.0**-i for i in range(8))  # s: how much of the neighbour below, against that above
 BETS = (0.5, 0.95)  # g, as a share of the largest that keeps G > 0
 
 
-def excess(counts: np.ndarray) -> float:
+def excess(counts: np.ndarray, pool: int | None = None) -> float:
     """ln of the mean of the products, less ln(e√n/α): from 0 on, chance does not explain it.
 
-    ``counts`` says how often each different row comes. Terms of the mean that cannot be large are
-    left out, which only lowers it: sets J that hold no count.
+    ``counts`` says how often each different row comes; ``pool`` is N where the rows were drawn
+    without replacement. Sets J that hold no count cannot make the mean large; they are left out,
+    which only lowers it.
     """
     sizes, F = np.unique(np.asarray(counts, np.int64), return_counts=True)
     n, several = int((sizes * F).sum()), [int(k) for k in sizes if k > 1]
@@ -66,7 +75,8 @@ def excess(counts: np.ndarray) -> float:
                 for share in BETS:
                     weight = 2 * m * (m - 1) * len(SIDES) * len(BETS)
                     logs.append(_log_product(sizes, F, m, multiples, s, share) - math.log(weight))
-    return float(np.logaddexp.reduce(logs)) - (1 + 0.5 * math.log(n) - math.log(α))
+    once = 0.0 if pool is None else -float(np.log1p(-np.arange(n) / pool).sum())
+    return float(np.logaddexp.reduce(logs)) - (1 + 0.5 * math.log(n) - math.log(α) + once)
 
 
 def _log_product(
@@ -85,9 +95,9 @@ def _log_product(
     return float((F * np.log1p(g * moved)).sum())
 
 
-def expect_chance(counts: np.ndarray, what: str = "examples") -> None:
-    """Refuse counts that independent draws do not have."""
-    if excess(counts) >= 0:
+def expect_chance(counts: np.ndarray, what: str = "examples", pool: int | None = None) -> None:
+    """Refuse counts that independent draws, or draws from a pool, do not have."""
+    if excess(counts, pool) >= 0:
         n, different = int(np.sum(counts)), len(counts)
         raise InputError(
             f"independent {what}",

@@ -7,7 +7,8 @@ bound counts units, so a data set in which a group has several examples is refus
 
 A data set is a *bag*: its hash, and every number that is made of it, does not depend on the order
 in which a file holds its rows. Where an order is needed (a split, a test by betting, rows drawn at
-random) it is that of `dudley.certify.order`. Arrays are copied and cannot be written to.
+random) it is that of `dudley.certify.order`. Arrays are copied and cannot be written to; −0.0 is
+stored as 0.0, since two ways to write a number would let a file choose the order of its rows.
 
 >>> data = Dataset(np.array([[0, 1], [1, 1]]), np.array([0, 1]))
 >>> again = Dataset(np.array([[1, 1], [0, 1]]), np.array([1, 0]))
@@ -63,6 +64,8 @@ class Dataset:
                     f"{len(y)} examples of {found} groups",
                     "keep one example of each: a bound counts independent units",
                 )
+        if X.dtype.kind == "f" and (np.signbit(X) & (X == 0)).any():
+            object.__setattr__(self, "X", X + 0.0)  # −0.0 is 0.0: signs of zeros choose no order
         for name in ("X", "y"):
             object.__setattr__(self, name, frozen(getattr(self, name)))
 

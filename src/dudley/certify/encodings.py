@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -45,6 +46,10 @@ class Encoding(ABC):
     @abstractmethod
     def rows(self, X: np.ndarray) -> np.ndarray:
         """The rows of some examples."""
+
+    def content(self, X: np.ndarray) -> np.ndarray:
+        """What the rows of each example are a function of: here, the example as it is stored."""
+        return X
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -138,6 +143,9 @@ class Rows(Encoding):
         limit = float(down(self.R, 4 + 2 * self.d))  # also where norms were rounded down
         return X * np.minimum(1.0, limit / np.maximum(norms, limit))
 
+    def content(self, X):
+        return _single(self.rows, X)
+
 
 @ENCODINGS.register("blocks")
 @dataclass(frozen=True)
@@ -187,6 +195,9 @@ class Blocks(Encoding):
         cut = cut.reshape(len(X), high, self.side, wide, self.side)
         return np.minimum(cut.mean(axis=(2, 4)), 1.0).reshape(len(X), self.T)
 
+    def content(self, X):
+        return _single(self.means, X)
+
     def rows(self, X):
         made = np.zeros((len(X), self.T, self.T))
         places = np.arange(self.T)
@@ -227,6 +238,13 @@ def expect_fits(config: dict[str, Any], X: np.ndarray) -> None:
     step = max(1, limits.EXAMPLE // (encoding.inputs.T * (encoding.inputs.d or 1)))
     for start in range(0, len(X), step):
         encoding.rows(X[start : start + step])
+
+
+def _single(read: Callable[[np.ndarray], np.ndarray], X: np.ndarray) -> np.ndarray:
+    """What is read of X, in single precision: numbers that rounding told apart become equal."""
+    with np.errstate(over="ignore"):
+        parts = [read(X[i : i + 1024]).astype(np.float32) for i in range(0, len(X), 1024)]
+    return np.concatenate(parts)
 
 
 def _expect_codes(X: np.ndarray, below: int, expected: str) -> None:

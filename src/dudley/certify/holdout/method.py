@@ -19,8 +19,15 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from dudley.certify.base import Method, method
-from dudley.certify.certificate import ASSUMED, Certificate, baseline, data_facts, model_facts
+from dudley.certify.base import Method, expect_few_copies, method
+from dudley.certify.certificate import (
+    ASSUMED,
+    Certificate,
+    baseline,
+    data_facts,
+    equal_rows,
+    model_facts,
+)
 from dudley.certify.data import Dataset
 from dudley.certify.holdout.advice import advice
 from dudley.certify.holdout.losses import losses
@@ -47,10 +54,15 @@ class HoldOut(Method):
         "order": 0,
     }
 
-    def expect_independent(self, data: Dataset, declared: dict[str, Any]) -> None:
-        """Draws without replacement may hold whatever copies their pool holds."""
-        if declared["pool"] is None:
-            super().expect_independent(data, declared)
+    def expect_independent(
+        self, model: Hypothesis, data: Dataset, declared: dict[str, Any]
+    ) -> None:
+        """Draws without replacement may hold copies that their pool holds."""
+        pool = plan_of(declared, data.n).pool
+        if pool is None:
+            super().expect_independent(model, data, declared)
+        else:
+            expect_few_copies(model, data, pool)
 
     def choose(self, model: Hypothesis, data: Dataset, declared: dict[str, Any]) -> dict[str, Any]:
         """The interval whose bound is the smallest, of those declared."""
@@ -149,6 +161,4 @@ def _declarations(plan: Plan, interval: str, data: Dataset) -> tuple[str, ...]:
     told.append(unseen)
     if interval == "betting":
         told.append("the seed of the order of the examples was fixed before the data")
-    if data.repeated:
-        told.append(f"{data.repeated} rows that equal an earlier one are draws of their own")
-    return tuple(told)
+    return (*told, *equal_rows(data))

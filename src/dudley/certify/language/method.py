@@ -34,7 +34,7 @@ class Language(Method):
             fix = "dudley.certify.language.fit trains one"
             raise InputError("model for language", "a coded one", type(model).__name__, fix)
 
-    def expect_independent(self, data: Any, declared: dict[str, Any]) -> None:
+    def expect_independent(self, model: Coded, data: Any, declared: dict[str, Any]) -> None:
         """Refuse what is no corpus; the certificate itself refuses copies beyond chance."""
         if not isinstance(data, Corpus):
             raise InputError("data for language", "documents", type(data).__name__)

@@ -100,4 +100,6 @@ def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.
             filled += len(piece)
         if filled != rest:
             raise refusal(place, f"{rest:,} bytes of data", f"{filled:,}")
+    if dtype.kind == "b" and data.max(initial=0) > 1:  # 255 ways to write true, all different bytes
+        raise refusal(place, "truth values written as 0 and 1", f"a byte {data.max()}")
     return data.view(dtype).reshape(shape, order="F" if fortran else "C")
