@@ -30,15 +30,12 @@ def clipping_prices(encoding: Encoding, declared: float | None) -> tuple[Price, 
     """The price of the encoding's radius, given the one that was declared, if any."""
     if isinstance(encoding, Blocks):
         R = encoding.white  # pixels are clipped there
-        if R in WHITES:
-            return ()
-    elif isinstance(encoding, Rows):
-        R = encoding.R
     else:
-        return ()
-    if declared is not None:
-        if declared != R:
-            raise InputError("declared radius", f"that of the encoding, {R}", declared)
+        R = encoding.R if isinstance(encoding, Rows) else None
+    if declared not in (None, R):
+        known = "none: the encoding clips nothing" if R is None else f"that of the encoding, {R}"
+        raise InputError("declared radius", known, declared)
+    if R in (None, declared) or (isinstance(encoding, Blocks) and R in WHITES):
         return ()
     mantissa, exponent = math.frexp(R)
     if mantissa != 0.5:
