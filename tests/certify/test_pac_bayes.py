@@ -57,6 +57,15 @@ def test_divergence_is_rounded_up_and_hardly_more():
         gaussian(w, 0 * σ, w0, s)
 
 
+def test_a_quotient_of_standard_deviations_that_lost_digits_is_refused():
+    """σ/s = 1.5·2^-1074 rounds to 2^-1073, so that the divergence is .28 nats too small."""
+    w, σ, s = np.zeros(1), np.array([1.5 * 2.0**-1073]), np.array([2.0])
+    with pytest.raises(InputError, match="σ/s ≥ 2"):
+        gaussian(w, σ, w, s)
+    least = gaussian(w, np.array([2.0**-1021]), w, s)
+    assert least >= 1022 * np.log(2) - 0.5
+
+
 # -- forms ------------------------------------------------------------------------------------
 
 

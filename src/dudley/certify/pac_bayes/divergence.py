@@ -5,7 +5,8 @@
 a = (σ/s)².
 
 Every float operation below is within a unit of its result, so a summand is off by less than
-16·2⁻⁵²·(1 + a + |ln a| + ((w − w₀)/s)²); the sum of these is added.
+16·2⁻⁵²·(1 + a + |ln a| + ((w − w₀)/s)²); the sum of these is added. A quotient σ/s below 2⁻¹⁰²²
+would have lost digits, so it is refused.
 
 >>> one = np.ones(1)
 >>> round(gaussian(one, one, 0 * one, 2 * one), 6)          # ln 2 − ½ + (1 + 1)/8
@@ -29,10 +30,11 @@ def gaussian(w: np.ndarray, σ: np.ndarray, w0: np.ndarray, s: np.ndarray) -> fl
     if not (σ > 0).all() or not (s > 0).all():
         raise InputError("standard deviations", "numbers > 0", min(float(σ.min()), float(s.min())))
     with np.errstate(all="ignore"):
-        a, moved = (σ / s) ** 2, ((w - w0) / s) ** 2
-        log_a = 2 * np.log(σ / s)
+        ratio, moved = σ / s, ((w - w0) / s) ** 2
+        a, log_a = ratio**2, 2 * np.log(ratio)
         parts = 0.5 * (a - 1 - log_a) + 0.5 * moved
         slack = SLACK * (1 + a + np.abs(log_a) + moved)
-    if not np.isfinite(parts).all():
-        raise InputError("divergence", "a finite number", "infinity", "σ far below s, or s near 0")
+    if not np.isfinite(parts).all() or ratio.min() < np.finfo(np.float64).tiny:
+        expected, got = "a finite number, and σ/s ≥ 2^-1022", f"σ/s down to {ratio.min():g}"
+        raise InputError("divergence", expected, got, "σ is far below s, or s near 0")
     return max(0.0, float(up(math.fsum(parts.ravel()) + math.fsum(slack.ravel()))))
