@@ -12,6 +12,7 @@ from dudley.certify.auto import method_named
 from dudley.certify.certificate import SCHEMA
 from dudley.certify.possible import expect_possible
 from dudley.certify.verify import expect_shape
+from dudley.core.errors import InputError
 
 LANGUAGE = Path(__file__).resolve().parents[2] / "results" / "certificates" / "language.json"
 CASES = {
@@ -45,3 +46,9 @@ def certificates(value) -> list[dict]:
 def test_those_of_language_models_are():
     committed = certificates(json.loads(LANGUAGE.read_text(encoding="utf-8")))
     assert committed and all(map(expect_possible, committed))
+
+
+def test_a_mean_of_losses_up_to_1_is_at_most_1():
+    told = method_named("hold-out")(posterior().mean, copies(300), loss="ramp", margin=0.1)
+    with pytest.raises(InputError, match="a finite number ≥ 0 and ≤ 1"):
+        expect_possible(told.to_json() | {"value": 1.5})

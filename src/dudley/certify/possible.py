@@ -14,7 +14,7 @@ from typing import Any
 
 from dudley.core.errors import InputError
 
-SHARES = ("probability", "share")  # how a quantity begins that is at most 1
+SHARES = ("probability", "share", "mean ")  # how a quantity begins that is at most 1
 COUNTS = (
     "n", "errors", "ties", "errors_at_margin", "bits", "weights", "pairs", "erring_pairs", "pool",
     "pool_errors_at_most", "seen_by_prior", "evaluated", "repeated", "classes",

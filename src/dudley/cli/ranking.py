@@ -38,7 +38,7 @@ def show(one: Certificate) -> None:
     if one.vacuous:
         print("  vacuous: guessing the most frequent class may do as well")
     n = one.data["n"]
-    print(f"  with probability at least 1 − {one.delta:g} over {n:,} examples; method {one.method}")
+    print(f"  with probability at least 1 − {one.delta} over {n:,} examples; method {one.method}")
     if one.declared["population"]:
         print(paragraph(one.declared["population"], 21, f"  {'population':<19}"))
     for name, value in file["facts"].items():

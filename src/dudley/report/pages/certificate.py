@@ -36,7 +36,7 @@ def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Documen
         blocks += [*details, *stamp.sections()]
     lead = (
         best["quantity"],
-        f"with probability at least 1 − {best['delta']:g} over the examples",
+        f"with probability at least 1 − {best['delta']} over the examples",
         f"n = {best['data']['n']:,}",
     )
     return Document(
@@ -87,7 +87,7 @@ def one(item: dict[str, Any], stamp: Stamp) -> Section:
                 (stamp.says("at most"), amount(item, item["value"])),
                 ("says something", says(item).text),
                 ("guessing", f"at least {least(item, item['baseline']['error_at_least'])}"),
-                ("δ", f"{item['delta']:g}"),
+                ("δ", f"{item['delta']}"),
             )
         ),
         Table.of(["choice", "which", "nats", "bits"], paid),
