@@ -32,10 +32,10 @@ Functions of independent draws are independent draws, if they were fixed before 
 second test, at the same α, counts what the network reads of each row: pixels moved inside a block,
 or values beyond a clipping radius, make no new example.
 
-What it sees: n rows, each doubled, from about thirty rows on; a doubled part of a file from about
-7 % of 10⁴ rows on, where the bound would be 7 % too small. What it cannot see: a sample drawn *with
-replacement* from a smaller one. Those draws are independent, and the number is about the smaller
-sample.
+What it sees: rows that all come twice, from about thirty different rows on; a doubled part of a
+file from about 7 % of 10⁴ rows on, where the bound would be 7 % too small. What it cannot see:
+copies of a handful of different rows, and a sample drawn *with replacement* from a smaller one,
+whose draws are independent, so that the number is about the smaller sample.
 
 >>> excess(np.array([100] * 40)) > 0 > excess(np.array([1] * 4000))
 True
