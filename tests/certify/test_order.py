@@ -17,7 +17,7 @@ from dudley.certify.inversion import binomial_upper
 from dudley.certify.language.certificate import certify as certify_language
 from dudley.certify.norm_cover import NormCover
 from dudley.certify.pac_bayes import PacBayes, monte_carlo
-from dudley.certify.pac_bayes.prior import split
+from dudley.certify.pac_bayes.prior import Learned, split
 from dudley.core.errors import InputError
 
 BITS = 12
@@ -160,6 +160,17 @@ def test_weights_and_data_cannot_change_under_a_certificate():
     kept = Dataset(X, np.zeros(4, np.int64))
     X[:] = 1
     assert not kept.X.any()
+
+
+def test_a_learned_prior_cannot_change_under_its_hash():
+    like, centre = posterior(), {name: W.copy() for name, W in posterior().weights.items()}
+    prior = Learned(100, 0, "", centre, dict(like.sigma))
+    centre["0.W_v"] += 1.0  # whoever learned the prior still holds this array
+    assert (prior.mean["0.W_v"] == like.weights["0.W_v"]).all()
+    with pytest.raises(ValueError):
+        prior.scale["0.W_v"][:] = 1.0
+    with pytest.raises(TypeError):
+        prior.mean["0.W_v"] = centre["0.W_v"]  # pyright: ignore
 
 
 @pytest.mark.parametrize("name", ["norm-cover", "occam", "pac-bayes"])

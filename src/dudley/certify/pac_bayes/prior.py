@@ -20,11 +20,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
-from dudley.certify.data import Dataset
+from dudley.certify.data import Dataset, frozen
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
 
@@ -109,14 +110,17 @@ class Learned(Prior):
     prefix: int
     split: int
     seen: str
-    mean: Arrays
-    scale: Arrays
+    mean: Mapping[str, np.ndarray]
+    scale: Mapping[str, np.ndarray]
     kind: ClassVar[str] = "learned"
 
     def __post_init__(self):
         size_of("examples that the prior has seen", self.prefix)
         if type(self.split) is not int or not 0 <= self.split < 1 << 32:
             raise InputError("split", "a seed, a whole number below 2^32", self.split)
+        for name in ("mean", "scale"):  # the posterior remembers a hash of them
+            arrays = {matrix: frozen(W) for matrix, W in getattr(self, name).items()}
+            object.__setattr__(self, name, MappingProxyType(arrays))
 
     @property
     def told(self):
@@ -154,7 +158,7 @@ def split(data: Dataset, prefix: int, seed: int) -> tuple[Dataset, Dataset]:
     return mixed.part(slice(0, prefix)), mixed.part(slice(prefix, None))
 
 
-def _checked(what: str, arrays: Arrays, shapes: Shapes) -> Arrays:
+def _checked(what: str, arrays: Mapping[str, np.ndarray], shapes: Shapes) -> Arrays:
     if set(arrays) != set(shapes):
         raise InputError(f"{what} of the prior", ", ".join(shapes), ", ".join(arrays) or "nothing")
     for name, W in arrays.items():
@@ -163,7 +167,7 @@ def _checked(what: str, arrays: Arrays, shapes: Shapes) -> Arrays:
             raise InputError(f"{what} of the prior of {name}", expected, got)
         if what == "scale" and not (W > 0).all():
             raise InputError(f"scale of the prior of {name}", "numbers > 0", W.min())
-    return arrays
+    return dict(arrays)
 
 
 def prior_of(told: Any, arrays: Arrays) -> Prior:
