@@ -1,8 +1,9 @@
 """Order: rows in an order that nobody chose.
 
-Whoever hands in a file could order its rows after a look at a model: erring rows into the part that
-is not counted, right ones to where a fixed seed will look. So nothing may depend on the order of a
-file. Rows are first sorted by their bytes; equal rows are interchangeable, so ties do not matter.
+Whoever hands in a file could order its rows after a look at a model. They could move erring rows
+into the part that is not counted, and right ones to where a fixed seed will look. So nothing may
+depend on the order of a file. Rows are first sorted by their bytes; equal rows are interchangeable,
+so ties do not matter.
 Then they are permuted, or drawn, by numbers that are a function of a text: of a seed declared
 before the data, or of hashes of all that could be changed.
 

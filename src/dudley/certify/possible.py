@@ -1,8 +1,7 @@
 """What the numbers of a certificate can be: a page shows no others, verified or not.
 
 Whoever holds the model and the data computes the numbers again (`verify`). Whoever holds the file
-alone can still see that a risk of −1, a δ of 2 or more errors than examples are no numbers of any
-certificate.
+alone can still see that no certificate has a risk of −1, a δ of 2, or an error count above n.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Intervals: upper confidence bounds on the mean of n independent losses in [0, 1].
 
-Each is a function of the losses, in the order of the data, and of c = ln(1/δ): for a true mean μ it
+Each is a function of the losses, in a declared order, and of c = ln(1/δ): for a true mean μ it
 falls below μ with probability at most δ. Which one is used is declared before the losses are seen;
 the smallest of several pays the logarithm of their number.
 

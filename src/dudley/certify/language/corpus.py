@@ -2,9 +2,9 @@
 
 A document is the first T symbols of a text, the end sign included where the text ends before. The
 alphabet, T and the shortest length that counts are the domain of the certificate: it pays for
-them as choices (:func:`domains`). A bound counts documents, never symbols or chunks: each
-document names its source, and a source that comes twice is refused, as is a text that comes
-twice.
+them as choices (:func:`domains`). A bound counts documents, never symbols or chunks. So
+:meth:`Corpus.of` refuses a source, or a text, that comes twice. Texts that differ may still give
+equal documents: a certificate refuses more of them than chance explains, and lists the others.
 
 >>> corpus = Corpus.of(["a cat sat", "the dog ran off"], ["cat", "dog"], T=12, shortest=4)
 >>> corpus.n, corpus.V, corpus.lengths, corpus.text(0)
