@@ -125,6 +125,20 @@ def test_settings_within_the_rotations(tmp_path):
             describe(found, {"T": 4})
 
 
+@pytest.mark.parametrize("size", ["n_embd", "n_head", "n_layer"])
+def test_scores_that_are_not_scaled_are_not_taken_for_scaled_ones(tmp_path, size: str):
+    """Without the sizes the scale of the scores was 1/√k, whatever the config said of it."""
+    heads = H if size == "n_head" else None
+    settings = ({"scale_attn_weights": False}, {"scale_attn_by_inverse_layer_idx": True})
+    for setting in settings:
+        describe(du.measure(write(tmp_path / "whole", "gpt2", **setting)), {"T": 4})
+        found = du.measure(write(tmp_path / "part", "gpt2", **setting, **{size: None}), heads=heads)
+        with pytest.raises(InputError, match="scale of the scores"):
+            describe(found, {"T": 4})
+    plain = du.measure(write(tmp_path / "plain", "gpt2", **{size: None}), heads=heads)
+    assert describe(plain, {"T": 4})
+
+
 def test_a_window_matters_where_it_is_shorter_than_the_text(tmp_path):
     windowed = du.measure(write(tmp_path / "a", "mistral", sliding_window=3))
     assert describe(windowed, {}).inputs.T == 3

@@ -12,6 +12,7 @@ import checkpoints
 import dudley as du
 from checkpoints import K, L, d
 from dudley.core.errors import DudleyError, InputError, UnknownName
+from dudley.measure.network import describe
 
 
 def encoder(**how) -> torch.nn.TransformerEncoder:
@@ -120,6 +121,7 @@ BAD = {
     "key": ("stored", "saved", UnknownName, "did you mean stored"),
     "network": ("order", "ordre", UnknownName, "did you mean order"),
     "order": ('"post"', '"after"', InputError, "pre or post"),
+    "bias": ("H = 2", 'H = 2\nbias = "no"', InputError, "true or false"),
     "section": ("[skip]", "[skips]", UnknownName, "did you mean skip"),
     "regex": ("'^steps$'", "'('", InputError, "regular expression"),
     "toml": ("[tensors]", "[tensors", InputError, "valid TOML"),
@@ -132,6 +134,13 @@ def test_a_bad_mapping_file_is_refused(tmp_path, what: str):
     assert old in MAPPING
     with pytest.raises(error, match=words):
         mapped(tmp_path, MAPPING.replace(old, new))
+
+
+@pytest.mark.parametrize("scales", [[1.0], [1.0, 1.0, 1.0]])
+def test_every_layer_has_a_scale_of_its_scores(tmp_path, scales):
+    found = mapped(tmp_path, MAPPING.replace("H = 2", f"H = 2\nscales = {scales}"))
+    with pytest.raises(InputError, match=f"one for each of 2 layers, got {len(scales)}"):
+        describe(found, {"T": 4})
 
 
 def test_an_adapter_is_measured_with_its_base(tmp_path):

@@ -45,6 +45,7 @@ SCHEMA = "dudley.layout/1"
 _SECTIONS = ("schema", "network", "tensors", "skip")
 _KEYS = ("role", "roles", "stored", "split", "interleaved", "plus")
 _SIZES = ("d", "L", "H", "groups", "k", "T", "window")
+_FLAGS = ("language", "bias")  # beside those whose default is one
 _CHOICES = {
     "order": ("pre", "post"),
     "inputs": ("tokens", "patches", "rows"),
@@ -139,7 +140,9 @@ def _architecture(table: dict, path: Path, pooler: bool) -> Architecture:
         elif name in _CHOICES:
             if value not in _CHOICES[name]:
                 raise InputError(where, " or ".join(_CHOICES[name]), repr(value))
-        elif name == "language" or isinstance(getattr(known[name], "default", None), bool):
+        elif name in ("language", "bias") or isinstance(
+            getattr(known[name], "default", None), bool
+        ):
             if not isinstance(value, bool):
                 raise InputError(where, "true or false", repr(value))
         elif name == "eps":

@@ -98,6 +98,11 @@ class _Build:
         if self.arch.odd:
             expected = "a network this program can bound"
             raise InputError(f"{self.source}: architecture", expected, self.arch.odd)
+        if self.arch.scales is not None and len(self.arch.scales) != self.m.layers:
+            expected = f"one for each of {self.m.layers} layers"
+            raise InputError(
+                f"{self.source}: scales of the scores", expected, len(self.arch.scales)
+            )
         missing = [use for use in self.m.tensors if use.vital]
         if missing:
             raise InputError(

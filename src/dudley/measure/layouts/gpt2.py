@@ -37,12 +37,14 @@ SKIPS = (
 @reader
 def architecture(config: Config) -> Architecture:
     d, L, H = config.size("n_embd"), config.size("n_layer"), config.size("n_head")
-    scales = None
+    by_width = config.flag("scale_attn_weights", True)
+    by_layer = config.flag("scale_attn_by_inverse_layer_idx", False)
+    scales, odd = None, "cross-attention" if config.flag("add_cross_attention", False) else ""
     if d and H and L:
-        by_width = config.flag("scale_attn_weights", True)
-        by_layer = config.flag("scale_attn_by_inverse_layer_idx", False)
         scale = 1 / math.sqrt(d / H) if by_width else 1.0
         scales = tuple(scale / (i + 1 if by_layer else 1) for i in range(L))
+    elif by_layer or not by_width:
+        odd = "another scale of the scores, and no n_embd, n_head and n_layer to tell it from"
     return Architecture(
         d=d,
         L=L,
@@ -56,7 +58,7 @@ def architecture(config: Config) -> Architecture:
         tied=config.flag("tie_word_embeddings", True),
         head=config.head(),
         outputs=(Output("classes"), Output("language")),
-        odd="cross-attention" if config.flag("add_cross_attention", False) else "",
+        odd=odd,
     )
 
 
