@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import dudley as du
 from dudley.audit.attacked import Attacked, Point
+from dudley.audit.instances import mean_sign
+from dudley.audit.readouts import _by_signs
+from dudley.witness import suprema
 from dudley.witness.lower import LowerBound
 
 MEAN, OFFSET = "Rademacher complexity", "offset complexity"
@@ -89,3 +93,43 @@ def test_a_claim_stands_only_where_a_tenth_of_it_would_have_been_broken():
     assert Attacked(MEAN, (point(0.3), point(2.6))).verdict == "undecided"
     assert Attacked(MEAN, (point(0.3), point(0.2))).verdict == "broken"
     assert Attacked(MEAN, (point(0.3),)).verdict == "stands"
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_a_true_claim_about_one_hot_rows_is_not_broken(n):
+    """A vocabulary of one word has one input, on which members range over ±4."""
+    hidden = du.Dense(1, du.Spectral(2.0), k=2, b=du.L2(2.0), sigma="relu")
+    net, words = hidden >> du.Readout(du.L2(1.0)), du.OneHot(1, 1)
+    truth = 4 * mean_sign(n)
+    assert du.attack(net, truth, bounds=MEAN, at=n, inputs=words).verdict == "stands"
+    assert du.attack(net, 0.999 * truth, bounds=MEAN, at=n, inputs=words).broken
+
+    def intervals(ε):
+        return math.log(math.ceil(4 / ε))
+
+    found = du.attack(net, intervals, bounds="covering number", at=[0.5, 0.1], inputs=words)
+    assert found.verdict == "stands"
+
+
+def test_any_number_of_examples_is_attacked_in_bounded_memory():
+    β, n = 0.5, 10**15
+    found = du.attack(du.Readout(du.L2(9.0)), 0.0, bounds=OFFSET, at=n, inputs=POINTS, β=β)
+    assert found.points[0].lower.value == pytest.approx(8 / (4 * β * n), rel=1e-3)
+
+
+@pytest.mark.parametrize("ball", [du.L2(1.0), du.L1(1.0), du.L2(1.0) & du.L1(1.5)])
+@pytest.mark.parametrize("β", [0.0, 0.3])
+def test_inputs_over_and_over_count_as_often_as_they_occur(ball, β):
+    """Each member of a net of the ball is a lower bound, and the finest net is near the truth."""
+    n, m = 5, 2
+    Φ = np.array([[1.0, 0.0], [0.6, 0.8]])
+    found = _by_signs(ball, [Φ], β, n, 1, 0.5, np.random.default_rng(0)).value
+    angles, sizes = np.linspace(0, 2 * np.pi, 721)[:, None], np.linspace(0, 1, 101)
+    edge = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    bounds = [(np.linalg.norm(edge, 1 if b.norm == "l11" else 2, axis=-1), b) for b in ball.balls]
+    edge = edge * np.min([b.radius / size for size, b in bounds], axis=0)[..., None]
+    F = (edge * sizes[:, None]).reshape(-1, 2) @ Φ[np.arange(n) % m].T
+    truth = suprema.rademacher(suprema.FiniteClass(F, β), n, 1.0).value
+    inside = len(ball.balls) > 1 or (β and ball == du.L1(1.0))  # segments along the axes
+    assert 0.5 * truth < found <= truth * (1 + 1e-4)
+    assert inside or found == pytest.approx(truth, rel=1e-3)

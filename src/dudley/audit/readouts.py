@@ -27,6 +27,7 @@ from dudley.core.constraint import Constraint
 from dudley.networks.outputs import Readout
 from dudley.witness.lower import LowerBound
 from dudley.witness.suprema import (
+    AT_ONCE,
     ENUMERATED,
     BallClass,
     OffsetBall,
@@ -76,10 +77,23 @@ def readout_below(
 
 def _by_signs(constraint, choices, β: float, n: int, draws: int, δ: float, rng) -> LowerBound:
     """The mean of suprema over all signs or drawn ones, for the features that a pilot prefers."""
-    classes = [inner(constraint, Φ[np.arange(n) % len(Φ)], β) for Φ in choices]
-    pilot = rng.choice([-1.0, 1.0], size=(PILOT, n))
-    best = max(classes, key=lambda members: float(np.mean(members(pilot))))
-    return rademacher(best, n, best.size, None if n <= ENUMERATED else rng, draws, δ)
+    m = len(choices[0])
+    times = np.sqrt(_times(n, m))
+    classes = [inner(constraint, times[:, None] * Φ, β) for Φ in choices]
+
+    def folded(signs):  # equal inputs count as one, by the sum of their signs
+        return np.stack([signs[:, j::m].sum(axis=1) for j in range(m)], axis=1) / times
+
+    pilot = folded(rng.choice([-1.0, 1.0], size=(max(1, min(PILOT, AT_ONCE // n)), n)))
+    best = max(range(len(choices)), key=lambda c: float(np.mean(classes[c](pilot))))
+    size = inner(constraint, choices[best], β).size
+    drawn = None if n <= ENUMERATED else rng
+    return rademacher(lambda signs: classes[best](folded(signs)), n, size, drawn, draws, δ)
+
+
+def _times(n: int, m: int) -> np.ndarray:
+    """How often each of m inputs occurs when they are taken over and over, n in all."""
+    return n // m + (np.arange(m) < n % m).astype(float)
 
 
 def _by_rank(constraint: Constraint, Φ: np.ndarray, β: float, n: int) -> LowerBound:
@@ -90,8 +104,8 @@ def _by_rank(constraint: Constraint, Φ: np.ndarray, β: float, n: int) -> Lower
         return LowerBound(0.0, "one member")
     spread = math.sqrt(Φ.shape[1])  # of the ℓ1 norm by the ℓ2 norm; no norm of a column is larger
     sizes = [float(b.radius) / (1.0 if b.norm in COLUMNS else spread) for b in constraint.balls]
-    times = np.bincount(np.arange(n) % len(Φ))
-    return offset_in_ball(np.sqrt(times)[:, None] * Φ, β, min(sizes) * STRICT, n)
+    times = np.sqrt(_times(n, len(Φ)))
+    return offset_in_ball(times[:, None] * Φ, β, min(sizes) * STRICT, n)
 
 
 def _features(family: Family, last: Readout, rng: np.random.Generator) -> list[np.ndarray]:

@@ -174,12 +174,17 @@ def _owner(path: tuple, parameter: Parameter):
 def inputs(signal: Signal, count: int, rng) -> np.ndarray:
     """Inputs of a signal, (count, T, d): rows within its radius, many of them extreme.
 
+    Rows of an ℓ1 ball are along the axes: a signal cannot say whether all of the ball is meant or
+    one-hot rows alone (``OneHot``), and what is true on these is true on both.
+
     >>> from dudley.core.magnitude import Magnitude
     >>> X = inputs(Signal(Magnitude.of(2.0), 3, 4), 10, np.random.default_rng(0))
     >>> X.shape, bool(np.linalg.norm(X, axis=-1).max() <= 2)
     ((10, 3, 4), True)
     """
     T, d, R = int(signal.rows), signal.width, float(signal.radius)
+    if signal.l1 is not None and signal.l1 <= 1:
+        return np.eye(d)[rng.integers(d, size=(count, T))] * (R * inside(d))
     X = rng.standard_normal((count, T, d))
     kinds = rng.integers(4, size=(count, T))
     X[kinds == 1] = np.eye(d)[rng.integers(d, size=(kinds == 1).sum())]
