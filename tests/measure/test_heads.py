@@ -141,6 +141,12 @@ def _adapted():
     return config, tensors | {"classifier.weight": np.ones((3, d), np.float32)}
 
 
+def _value_head():
+    config, tensors = checkpoints.gpt2()
+    head = {"v_head.weight": np.ones((1, d), np.float32)}
+    return config | {"architectures": ["GPT2RewardModel"]}, tensors | head
+
+
 REFUSED = {
     "token classes": (lambda: bert("BertForTokenClassification", classifier=(d, 3)), "TokenClass"),
     "classes without pooler": (lambda: bert(None, ("bert.pooler",), classifier=(d, 3)), "W_pool"),
@@ -153,6 +159,7 @@ REFUSED = {
     "questions, no class": (lambda: bert(None, qa_outputs=(d, 2)), r"qa_outputs.*known role"),
     "pre-training": (lambda: bert("BertForPreTraining", classifier=(d, 3)), "ForPreTraining"),
     "a head on a class without": (lambda: bert("BertModel", classifier=(d, 3)), "without"),
+    "a head that the class's name does not tell": (_value_head, r"v_head.*known role"),
     "two heads": (
         lambda: bert(None, classifier=(d, 3), cls__predictions__decoder=(d, V)),
         "classes and of a vocabulary",

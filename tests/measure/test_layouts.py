@@ -180,7 +180,8 @@ def test_every_tensor_is_listed_once_used_or_skipped_with_a_reason(family):
     assert sorted(use.name for use in measured.tensors) == sorted(tensors)
     assert all(use.why for use in measured.tensors)
     assert not any(use.vital for use in measured.tensors)
-    buffers = [u for u in measured.tensors if u.name.endswith(("position_ids", "inv_freq"))]
+    names = ("position_ids", "inv_freq", ".attn.bias")
+    buffers = [u for u in measured.tensors if u.name.endswith(names)]
     assert all(not use.used and "buffer" in use.why for use in buffers)
     weights = sum(row.shape[0] * row.shape[1] for row in measured.rows if row.head is None)
     used = sum(math.prod(use.shape) for use in measured.tensors if use.used)

@@ -98,7 +98,7 @@ class Skip:
     pattern: str  # a regular expression on the name below the prefix, or on the whole name
     reason: str
     vital: bool = False  # the network does not run without them, so no bound may leave them out
-    head: bool = False  # another output: vital unless the config names the class
+    head: bool = False  # another output: vital unless the config names a head
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,8 @@ def plan(weights: Weights, layout: Layout, architecture: Architecture) -> Plan:
         if match is None:
             skip = layout.skip(name.removeprefix(prefix)) or layout.skip(name)
             reason = UNKNOWN if skip is None else skip.reason
-            vital = skip is None or skip.vital or (skip.head and architecture.head is None)
+            headless = architecture.head in (None, "rows")  # the config names no head
+            vital = skip is None or skip.vital or (skip.head and headless)
             uses.append(_use(info, False, reason, vital))
             continue
         for role, piece, shape in _pieces(info, match.slot, architecture):
@@ -128,6 +129,7 @@ def _withheld(weights: Weights, layout: Layout, prefix: str) -> list[TensorUse]:
         idle = layout.skip(name.removeprefix(prefix)) or layout.skip(name)
         vital = not (why.startswith(HARMLESS) or (idle and not idle.vital))
         vital |= _match(layout, prefix, name) is not None
+        why = why if idle is None or vital else idle.reason
         uses.append(TensorUse(name, False, why, (), "", 0, weights.source, vital))
     return uses
 
