@@ -133,3 +133,13 @@ def test_inputs_over_and_over_count_as_often_as_they_occur(ball, β):
     inside = len(ball.balls) > 1 or (β and ball == du.L1(1.0))  # segments along the axes
     assert 0.5 * truth < found <= truth * (1 + 1e-4)
     assert inside or found == pytest.approx(truth, rel=1e-3)
+
+
+@pytest.mark.parametrize("β", [0.0, 0.5])
+@pytest.mark.parametrize("before", [du.LayerNorm(8), du.ProjectRows(), du.Activate("tanh")])
+def test_nodes_without_weights_may_stand_before_a_readout(before, β):
+    net = before >> du.Readout(du.L2(1.0))
+    found = du.attack(net, 0.0, bounds=OFFSET if β else MEAN, at=[4, 40], inputs=POINTS, β=β)
+    for point in found.points:
+        most = 8**0.5 / point.at**0.5  # rows have norm √8 at most
+        assert 0 < point.lower.value <= min(most, 8 / (4 * β * point.at) if β else most)

@@ -45,11 +45,11 @@ def last_readout(network: Node) -> tuple[Readout, Path] | None:
 
 def features(family: Family, last: Readout, W: Weights, X):
     """Φ (B, n, k) with f = Φw, for a network that ends in the readout ``last``."""
-    network = family.network
+    network, rows = family.network, X
     if isinstance(network, Chain) and len(network.nodes) > 1:
         rows = apply_many(Chain(network.nodes[:-1]), family.nest(W)[:-1], X)
-    else:
-        rows = X[None].expand(len(next(iter(W.values()))), *X.shape)
+    if rows.dim() == X.dim():  # no weights before the readout: the same rows for all members
+        rows = rows[None].expand(len(next(iter(W.values()))), *rows.shape)
     return Pool(last.pool).apply({}, rows)[..., 0, :]
 
 
