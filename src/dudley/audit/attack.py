@@ -2,9 +2,9 @@
 
 A class is a network description, on inputs like ``Tokens``, or a pair (sampler, forward map), on
 points of one's own. A claim is a function: of ε, for a log covering number in the sup metric of
-outputs over points, or of n, for a Rademacher or offset complexity. Whatever comes back as a lower
-bound is true; a claim below one is broken. A claim that is not broken stands only if the attack
-would have broken a tenth of it.
+outputs over points (several outputs by their ℓ2 norm, logits by the largest), or of n, for a
+Rademacher or offset complexity. Whatever comes back as a lower bound is true; a claim below one is
+broken. A claim that is not broken stands only if the attack would have broken a tenth of it.
 
 >>> import numpy as np
 >>> def disk(rng, count):  # vectors of norm at most 1
