@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -89,3 +91,24 @@ def test_a_run_with_a_batch_that_somebody_holds_is_not_told_as_whole(tmp_path: P
     with pytest.raises(DudleyError, match="1 of 3 batches are held by somebody else"):
         run(GRID, BATCHES, work, tmp_path / "run", progress=False)
     assert len(run(GRID, BATCHES, toy.logistic, tmp_path / "run", progress=False)) == 12
+
+
+SPOILT = {
+    "a view without end": "DROP TABLE points; CREATE VIEW points AS WITH RECURSIVE r(x) AS "
+    "(SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT 1 AS batch, x AS step, '[]' AS names FROM r",
+    "a trigger": "CREATE TRIGGER t AFTER UPDATE ON batches BEGIN DELETE FROM trials; END",
+    "a column that computes": "ALTER TABLE runs ADD COLUMN x AS (zeroblob(100000000)) VIRTUAL",
+    "an index that computes": "CREATE INDEX i ON runs (length(name))",
+    "a virtual table": "CREATE VIRTUAL TABLE v USING fts5(x)",
+}
+
+
+@pytest.mark.parametrize("what", SPOILT)
+def test_sql_inside_a_store_does_not_run(tmp_path: Path, what: str):
+    Store.prepare(tmp_path / "run", GRID, BATCHES, resume=True).close()
+    with closing(sqlite3.connect(tmp_path / "run/store.sqlite")) as connection:
+        connection.executescript(SPOILT[what])
+    with pytest.raises(InputError, match="runs SQL of its own"):
+        Store.open(tmp_path / "run")
+    with pytest.raises(InputError, match="runs SQL of its own"):
+        Store.prepare(tmp_path / "run", GRID, BATCHES, resume=True)

@@ -17,6 +17,8 @@ from dudley.grid.schema import VERSION, sa
 
 def version(connection: sa.Connection) -> int | None:
     """The version of a database's tables; None where there are none."""
+    if connection.dialect.name == "sqlite":
+        _expect_plain(connection)
     if not sa.inspect(connection).has_table("runs"):
         return None
     try:
@@ -26,6 +28,22 @@ def version(connection: sa.Connection) -> int | None:
             raise
         fix = "name another database"
         raise InputError("table runs", "that of dudley", "another of that name", fix) from None
+
+
+def _expect_plain(connection: sa.Connection) -> None:
+    """Refuse a file in which SQL of its own would run when it is read or written.
+
+    A view or a generated column may compute without end, a trigger change what is written. What
+    has no page of its own is a view, a trigger or a virtual table.
+    """
+    strange = connection.exec_driver_sql(
+        "SELECT name FROM sqlite_master AS m WHERE ifnull(rootpage, 0) = 0"
+        " OR EXISTS (SELECT 1 FROM pragma_table_xinfo(m.name) WHERE hidden)"
+        " OR EXISTS (SELECT 1 FROM pragma_index_xinfo(m.name) WHERE cid = -2)"
+    ).scalar()
+    if strange is not None:
+        fix = "somebody else wrote it: take another store"
+        raise InputError("store", "plain tables", f"{strange}, which runs SQL of its own", fix)
 
 
 def ensure(connection: sa.Connection, where: object) -> None:
