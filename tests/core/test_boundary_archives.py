@@ -179,3 +179,27 @@ def test_a_parquet_of_wide_rows_is_not_read(tmp_path: Path, monkeypatch):
     path = parquet(tmp_path / "b.parquet", X=["n" * 900] * 3)
     with pytest.raises(InputError, match="short texts"):
         tables.columns(path, "X")
+
+
+def test_one_long_text_in_every_row_is_not_unpacked(tmp_path: Path):
+    """The file holds the text once; all rows together would take 4 GiB."""
+    pa = pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 4096, pa.int32()), ["n" * 2**20])
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"X": texts}), path, compression="zstd", store_schema=False)
+    assert path.stat().st_size < 4096
+    pool = pa.default_memory_pool()
+    before = pool.max_memory()
+    with pytest.raises(InputError, match="short texts in X, got one of 1,048,576 signs"):
+        tables.columns(path, "X")
+    assert len({*map(id, tables.table(path)["X"])}) == 1
+    assert pool.max_memory() < before + 2**26
+
+
+def test_a_table_keeps_lists_and_missing_texts(tmp_path: Path):
+    path = parquet(tmp_path / "a.parquet", curve=[[1.0], [2.0, 3.0]], name=["a", None], m=[1, 2])
+    read = tables.table(path)
+    assert [*map(list, read["curve"])] == [[1.0], [2.0, 3.0]]
+    assert read["name"].tolist() == ["a", None] and read["m"].tolist() == [1, 2]

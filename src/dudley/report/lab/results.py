@@ -13,16 +13,12 @@ from typing import Any
 import numpy as np
 
 import dudley
-from dudley.core.boundary.damage import refusing
+from dudley.core.boundary import tables
 from dudley.core.boundary.paths import inside
 from dudley.core.errors import DudleyError, InputError, UnknownName
-from dudley.core.extras import missing
 from dudley.experiments import record
 from dudley.experiments.base import SCALES, Finding
 from dudley.experiments.record import FINDINGS, RECORD
-
-LARGEST_TABLE = 1 << 30  # bytes of a file
-MOST_CELLS = 10**8  # rows × columns; a few bytes of Parquet may say that they are more
 
 
 @dataclass(frozen=True)
@@ -67,20 +63,7 @@ class Results:
         """A table as columns; a column of curves is an array of lists."""
         if name not in self.tables:
             raise UnknownName("table of these results", name, self.tables)
-        try:
-            from pyarrow import parquet
-        except ImportError:
-            raise missing("pyarrow", "reading results", "lab") from None
-        path = inside(self.folder, f"{name}.parquet")
-        with refusing(str(path), "a Parquet table"):
-            if path.stat().st_size > LARGEST_TABLE:
-                raise InputError(str(path), f"at most {LARGEST_TABLE >> 20} MiB", "more")
-            about = parquet.read_metadata(path)
-            if about.num_rows * about.num_columns > MOST_CELLS:
-                cells = f"{about.num_rows:,} × {about.num_columns:,}"
-                raise InputError(str(path), f"at most {MOST_CELLS:,} cells", cells)
-            read = parquet.read_table(path)
-            return {column: read[column].to_numpy() for column in read.column_names}
+        return tables.table(inside(self.folder, f"{name}.parquet"))
 
     def with_number(self, name: str) -> Finding:
         """The first finding that has a number of this name."""
