@@ -124,6 +124,9 @@ BAD = {
     "bias": ("H = 2", 'H = 2\nbias = "no"', InputError, "true or false"),
     "section": ("[skip]", "[skips]", UnknownName, "did you mean skip"),
     "regex": ("'^steps$'", "'('", InputError, "regular expression"),
+    "repeats": ("'^steps$'", "'(s+)+$'", InputError, "one group and one repeat"),
+    "optional": ("'^steps$'", "'s?s?s?ss'", InputError, "one group and one repeat"),
+    "alternatives": ("'^steps$'", "'(s|s)(s|s)'", InputError, "one group and one repeat"),
     "toml": ("[tensors]", "[tensors", InputError, "valid TOML"),
 }  # fmt: skip
 
@@ -165,3 +168,8 @@ def test_what_is_no_checkpoint_is_refused(tmp_path):
     for bad in (tmp_path / "absent", tmp_path, "no-such-example"):
         with pytest.raises(DudleyError):
             du.measure(bad)
+
+
+def test_expressions_of_ordinary_kind_skip(tmp_path):
+    for pattern in (r"^st[a-e*+]+ps$", r"(?:steps|\+\+)", r"^\w+$"):
+        mapped(tmp_path, MAPPING.replace("^steps$", pattern))

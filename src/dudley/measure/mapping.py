@@ -46,6 +46,7 @@ _SECTIONS = ("schema", "network", "tensors", "skip")
 _KEYS = ("role", "roles", "stored", "split", "interleaved", "plus")
 _SIZES = ("d", "L", "H", "groups", "k", "T", "window")
 _FLAGS = ("language", "bias")  # beside those whose default is one
+_SKIPS = 256  # regular expressions of a file
 _CHOICES = {
     "order": ("pre", "post"),
     "inputs": ("tokens", "patches", "rows"),
@@ -66,6 +67,8 @@ def read_mapping(path: Path) -> tuple[Layout, Architecture]:
     if not tensors:
         raise InputError(f"{path.name}: [tensors]", "names with their roles", "none")
     slots = tuple(_slot(name, entry, path) for name, entry in tensors.items())
+    if len(skips) > _SKIPS:
+        raise InputError(f"{path.name}: [skip]", f"at most {_SKIPS} of them", len(skips))
     left_out = tuple(Skip(_regex(p, path), str(why)) for p, why in skips.items())
     pooler = any("W_pool" in slot.roles for slot in slots)
     architecture = _architecture(_table(tables, "network", path), path, pooler)
@@ -118,12 +121,18 @@ def _slot(name: str, entry, path: Path) -> Slot:
 
 
 def _regex(pattern: str, path: Path) -> str:
+    """A regular expression that takes no long time on any name."""
     try:
         re.compile(pattern)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise InputError(
             f"{path.name}: skip", "regular expressions", f"{pattern!r}: {error}"
         ) from None
+    bare = re.sub(r"\\.|\[\^?\]?[^]]*\]", "x", pattern, flags=re.DOTALL).replace("(?:", "(")
+    several = max(bare.count("("), len(re.findall(r"[*+?{]", bare))) > 1
+    if several or re.search(r"\)[*+?{]", bare):  # backtracking could take years
+        expected = "regular expressions with one group and one repeat, not of the group, at most"
+        raise InputError(f"{path.name}: skip", expected, repr(pattern))
     return pattern
 
 
