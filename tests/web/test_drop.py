@@ -166,3 +166,9 @@ def test_nothing_stays(asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert sent(asked, held(CERTIFICATE, *PARTS)).status == 200
     assert sent(asked, HOSTILE["empty"]).status == 400
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("heads", ["²", "0", "1025", "1" * 5000, "-1", "x"])
+def test_heads_that_are_no_number_are_refused(asked, heads: str):
+    answer = sent(asked, {"model.safetensors": b"x"}, heads=heads)
+    assert answer.status == 400 and "a number from 1 to 1024" in answer.json()["error"]

@@ -37,6 +37,7 @@ def test_a_name_that_was_made_to_point_here_is_refused(asked, host: str):
         ({"origin": "http://evil.example"}, 403),
         ({"origin": "http://127.0.0.1:9999"}, 403),
         ({"origin": "null"}, 403),
+        ({"origin": "http://["}, 403),
         ({"sec_fetch_site": "same-origin"}, 200),
         ({"sec_fetch_site": "cross-site"}, 403),
         ({"sec_fetch_site": "same-site"}, 403),

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import threading
 from collections.abc import AsyncIterator
@@ -28,6 +29,7 @@ except ImportError:
     raise missing("fastapi", "the explorer", "web") from None
 
 OWN = ("sweep", "source", "form")  # parameters of an address that are no names of a situation
+HEADS = re.compile("[1-9][0-9]{0,3}")
 MOST_BODY = 256 << 10  # bytes of a network
 SILENT: Any = dict.fromkeys(
     ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
@@ -82,7 +84,7 @@ def create_app(settings: Settings) -> FastAPI:
         query = request.query_params
         parts = drop.announced(query.getlist("file"), settings.limit)
         heads = query.get("heads") or None
-        if heads is not None and not (heads.isdigit() and 1 <= int(heads) <= 1024):
+        if heads is not None and not (HEADS.fullmatch(heads) and int(heads) <= 1024):
             raise InputError("heads", "a number from 1 to 1024", heads)
         if not busy.acquire(blocking=False):
             raise InputError("files", "one look at a time", "a second", "wait for the first")
