@@ -193,3 +193,11 @@ def test_a_browser_shows_formulas_charts_and_both_themes(tmp_path: Path, printed
     (title,) = re.findall(r"<title>(.*?)</title>", dom.stdout)
     seen = json.loads(title.replace("&quot;", '"'))
     assert seen == {"canvases": 1, "math": True, "copies": 1, "tables": 1, "turned": True}
+
+
+def test_a_row_that_begins_with_a_bracket_is_no_option_of_the_line_above():
+    """``\\\\`` and ``\\midrule`` look for [ … ] or * beyond the end of their line."""
+    rows = doc.Table.of(["a"], [["[9cm]"], ["*b"]])
+    lines = latex(doc.Document("t", (rows,))).splitlines()
+    assert not [line for line in lines if line.startswith(("[", "*"))]
+    assert r"{[}9cm] \\" in lines and r"{*}b \\" in lines

@@ -16,6 +16,7 @@ SPECIAL = {
     "∞": r"$\infty$", "ε": r"$\varepsilon$", "δ": r"$\delta$", "γ": r"$\gamma$", "α": r"$\alpha$",
     "β": r"$\beta$", "σ": r"$\sigma$", "ℓ": r"$\ell$", "√": r"$\surd$", "‖": r"$\|$", "±": r"$\pm$",
     "½": r"$\tfrac12$", "≈": r"$\approx$", "Φ": r"$\Phi$", "Σ": r"$\Sigma$", "∝": r"$\propto$",
+    "[": "{[}", "*": "{*}",  # at the start of a row they would be an option of the line above
     "₀": "$_0$", "₁": "$_1$", "₂": "$_2$", "⁻": "$^-$", "…": r"\ldots{}", "–": "--",
 }  # fmt: skip
 PREAMBLE = "% \\usepackage{booktabs,amsmath}\n"
