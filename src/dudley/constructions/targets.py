@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dudley.core.boundary.paths import opened
 from dudley.core.errors import InputError, UnknownName
 
 TASKS = ("and", "or", "majority", "parity", "threshold", "table")
@@ -90,7 +91,7 @@ def target(name: str, s: int, k: int | None = None, table: np.ndarray | None = N
 def read_table(path: str | Path) -> np.ndarray:
     """2^s bits from a file: 0 and 1 on lines (white space ignored), or a JSON list of 0 and 1."""
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             raw = file.read(_LONGEST_FILE + 1)
     except OSError as error:
         raise InputError("table", "a readable file", f"{path} ({error.strerror})") from None

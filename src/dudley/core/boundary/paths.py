@@ -11,10 +11,15 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from dudley.core.boundary.refusal import refusal
 from dudley.core.errors import InputError
+
+NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # where there are named pipes
 
 
 def is_plain(name: str) -> bool:
@@ -46,6 +51,14 @@ def regular(path: Path, tensor: str | None = None) -> Path:
         got = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
         raise refusal(path, "a regular file", got, tensor)
     return path
+
+
+@contextmanager
+def opened(path: str | os.PathLike) -> Iterator[IO[bytes]]:
+    """A file or a pipe to read from; a pipe that nobody writes to is empty, and not waited for."""
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as file:
+        os.set_blocking(file.fileno(), True)
+        yield file
 
 
 def inside(folder: Path, name: str, tensor: str | None = None) -> Path:

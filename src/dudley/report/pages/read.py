@@ -9,6 +9,7 @@ from typing import Any
 from dudley.certify.certificate import SCHEMA
 from dudley.core.boundary import limits
 from dudley.core.boundary.documents import parse
+from dudley.core.boundary.paths import opened
 from dudley.core.errors import InputError
 from dudley.report.document import Document, Notice, expect_texts
 from dudley.report.pages import (
@@ -49,7 +50,7 @@ def certificate_in(told: dict[str, Any]) -> dict[str, Any]:
 def read_json(path: Path) -> dict[str, Any]:
     """The object in a JSON file of ordinary size, or in a pipe."""
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             raw = file.read(limits.JSON_BYTES + 1)
     except OSError as error:
         raise InputError("report", WANTED, f"{path}: {error.strerror}") from None
