@@ -248,6 +248,32 @@ def test_output_that_cannot_be_written_is_no_fault_of_ours():
     assert done.stderr.startswith("dudley: ") and "No space left on device" in done.stderr
 
 
+@pytest.mark.parametrize(("streams", "word", "code"), [
+    (">&-", "theorems", 0), (">&- 2>&-", "theorems", 0), ("2>&-", "derive nowhere", 2),
+    ("2>/dev/full", "derive nowhere", 2), (">/dev/full 2>/dev/full", "theorems", 2),
+])  # fmt: skip
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_streams_that_are_closed_or_full_change_no_exit_code(streams: str, word: str, code: int):
+    command = f"{sys.executable} -m dudley {word} {streams}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+@pytest.mark.parametrize("words", [["report"], ["construct", "table", "--T", 4]])
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_that_nobody_writes_to_is_not_waited_for(dudley, tmp_path: Path, words: list):
+    os.mkfifo(tmp_path / "pipe")
+    dudley(*words, tmp_path / "pipe").refused()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_read_to_its_end(dudley, tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    command = ["cp", EXAMPLE / "certificate.json", tmp_path / "pipe"]
+    with subprocess.Popen(command):
+        assert "sparse" in dudley("report", tmp_path / "pipe").out
+
+
 @pytest.fixture
 def small_disk():
     """Files may not grow past a hundred bytes."""

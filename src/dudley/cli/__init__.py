@@ -6,6 +6,7 @@ Exit codes: 0 fine · 1 the answer is no · 2 bad usage or bad input · 3 undeci
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -60,5 +61,6 @@ def _run(words: list[str]) -> None:
 
 
 def _leave(message: str, code: int):
-    print(line(message), file=sys.stderr)
+    with contextlib.suppress(OSError):  # the exit code tells it where the message cannot
+        print(line(message), file=sys.stderr, flush=True)
     raise SystemExit(code) from None

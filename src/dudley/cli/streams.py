@@ -61,11 +61,15 @@ class Screened:
 
 @contextlib.contextmanager
 def screened() -> Iterator[None]:
-    """Standard output and standard error, screened; flushed at the end."""
-    out: Any = Screened(sys.stdout)
-    err: Any = Screened(sys.stderr)
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            yield
-        finally:
-            out.flush()
+    """Standard output and standard error, screened; flushed at the end.
+
+    A stream that is closed from the start, for which Python has None, is one that nobody reads.
+    """
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        out: Any = Screened(nowhere if sys.stdout is None else sys.stdout)
+        err: Any = Screened(nowhere if sys.stderr is None else sys.stderr)
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                yield
+            finally:
+                out.flush()
