@@ -67,6 +67,23 @@ def test_finished_results_stay_unless_asked(dudley, place: Path):
     assert "finished before" not in done.out and record.read_text() != before
 
 
+def test_results_are_not_lost_before_there_are_new_ones(dudley, place: Path, monkeypatch):
+    command = ("lab", "run", "toy-line", "--scale", "smoke", "--out", "here")
+    dudley(*command)
+    files = {path.name: path.read_bytes() for path in (place / "here").iterdir()}
+
+    def refuse(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pyarrow.parquet.write_table", refuse)
+        done = dudley(*command, "--again")
+    assert done.code == 2 and "the former results are in here/" in done.err
+    (former,) = (place / "here").iterdir()
+    assert {path.name: path.read_bytes() for path in former.iterdir()} == files
+    assert dudley(*command).code == 0 and not former.exists()
+
+
 def test_a_broken_run_goes_on(dudley, place: Path):
     command = ("lab", "run", "toy-line", "--scale", "smoke", "--out", "here")
     (place / "here" / "store").mkdir(parents=True)

@@ -20,6 +20,8 @@ from dudley.core.provenance import hidden
 if TYPE_CHECKING:
     from dudley.experiments.base import Bench, Experiment, Finding
 
+FORMER = f"{TEMPORARY}former"  # the folder of results that are run anew
+
 
 def run(
     name: Name,
@@ -144,11 +146,23 @@ def prepared(folder: Path, name: str, scale: str, design: str, again: bool) -> b
         if (folder / "store").is_symlink():
             fix = "remove what it leads to, or name another folder"
             raise InputError("--again", "a store in the run's folder", "a link to elsewhere", fix)
+        former = forgotten(folder)
+        former.mkdir()
         if (folder / "store").exists():
-            shutil.rmtree(folder / "store")
+            (folder / "store").rename(former / "store")
         for path in (*folder.glob("*.parquet"), folder / "findings.json", folder / RECORD):
-            path.unlink(missing_ok=True)
+            path.rename(former / path.name)
     return again
+
+
+def forgotten(folder: Path) -> Path:
+    """Where the results lie that are run anew, until they are replaced; nothing is there now."""
+    former = folder / FORMER
+    if former.is_symlink():
+        former.unlink()
+    elif former.exists():
+        shutil.rmtree(former)
+    return former
 
 
 def _ours(path: Path) -> bool:
@@ -164,10 +178,15 @@ def conducted(
     from dudley.experiments.conduct import conduct
 
     try:
-        return conduct(name, scale, folder, bench, design)
-    except KeyboardInterrupt:
-        print("dudley: the same command goes on from here", file=sys.stderr)
+        found = conduct(name, scale, folder, bench, design)
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            print("dudley: the same command goes on from here", file=sys.stderr)
+        if (folder / FORMER).is_dir():
+            print(f"dudley: the former results are in {folder / FORMER}", file=sys.stderr)
         raise
+    forgotten(folder)
+    return found
 
 
 def kept(folder: Path) -> list[Finding]:
