@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -71,3 +72,18 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
         documents.read_toml(tmp_path / "a")
     with pytest.raises(InputError, match="a regular file, got a folder"):
         documents.read(tmp_path)
+
+
+def test_findings_are_bounded_like_any_document_and_may_be_infinite(tmp_path: Path):
+    from dudley.experiments.record import findings
+
+    path = tmp_path / "findings.json"
+    claim = {"claim": "c", "verdict": "undecided", "found": "f"}
+    path.write_text(json.dumps([claim | {"numbers": {"far": float("inf")}}]), encoding="utf-8")
+    assert findings(tmp_path)[0].numbers == {"far": float("inf")}
+    path.write_text("[" + "[]," * limits.JSON_ENTRIES + "[]]", encoding="utf-8")
+    with pytest.raises(InputError, match="at most 1,048,576 entries"):
+        findings(tmp_path)
+    path.write_text(json.dumps([claim | {"numbers": {"far": 10**400}}]), encoding="utf-8")
+    with pytest.raises(InputError, match="an integer below 2"):
+        findings(tmp_path)

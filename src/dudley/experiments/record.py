@@ -7,12 +7,11 @@ strict JSON has not.
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
-from dudley.core.boundary import limits
+from dudley.core.boundary import documents, limits
 from dudley.core.boundary.damage import refusing
 from dudley.core.boundary.paths import inside, is_plain
 from dudley.core.errors import InputError
@@ -82,7 +81,7 @@ def _read(folder: Path, name: str) -> Any:
             raise InputError(
                 f"{path}", f"at most {limits.JSON_BYTES >> 20} MiB of JSON", "more", FIX
             )
-        return json.loads(path.read_bytes().decode("utf-8"))
+        return documents.value_of(path.read_bytes(), path, finite=False)
 
 
 def _is_number(value: Any) -> bool:

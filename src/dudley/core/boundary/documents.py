@@ -45,8 +45,8 @@ def parse(raw: bytes | str, file: str | Path) -> dict[str, Any]:
     return found
 
 
-def value_of(raw: bytes | str, file: str | Path) -> Any:
-    """The value that JSON holds, whatever its kind."""
+def value_of(raw: bytes | str, file: str | Path, finite: bool = True) -> Any:
+    """The value that JSON holds, whatever its kind; NaN and Infinity are refused if ``finite``."""
     text = _text(raw, file, "JSON", limits.JSON_BYTES)
     _expect_json_size(text, file)
 
@@ -58,8 +58,10 @@ def value_of(raw: bytes | str, file: str | Path) -> Any:
             table[key] = value
         return table
 
-    def infinite(constant: str) -> None:
-        raise refusal(file, "JSON with finite numbers", constant)
+    def infinite(constant: str) -> float:
+        if finite:
+            raise refusal(file, "JSON with finite numbers", constant)
+        return float(constant)
 
     try:
         value = json.loads(text, object_pairs_hook=once, parse_constant=infinite)
@@ -67,7 +69,7 @@ def value_of(raw: bytes | str, file: str | Path) -> Any:
         raise
     except (ValueError, RecursionError) as error:
         raise refusal(file, "JSON", error) from None
-    _expect_values(value, file, "JSON")
+    _expect_values(value, file, "JSON", finite)
     return value
 
 
@@ -152,7 +154,7 @@ def _refuse_size(file: str | Path, kind: str, depth: int, entries: int) -> None:
     raise refusal(file, f"{kind} of at most {entries:,} entries", "more")
 
 
-def _expect_values(value: Any, file: str | Path, kind: str) -> None:
+def _expect_values(value: Any, file: str | Path, kind: str, finite: bool = True) -> None:
     """Texts that are Unicode and not too long, numbers that are finite and not too large."""
     waiting: list[tuple[Any, Keys]] = [(value, ())]
     while waiting:
@@ -167,7 +169,7 @@ def _expect_values(value: Any, file: str | Path, kind: str) -> None:
             waiting += [(inner, keys) for inner in part]
         elif isinstance(part, str):
             _expect_text(part, limits.TEXT, file, keys, kind)
-        elif isinstance(part, float) and not math.isfinite(part):
+        elif finite and isinstance(part, float) and not math.isfinite(part):
             raise refusal(_place(file, keys), "a finite number", part)
         elif isinstance(part, int) and abs(part) >= limits.INTEGER:
             got = f"one of {part.bit_length()} bits"
