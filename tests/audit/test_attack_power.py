@@ -63,7 +63,7 @@ def test_nine_tenths_of_an_offset_complexity_are_broken(n, β):
     assert du.attack(net, truth, bounds=OFFSET, at=n, inputs=POINTS, β=β).verdict == "stands"
 
 
-@pytest.mark.parametrize("β", [0.0, 1.0])
+@pytest.mark.parametrize("β", [0.0, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_what_the_calculus_derives_is_not_broken(β):
     head = du.Head(d=4, W_QK=du.L11(4.0), W_v=du.Spectral(1.0), W_c=du.Spectral(1.0))
     net, tokens = head >> du.Readout(w=du.L2(1.0)), du.Tokens(1.0, T=2)

@@ -147,7 +147,7 @@ def test_an_encoding_that_does_not_fit_the_network_is_refused():
         Hypothesis(TABLES, {"name": "rows", "T": 3, "d": 7, "R": 1.0}, some().weights)
     with pytest.raises(InputError, match=r"\[input\]"):
         Hypothesis(TABLES, {"name": "bits", "T": 300}, some().weights)
-    with pytest.raises(InputError, match="at most 16,777,216 numbers"):
+    with pytest.raises(InputError, match=r"\[input\]"):
         Hypothesis(TABLES, {"name": "bits", "T": 10**12}, some().weights)
 
 

@@ -83,13 +83,13 @@ def test_ensembles_compute_what_is_certified(validity):
 
     one = head(validity, 3)
     bits = pack(torch.from_numpy(validity.INPUTS.astype(np.int64)))[None]
-    W = {f"weights.{n}": torch.from_numpy(w)[None] for n, w in one.weights.items()}
+    W = {f"weights.{n}": torch.tensor(w)[None] for n, w in one.weights.items()}
     f = Heads(validity.T).forward(W, bits)[0]
     assert np.allclose(f.numpy(), one.outputs(validity.INPUTS), atol=1e-12)
 
     log_σ, n = math.log(0.3), 50
     W = {
-        f"{part}.{name}": torch.from_numpy(one.weights[f"0.{name}"])[None] * (part == "mean")
+        f"{part}.{name}": torch.tensor(one.weights[f"0.{name}"])[None] * (part == "mean")
         + log_σ * (part != "mean")
         for part in ("mean", "log_sigma")
         for name in ("v", "W_v")

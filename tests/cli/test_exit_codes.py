@@ -224,7 +224,7 @@ def test_a_hostile_file_is_refused(dudley, tmp_path, case: str):
 
 
 def test_a_path_that_is_no_file_is_refused(dudley, tmp_path):
-    assert "examples:" in dudley("derive", tmp_path).refused()
+    assert f"--checkpoint {tmp_path}" in dudley("derive", tmp_path).refused()
     assert "single-head" in dudley("derive", "no-such-network").refused()
     dudley("derive", "a" * 300).refused()
 

@@ -192,7 +192,7 @@ def test_one_long_text_in_every_row_is_not_unpacked(tmp_path: Path):
     assert path.stat().st_size < 4096
     pool = pa.default_memory_pool()
     before = pool.max_memory()
-    with pytest.raises(InputError, match="short texts in X, got one of 1,048,576 signs"):
+    with pytest.raises(InputError, match="short texts in X, got one of 1,048,576 characters"):
         tables.columns(path, "X")
     assert len({*map(id, tables.table(path)["X"])}) == 1
     assert pool.max_memory() < before + 2**26

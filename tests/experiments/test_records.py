@@ -65,7 +65,6 @@ CELLS: dict[str, Callable[[Config], Config]] = {
     "mwigo2026-mnist": one_grid,
     "trauger2024-majority": one_short_run,
 }
-SLOW = {"edelman2021-and-far"}  # half a minute
 KEYS = {
     "trial", "T", "m", "L", "V", "task", "radius", "variant",  # beyond-*
     "problem", "name", "n", "statement", "form", "arm",  # li2026-excess
@@ -119,9 +118,8 @@ def disagreements(name: str, folder: Path, record: Path, near: float, shift: int
     return found
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else []) for n in CELLS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CELLS)
 def test_one_seeded_cell_is_run_again(name: str, tmp_path: Path):
     record, near = RESULTS / name / "laptop", NEAR.get(name, 0.01)
     EXPERIMENTS[name].run(CELLS[name](config_of(record)), tmp_path, Bench(progress=False))

@@ -225,17 +225,22 @@ def encoding_of(config: dict[str, Any]) -> Encoding:
         if expected and field.name in given and type(given[field.name]) not in expected:
             told = repr(given[field.name])
             raise InputError(f"{field.name} of encoding {unit.name}", f"{field.type}", told)
-    made = unit(**given)
-    if made.inputs.T * (made.inputs.d or 1) > limits.EXAMPLE:
-        got = f"{made.inputs.T:,} rows of width {made.inputs.d:,}"
-        raise InputError(f"encoding {unit.name}", f"at most {limits.EXAMPLE:,} numbers", got)
-    return made
+    return unit(**given)
+
+
+def examples_at_once(encoding: Encoding, numbers: int = limits.EXAMPLE) -> int:
+    """How many examples have so many numbers in their rows; one that is too large is refused."""
+    T, width = encoding.inputs.T, encoding.inputs.d or 1
+    if T * width > limits.EXAMPLE:
+        got = f"{T:,} rows of width {width:,}"
+        raise InputError(f"encoding {encoding.name}", f"at most {limits.EXAMPLE:,} numbers", got)
+    return max(1, numbers // (T * width))
 
 
 def expect_fits(config: dict[str, Any], X: np.ndarray) -> None:
     """Refuse examples that the encoding does not read."""
     encoding = encoding_of(config)
-    step = max(1, limits.EXAMPLE // (encoding.inputs.T * (encoding.inputs.d or 1)))
+    step = examples_at_once(encoding)
     for start in range(0, len(X), step):
         encoding.rows(X[start : start + step])
 

@@ -34,7 +34,7 @@ from dudley.calculus.compose import Chain, Node
 from dudley.calculus.nest import entries, filled, name_of
 from dudley.certify import tensors
 from dudley.certify.data import Dataset, frozen, sha256_of
-from dudley.certify.encodings import Encoding, encoding_of
+from dudley.certify.encodings import Encoding, encoding_of, examples_at_once
 from dudley.core.errors import DudleyError, InputError
 from dudley.networks.files import Description, build
 
@@ -94,8 +94,7 @@ class Hypothesis:
 
     def outputs(self, X: np.ndarray) -> np.ndarray:
         """The network's last row for each example, (n, 1) or (n, classes), in float64."""
-        inputs, params = self.encoding.inputs, self.params()
-        step = max(1, TOGETHER // (inputs.T * (inputs.d or 1)))
+        params, step = self.params(), examples_at_once(self.encoding, TOGETHER)
         parts = [
             self.network.apply(params, self.encoding.rows(X[i : i + step]))[..., -1, :]
             for i in range(0, len(X), step)

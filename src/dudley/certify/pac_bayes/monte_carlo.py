@@ -23,6 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from dudley.certify.data import Dataset
+from dudley.certify.encodings import examples_at_once
 from dudley.certify.hypothesis import margins
 from dudley.certify.pac_bayes.posterior import Posterior
 from dudley.core.constraint import size_of
@@ -48,9 +49,8 @@ def errors_of_pairs(Q: Posterior, data: Dataset, N: int) -> int:
 
 
 def _counted(Q: Posterior, data: Dataset, N: int) -> int:
-    inputs, shapes = Q.encoding.inputs, Q.mean.shapes
-    count = sum(a * b for a, b in shapes.values())
-    step = max(1, TOGETHER // max(inputs.T * (inputs.d or 1), count))
+    count = sum(W.size for W in Q.weights.values())
+    step = min(examples_at_once(Q.encoding, TOGETHER), max(1, TOGETHER // count))
     found = 0
     for first in range(0, N, step):
         pairs = np.arange(first, min(first + step, N))
