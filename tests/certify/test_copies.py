@@ -114,6 +114,27 @@ def test_the_mean_product_is_at_most_one_where_the_number_of_draws_is_poisson():
             assert float(chance @ np.exp(logs)) <= 1 + 1e-12
 
 
+@pytest.mark.parametrize("m, K", [(3, 3), (10, 10), (100, 100), (100, 800), (7, 56)])
+def test_the_wide_product_has_a_mean_of_at_most_one_too(m, K):
+    """Summed over all counts, for rates at, between and far from the multiples."""
+    from scipy import stats
+
+    from dudley.certify.copies import BETS, _log_wide_product
+
+    k = np.arange(0, 2500)
+    for share in BETS:
+        logs = [_log_wide_product(k[i : i + 1], np.ones(1), m, K, share) for i in k]
+        G = np.exp(logs)
+        assert G.min() > 0 and G[0] == 1 and G[1] <= 1
+        for rate in (0.5, 1.0 * m, 1.5 * m, K - 0.5, 1.0 * K, K + m / 2, 1200.0, 1234.5):
+            assert float(stats.poisson.pmf(k, rate) @ G) <= 1 + 1e-12
+
+
+def test_a_hundred_copies_of_a_dozen_rows_are_seen():
+    few = counts(np.random.default_rng(3).integers(0, 12, 100))
+    assert len(few) == 12 and excess(few) < 0 < excess(100 * few)
+
+
 def test_minus_zero_is_zero():
     X = np.zeros((40, 1, 2))
     X[:, 0, 1] = np.arange(40)

@@ -22,8 +22,15 @@ rows that come once, and G(1) ≤ 1.) Second, a Poisson number with mean n is n 
 least 1/(e√n), so given that it is n the mean of the product, which is never negative, is at most
 e√n. Markov's inequality ends the proof. ∎
 
-A mean of such products with weights fixed beforehand has the same property, so J, s and g need not
-be chosen: J is {m} or all multiples of m, at the weight 1/(2m(m−1)); s and g come from short lists.
+Where rows come often, more neighbours can be counted. For d ≤ D, π_k² ≤ C² π_{k−d} π_{k+d} with
+C² = (K+D)!(K−D)!/K!² for k ≥ K, so π_k is at most C/2D times the sum of the 2D numbers next to it.
+Let J be the multiples of m from K on, and D < m/2. Then the same proof holds for
+
+    G(k) = 1 + g·(1{k ∈ J} − (C/2D)·1{k is not in J, and at most D from it}).
+
+A mean of such products with weights fixed beforehand has the same property, so nothing need be
+chosen: J is {m}, all multiples of m, or those from K = 2^i·m on, a third of 1/(m(m−1)) each; i has
+weight 2^{−i−1}; s and g come from short lists, and D = ⌊√K⌋ where that is below m/2.
 
 n draws *without* replacement from a pool of N are n draws with replacement, given that no item of
 the pool came twice. This has probability ∏_{i<n} (1 − i/N), and e√n/α is divided by it.
@@ -32,10 +39,10 @@ Functions of independent draws are independent draws, if they were fixed before 
 second test, at the same α, counts what the network reads of each row: pixels moved inside a block,
 or values beyond a clipping radius, make no new example.
 
-What it sees: rows that all come twice, from about thirty different rows on; a doubled part of a
-file from about 7 % of 10⁴ rows on, where the bound would be 7 % too small. What it cannot see:
-copies of a handful of different rows, and a sample drawn *with replacement* from a smaller one,
-whose draws are independent, so that the number is about the smaller sample.
+What it sees: rows that all come twice, from about thirty different rows on; a hundred times, from
+about a dozen on; a doubled part of a file from about 7 % of 10⁴ rows on, where the bound would be
+7 % too small. What it cannot see: copies of a handful of different rows, and a sample drawn *with
+replacement* from a smaller one. Its draws are independent, and the number is about that sample.
 
 >>> excess(np.array([100] * 40)) > 0 > excess(np.array([1] * 4000))
 True
@@ -70,11 +77,15 @@ def excess(counts: np.ndarray, pool: int | None = None) -> float:
         return -math.inf
     logs = []
     for m in {*several, math.gcd(*several)} - {1}:
-        for multiples in (False, True):
-            for s in SIDES:
-                for share in BETS:
-                    weight = 2 * m * (m - 1) * len(SIDES) * len(BETS)
-                    logs.append(_log_product(sizes, F, m, multiples, s, share) - math.log(weight))
+        weight = 3 * m * (m - 1) * len(BETS)
+        for share in BETS:
+            for multiples in (False, True):
+                for s in SIDES:
+                    log = _log_product(sizes, F, m, multiples, s, share)
+                    logs.append(log - math.log(weight * len(SIDES)))
+            for i in range(int(sizes[-1] // m).bit_length() if m > 2 else 0):
+                log = _log_wide_product(sizes, F, m, m << i, share)
+                logs.append(log - math.log(weight << (i + 1)))
     once = 0.0 if pool is None else -float(np.log1p(-np.arange(n) / pool).sum())
     return float(np.logaddexp.reduce(logs)) - (1 + 0.5 * math.log(n) - math.log(α) + once)
 
@@ -93,6 +104,18 @@ def _log_product(
     g = share / (a + b if multiples and m == 2 else b)
     moved = in_J(sizes) * 1.0 - a * in_J(sizes + 1) - b * in_J(sizes - 1)
     return float((F * np.log1p(g * moved)).sum())
+
+
+def _log_wide_product(sizes: np.ndarray, F: np.ndarray, m: int, K: int, share: float) -> float:
+    """Σ_k F_k ln G(k) for J = the multiples of m ≥ 3 from K on, with D neighbours each side."""
+    D = min((m - 1) // 2, math.isqrt(K))
+    i = np.arange(1, D + 1)
+    C = math.exp(0.5 * float(np.log((K + i) / (K - i + 1)).sum()))
+    nearest = (sizes + m // 2) // m * m
+    apart = np.abs(sizes - nearest)
+    a = C / (2 * D)
+    moved = (nearest >= K) * ((apart == 0) * 1.0 - a * ((apart > 0) & (apart <= D)))
+    return float((F * np.log1p(share / a * moved)).sum())
 
 
 def expect_chance(counts: np.ndarray, what: str = "examples", pool: int | None = None) -> None:
