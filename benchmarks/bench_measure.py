@@ -12,7 +12,7 @@ import time
 import pytest
 import torch
 
-from dudley.measure.certified import spectral
+from dudley.weights.certified import spectral
 
 REPEATS = {256: 30, 512: 10, 1024: 4, 2048: 1}
 

@@ -27,7 +27,7 @@ for folder in (ROOT / "src", ROOT / "benchmarks"):
 
 from gpu_ascent import machine, source_hash  # noqa: E402
 
-from dudley.measure.certified import measured, product_spectral, spectral  # noqa: E402
+from dudley.weights.certified import measured, product_spectral, spectral  # noqa: E402
 
 F64 = torch.float64
 

@@ -35,7 +35,7 @@ SLOW = (
 SET_UP = ("pip ", "make ")
 TRAINS = ("certify.md", "train.md", "howto/certify.md", "howto/cluster.md")
 NEEDS = {"howto/cluster.md": ("ray", "submitit")}  # packages that a machine may lack
-ELSEWHERE = {"measure.md": "tests/measure/test_minilm.py"}
+ELSEWHERE = {"measure.md": "tests/weights/test_minilm.py"}
 
 
 def text_of(page: Path) -> str:

@@ -13,7 +13,6 @@ from dudley.certify import forward_error as rules
 from dudley.certify.forward_error import forward_error
 from dudley.core.constraint import FREE, Ball
 from dudley.core.errors import InputError
-from dudley.measure import certified
 from dudley.models.constrain import constrained
 from dudley.networks.activations import Activation
 from dudley.networks.embeddings import Positions
@@ -29,6 +28,7 @@ from dudley.networks.pointwise import (
     ProjectRows,
     SwiGLU,
 )
+from dudley.weights import certified
 
 D, T = 5, 4
 FIXED = Head(D, FREE, v=FREE, k=2, query="fixed", sigma="identity")

@@ -15,7 +15,7 @@ from jsonschema import ValidationError
 
 import checkpoints
 import dudley as du
-from dudley.measure.network import describe
+from dudley.weights.network import describe
 from weight_files import adapter
 
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from dudley.core.errors import InputError
-from dudley.measure.run import measure
 from dudley.networks.files import EXAMPLES
 from dudley.web import drop
 from dudley.web.app import create_app
 from dudley.web.check import Answer, ask
 from dudley.web.safety import Settings
+from dudley.weights.run import measure
 
 CERTIFICATE = EXAMPLES / "sparse-and"
 PARTS = ("certificate.json", "model.safetensors", "train.npz")

@@ -15,10 +15,10 @@ from dudley.cli.progress import watched
 from dudley.core.boundary.text import line
 from dudley.core.files import expect_place, written
 from dudley.core.rounding import ceiling
-from dudley.measure.measurement import PRODUCTS
+from dudley.weights.measurement import PRODUCTS
 
 if TYPE_CHECKING:
-    from dudley.measure.measurement import Measurement, Row
+    from dudley.weights.measurement import Measurement, Row
 
 COLUMNS = ("op", "fro", "l11", "col21", "row21", "row2inf")
 NAME, SIZE, CELL = 18, 11, 10  # widths
@@ -56,7 +56,7 @@ def measure(
 
     Example: dudley measure tiny-bert
     """
-    from dudley.measure.run import measure as run
+    from dudley.weights.run import measure as run
 
     if csv is not None:
         expect_place(Path(csv), (".csv",), "--csv")

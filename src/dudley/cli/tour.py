@@ -117,7 +117,7 @@ class Story:
 
     def measure(self) -> list[str]:
         from dudley.core.rounding import ceiling
-        from dudley.measure.certified import norms
+        from dudley.weights.certified import norms
 
         found = {name.partition(".")[2]: norms(W) for name, W in self.model.weights.items()}
         self.facts["norms"] = {

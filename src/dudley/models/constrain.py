@@ -25,8 +25,8 @@ from dudley.core.backend import torch
 from dudley.core.constraint import Ball, Center, Constraint, Observed, Spectral
 from dudley.core.errors import InputError
 from dudley.core.norms import norm_named
-from dudley.measure import certified
 from dudley.models.rewrite import rewritten
+from dudley.weights import certified
 
 # Which norms are read off: each costs some nats, so only those that a node or a cover can use.
 MATRIX = ("op", "fro", "l11")

@@ -121,8 +121,8 @@ def _verified(folder: Path, path: Path, told: dict[str, Any]) -> dict[str, Any]:
 
 
 def _measured(folder: Path, path: Path, layout: str | None, heads: int | None) -> dict[str, Any]:
-    from dudley.measure.layouts import LAYOUTS
-    from dudley.measure.run import measure
+    from dudley.weights.layouts import LAYOUTS
+    from dudley.weights.run import measure
 
     if layout:
         LAYOUTS[layout]  # a name only, no path: refuses, and names the nearest

@@ -104,7 +104,7 @@ def around(W: np.ndarray, recipe: Recipe) -> Constraint:
     >>> print(around(np.array([[3.0], [0.0], [-4.0]]), RECIPES["sparse"]))
     linf ≤ 4 & nonzeros ≤ 2
     """
-    from dudley.measure import certified
+    from dudley.weights import certified
 
     norms = certified.norms(W)
     wanted = recipe.vector if 1 in W.shape else recipe.matrix

@@ -32,10 +32,10 @@ from dudley.certify.norm_cover.reduce import constant_row, reduced
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
 from dudley.core.vocabulary import known
-from dudley.measure import certified
 from dudley.networks.embeddings import Tokens
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
+from dudley.weights import certified
 
 WHAT = "published bounds"
 VECTOR = {"l11": "l1", "fro": "l2"}  # how the norms of w are called

@@ -1,8 +1,0 @@
-"""Families of checkpoints, one per file; importing this package registers them all."""
-
-from __future__ import annotations
-
-from dudley.measure.layout import LAYOUTS
-from dudley.measure.layouts import bert, distilbert, gpt2, llama, torch_layers, vit
-
-__all__ = ["LAYOUTS", "bert", "distilbert", "gpt2", "llama", "torch_layers", "vit"]

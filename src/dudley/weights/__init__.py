@@ -1,0 +1,1 @@
+"""Weights, measured: checkpoint readers, certified norms, and the layouts that join them."""

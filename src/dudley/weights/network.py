@@ -1,0 +1,370 @@
+"""From a measurement to the calculus: the measured network as nodes, its norms marked *observed*.
+
+Norms that were read off after training support no guarantee until a union bound pays for them
+(``du.Grid``), so every radius here is ``Observed``. A stored head (pooler, classifier, logits) is
+a part of the network like any other. What a checkpoint cannot say (the loss, that dropout is off,
+a readout where no head is stored) is declared and listed with its status.
+
+>>> import dudley as du
+>>> from dudley.weights.network import describe
+>>> found = describe(du.measure("tiny-bert"), {"T": 4})
+>>> cap = du.capacity(found.network, found.inputs, n=1e6, loss=found.loss)
+>>> cap.gap(0.05)
+Traceback (most recent call last):
+dudley.core.errors.NotYetPaid: read off after training, and not paid for: ...
+>>> cap.gap(0.05, union=du.Grid()).vacuous
+False
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dudley.calculus.compose import Chain, Node, Residual
+from dudley.core.assumption import Assumption, Status
+from dudley.core.boundary.text import line
+from dudley.core.constraint import L2, Ball, Constraint, Observed, ball, size_of
+from dudley.core.errors import InputError, UnknownName
+from dudley.networks.activations import activation
+from dudley.networks.embeddings import OneHot, Positions, Tokens
+from dudley.networks.files import Description, read_loss
+from dudley.networks.losses import CrossEntropy, Loss, Margin
+from dudley.networks.multihead import MultiHeadAttention
+from dudley.networks.outputs import Logits, Readout
+from dudley.networks.pointwise import MLP, Dense, LayerNorm, Pool, SwiGLU
+from dudley.networks.robust import Robust
+from dudley.weights.balls import constraint
+from dudley.weights.layout import ATTENTION
+from dudley.weights.layouts import LAYOUTS
+from dudley.weights.measurement import Measurement, Row
+from dudley.weights.output import output_of, unused
+
+GIVEN = ("T", "X.row2inf", "X.row1inf", "w.l2", "w.l1", "margin", "loss.lipschitz", "loss.range")
+
+
+@dataclass(frozen=True)
+class DescribedCheckpoint(Description):
+    """A description that came from a checkpoint, with what it rests on."""
+
+    assumptions: tuple[Assumption, ...] = ()
+
+
+def describe(measurement: Measurement, given: Mapping[str, float]) -> DescribedCheckpoint:
+    """The measured network, its inputs and loss, and the assumptions with their status.
+
+    ``given``: T; X.row2inf for rows that enter the first block (tokens are embedded otherwise);
+    w.l2 or w.l1 for a readout, where no head is stored (w.l2 = 1 if neither); margin, or
+    loss.lipschitz and loss.range.
+    """
+    for name in given:
+        if name not in GIVEN:
+            raise UnknownName("name for a checkpoint", name, GIVEN)
+    return _Build(measurement, given).described()
+
+
+class _Build:
+    """One description under way."""
+
+    def __init__(self, measurement: Measurement, given: Mapping[str, float]):
+        self.m, self.arch, self.given = measurement, measurement.architecture, given
+        self.notes: list[Assumption] = []
+        self.source = measurement.source
+
+    def described(self) -> DescribedCheckpoint:
+        self._refuse()
+        W_Q = self.m.row("W_Q", 0)
+        self.d = W_Q.shape[0]
+        split = self.arch.heads(self.d)
+        if split is None:
+            fix = "give H=… (derive) or --heads (measure)"
+            raise InputError(f"{self.source}: heads", "their number", "unknown", fix)
+        self.split, self.head = split, output_of(self.m)
+        inputs, nodes = self._inputs()
+        nodes += [self._block(i) for i in range(self.m.layers)]
+        if self.m.find("ln_f.gain") is not None:
+            nodes.append(self._norm("ln_f", None))
+        nodes += self._before_output()
+        output, loss = self._output()
+        network = functools.reduce(operator.rshift, [*nodes, output])
+        notes = (*self._common(), *self.notes)
+        return DescribedCheckpoint(self.source, network, inputs, loss, notes)
+
+    def _refuse(self) -> None:
+        """A network that is not the one its matrices suggest gets no bound."""
+        if self.arch.odd:
+            expected = "a network this program can bound"
+            raise InputError(f"{self.source}: architecture", expected, self.arch.odd)
+        if self.arch.scales is not None and len(self.arch.scales) != self.m.layers:
+            expected = f"one for each of {self.m.layers} layers"
+            raise InputError(
+                f"{self.source}: scales of the scores", expected, len(self.arch.scales)
+            )
+        missing = [use for use in self.m.tensors if use.vital]
+        if missing:
+            raise InputError(
+                f"{self.source}: tensor {line(missing[0].name)}",
+                "a known role for every tensor of the network",
+                f"{len(missing)} without" + f" ({missing[0].why})",
+            )
+
+        beyond = [r for r in self.m.rows if r.head is None and math.inf in r.norms.values()]
+        if beyond:
+            where = f"{self.source}: tensor {line(beyond[0].source)}"
+            raise InputError(where, "norms within the floats", "one beyond 1.8e308")
+
+    def _say(self, name: str, statement: str, status: Status = Status.DECLARED) -> None:
+        self.notes.append(Assumption(name, statement, status))
+
+    # -- from the inputs to the first block ----------------------------------------------------
+
+    def _inputs(self) -> tuple[Tokens, list[Node]]:
+        window = math.inf if self.arch.window is None else self.arch.window
+        T, longest = self.given.get("T"), self._longest()
+        T = T if T is not None or longest is None else min(longest, window)
+        if T is None:
+            raise InputError(f"{self.source}: T", "the number of tokens", "none", "give T=…")
+        if window < T:
+            raise InputError(f"{self.source}: T", f"at most {window}, the sliding window", T)
+        T, X = size_of("T", T), self.given.get("X.row2inf")
+        if self.arch.inputs == "tokens" and X is None and self.m.find("W_E") is not None:
+            return self._embedded(T)
+        if X is None:
+            what = "a patch's pixels" if self.arch.inputs == "patches" else "a row"
+            raise InputError(f"{self.source}: X.row2inf", f"the largest ℓ2 norm of {what}", "none")
+        l1 = self.given.get("X.row1inf")
+        if self.arch.inputs == "patches" and self.m.find("W_patch") is not None:
+            return self._patches(T, X, l1)
+        if self.m.find("W_E") is not None:
+            self._say("tokens", "given as rows that enter the first block; W_E is not trained here")
+        return Tokens(X, T, self.d, l1), []
+
+    def _longest(self) -> int | None:
+        table = self.m.find("P")
+        return table.shape[0] if table is not None else self.arch.T
+
+    def _embedded(self, T: int) -> tuple[Tokens, list[Node]]:
+        table = self.m.row("W_E")
+        V, d = table.shape
+        if d != self.d:
+            raise InputError(f"{self.source}: W_E", f"rows of width {self.d}", f"width {d}")
+        tie = "E" if self.head.kind == "language" and self.m.find("W_out") is None else None
+        segment = self.m.find("W_S")
+        b = None
+        if segment is not None:
+            b = ball("fro", Observed(segment.norms["row2inf"]))
+            if segment.shape[0] > 1:
+                self._say("segments", "every token of every example is of the same segment")
+        W_E = constraint(table, ("op", "fro", "row2inf"), tie=tie)
+        nodes: list[Node] = [Dense(V, W_E, d, b, names=("W_E", "b_E"))]
+        places = self.m.find("P")
+        if places is not None:
+            P = constraint(places, ("row2inf", "fro"))
+            nodes.append(Positions(d, places.shape[0], P, trained=True))
+        if self.m.find("ln_E.gain") is not None:
+            nodes.append(self._norm("ln_E", None))
+        return OneHot(V, T), nodes
+
+    def _patches(self, T: int, X: float, l1: float | None) -> tuple[Tokens, list[Node]]:
+        """The first row is cls + P_0: a zero patch with position P_0 + cls − b_patch."""
+        W, places = self.m.row("W_patch"), self.m.row("P")
+        b, cls = self.m.find("b_patch"), self.m.find("cls")
+        patch = Dense(W.shape[0], constraint(W), self.d, self._bias("b_patch", None))
+        more = 0.0
+        if cls is not None:
+            more = cls.norms["fro"] + (0.0 if b is None else b.norms["fro"])
+            self._say(
+                "first row", "a zero patch; its position holds the trained row", Status.CHECKED
+            )
+        radii = {n: math.nextafter(places.norms[n] + more, math.inf) for n in ("row2inf", "fro")}
+        P = Constraint(tuple(Ball(n, Observed(r)) for n, r in radii.items()))
+        return Tokens(X, T, W.shape[0], l1), [patch, Positions(self.d, places.shape[0], P, True)]
+
+    # -- blocks --------------------------------------------------------------------------------
+
+    def _block(self, i: int) -> Node:
+        attention = self._attention(i)
+        if self.m.find("W_1", i) is None:
+            if self.arch.order is None and self.m.find("ln_1.gain", i) is None:
+                return attention
+            raise InputError(f"{self.source}: layer {i}", "an MLP after the attention", "none")
+        mlp, first, second = self._mlp(i), self._norm("ln_1", i), self._norm("ln_2", i)
+        if self.arch.order == "post":
+            return Chain((Residual(attention), first, Residual(mlp), second))
+        if self.arch.order == "pre":
+            return Chain((Residual(Chain((first, attention))), Residual(second >> mlp)))
+        raise InputError(
+            f"{self.source}: order of the norms",
+            "pre or post",
+            "unknown",
+            'give a mapping file with [network] order = "…"',
+        )
+
+    def _attention(self, i: int) -> MultiHeadAttention:
+        H, groups, k = self.split
+        norms: dict = {name: constraint(self.m.row(name, i)) for name in ATTENTION}
+        norms |= {name: self._bias(name, i) for name in ("b_Q", "b_K", "b_v", "b_c")}
+        gains = [row for row in (self.m.find("g_q", i), self.m.find("g_k", i)) if row is not None]
+        gain = None
+        if gains:  # one ball for both
+            radii = {n: max(row.norms[n] for row in gains) for n in ("linf", "fro")}
+            gain = Constraint(tuple(Ball(n, Observed(r)) for n, r in radii.items()))
+        if gains and not self.arch.qk_norm:
+            raise InputError(f"{self.source}: g_q of layer {i}", "no norms of queries", "some")
+        if self.arch.qk_norm and len(gains) < (2 if gains or self.m.layout in LAYOUTS else 0):
+            raise InputError(f"{self.source}: layer {i}", "gains of queries and keys", "not both")
+        stored = norms["b_Q"] is not None
+        if self.arch.bias not in (None, stored):
+            expected = "queries with a bias" if self.arch.bias else "queries without a bias"
+            got = "a stored one" if stored else "none"
+            raise InputError(f"{self.source}: layer {i}", f"{expected}, as the config says", got)
+        return MultiHeadAttention(
+            self.d,
+            H,
+            **norms,
+            k=k,
+            groups=groups,
+            scale=None if self.arch.scales is None else self.arch.scales[i],
+            causal=self.arch.causal,
+            rope=self.arch.rope,
+            qk_norm=self.arch.qk_norm,
+            qk_eps=self._eps() if self.arch.qk_norm else 1e-6,
+            qk_gain=gain,
+        )
+
+    def _mlp(self, i: int) -> Node:
+        if self.arch.sigma is None:
+            raise InputError(f"{self.source}: activation of the MLP", "its name", "unknown")
+        W_1, W_2 = self.m.row("W_1", i), self.m.row("W_2", i)
+        k = W_1.shape[1]
+        if not self.arch.gated:
+            b_1, b_2 = self._bias("b_1", i), self._bias("b_2", i)
+            return MLP(self.d, k, constraint(W_1), constraint(W_2), self.arch.sigma, b_1, b_2)
+        if self.arch.sigma != "swish":
+            raise InputError(f"{self.source}: gated MLP", "swish", self.arch.sigma)
+        biases = [name for name in ("b_1", "b_3", "b_2") if self.m.find(name, i) is not None]
+        if biases:
+            raise InputError(f"{self.source}: gated MLP", "no biases", f"{biases[0]} of layer {i}")
+        W_3 = constraint(self.m.row("W_3", i))
+        return SwiGLU(self.d, k, constraint(W_1), W_3, constraint(W_2))
+
+    def _norm(self, name: str, layer: int | None) -> LayerNorm:
+        gain, bias = self.m.find(f"{name}.gain", layer), self.m.find(f"{name}.bias", layer)
+        if gain is None and self.m.layout in LAYOUTS:
+            where = name if layer is None else f"{name} of layer {layer}"
+            raise InputError(f"{self.source}: {where}", "a tensor for its gain", "none")
+        return LayerNorm(
+            self.d,
+            self._eps(),
+            None if gain is None else constraint(gain, ("linf", "fro")),
+            None if bias is None else constraint(bias, ("fro",)),
+            centered=not self.arch.rms,
+        )
+
+    def _eps(self) -> float:
+        if self.arch.eps is None:
+            fix = "name it in a config.json beside the weights, or in a mapping file (--layout)"
+            raise InputError(f"{self.source}: ε of the norm layers", "a number > 0", "unknown", fix)
+        return self.arch.eps
+
+    def _bias(self, name: str, layer: int | None) -> Constraint | None:
+        row = self.m.find(name, layer)
+        return None if row is None else constraint(row, ("fro",))
+
+    # -- output and loss -----------------------------------------------------------------------
+
+    def _before_output(self) -> list[Node]:
+        """The row that the output reads, and what stands between it and the logits."""
+        head, dense, self.width = self.head, self.head.dense, self.d
+        stored = dense is not None and self.m.find(f"W_{dense}") is not None
+        nodes: list[Node] = []
+        if head.row != "last" and (head.kind != "rows" or stored):
+            nodes.append(Pool("cls" if head.row == "any" else head.row))
+        if stored and dense is not None:
+            W, b = self._of_width(self.m.row(f"W_{dense}")), self._bias(f"b_{dense}", None)
+            self.width = W.shape[1]
+            if head.sigma is None:
+                raise InputError(f"{self.source}: activation before the logits", "its name", "none")
+            names = (f"W_{dense}", f"b_{dense}")
+            nodes.append(Dense(self.d, constraint(W), W.shape[1], b, head.sigma, names))
+        return [*nodes, self._norm("ln_pre", None)] if head.norm else nodes
+
+    def _output(self) -> tuple[Node, Loss | Margin | CrossEntropy | Robust]:
+        loss = {k.removeprefix("loss."): v for k, v in self.given.items() if k.startswith("loss.")}
+        if "margin" in self.given:
+            loss["margin"] = self.given["margin"]
+        if self.head.kind == "rows":
+            parts = [ball(n[2:], self.given[n]) for n in ("w.l2", "w.l1") if n in self.given]
+            w = functools.reduce(operator.and_, parts) if parts else L2(1.0)
+            pooled = self.head.dense is not None and self.m.find(f"W_{self.head.dense}")
+            where = "the pooler's output" if pooled else "one row"
+            self._say("readout", f"no logits are stored: one number from {where}, {w} of w")
+            row = "cls" if pooled or self.head.row == "last" else self.head.row
+            return Readout(w, row), read_loss(loss)
+        W, V, stored = self._logits()
+        for name in ("w.l2", "w.l1"):
+            if name in self.given:
+                expected = f"no readout, since the checkpoint has a head ({stored})"
+                raise InputError(name, expected, self.given[name], f"leave {name} out")
+        if not loss and V > 1:
+            loss = {"clip": math.log(V)}
+        elif "margin" in loss and V > 1:
+            loss["multiclass"] = True
+        row = {"any": "one masked token", "last": "the last token"}.get(self.head.row)
+        self._say("output", f"{V} logits of {row or f'the {self.head.row} row'}", Status.CHECKED)
+        b = self.m.find("b_cls" if self.head.kind == "classes" else "b_out")
+        bias = None if b is None else constraint(b, ("linf", "fro"))
+        return Logits(V, W, b=bias), read_loss(loss)
+
+    def _of_width(self, row: Row) -> Row:
+        """The matrix, refused if it does not fit the rows that come to it."""
+        if row.shape[0] != self.width:
+            expected = f"{row.role} for rows of width {self.width}"
+            raise InputError(f"{self.source}: tensor {row.source}", expected, row.shape[0])
+        return row
+
+    def _logits(self) -> tuple[Constraint, int, str]:
+        """The matrix that gives the logits, how many there are, and the name of its tensor."""
+        norms = ("op", "fro", "col2inf")
+        out = self.m.find("W_cls" if self.head.kind == "classes" else "W_out")
+        if out is not None:
+            return constraint(self._of_width(out), norms), out.shape[1], out.source
+        table, tie = self.m.row("W_E"), None if "X.row2inf" in self.given else "E"
+        turned = constraint(table, norms, turned=True, tie=tie)
+        return turned, table.shape[0], f"{table.source}, tied"
+
+    # -- what it rests on ----------------------------------------------------------------------
+
+    def _common(self) -> list[Assumption]:
+        declared, checked = Status.DECLARED, Status.CHECKED
+        found = [
+            Assumption("norms", "certified upper ends of the stored weights", checked),
+            Assumption("arithmetic", "the network computes with real numbers", declared),
+            Assumption(
+                "dropout", "off: the network that is bounded is the one at inference", declared
+            ),
+        ]
+        if self.arch.eps is not None and self.m.find("ln_1.gain", 0) is not None:
+            kind = "RMSNorm" if self.arch.rms else "LayerNorm"
+            slope = f"slope at most ‖g‖_∞/√ε = {1 / math.sqrt(self.arch.eps):.3g}·‖g‖_∞"
+            found.append(
+                Assumption("norm layers", f"{kind}, ε = {self.arch.eps:g}: {slope}", declared)
+            )
+        if self.arch.sigma is not None and self.m.find("W_1", 0) is not None:
+            σ = activation(self.arch.sigma)
+            found.append(Assumption("activation", f"{σ.name}, {σ.lipschitz:g}-Lipschitz", checked))
+        if self.m.assumed:
+            found.append(Assumption("layout", self.m.assumed, declared))
+        other = unused(self.m, self.head)
+        skipped = [use.name for use in self.m.tensors if not use.used]
+        skipped += [self.m.row(role).source for role in other]
+        if skipped:
+            text = f"not part of it: {skipped[0]}"
+            text += f" and {len(skipped) - 1} more tensors" if len(skipped) > 1 else ""
+            found.append(Assumption("network", text, declared))
+        if self.m.init is not None:
+            found.append(Assumption("initial weights", "fixed before the data were seen", declared))
+        return found

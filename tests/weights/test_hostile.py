@@ -1,0 +1,410 @@
+"""Damaged and hostile files: one line each, nothing executed, nothing left behind."""
+
+import io
+import json
+import os
+import pickle
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.torch import save, save_file
+
+from dudley.core.errors import DudleyError, InputError
+from dudley.weights.weights import open_weights
+from weight_files import entry, matrix, raw_tensors, sharded
+
+EIGHT = bytes(8)
+W = {"W": matrix(3, 2), "v": matrix(4)}
+DEEP = b'{"W": ' + b"[" * 10**6
+TWICE = b'{"W": %s, "W": %s}' % ((json.dumps(entry([2], 0, 8)).encode(),) * 2)
+
+# case ↦ header, data, stated length (None: the true one), and what the refusal must say.
+HEADERS = {
+    "length beyond the file": ({"W": entry([2], 0, 8)}, EIGHT, 10**15, "header length"),
+    "length of 2⁶⁴−1": ({}, b"", 2**64 - 1, "header length"),
+    "length too short": ({"W": entry([2], 0, 8)}, EIGHT, 9, "JSON"),
+    "length zero": (b"", b"", 0, "starts with"),
+    "truncated data": ({"W": entry([2], 0, 8)}, EIGHT[:5], None, "'W'.*truncated"),
+    "data beyond the header": ({"W": entry([2], 0, 8)}, EIGHT + b"x", None, "8 bytes of data"),
+    "overlap": ({"W": entry([2], 0, 8), "v": entry([1], 4, 8)}, EIGHT, None, "'v'.*overlap"),
+    "same bytes twice": ({"W": entry([2], 0, 8), "v": entry([2], 0, 8)}, EIGHT, None, "overlap"),
+    "a gap": ({"W": entry([1], 0, 4), "v": entry([1], 8, 12)}, bytes(12), None, "'v'.*gap"),
+    "begin after end": ({"W": entry([2], 8, 0)}, EIGHT, None, "'W'.*begin ≤ end"),
+    "negative offset": ({"W": entry([2], -8, 0)}, EIGHT, None, "'W'.*begin ≤ end"),
+    "shape too large": ({"W": entry([2**40, 2**40], 0, 8)}, EIGHT, None, "'W'.*fits its bytes"),
+    "shape wraps to 8 bytes": ({"W": entry([2**62, 4, 2], 0, 8)}, EIGHT, None, "'W'.*fits"),
+    "shape negative": ({"W": entry([-1, -2], 0, 8)}, EIGHT, None, "'W'.*shape"),
+    "shape of floats": ({"W": entry([2.0], 0, 8)}, EIGHT, None, "'W'.*shape"),
+    "shape of booleans": ({"W": entry([True, 2], 0, 8)}, EIGHT, None, "'W'.*shape"),
+    "shape of 10⁵ ones": ({"W": entry([1] * 10**5, 0, 4)}, EIGHT[:4], None, "'W'.*shape"),
+    "unknown dtype": ({"W": entry([2], 0, 8, "F31")}, EIGHT, None, "'W'.*dtype"),
+    "dtype is a list": ({"W": {**entry([2], 0, 8), "dtype": []}}, EIGHT, None, "'W'.*dtype"),
+    "an extra key": ({"W": {**entry([2], 0, 8), "x": 1}}, EIGHT, None, "'W'.*alone"),
+    "a key is missing": ({"W": {"dtype": "F32"}}, EIGHT, None, "'W'"),
+    "no object": (b"[1]", b"", None, "starts with"),
+    "metadata of numbers": ({"__metadata__": {"a": 1}}, b"", None, "__metadata__"),
+    "a key twice": (TWICE, EIGHT, None, "'W' twice"),
+    "nested a million deep": (DEEP, b"", None, "deep"),
+    "not UTF-8": (b'{"\xff": 1}', b"", None, "UTF-8"),
+    "a NaN": (b'{"W": NaN}', b"", None, "finite numbers"),
+    "digits without end": (b'{"W": ' + b"9" * 10**5 + b"}", b"", None, "JSON"),
+    "quotes without end": (b'{"' + b'\\"' * 10**6, b"", None, "JSON"),
+}
+
+
+def refused(path, told: str) -> str:
+    """The refusal of a path: one printable line that names it."""
+    with pytest.raises(InputError, match=told) as caught:
+        open_weights(path)
+    line = str(caught.value)
+    assert line.isprintable() and len(line) < 1000 and Path(path).name in line
+    return line
+
+
+@pytest.mark.parametrize("case", HEADERS)
+def test_headers(case: str, tmp_path: Path):
+    header, data, length, told = HEADERS[case]
+    refused(raw_tensors(tmp_path / "m.safetensors", header, data, length), told)
+
+
+@pytest.mark.parametrize("size", [0, 3, 7, 8])
+def test_short_files(size: int, tmp_path: Path):
+    path = tmp_path / "m.safetensors"
+    path.write_bytes(bytes(size))
+    refused(path, "header")
+
+
+def test_a_header_larger_than_the_limit(tmp_path: Path):
+    path = tmp_path / "m.safetensors"
+    with path.open("wb") as file:
+        file.write((2**31).to_bytes(8, "little"))
+        file.truncate(2**31 + 8)  # sparse: takes no room
+    refused(path, "at most")
+
+
+def test_every_truncation_is_refused(tmp_path: Path):
+    whole = save(W)
+    for size in range(len(whole)):
+        path = tmp_path / "m.safetensors"
+        path.write_bytes(whole[:size])
+        with pytest.raises(InputError, match=r"m\.safetensors"):
+            open_weights(path)
+
+
+def test_names_are_printed_escaped(tmp_path: Path):
+    name = "W\n\x1b[31m" + "x" * 3000
+    refused(raw_tensors(tmp_path / "m.safetensors", {name: entry([3], 0, 8)}, EIGHT), r"W\\n")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(edits=st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=6),
+       cut=st.none() | st.integers(0, 400))  # fmt: skip
+def test_changed_bytes_never_crash(tmp_path: Path, edits, cut):
+    raw = bytearray(save(W))
+    for at, byte in edits:
+        raw[at % len(raw)] = byte
+    path = tmp_path / "m.safetensors"
+    path.write_bytes(bytes(raw[:cut]))
+    try:
+        with open_weights(path) as weights:
+            for name in weights.names():
+                assert tuple(weights.load(name).shape) == weights.info(name).shape
+    except DudleyError as error:
+        assert str(error).isprintable()
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=3)
+    | st.sampled_from(["F32", "I8"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["W", "dtype", "shape", "data_offsets"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(header=JSON, data=st.binary(max_size=16))
+def test_any_json_header_never_crashes(tmp_path: Path, header, data: bytes):
+    path = raw_tensors(tmp_path / "m.safetensors", header, data)
+    try:
+        with open_weights(path) as weights:
+            assert all(weights.load(name) is not None for name in weights.names())
+    except DudleyError as error:
+        assert str(error).isprintable()
+
+
+# Index files.
+
+
+def with_index(folder: Path, weight_map: object) -> Path:
+    index = sharded(folder, {"a.safetensors": {"W": W["W"]}, "b.safetensors": {"v": W["v"]}})
+    index.write_text(json.dumps({"weight_map": weight_map}))
+    return index
+
+
+GOOD = {"W": "a.safetensors", "v": "b.safetensors"}
+INDEXES = {
+    "a path upwards": ({**GOOD, "x": "../secret.safetensors"}, "'x'.*plain file name"),
+    "an absolute path": ({**GOOD, "x": "/etc/passwd"}, "'x'.*plain file name"),
+    "a backslash": ({**GOOD, "x": "..\\secret.safetensors"}, "'x'.*plain file name"),
+    "a folder": ({**GOOD, "x": ".."}, "'x'.*plain file name"),
+    "a NUL": ({**GOOD, "x": "a\0.safetensors"}, "'x'.*plain file name"),
+    "an empty name": ({**GOOD, "x": ""}, "'x'.*plain file name"),
+    "a missing shard": ({**GOOD, "x": "c.safetensors"}, "c.safetensors.*'x'"),
+    "a tensor in no shard": ({**GOOD, "x": "a.safetensors"}, "'x'.*without it"),
+    "a tensor not listed": ({"W": "a.safetensors", "x": "b.safetensors"}, "'v'.*in the index"),
+    "a tensor in another shard": ({"W": "b.safetensors", "v": "a.safetensors"}, "one file"),
+    "a number": ({**GOOD, "x": 3}, "'x'.*name of a file"),
+    "no map": ([], "weight_map"),
+    "an empty map": ({}, "weight_map"),
+    "another ending": ({**GOOD, "x": "config.json"}, "config.json"),
+}
+
+
+@pytest.mark.parametrize("case", INDEXES)
+def test_indexes(case: str, tmp_path: Path):
+    weight_map, told = INDEXES[case]
+    save_file({"x": W["W"]}, tmp_path / "secret.safetensors")
+    index = with_index(tmp_path / "m", weight_map)
+    (tmp_path / "m" / "config.json").write_text("{}")
+    with pytest.raises(InputError, match=told) as caught:
+        open_weights(index)
+    assert str(caught.value).isprintable() and str(tmp_path / "m") in str(caught.value)
+
+
+def test_a_tensor_in_two_shards(tmp_path: Path):
+    index = with_index(tmp_path / "m", GOOD)
+    save_file({"v": W["v"], "W": W["W"]}, tmp_path / "m" / "b.safetensors")
+    refused(index, "'W'.*one file")
+
+
+def test_links_out_of_the_folder(tmp_path: Path):
+    index = with_index(tmp_path / "m", GOOD)
+    shard = tmp_path / "m" / "b.safetensors"
+    shard.rename(tmp_path / "b.safetensors")
+    shard.symlink_to(tmp_path / "b.safetensors")
+    with pytest.raises(InputError, match=r"b\.safetensors: tensor 'v'.*a link to"):
+        open_weights(index)
+    shard.unlink()
+    (tmp_path / "b.safetensors").rename(tmp_path / "m" / "real.safetensors")
+    shard.symlink_to("real.safetensors")  # a link that stays inside is fine
+    assert open_weights(index).names() == ["W", "v"]
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_links_out_of_a_folder_without_index(name: str, tmp_path: Path):
+    folder = tmp_path / "m"
+    folder.mkdir()
+    save_file(W, folder / "model.safetensors")
+    (folder / "config.json").write_text("{}")
+    (folder / name).rename(tmp_path / name)
+    (folder / name).symlink_to(tmp_path / name)
+    with pytest.raises(InputError, match="a link to"):
+        open_weights(folder)
+
+
+def test_a_false_cache_does_not_lead_out(tmp_path: Path):
+    """`blobs` itself may not be a link."""
+    snapshot, away = tmp_path / "m" / "snapshots" / "1", tmp_path / "away"
+    snapshot.mkdir(parents=True)
+    away.mkdir()
+    save_file(W, away / "x")
+    (tmp_path / "m" / "blobs").symlink_to(away)
+    (snapshot / "model.safetensors").symlink_to("../../blobs/x")
+    with pytest.raises(InputError, match="a link to"):
+        open_weights(snapshot)
+
+
+def test_what_is_no_file(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe.safetensors")
+    refused(tmp_path / "pipe.safetensors", "regular file")  # and does not wait for a writer
+    refused(tmp_path / "absent.safetensors", "readable file")
+    (tmp_path / "none").mkdir()
+    refused(tmp_path / "none", "a folder with one of")
+    (tmp_path / "a.gguf").write_bytes(b"GGUF")
+    refused(tmp_path / "a.gguf", "ends in")
+    (tmp_path / "model.safetensors").symlink_to("nowhere")
+    with pytest.raises(InputError, match=r"model\.safetensors"):
+        open_weights(tmp_path)
+    with pytest.raises(InputError, match="readable file"):
+        open_weights("a\0b")
+    with pytest.raises(InputError, match="a path, a torch module"):
+        open_weights(3)
+
+
+@pytest.mark.parametrize("other", ["adapter_model.safetensors", "b.safetensors"])
+def test_a_folder_that_could_mean_two_things(other: str, tmp_path: Path):
+    name = "model.safetensors" if other.startswith("adapter") else "a.safetensors"
+    save_file(W, tmp_path / name)
+    save_file(W, tmp_path / other)
+    with pytest.raises(InputError, match=r"expected (a model or an adapter|one \.safetensors)"):
+        open_weights(tmp_path)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 2}', "[]", "{", '{"a": NaN}', '{"a":' * 99])
+def test_configs(text: str, tmp_path: Path):
+    save_file(W, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(InputError, match=r"config\.json"):
+        open_weights(tmp_path)
+
+
+def test_a_huge_config(tmp_path: Path):
+    save_file(W, tmp_path / "model.safetensors")
+    with (tmp_path / "config.json").open("wb") as file:
+        file.truncate(2**30)
+    with pytest.raises(InputError, match=r"config\.json.*at most"):
+        open_weights(tmp_path)
+
+
+# Pickles.
+
+
+class Payload:
+    """Creates a file when it is unpickled."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def new_format(value: object, path: Path) -> None:
+    torch.save(value, path)
+
+
+def old_format(value: object, path: Path) -> None:
+    torch.save(value, path, _use_new_zipfile_serialization=False)
+
+
+def bare_pickle(value: object, path: Path) -> None:
+    path.write_bytes(pickle.dumps(value))
+
+
+@pytest.mark.parametrize("write", [new_format, old_format, bare_pickle])
+@pytest.mark.parametrize("place", ["alone", "beside tensors", "as a key's value in a folder"])
+def test_a_pickle_with_code_is_refused_and_not_executed(
+    write, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    # Even where the user's environment asks torch to be careless.
+    monkeypatch.setenv("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "1")
+    trace, path = tmp_path / "executed", tmp_path / "pytorch_model.bin"
+    payload = Payload(trace)
+    write(payload if place == "alone" else {"W": W["W"], "x": payload}, path)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(InputError, match=r"pytorch_model\.bin") as caught:
+        open_weights(tmp_path if "folder" in place else path)
+    assert not trace.exists() and sorted(tmp_path.iterdir()) == before
+    assert str(caught.value).isprintable()
+    # The payload is live: the trap would have sprung.
+    pickle.loads(pickle.dumps(payload)).close()
+    assert trace.exists()
+
+
+def test_a_pickled_module_is_refused(tmp_path: Path):
+    torch.save(torch.nn.Linear(2, 2), tmp_path / "m.pt")
+    assert "asks for torch.nn.modules.linear.Linear" in refused(tmp_path / "m.pt", "tensors alone")
+
+
+def test_a_torchscript_archive_is_refused(tmp_path: Path):
+    with zipfile.ZipFile(tmp_path / "m.pt", "w") as archive:
+        archive.writestr("m/constants.pkl", b"x")
+        archive.writestr("m/data.pkl", b"x")
+        archive.writestr("m/version", b"3")
+    refused(tmp_path / "m.pt", "tensors alone")
+
+
+def repacked(path: Path, change, compression: int = zipfile.ZIP_STORED) -> Path:
+    """A torch file with its pickle changed."""
+    whole = io.BytesIO()
+    torch.save({"W": W["W"]}, whole)
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(path, "w", compression) as new:
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, change(data) if name.endswith("data.pkl") else data)
+    return path
+
+
+def test_a_zip_bomb_is_refused(tmp_path: Path):
+    path = tmp_path / "m.pt"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("m/data.pkl", bytes(10**7))
+    refused(path, "uncompressed")
+
+
+@pytest.mark.parametrize("lie", [b"K\xff", b"M\xff\xff", b"J\xff\xff\xff\x7f"])
+def test_a_storage_that_claims_more_than_there_is(lie: bytes, tmp_path: Path):
+    """The pickle says how many values a storage has (here 6): more than the file holds."""
+
+    def change(data: bytes) -> bytes:
+        assert data.count(b"K\x06") == 1
+        return data.replace(b"K\x06", lie)
+
+    assert open_weights(repacked(tmp_path / "good.pt", bytes)).names() == ["W"]
+    path = repacked(tmp_path / "m.pt", change)
+    try:
+        loaded = open_weights(path).load("W")
+    except InputError as error:
+        assert "m.pt" in str(error)
+    else:  # the storage was cut to the file; the tensor itself is as it was
+        assert torch.equal(loaded, W["W"])
+
+
+@pytest.mark.parametrize("old", [b"K\x03K\x02\x86", b"K\x02K\x01\x86"])
+def test_a_tensor_that_reaches_beyond_its_storage(old: bytes, tmp_path: Path):
+    """Shape (3, 2) and strides (2, 1), made larger than the storage."""
+
+    def change(data: bytes) -> bytes:
+        assert data.count(old) == 1
+        return data.replace(old, b"K\xffK\xff\x86")
+
+    refused(repacked(tmp_path / "m.pt", change), "tensors alone")
+
+
+@pytest.mark.parametrize("size", [0, 1, 100, 400, -1])
+@pytest.mark.parametrize("write", [new_format, old_format])
+def test_truncated_torch_files(write, size: int, tmp_path: Path):
+    path = tmp_path / "m.pt"
+    write(W, path)
+    path.write_bytes(path.read_bytes()[:size])
+    refused(path, "expected")
+
+
+@pytest.mark.parametrize("value", [[1, 2], {1: torch.ones(2)}, torch.ones(2), "text"])
+def test_a_torch_file_without_a_state_dict(value: object, tmp_path: Path):
+    torch.save(value, tmp_path / "m.pt")
+    refused(tmp_path / "m.pt", "state dict")
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(edits=st.lists(st.tuples(st.integers(0, 5000), st.integers(0, 255)), min_size=1, max_size=4),
+       inside=st.booleans())  # fmt: skip
+def test_changed_torch_files_never_crash(tmp_path: Path, edits, inside: bool):
+    def change(data: bytes) -> bytes:
+        raw = bytearray(data)
+        for at, byte in edits:
+            raw[at % len(raw)] = byte
+        return bytes(raw)
+
+    path = tmp_path / "m.pt"
+    if inside:
+        repacked(path, change)
+    else:
+        new_format(W, path)
+        path.write_bytes(change(path.read_bytes()))
+    try:
+        with open_weights(path) as weights:
+            for name in weights.names():
+                weights.load(name).sum()
+    except DudleyError as error:
+        assert str(error).isprintable()
