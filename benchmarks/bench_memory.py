@@ -32,7 +32,7 @@ import json, sys, threading, time
 def anonymous():
     with open("/proc/self/status") as status:
         return 1024 * next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
-from dudley.weights.weights import finite, open_weights
+from dudley.weights.named_tensors import finite, open_weights
 from dudley.weights import run
 path, work = sys.argv[1:]
 start = peak = anonymous()

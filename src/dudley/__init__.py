@@ -22,7 +22,7 @@ _NAMES = {
     "core.errors": "DudleyError InputError NotYetPaid UnknownName",
     "core.situation": "Situation",
     "core.sweep": "Sweep",
-    "weights.run": "measure",
+    "weights.measure": "measure",
     "weights.measurement": "Measurement",
     "networks.blocks": "li_block post_ln_block pre_ln_block shallow_encoder trauger_block",
     "networks.capacity": "Capacity capacity",

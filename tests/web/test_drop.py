@@ -17,7 +17,7 @@ from dudley.web import drop
 from dudley.web.app import create_app
 from dudley.web.check import Answer, ask
 from dudley.web.safety import Settings
-from dudley.weights.run import measure
+from dudley.weights.measure import measure
 
 CERTIFICATE = EXAMPLES / "sparse-and"
 PARTS = ("certificate.json", "model.safetensors", "train.npz")

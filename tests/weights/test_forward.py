@@ -14,9 +14,9 @@ import torch.nn.functional as F
 import checkpoints
 import dudley as du
 from checkpoints import H, L, V, d
+from dudley.weights.measure import planned
+from dudley.weights.named_tensors import open_weights
 from dudley.weights.network import describe
-from dudley.weights.run import planned
-from dudley.weights.weights import open_weights
 
 
 def heads(x, k):

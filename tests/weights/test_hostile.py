@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from safetensors.torch import save, save_file
 
 from dudley.core.errors import DudleyError, InputError
-from dudley.weights.weights import open_weights
+from dudley.weights.named_tensors import open_weights
 from weight_files import entry, matrix, raw_tensors, sharded
 
 EIGHT = bytes(8)

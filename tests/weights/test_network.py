@@ -14,9 +14,9 @@ from checkpoints import FAMILIES, H, K, L, T, V, d
 from dudley.calculus.union import pay
 from dudley.core.errors import InputError, NotYetPaid, UnknownName
 from dudley.weights.balls import MATRIX
+from dudley.weights.measure import planned
+from dudley.weights.named_tensors import open_weights
 from dudley.weights.network import describe
-from dudley.weights.run import planned
-from dudley.weights.weights import open_weights
 
 
 def measured(tmp_path, name: str):

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 
 from dudley.core.errors import InputError, UnknownName
-from dudley.weights.weights import finite, open_weights
+from dudley.weights.named_tensors import finite, open_weights
 from weight_files import FLOATS, matrix, same, sharded
 
 STORED = {str(dtype): matrix(5, 3, dtype=dtype) for dtype in FLOATS}
@@ -189,7 +189,7 @@ def test_without_the_extra_there_is_one_clear_error(module: str, tmp_path: Path)
     path = tensors_file(tmp_path / "a.safetensors")
     code = (
         f"import sys; sys.modules[{module!r}] = None\n"
-        "from dudley.weights.weights import open_weights\n"
+        "from dudley.weights.named_tensors import open_weights\n"
         f"try:\n    open_weights({str(path)!r}).load('cube')\n"
         "except ImportError as error:\n    print(type(error).__name__, error)"
     )

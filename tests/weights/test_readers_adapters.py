@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 
 from dudley.core.errors import InputError
-from dudley.weights.weights import open_weights
+from dudley.weights.named_tensors import open_weights
 from weight_files import adapter, matrix, same
 
 LAYER = "encoder.layer.0.query"

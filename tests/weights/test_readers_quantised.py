@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dudley.core.errors import InputError
-from dudley.weights.weights import open_weights
+from dudley.weights.named_tensors import open_weights
 
 Q = torch.tensor([[-128, 127, 3], [0, -1, 77]], dtype=torch.int8)
 SCB = torch.tensor([0.1, 3.7])

@@ -56,7 +56,7 @@ def measure(
 
     Example: dudley measure tiny-bert
     """
-    from dudley.weights.run import measure as run
+    from dudley.weights.measure import measure as run
 
     if csv is not None:
         expect_place(Path(csv), (".csv",), "--csv")

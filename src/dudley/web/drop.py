@@ -122,7 +122,7 @@ def _verified(folder: Path, path: Path, told: dict[str, Any]) -> dict[str, Any]:
 
 def _measured(folder: Path, path: Path, layout: str | None, heads: int | None) -> dict[str, Any]:
     from dudley.weights.layouts import LAYOUTS
-    from dudley.weights.run import measure
+    from dudley.weights.measure import measure
 
     if layout:
         LAYOUTS[layout]  # a name only, no path: refuses, and names the nearest

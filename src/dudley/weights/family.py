@@ -20,8 +20,8 @@ from dudley.weights.computation import changed, offset_gains
 from dudley.weights.layout import Layout
 from dudley.weights.layouts import LAYOUTS
 from dudley.weights.mapping import read_mapping
+from dudley.weights.named_tensors import Weights
 from dudley.weights.readers.adapter import is_adapter
-from dudley.weights.weights import Weights
 
 MAPPING = "name the tensors in a mapping file: --layout FILE.toml"
 # Sizes by their names in configs of any family.

@@ -13,7 +13,7 @@ from dudley.core.errors import InputError
 from dudley.weights.architecture import Architecture
 from dudley.weights.expression import Matrix, Piece, shape_of
 from dudley.weights.layout import ATTENTION, Layout, Match, Slot
-from dudley.weights.weights import TensorInfo, Weights
+from dudley.weights.named_tensors import TensorInfo, Weights
 
 UNKNOWN = "no role in this layout; name it in a mapping file"
 # Reasons of a reader for what is no weight of its own.

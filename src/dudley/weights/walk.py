@@ -20,9 +20,9 @@ from dudley.weights.expression import Matrix
 from dudley.weights.interval import Interval
 from dudley.weights.layout import ATTENTION, LAYER, OUTSIDE
 from dudley.weights.measurement import Measurement, Row
+from dudley.weights.named_tensors import finite
 from dudley.weights.plan import Plan
 from dudley.weights.product_norms import product_measured
-from dudley.weights.weights import finite
 
 SMALL = 1024  # below this side one thread is faster
 ORDER = {role: i for i, role in enumerate((*OUTSIDE, *LAYER))}

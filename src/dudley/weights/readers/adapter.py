@@ -20,9 +20,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dudley.core.boundary.refusal import refusal
+from dudley.weights.named_tensors import Weights
 from dudley.weights.readers.beside import Beside
 from dudley.weights.readers.merged import Merged, Update
-from dudley.weights.weights import Weights
 
 ROOT = "base_model.model."
 FACTOR = re.compile(

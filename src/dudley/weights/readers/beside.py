@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dudley.core.boundary.refusal import refusal
-from dudley.weights.weights import TensorInfo, Weights
+from dudley.weights.named_tensors import TensorInfo, Weights
 
 if TYPE_CHECKING:
     import torch

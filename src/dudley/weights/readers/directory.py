@@ -15,7 +15,7 @@ from pathlib import Path
 from dudley.core.boundary import documents
 from dudley.core.boundary.paths import inside, regular
 from dudley.core.boundary.refusal import refusal
-from dudley.weights.weights import Weights
+from dudley.weights.named_tensors import Weights
 
 MODELS = (
     "model.safetensors",

@@ -18,7 +18,7 @@ from typing import Any
 from dudley.core.backend import torch
 from dudley.core.boundary.refusal import refusal
 from dudley.core.errors import InputError, UnknownName
-from dudley.weights.weights import TensorInfo, Weights
+from dudley.weights.named_tensors import TensorInfo, Weights
 
 
 def hold(what: Any) -> Weights:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dudley.weights.interval import U
-from dudley.weights.weights import TensorInfo, Weights, finite
+from dudley.weights.named_tensors import TensorInfo, Weights, finite
 
 if TYPE_CHECKING:
     import torch

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from dudley.core.boundary.refusal import refusal
 from dudley.weights.interval import U
+from dudley.weights.named_tensors import TensorInfo, Weights, finite
 from dudley.weights.readers.scales import INTEGERS, Scaling, find_scalings
-from dudley.weights.weights import TensorInfo, Weights, finite
 
 if TYPE_CHECKING:
     import torch

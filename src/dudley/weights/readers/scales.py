@@ -20,7 +20,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 
-from dudley.weights.weights import TensorInfo, Weights
+from dudley.weights.named_tensors import TensorInfo, Weights
 
 INTEGERS = ("int8", "uint8")
 SCALES = ("float16", "bfloat16", "float32", "float64")

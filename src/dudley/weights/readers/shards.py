@@ -15,7 +15,7 @@ from dudley.core.boundary import documents
 from dudley.core.boundary.paths import inside
 from dudley.core.boundary.refusal import refusal
 from dudley.core.errors import UnknownName
-from dudley.weights.weights import TensorInfo, Weights
+from dudley.weights.named_tensors import TensorInfo, Weights
 
 if TYPE_CHECKING:
     import torch

@@ -10,7 +10,7 @@ from dudley.core.boundary.header import read_header
 from dudley.core.boundary.refusal import refusal
 from dudley.core.errors import UnknownName
 from dudley.core.extras import missing
-from dudley.weights.weights import TensorInfo, Weights
+from dudley.weights.named_tensors import TensorInfo, Weights
 
 
 class TensorsFile(Weights):

@@ -14,10 +14,10 @@ from dudley.core.errors import InputError
 from dudley.weights.family import choose, named_class
 from dudley.weights.layouts.torch_layers import config_of
 from dudley.weights.measurement import Measurement
+from dudley.weights.named_tensors import Weights, open_weights
 from dudley.weights.plan import Plan, plan
 from dudley.weights.readers.merged import Merged
 from dudley.weights.walk import Walk
-from dudley.weights.weights import Weights, open_weights
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 Progress = Callable[[str, int, int], None]
