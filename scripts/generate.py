@@ -21,7 +21,7 @@ from pathlib import Path
 import typer
 import typer.main
 
-from dudley.certify.standing import Standing, from_json
+from dudley.certificates.standing import Standing, from_json
 from dudley.classes import COVERS
 from dudley.cli.app import app
 from dudley.core.norms import ALIASES, NORMS

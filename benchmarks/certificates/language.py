@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from dudley.certify.language.certificate import certify, decoded, held_out, recheck
-from dudley.certify.language.coded import Coded
-from dudley.certify.language.fit import Recipe, fit, fit_subspace
-from dudley.certify.language.gpt import Gpt
-from dudley.certify.language.smoothing import ENTRIES
-from dudley.certify.language.wordnet import FOLDER, PACKAGE, SHA256, wordnet
+from dudley.certificates.language.certificate import certify, decoded, held_out, recheck
+from dudley.certificates.language.coded import Coded
+from dudley.certificates.language.fit import Recipe, fit, fit_subspace
+from dudley.certificates.language.gpt import Gpt
+from dudley.certificates.language.smoothing import ENTRIES
+from dudley.certificates.language.wordnet import FOLDER, PACKAGE, SHA256, wordnet
 
 N, DELTA, PART = 100_000, 0.05, 10_000
 POPULATION = (

@@ -3,10 +3,10 @@
     OMP_NUM_THREADS=1 python benchmarks/certificates/norm_cover.py --seed 0 \
         --out results/certificates/norm-cover.json
 
-Each cell draws n examples, trains a head with a fixed query (`dudley.certify.fit.heads`), certifies
-it (δ = 0.05, all defaults, every norm and margin paid for), and counts its errors on 10⁶ fresh
-draws. ``l1`` is the same certificate where only norms and no number of nonzeros may be read off.
-The settings were fixed on seeds 100 and 101; the record has seeds 0, 1 and 2.
+Each cell draws n examples, trains a head with a fixed query (`dudley.certificates.fit.heads`),
+certifies it (δ = 0.05, all defaults, every norm and margin paid for), and counts its errors on 10⁶
+fresh draws. ``l1`` is the same certificate where only norms and no number of nonzeros may be read
+off. The settings were fixed on seeds 100 and 101; the record has seeds 0, 1 and 2.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ sys.path[:0] = [str(ROOT / "src")]
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
-from dudley.certify.fit.heads import fit_best  # noqa: E402
-from dudley.certify.fit.recipes import head_fits  # noqa: E402
-from dudley.certify.norm_cover import NormCover  # noqa: E402
-from dudley.certify.samples import drawn  # noqa: E402
+from dudley.certificates.fit.heads import fit_best  # noqa: E402
+from dudley.certificates.fit.recipes import head_fits  # noqa: E402
+from dudley.certificates.norm_cover import NormCover  # noqa: E402
+from dudley.certificates.samples import drawn  # noqa: E402
 from dudley.core.provenance import provenance  # noqa: E402
 
 TASKS = ("and", "majority")

@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from dudley.certify.base import METHODS
-from dudley.certify.fit.recipes import BLOCKS, SEARCHED, tables
-from dudley.certify.fit.sparse import fit_sparse
-from dudley.certify.fit.subspace import fit_subspace
-from dudley.certify.pictures import DECLARED
-from dudley.certify.samples import drawn
+from dudley.certificates.base import METHODS
+from dudley.certificates.fit.recipes import BLOCKS, SEARCHED, tables
+from dudley.certificates.fit.sparse import fit_sparse
+from dudley.certificates.fit.subspace import fit_subspace
+from dudley.certificates.pictures import DECLARED
+from dudley.certificates.samples import drawn
 from dudley.core.backend import torch
 from dudley.core.provenance import provenance
 

@@ -3,14 +3,15 @@
     PYTHONPATH=src python benchmarks/certificates/pac_bayes.py --out results/certificates
     PYTHONPATH=src python benchmarks/certificates/pac_bayes.py --only majority-10000-zero --seed 1
 
-One posterior for each task, n, prior and seed, by `dudley.certify.fit.posterior`; its certificate
-in Catoni's form, the one declared, and beside it the kl and quadratic forms (each declared alone:
-the smallest of them is not a certificate). ``test`` is the error of the *randomised* predictor on
-fresh examples, weights drawn for each. What stands in the file already is not done again.
+One posterior for each task, n, prior and seed, by `dudley.certificates.fit.posterior`; its
+certificate in Catoni's form, the one declared, and beside it the kl and quadratic forms (each
+declared alone: the smallest of them is not a certificate). ``test`` is the error of the
+*randomised* predictor on fresh examples, weights drawn for each. What stands in the file already is
+not done again.
 
 Plans, scales and prefixes were settled on seed 0 of the planted functions, whose data are used for
 nothing else. MNIST takes all of them from there; its blocks were chosen on 1,665 images that are in
-no sample, and its seeds are subsets of the other 11,000 (`dudley.certify.pictures`).
+no sample, and its seeds are subsets of the other 11,000 (`dudley.certificates.pictures`).
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ sys.path.insert(0, str(ROOT / "src"))
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
-from dudley.certify.fit.posterior import Plan, fit  # noqa: E402
-from dudley.certify.fit.recipes import BLOCKS, tables  # noqa: E402
-from dudley.certify.pac_bayes import PacBayes  # noqa: E402
-from dudley.certify.pac_bayes.monte_carlo import errors_of_pairs  # noqa: E402
-from dudley.certify.pictures import DECLARED  # noqa: E402
-from dudley.certify.samples import drawn  # noqa: E402
+from dudley.certificates.fit.posterior import Plan, fit  # noqa: E402
+from dudley.certificates.fit.recipes import BLOCKS, tables  # noqa: E402
+from dudley.certificates.pac_bayes import PacBayes  # noqa: E402
+from dudley.certificates.pac_bayes.monte_carlo import errors_of_pairs  # noqa: E402
+from dudley.certificates.pictures import DECLARED  # noqa: E402
+from dudley.certificates.samples import drawn  # noqa: E402
 
 HEAD = {"node": "head", "query": "fixed", "v": "free", "W_v": "free"}
 BITS = {

@@ -24,10 +24,10 @@ sys.path[:0] = [str(ROOT / "src")]
 
 import torch  # noqa: E402
 
-from dudley.certify.fit.heads import HeadFit, fit_best  # noqa: E402
-from dudley.certify.fit.posterior import Plan  # noqa: E402
-from dudley.certify.samples import drawn  # noqa: E402
-from dudley.certify.standing import standing  # noqa: E402
+from dudley.certificates.fit.heads import HeadFit, fit_best  # noqa: E402
+from dudley.certificates.fit.posterior import Plan  # noqa: E402
+from dudley.certificates.samples import drawn  # noqa: E402
+from dudley.certificates.standing import standing  # noqa: E402
 from dudley.core.provenance import provenance  # noqa: E402
 from dudley.report import standing as tables  # noqa: E402
 

@@ -42,14 +42,14 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks"), str(ROOT / "benchma
 from gpu_ascent import machine, source_hash  # noqa: E402
 from validity_heads import register  # noqa: E402
 
-from dudley.certify.auto import method_named  # noqa: E402
-from dudley.certify.data import Dataset  # noqa: E402
-from dudley.certify.fit.heads import tables  # noqa: E402
-from dudley.certify.fit.quantised import compress  # noqa: E402
-from dudley.certify.hypothesis import Hypothesis  # noqa: E402
-from dudley.certify.inversion import binomial_upper, kl_upper  # noqa: E402
-from dudley.certify.pac_bayes.posterior import Posterior  # noqa: E402
-from dudley.certify.pac_bayes.prior import Zero  # noqa: E402
+from dudley.certificates.auto import method_named  # noqa: E402
+from dudley.certificates.data import Dataset  # noqa: E402
+from dudley.certificates.fit.heads import tables  # noqa: E402
+from dudley.certificates.fit.quantised import compress  # noqa: E402
+from dudley.certificates.hypothesis import Hypothesis  # noqa: E402
+from dudley.certificates.inversion import binomial_upper, kl_upper  # noqa: E402
+from dudley.certificates.pac_bayes.posterior import Posterior  # noqa: E402
+from dudley.certificates.pac_bayes.prior import Zero  # noqa: E402
 from dudley.train.packed import unpack  # noqa: E402
 from dudley.train.precision import precision  # noqa: E402
 from dudley.train.problem import Problem  # noqa: E402

@@ -1,8 +1,8 @@
 """Heads on bits side by side, for `validity.py`: as they are, and with Gaussian weights.
 
 The head is f(x) = Σ_t a_t u·x_t, a = softmax_t(v·x_t), on one-hot rows of (bit, place) and [CLS].
-With e = exp(v) its two sums over the rows of T bits are linear in the bits (`dudley.certify.fit`
-has the same closed form for one head).
+With e = exp(v) its two sums over the rows of T bits are linear in the bits
+(`dudley.certificates.fit` has the same closed form for one head).
 
 The randomised head has weights N(w, σ²), drawn anew for every example. Given its scores, f is
 Gaussian with mean Σ a_t u_t and variance Σ a_t² σ_t², so only scores and one number are drawn. Its
@@ -19,8 +19,8 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from dudley.certify.fit.forward import blank
-from dudley.certify.fit.heads import tables
+from dudley.certificates.fit.forward import blank
+from dudley.certificates.fit.heads import tables
 from dudley.core.backend import torch
 from dudley.models.base import Model
 from dudley.models.initial import Constant, Normal

@@ -28,7 +28,7 @@ from dudley.calculus.compose import (
 from dudley.calculus.union import (
     Grid as Grid,
 )
-from dudley.certify.run import (
+from dudley.certificates.run import (
     certify as certify,
 )
 from dudley.classes import (

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dudley.certify.data import Dataset, read
-from dudley.certify.files import load
-from dudley.certify.fit import quantised
-from dudley.certify.fit.quantised import compress, pruned
-from dudley.certify.hypothesis import Hypothesis
-from dudley.certify.standing import standing
+from dudley.certificates.data import Dataset, read
+from dudley.certificates.files import load
+from dudley.certificates.fit import quantised
+from dudley.certificates.fit.quantised import compress, pruned
+from dudley.certificates.hypothesis import Hypothesis
+from dudley.certificates.standing import standing
 from dudley.cli import audit, derive, lab_run, measure, progress
 from dudley.core.errors import InputError
 from dudley.core.watch import Watch

@@ -309,7 +309,7 @@ def test_a_place_that_may_not_be_written_is_refused(dudley, tmp_path, monkeypatc
 
 def test_three_files_or_none(tmp_path: Path):
     """The last of three files fails: the first two are not there either."""
-    from dudley.certify.data import Dataset
+    from dudley.certificates.data import Dataset
     from dudley.cli.folder import keep_all
 
     class Model:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dudley.certify import verify
+from dudley.certificates import verify
 from dudley.cli.tour import FILES, tour
 
 (EXAMPLE,) = re.findall(r"Example: dudley tour (.+)", inspect.getdoc(tour) or "")

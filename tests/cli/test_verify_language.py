@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from certify.language_toys import frequencies, sentences
-from dudley.certify.language import files
-from dudley.certify.language.certificate import certify
+from certificates.language_toys import frequencies, sentences
+from dudley.certificates.language import files
+from dudley.certificates.language.certificate import certify
 from dudley.networks.files import EXAMPLES
 
 CORPUS = sentences(400)

@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from dudley.certify.base import METHODS
-from dudley.certify.data import Dataset
+from dudley.certificates.base import METHODS
+from dudley.certificates.data import Dataset
 from dudley.experiments.certified_sizes import head, margin, sizes
 
 T, ERROR, DELTA = 8, 0.02, 0.05

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dudley.certify.standing import Row, Standing, from_json
+from dudley.certificates.standing import Row, Standing, from_json
 from dudley.report import picture, standing
 
 ROOT = Path(__file__).resolve().parents[2]

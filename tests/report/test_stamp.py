@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dudley.certify.possible import expect_possible
+from dudley.certificates.possible import expect_possible
 from dudley.core.errors import InputError
 from dudley.networks.files import EXAMPLES
 from dudley.report.as_html import html

@@ -67,9 +67,9 @@ def certify_model(
 
     Example: dudley certify model sparse-and --method auto
     """
-    from dudley.certify import files
-    from dudley.certify.auto import at_share
-    from dudley.certify.run import AUTO, certify, examples
+    from dudley.certificates import files
+    from dudley.certificates.auto import at_share
+    from dudley.certificates.run import AUTO, certify, examples
     from dudley.core.files import expect_place, written
 
     if out is not None:
@@ -127,9 +127,9 @@ def certify_train(
 
     Example: dudley certify train and --T 8 --n 500 --method norm-cover
     """
-    from dudley.certify.auto import best_of
-    from dudley.certify.fit.recipes import RECIPES, train_for
-    from dudley.certify.hypothesis import Hypothesis
+    from dudley.certificates.auto import best_of
+    from dudley.certificates.fit.recipes import RECIPES, train_for
+    from dudley.certificates.hypothesis import Hypothesis
 
     RECIPES[method]  # refuses another name before data are drawn
     if out.exists() and not out.is_dir():
@@ -151,10 +151,10 @@ def certify_train(
 
 def _examples(task: str, n: int, T: int, s: int, seed: int, encoding: str | None):
     """Training data, test data of a task, the encoding, and what is declared with it."""
-    from dudley.certify.data import read
-    from dudley.certify.fit.recipes import BLOCKS
-    from dudley.certify.pictures import DECLARED, pictures
-    from dudley.certify.samples import drawn
+    from dudley.certificates.data import read
+    from dudley.certificates.fit.recipes import BLOCKS
+    from dudley.certificates.pictures import DECLARED, pictures
+    from dudley.certificates.samples import drawn
 
     if Path(task).suffix in (".npz", ".parquet"):
         if encoding is None:
@@ -175,8 +175,8 @@ def compressed(model: Any, train: Any, declared: dict[str, Any], out: Path, budg
     Compression may look at the training data as often as it likes. It holds together with the
     numbers of the model itself: the share of δ that Occam was promised is spent here.
     """
-    from dudley.certify.auto import method_named
-    from dudley.certify.fit.quantised import compress
+    from dudley.certificates.auto import method_named
+    from dudley.certificates.fit.quantised import compress
     from dudley.core.files import written
 
     with watched(budget) as watch:
@@ -225,9 +225,9 @@ def certify_picture(
 
     Example: dudley certify picture sparse-and --paper mwigo2026
     """
-    from dudley.certify import files
-    from dudley.certify.run import examples
-    from dudley.certify.standing import standing
+    from dudley.certificates import files
+    from dudley.certificates.run import examples
+    from dudley.certificates.standing import standing
     from dudley.report import standing as tables
 
     path, train = within(path, MODEL), train or beside(path, TRAIN)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from dudley.core.boundary.paths import is_plain
 
 if TYPE_CHECKING:
-    from dudley.certify.base import Model
-    from dudley.certify.certificate import Certificate
-    from dudley.certify.data import Dataset
+    from dudley.certificates.base import Model
+    from dudley.certificates.certificate import Certificate
+    from dudley.certificates.data import Dataset
 
 MODEL, TRAIN, CERTIFICATE = "model.safetensors", "train.npz", "certificate.json"
 DOCUMENTS = "documents.npz"  # of a language model

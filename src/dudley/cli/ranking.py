@@ -9,8 +9,8 @@ from dudley.cli.output import paragraph, print_json
 from dudley.core.rounding import ceiling, floor
 
 if TYPE_CHECKING:
-    from dudley.certify.auto import Ranking
-    from dudley.certify.certificate import Certificate
+    from dudley.certificates.auto import Ranking
+    from dudley.certificates.certificate import Certificate
 
 
 def print_ranking(ranking: Ranking, out: Path | None, check: str, as_json: bool) -> None:

@@ -16,8 +16,8 @@ from dudley.cli.output import Json, paragraph, print_json, width
 from dudley.core.errors import InputError
 
 if TYPE_CHECKING:
-    from dudley.certify.data import Dataset
-    from dudley.certify.hypothesis import Hypothesis
+    from dudley.certificates.data import Dataset
+    from dudley.certificates.hypothesis import Hypothesis
     from dudley.report.pages.stamp import Stamp
 
 T, S, SEED, DELTA = 32, 3, 1, 0.05
@@ -94,8 +94,8 @@ class Story:
         ]
 
     def train(self) -> list[str]:
-        from dudley.certify.fit.heads import HeadFit, fit_head
-        from dudley.certify.samples import drawn
+        from dudley.certificates.fit.heads import HeadFit, fit_head
+        from dudley.certificates.samples import drawn
 
         start = time.perf_counter()
         self.data: Dataset = drawn(TASK, self.n, SEED)
@@ -129,8 +129,8 @@ class Story:
         ]
 
     def stand(self) -> list[str]:
-        from dudley.certify.fit.posterior import Plan
-        from dudley.certify.standing import standing
+        from dudley.certificates.fit.posterior import Plan
+        from dudley.certificates.standing import standing
         from dudley.report import standing as told
 
         plan = Plan(**POSTERIOR)
@@ -164,7 +164,7 @@ class Story:
         ]
 
     def certify(self) -> list[str]:
-        from dudley.certify.run import certify
+        from dudley.certificates.run import certify
         from dudley.core.rounding import ceiling
 
         best = certify(self.model, self.data, method="norm-cover", delta=DELTA).best
@@ -177,7 +177,7 @@ class Story:
         ]
 
     def verify(self) -> list[str]:
-        from dudley.certify import verify
+        from dudley.certificates import verify
         from dudley.report.pages.stamp import Stamp
 
         told, files = verify.read(self.path("certificate")), (self.path("model"), self.path("data"))

@@ -34,7 +34,7 @@ def verify(
 
     Example: dudley verify sparse-and
     """
-    from dudley.certify import verify as check
+    from dudley.certificates import verify as check
 
     model = model or beside(path, MODEL)
     data = data or beside(path, TRAIN) or beside(path, DOCUMENTS)

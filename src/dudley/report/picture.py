@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dudley.certify.standing.row import Row, Standing
+from dudley.certificates.standing.row import Row, Standing
 from dudley.core.files import written
 from dudley.report.figure import COLOURS
 from dudley.report.lab.draw import render

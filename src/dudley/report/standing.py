@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 
-from dudley.certify.certificate import RISK
-from dudley.certify.standing.row import KINDS, Row, Standing
+from dudley.certificates.certificate import RISK
+from dudley.certificates.standing.row import KINDS, Row, Standing
 from dudley.core.rounding import ceiling, floor
 from dudley.report.cells import short
 from dudley.report.markdown import cell, code, section, table

@@ -9,9 +9,9 @@ import math
 from decimal import Decimal
 from typing import Any
 
-from dudley.certify.certificate import RISK
-from dudley.certify.possible import expect_possible
-from dudley.certify.verify import expect_shape
+from dudley.certificates.certificate import RISK
+from dudley.certificates.possible import expect_possible
+from dudley.certificates.verify import expect_shape
 from dudley.core.rounding import ceiling, floor
 from dudley.report.document import Block, Cell, Document, Facts, Folded, Points, Section, Table
 from dudley.report.pages import BUILDERS, made_by, short_hash

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dudley.certify.certificate import SCHEMA
+from dudley.certificates.certificate import SCHEMA
 from dudley.core.boundary import limits
 from dudley.core.boundary.documents import parse
 from dudley.core.boundary.paths import opened

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from dudley.report.document import Block, Notice, Points, Section
 
 if TYPE_CHECKING:
-    from dudley.certify.verify import Verification
+    from dudley.certificates.verify import Verification
 
 COMMAND = "``dudley report CERT --model MODEL --data DATA`` computes every field again."
 
@@ -89,7 +89,7 @@ class Stamp:
 
 def stamped(certificate: dict[str, Any], model: Path, data: Path) -> Stamp:
     """Compute a certificate again from the model's file and the data's."""
-    from dudley.certify import verify
+    from dudley.certificates import verify
 
     found = verify.verify(certificate, *verify.parts(certificate, model, data))
     return Stamp.of(found, model, data)

@@ -24,7 +24,7 @@ from dudley.report.pages import BUILDERS, certificate, made_by, statement
 from dudley.report.pages.stamp import Stamp
 
 if TYPE_CHECKING:
-    from dudley.certify.standing.row import Standing
+    from dudley.certificates.standing.row import Standing
 
 
 @BUILDERS.register("tour")
@@ -33,7 +33,9 @@ def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Documen
 
     The tour itself has just verified its certificate, and says so by a stamp.
     """
-    from dudley.certify.standing.row import from_json  # needs torch, which other reports do not
+    from dudley.certificates.standing.row import (
+        from_json,  # needs torch, which other reports do not
+    )
 
     (facts,) = items
     stamp = stamp or Stamp(fix="``dudley tour`` makes such a page and computes every number on it.")
@@ -88,7 +90,7 @@ def norms(found: dict[str, dict[str, float]]) -> Table:
 
 def bounds(found: Standing) -> list[Block]:
     """The figure and its table."""
-    from dudley.certify.standing.row import KINDS
+    from dudley.certificates.standing.row import KINDS
     from dudley.report import standing
 
     rows = []

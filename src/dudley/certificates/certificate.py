@@ -1,0 +1,134 @@
+"""The certificate: a number, and all that is needed to compute it again.
+
+In the file, numbers have ten digits: the value and the prices rounded up, the rest to the nearest.
+``declared`` was fixed before the data and cannot be checked by anyone; ``choices`` were made after,
+each from a list fixed before, and stand in ``prices``; ``facts`` are what was measured on the model
+and the data. ``declarations`` says in words what the number rests on.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from dudley.certificates import digits
+from dudley.certificates.data import Dataset
+from dudley.certificates.hypothesis import Hypothesis
+from dudley.certificates.price import Bill, Price
+from dudley.core.errors import InputError
+from dudley.core.provenance import provenance
+
+SCHEMA = "dudley.certificate/2"
+OLDER = {
+    "dudley.certificate/1": "made before copies were refused and before the order of a file had "
+    "lost its say: certify again"
+}
+RISK = "probability that the model errs on a new example"
+ASSUMED = (
+    "the examples are independent draws from the population the number is about",
+    "new examples come from that population, labelled in the same way (no shift)",
+    "what is listed under declared was fixed before the data were seen",
+)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """An upper bound on a risk, with probability at least 1 − δ over the data."""
+
+    method: str
+    value: float
+    bill: Bill
+    declared: dict[str, Any]
+    choices: dict[str, Any]
+    facts: dict[str, Any]
+    model: dict[str, Any]
+    data: dict[str, Any]
+    baseline: dict[str, Any]
+    declarations: tuple[str, ...] = ASSUMED
+    quantity: str = RISK
+    advice: tuple[str, ...] = ()
+    made: dict[str, Any] = field(default_factory=provenance)
+
+    def __post_init__(self):
+        if not 0 <= self.value < math.inf:
+            raise InputError("certificate", "a finite number ≥ 0", self.value)
+
+    @property
+    def delta(self) -> float:
+        return self.bill.delta
+
+    @property
+    def prices(self) -> tuple[Price, ...]:
+        return self.bill.prices
+
+    @property
+    def vacuous(self) -> bool:
+        """Does guessing the most frequent class do as well, for all that is known?"""
+        return self.value >= min(self.baseline.get("worst", 1.0), self.baseline["error_at_least"])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as the file holds it."""
+        prices = [price.to_json() | {"nats": digits.up(price.nats)} for price in self.prices]
+        least = digits.down(self.baseline["error_at_least"])
+        return {
+            "schema": SCHEMA,
+            "method": self.method,
+            "quantity": self.quantity,
+            "value": digits.up(self.value),
+            "vacuous": self.vacuous,
+            "delta": self.delta,
+            "declared": self.declared,
+            "choices": self.choices,
+            "prices": prices,
+            "nats": digits.up(self.bill.nats),
+            "facts": digits.plain(self.facts),
+            "model": digits.plain(self.model),
+            "data": digits.plain(self.data),
+            "baseline": self.baseline | {"error_at_least": least},
+            "advice": list(self.advice),
+            "declarations": list(self.declarations),
+            "provenance": self.made,
+        }
+
+    def text(self) -> str:
+        """The file."""
+        return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def model_facts(model: Hypothesis) -> dict[str, Any]:
+    """What a certificate says about the model."""
+    count = sum(W.size for W in model.weights.values())
+    return {"sha256": model.sha256, "weights": count, "encoding": model.encoding.to_json()}
+
+
+def data_facts(data: Dataset) -> dict[str, Any]:
+    """What a certificate says about the data."""
+    repeated = {"repeated": data.repeated} if data.repeated else {}
+    return {"sha256": data.sha256, "n": data.n, "classes": data.classes} | repeated
+
+
+def equal_rows(data: Dataset) -> tuple[str, ...]:
+    """What is declared of rows that come more than once."""
+    if not data.repeated:
+        return ()
+    return (f"{data.repeated} rows that equal an earlier one are draws of their own",)
+
+
+def baseline(data: Dataset, delta: float) -> dict[str, Any]:
+    """How often guessing the most frequent class errs at least, at confidence 1 − δ.
+
+    A certificate at or above this number says nothing that a constant would not have.
+    """
+    import numpy as np
+
+    from dudley.certificates.inversion import binomial_lower
+
+    labels, counts = np.unique(data.y, return_counts=True)
+    errors = int(data.n - counts.max())
+    return {
+        "class": int(labels[counts.argmax()]),
+        "errors": errors,
+        "error_at_least": binomial_lower(errors, data.n, Bill(delta).log_confidence),
+    }

@@ -1,0 +1,169 @@
+"""The hold-out: examples that no choice saw, and an exact interval for the mean of a loss.
+
+A model that was fixed before the n examples were looked at has independent losses on them, so an
+interval for a mean bounds its risk at once. What is declared beforehand:
+
+    loss      error (default); ramp, with its margin; clipped cross-entropy, with its clip
+    interval  clopper-pearson for errors, betting for other losses, unless another of `intervals` is
+              named; a list of k means the smallest of them, which costs ln k
+    looks     M models or checkpoints were compared on these examples: each is claimed at δ/M
+    pool      N: the examples were drawn without replacement from a pool of N, and the number is
+              about that pool (`dudley.certificates.pool`)
+    order     the seed of the order in which betting looks at the examples
+
+Nothing else is chosen, so nothing else is paid.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from dudley.certificates.base import Method, expect_few_copies, method
+from dudley.certificates.certificate import (
+    ASSUMED,
+    Certificate,
+    baseline,
+    data_facts,
+    equal_rows,
+    model_facts,
+)
+from dudley.certificates.data import Dataset
+from dudley.certificates.holdout.advice import advice
+from dudley.certificates.holdout.losses import losses
+from dudley.certificates.holdout.plan import Plan, plan_of
+from dudley.certificates.hypothesis import Hypothesis, margins
+from dudley.certificates.pool import (
+    hypergeometric_lower,
+    hypergeometric_upper,
+    share_down,
+    share_up,
+)
+from dudley.certificates.price import Bill
+from dudley.core.errors import InputError
+from dudley.core.rounding import down
+
+
+@method
+class HoldOut(Method):
+    """P[error] ≤ the interval's upper end on examples that no choice saw."""
+
+    name = "hold-out"
+    DECLARED: ClassVar[dict[str, Any]] = {
+        "loss": "error",
+        "margin": None,
+        "clip": None,
+        "interval": None,
+        "looks": 1,
+        "pool": None,
+        "order": 0,
+    }
+
+    def expect_independent(
+        self, model: Hypothesis, data: Dataset, declared: dict[str, Any]
+    ) -> None:
+        """Draws without replacement may hold copies that their pool holds."""
+        pool = plan_of(declared, data.n).pool
+        if pool is None:
+            super().expect_independent(model, data, declared)
+        else:
+            expect_few_copies(model, data, pool)
+
+    def choose(self, model: Hypothesis, data: Dataset, declared: dict[str, Any]) -> dict[str, Any]:
+        """The interval whose bound is the smallest, of those declared."""
+        plan = plan_of(declared, data.n)
+        if len(plan.intervals) == 1 or not isinstance(model, Hypothesis):
+            return {"interval": plan.intervals[0]}
+        data = _ordered(data, declared)
+        z, c = losses(model.outputs(data.X), data.y, plan.loss), plan.bill.log_confidence
+        return {"interval": min(plan.intervals, key=lambda name: plan.bound(name, z, c))}
+
+    def certify(
+        self, model: Hypothesis, data: Dataset, declared: dict[str, Any], choices: dict[str, Any]
+    ) -> Certificate:
+        """The certificate."""
+        if not isinstance(model, Hypothesis):
+            raise InputError("model for hold-out", "one hypothesis", type(model).__name__)
+        plan = plan_of(declared, data.n)
+        if set(choices) != {"interval"} or choices["interval"] not in plan.intervals:
+            raise InputError("choices", f"interval: {' or '.join(plan.intervals)}", choices)
+        data = _ordered(data, declared)
+        outputs, interval = model.outputs(data.X), choices["interval"]
+        margin = margins(outputs, data.y)
+        z, c = losses(outputs, data.y, plan.loss), plan.bill.log_confidence
+        value = plan.bound(interval, z, c)
+        facts: dict[str, Any] = {
+            "n": data.n,
+            "errors": int((margin <= 0).sum()),
+            "ties": int((margin == 0).sum()),
+            "mean_loss": math.fsum(z.tolist()) / data.n,
+        }
+        if plan.pool is not None:
+            facts |= _pool_facts(facts["errors"], data.n, plan.pool, c)
+        told = declared | {"interval": list(plan.intervals)}
+        return Certificate(
+            method=self.name,
+            value=value,
+            bill=plan.bill,
+            declared=told,
+            choices=choices,
+            facts=facts,
+            model=model_facts(model),
+            data=data_facts(data),
+            baseline=_baseline(data, plan),
+            declarations=_declarations(plan, interval, data),
+            quantity=plan.loss.quantity if plan.pool is None else _about_pool(plan.pool),
+            advice=advice(plan, interval, z, value),
+        )
+
+
+def _ordered(data: Dataset, declared: dict[str, Any]) -> Dataset:
+    """The examples in the declared order: betting reads them one after the other."""
+    seed = declared["order"]
+    if type(seed) is not int or not 0 <= seed < 1 << 32:
+        raise InputError("order", "a seed, a whole number below 2^32", seed)
+    return data.permuted(f"order of a hold-out {seed}")
+
+
+def _about_pool(pool: int) -> str:
+    return f"share of the {pool} examples of the pool on which the model errs"
+
+
+def _pool_facts(errors: int, n: int, pool: int, c: float) -> dict[str, Any]:
+    """The bound in whole numbers, and for the examples that were not drawn."""
+    most = hypergeometric_upper(errors, n, pool, c)
+    rest = share_up(most - errors, pool - n) if pool > n else 0.0
+    return {"pool": pool, "pool_errors_at_most": most, "undrawn_error_at_most": rest}
+
+
+def _baseline(data: Dataset, plan: Plan) -> dict[str, Any]:
+    """How much a constant loses at least, in the loss and the population of the plan.
+
+    A constant errs where its most likely class is wrong, and there its cross-entropy is ≥ ln 2.
+    """
+    found = baseline(data, plan.delta)
+    if plan.pool is not None:
+        c = Bill(plan.delta).log_confidence
+        least = hypergeometric_lower(found["errors"], data.n, plan.pool, c)
+        return found | {"error_at_least": share_down(least, plan.pool)}
+    if plan.loss.name == "clipped cross-entropy":
+        assert plan.loss.level is not None
+        share = down(min(1.0, math.log(2) / plan.loss.level))
+        return found | {"error_at_least": float(down(found["error_at_least"] * share))}
+    return found
+
+
+def _declarations(plan: Plan, interval: str, data: Dataset) -> tuple[str, ...]:
+    unseen = "no choice that led to this model saw these examples: no training, tuning or stopping"
+    if plan.looks > 1:
+        unseen += f", but the choice among {plan.looks} models or checkpoints"
+    told: list[str] = [*ASSUMED]
+    if plan.pool is not None:
+        told[:2] = [
+            f"the {data.n} examples are a random subset, drawn without replacement, of a pool of "
+            f"{plan.pool}; the number is about that pool, not about where it came from"
+        ]
+    told.append(unseen)
+    if interval == "betting":
+        told.append("the seed of the order of the examples was fixed before the data")
+    return (*told, *equal_rows(data))

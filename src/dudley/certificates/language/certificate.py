@@ -1,0 +1,297 @@
+"""The certificate of a coded language model: bits per symbol on a new document, at most.
+
+With probability 1 − δ over the draw of n documents, for every architecture of the list, every code
+word, every smoothing and every bet at once,
+
+    E[ bits per symbol of the *smoothed* model on a new document ] ≤ value      (`bound`)
+
+A document is what `corpus` says: at most T symbols of the declared alphabet, at least
+``shortest``; the loss is averaged over its symbols, then over documents. The forward pass is
+float64 numpy (`gpt`); losses are rounded up to multiples of 2⁻¹⁶ bits. With ``evaluated`` = n_s >
+0 the losses of n_s documents are computed, drawn with replacement by a seed that is made of the
+hashes of the model and of all documents, from their canonical order; δ is split, r = n_s/(n_s + n)
+of it for the code and the rest for the draw.
+
+Prices: the code word, the domain (alphabet and lengths, 85 bits), the architecture (17 bits), the
+smoothing (one of 16), the bet. The draw pays again for what is chosen after a look at the drawn
+documents: the smoothing, the bets, the place, and the method that is shown.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dudley.certificates import order
+from dudley.certificates.base import COMMON
+from dudley.certificates.certificate import ASSUMED, Certificate
+from dudley.certificates.codes.interval import bits_of
+from dudley.certificates.copies import expect_chance
+from dudley.certificates.inversion import kl_upper
+from dudley.certificates.language.bound import (
+    BETS,
+    bet,
+    bet_at,
+    bet_from_part,
+    certified_from_part,
+    part_price,
+    places,
+    sublora,
+)
+from dudley.certificates.language.coded import Coded
+from dudley.certificates.language.corpus import Corpus, domains
+from dudley.certificates.language.gpt import TOGETHER, Gpt
+from dudley.certificates.language.smoothing import ENTRIES, Smoothing
+from dudley.certificates.price import Bill, Price, bits, one_of
+from dudley.core.errors import InputError, UnknownName
+from dudley.core.rounding import up
+
+NAME = "language"
+QUANTITY = "expected bits per symbol of the smoothed model on a new document"
+DECLARED = COMMON | {"evaluated": 0, "seed": 0, "dimensions": [], "levels": []}
+CHOICES, OF_PART = {"smoothing", "bet"}, {"place", "second"}
+SIZES = {  # the architectures that a certificate may be about
+    "d": range(4, 68, 4),
+    "heads": (1, 2, 4, 8),
+    "window": range(1, 17),
+    "width": range(8, 264, 8),
+    "layers": range(1, 5),
+}
+OWN = (
+    "documents are independent draws, or drawn without replacement from the pool that is the "
+    "population; each is counted once, whatever its length",
+    "the number is about the smoothed model, in the float64 program of language.gpt",
+)
+DRAWN = (
+    "the hashes of the model and of the documents, which seed the draw of evaluated documents, "
+    "were not searched",
+)
+
+
+def certify(
+    model: Coded, corpus: Corpus, choices: dict[str, Any] | None = None, **declared: Any
+) -> Certificate:
+    """The certificate; without ``choices`` the best entries are looked for first."""
+    for name in declared:
+        if name not in DECLARED:
+            raise UnknownName("declaration of language", name, DECLARED)
+    told = DECLARED | declared | {"gpt.V": model.gpt.V, "gpt.T": model.gpt.T}
+    told |= {"seed": model.seed, "dimensions": list(model.dimensions), "levels": list(model.levels)}
+    for name in ("seed", "dimensions", "levels"):
+        if name in declared and declared[name] != told[name]:
+            raise InputError(name, f"that of the model, {told[name]}", declared[name])
+    if (model.gpt.V, model.gpt.T) != (corpus.V, corpus.T):
+        raise InputError("corpus", f"V = {model.gpt.V}, T = {model.gpt.T}", (corpus.V, corpus.T))
+    if type(told["among"]) is not int or told["among"] < 1:
+        raise InputError("among", "a number of methods ≥ 1", told["among"])
+    n, n_s = corpus.n, told["evaluated"]
+    if type(n_s) is not int or not 0 <= n_s <= n:
+        raise InputError("evaluated", f"0 (all) to {n} documents", n_s)
+    expect_chance(corpus.counts, "documents")
+    symbols, lengths = evaluated(model, corpus, n_s)
+    bill = Bill(told["delta"], prices(model, corpus, n_s, told["among"]))
+    c = float(up(bill.log_confidence / n))
+    c_part = 0.0
+    if n_s:  # (1 − r)δ for the draw, at each entry of every list that is chosen from after it
+        of_lists = part_price() + math.log(len(ENTRIES) * told["among"])
+        c_part = float(up((of_lists - math.log(told["delta"] * n / (n_s + n))) / n_s, 8))
+    if choices is None:
+        choices = _chosen(symbols, lengths, corpus, c, c_part)
+    if set(choices) != CHOICES | (OF_PART if n_s else set()):
+        expected = ", ".join(sorted(CHOICES | (OF_PART if n_s else set())))
+        raise InputError("choices of language", expected, ", ".join(choices) or "none")
+    choices = {"code": model.word.to_json(), "gpt": _sizes(model.gpt)} | choices
+    s = _entry(choices)
+    x, B = s.losses(symbols, lengths, corpus.V), s.limit(corpus.V, corpus.shortest)
+    value = _value(x, B, c, c_part, choices)
+    mean, word = float(x.mean()), model.word.length
+    facts = {
+        "n": n,
+        "evaluated": n_s or n,
+        "mean_loss": mean,
+        "standard_deviation": round(float(x.std()), 6),
+        "largest_loss": float(x.max()),
+        "limit": B,
+        "bits": word,
+        "code": model.kind,
+        "smoothing": {"kind": s.kind, "alpha": s.α},
+        "other_forms": {
+            "sublora": sublora(
+                mean, s.range(corpus.V, corpus.shortest), word, n, told["delta"], n_s or None
+            ),
+            "kl": None if n_s else float(up(B * kl_upper(float(up(mean / B)), c))),
+        },
+    }
+    return Certificate(
+        method=NAME,
+        value=value,
+        bill=bill,
+        declared=told,
+        choices=choices,
+        facts=facts,
+        model={"sha256": model.sha256, "weights": sum(W.size for W in model.weights.values())},
+        data={
+            "sha256": corpus.sha256,
+            "n": n,
+            "V": corpus.V,
+            "longest": corpus.T,
+            "shortest": corpus.shortest,
+            "signs": corpus.alphabet.signs,
+            **({"repeated": corpus.repeated} if corpus.repeated else {}),
+        },
+        baseline={
+            "worst": corpus.uniform(),
+            "error_at_least": corpus.unigram_at_least(told["delta"]),
+            "unigram": round(corpus.unigram(), 9),
+        },
+        declarations=ASSUMED + OWN + (DRAWN if n_s else ()) + _twice(corpus),
+        quantity=QUANTITY,
+        advice=_advice(x, B, bill, n, word, value, corpus) if not n_s else (),
+    )
+
+
+def _twice(corpus: Corpus) -> tuple[str, ...]:
+    """What a reader must know of documents that come twice."""
+    if not corpus.repeated:
+        return ()
+    told = f"{corpus.repeated:,} documents equal an earlier one: independent draws none the less"
+    return (told,)
+
+
+def evaluated(model: Coded, corpus: Corpus, n_s: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """−log₂ p of the symbols (T, documents), and lengths: of all, or of n_s drawn by the hashes."""
+    rows = np.arange(corpus.n)
+    if n_s:
+        seed = f"evaluated documents {model.sha256} {corpus.sha256}"
+        rows = corpus.order[order.drawn(seed, n_s, corpus.n)]
+    codes = corpus.codes[rows].astype(np.int64)
+    parts = [
+        model.gpt.losses(model.weights, codes[i : i + TOGETHER])
+        for i in range(0, len(rows), TOGETHER)
+    ]
+    return np.concatenate(parts, axis=1), corpus.lengths[rows]
+
+
+def expect_sizes(gpt: Gpt) -> None:
+    """Refuse an architecture that is not of the list."""
+    for name, known in SIZES.items():
+        if getattr(gpt, name) not in known:
+            raise InputError(f"{name} of the Transformer", f"one of {known}", getattr(gpt, name))
+
+
+def prices(model: Coded, corpus: Corpus, n_s: int, among: int) -> tuple[Price, ...]:
+    """What is paid for."""
+    expect_sizes(model.gpt)
+    word, n = model.word.length, corpus.n
+    found = [
+        bits("code", word, f"{word} bits, {model.kind}"),
+        one_of("domain", domains(corpus.alphabet, corpus.T), "alphabet and lengths"),
+        one_of("architecture", math.prod(map(len, SIZES.values()))),
+        one_of("smoothing", len(ENTRIES)),
+        one_of("bet", len(BETS)),
+    ]
+    if n_s:
+        found.append(Price("draw", float(up(math.log((n_s + n) / n_s))), f"δ·{n_s}/{n_s + n}"))
+    if among > 1:
+        found.append(one_of("method", among))
+    return tuple(found)
+
+
+def held_out(model: Coded, smoothing: Smoothing, corpus: Corpus, delta: float) -> dict[str, float]:
+    """The mean loss on documents that training did not see, and the bound from them alone."""
+    symbols, lengths = evaluated(model, corpus)
+    x = smoothing.losses(symbols, lengths, corpus.V)
+    c = (math.log(len(BETS)) - math.log(delta)) / corpus.n
+    value, _ = bet(x, smoothing.limit(corpus.V, corpus.shortest), float(up(c)))
+    return {"n": corpus.n, "mean_loss": float(x.mean()), "at_most": value}
+
+
+def decoded(told: dict[str, Any], corpus: Corpus) -> Coded:
+    """The model that a certificate's JSON holds."""
+    declared, choices = told["declared"], told["choices"]
+    return Coded(
+        Gpt(corpus.V, corpus.T, **choices["gpt"]),
+        bits_of(choices["code"]),
+        declared["seed"],
+        tuple(declared["dimensions"]),
+        tuple(declared["levels"]),
+    )
+
+
+def recheck(told: dict[str, Any], corpus: Corpus) -> list[str]:
+    """The fields of a certificate's JSON that differ when all is computed again from the corpus.
+
+    The model is decoded from the file's own code word.
+    """
+    declared, choices, model = told["declared"], told["choices"], decoded(told, corpus)
+    own = {name: value for name, value in declared.items() if name in DECLARED}
+    rest = {name: value for name, value in choices.items() if name not in ("code", "gpt")}
+    found = certify(model, corpus, rest, **own).to_json()
+    names = (set(told) | set(found)) - {"provenance"}
+    return sorted(name for name in names if told.get(name) != found.get(name))
+
+
+def _chosen(symbols, lengths, corpus: Corpus, c: float, c_part: float) -> dict[str, Any]:
+    """The smoothing and the bets that give the least number."""
+    best = None
+    for i, s in enumerate(ENTRIES):
+        x, B = s.losses(symbols, lengths, corpus.V), s.limit(corpus.V, corpus.shortest)
+        value, g = bet(x, B, c)
+        if best is None or value < best[0]:
+            best = (value, i, g, x, B)
+    assert best is not None
+    _, i, g, x, B = best
+    if not c_part:
+        return {"smoothing": i, "bet": BETS.index(g)}
+    found = bet_from_part(x, B, c, c_part)
+    if found is None:
+        return {"smoothing": i, "bet": BETS.index(g), "place": len(places(B)), "second": 0}
+    m, g, g2 = found
+    place = int(np.searchsorted(places(B), m))
+    return {"smoothing": i, "bet": BETS.index(g), "place": place, "second": BETS.index(g2)}
+
+
+def _value(x, B: float, c: float, c_part: float, choices: dict[str, Any]) -> float:
+    g = _one(BETS, choices, "bet")
+    if not c_part:
+        return bet_at(x, B, c, g)
+    if choices["place"] == len(places(B)):
+        return B
+    m, g2 = float(_one(places(B), choices, "place")), _one(BETS, choices, "second")
+    if not certified_from_part(x, B, c, c_part, g, g2, m):
+        raise InputError("place", "one that the evaluated documents certify", m)
+    return m
+
+
+def _entry(choices: dict[str, Any]) -> Smoothing:
+    return _one(ENTRIES, choices, "smoothing")
+
+
+def _one(entries, choices: dict[str, Any], name: str):
+    at = choices.get(name)
+    if type(at) is not int or not 0 <= at < len(entries):
+        raise InputError(name, f"an entry of the list, 0 to {len(entries) - 1}", at)
+    return entries[at]
+
+
+def _sizes(gpt: Gpt) -> dict[str, int]:
+    return {name: getattr(gpt, name) for name in SIZES}
+
+
+def _advice(x, B, bill: Bill, n: int, word: int, value: float, corpus: Corpus) -> tuple[str, ...]:
+    """Why the number is what it is, and what would lower it, each computed."""
+    c, mean = bill.log_confidence, float(x.mean())
+    half = bet(x, B, (c - bits("", word / 2).nats) / n)[0]
+    double = bet(x, B, c / (2 * n))[0]
+    uniform, unigram = corpus.uniform(), corpus.unigram()
+    least = corpus.unigram_at_least(bill.delta)
+    against = "vacuous: not below" if value >= min(uniform, least) else "below"
+    return (
+        f"{mean:.3f} bits per symbol on {n} documents, {word} bits of code: {value:.3f}; "
+        f"{against} the {unigram:.3f} of symbol frequencies, at least {least:.3f} on new documents "
+        f"({uniform:.3f} for guessing)",
+        f"half the bits, the same losses: {half:.3f}",
+        f"twice the documents, the same losses: {double:.3f}",
+    )

@@ -1,0 +1,128 @@
+"""Files of language certificates: the model, and the documents it was made on.
+
+**Model**: one safetensors file of schema ``dudley.language-model/1``. Its header holds the
+architecture, the code word and what the decoder knows beside it; its tensors are the weights, which
+must be what the word decodes to, bit for bit.
+
+**Documents**: one ``.npz`` with ``codes`` (n, T) uint8, ``lengths`` (n,), ``signs`` (the alphabet,
+a text), ``shortest`` (a number), and where it is known ``source`` (n,), the independent unit that
+each document comes from: one that comes twice is refused.
+
+Reading either executes nothing.
+
+>>> import tempfile
+>>> corpus = Corpus.of(["a cat sat", "the dog ran off"], ["cat", "dog"], T=12, shortest=4)
+>>> with tempfile.TemporaryDirectory() as folder:
+...     save_documents(corpus, f"{folder}/documents.npz")
+...     documents(f"{folder}/documents.npz").sha256 == corpus.sha256
+True
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dudley.certificates import tensors
+from dudley.certificates.codes.base import same
+from dudley.certificates.codes.interval import bits_of
+from dudley.certificates.language.certificate import expect_sizes
+from dudley.certificates.language.coded import Coded
+from dudley.certificates.language.corpus import LONGEST, Alphabet, Corpus
+from dudley.certificates.language.gpt import Gpt
+from dudley.core.boundary import archives
+from dudley.core.errors import DudleyError, InputError
+
+SCHEMA = "dudley.language-model/1"
+HEADER = {"schema", "gpt", "code", "seed", "dimensions", "levels"}
+ARRAYS = {"codes", "lengths", "signs", "shortest"}
+MOST = 252  # symbols: 250 signs, the end, everything else
+
+
+def save(model: Coded, path: str | Path) -> None:
+    """Write the model file."""
+    told = {
+        "schema": SCHEMA,
+        "gpt": model.gpt.to_json(),
+        "code": model.word.to_json(),
+        "seed": model.seed,
+        "dimensions": list(model.dimensions),
+        "levels": list(model.levels),
+    }
+    tensors.write(path, told, model.weights)
+
+
+def load(path: str | Path) -> Coded:
+    """Read the model file."""
+    path = Path(path)
+    told, arrays = tensors.read(path)
+    if told.get("schema") != SCHEMA or set(told) != HEADER:
+        raise InputError(path.name, f"a model file with the header {SCHEMA}", "a file without it")
+    try:
+        model = _coded(told)
+        decoded = model.weights
+    except DudleyError:
+        raise
+    except Exception as error:  # values of a kind that no header has
+        raise InputError(path.name, "an architecture and a code word", error) from None
+    if not same(arrays, decoded):
+        raise InputError(path.name, "the weights that its code word decodes to", "other weights")
+    return model
+
+
+def _coded(told: dict[str, Any]) -> Coded:
+    """The model of a header; sizes beyond the list are refused before anything is made of them."""
+    gpt = Gpt(**told["gpt"])
+    expect_sizes(gpt)
+    if gpt.V > MOST or gpt.T > LONGEST:
+        raise InputError(
+            "V and T", f"up to {MOST} symbols, {LONGEST} of a document", (gpt.V, gpt.T)
+        )
+    lists = tuple(told["dimensions"]), tuple(told["levels"])
+    return Coded(gpt, bits_of(told["code"]), told["seed"], *lists)
+
+
+def save_documents(corpus: Corpus, path: str | Path) -> None:
+    """Write the documents file."""
+    np.savez_compressed(
+        path,
+        codes=corpus.codes,
+        lengths=corpus.lengths,
+        signs=np.array(corpus.alphabet.signs),
+        shortest=np.array(corpus.shortest),
+    )
+
+
+def documents(path: str | Path) -> Corpus:
+    """Read the documents file."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("documents", "a file .npz", f"no file {path}")
+    found = archives.arrays(path)
+    if set(found) - {"source"} != ARRAYS:
+        raise InputError(
+            path.name, f"arrays {', '.join(sorted(ARRAYS))}", ", ".join(found) or "none"
+        )
+    signs, shortest = found["signs"], found["shortest"]
+    if signs.shape != () or signs.dtype.kind != "U":
+        raise InputError("signs", "one text", f"{signs.dtype} of shape {signs.shape}")
+    if shortest.shape != () or shortest.dtype.kind not in "iu":
+        raise InputError("shortest", "one whole number", f"{shortest.dtype} of {shortest.shape}")
+    made = Corpus(found["codes"], found["lengths"], Alphabet(str(signs)), int(shortest))
+    if "source" in found:
+        _expect_sources(found["source"], made.n)
+    return made
+
+
+def _expect_sources(source: np.ndarray, n: int) -> None:
+    if source.shape != (n,) or source.dtype.kind not in "iuUS":
+        raise InputError("source", f"one name a document, ({n},)", f"{source.dtype} {source.shape}")
+    if len(np.unique(source)) < n:
+        raise InputError(
+            "documents",
+            "one for every source",
+            f"{n} documents of {len(np.unique(source))} sources",
+            "chunks of one document are one document: a bound counts independent units",
+        )

@@ -1,0 +1,87 @@
+"""The terms of the bound for one recipe: sets and prices, log N as a function of γ, and η."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from dudley.calculus.compose import Node
+from dudley.calculus.union import Grid
+from dudley.certificates.clipping import clipping_prices
+from dudley.certificates.forward_error import U, forward_error
+from dudley.certificates.hypothesis import Hypothesis
+from dudley.certificates.norm_cover.cover import Covered, covered
+from dudley.certificates.norm_cover.reduce import Reduced, reduced
+from dudley.certificates.norm_cover.sets import RECIPES, Paid, name_of, paid
+from dudley.certificates.price import Price
+from dudley.core.entropy import Metric
+from dudley.core.errors import InputError
+from dudley.core.rounding import down, up
+from dudley.networks.capacity import Capacity, capacity
+from dudley.networks.embeddings import Tokens
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What the bound needs besides the data."""
+
+    paid: Paid
+    inputs: Tokens
+    reduced: tuple[str, ...]
+    radius: tuple[Price, ...]
+
+    @cached_property
+    def capacity(self) -> Capacity:
+        return self.of(self.paid.network)
+
+    def of(self, network: Node) -> Capacity:
+        """The calculus on a network with these inputs; every weight must be in the cover."""
+        found = capacity(network, self.inputs)
+        seen = {use.name for use in found.facts.uses}
+        lost = [name_of(p) for p in self.paid.sets if name_of(p) not in seen]
+        if lost:
+            raise InputError(f"weight {lost[0]}", "one that the cover counts", "one it does not")
+        return found
+
+    @cached_property
+    def slope(self) -> float:
+        """How far a margin moves per unit error of the output.
+
+        One number: 1. Logits, measured by their largest coordinate: 2. A row of several numbers,
+        measured in ℓ2: √2, since |Δ_i − Δ_j| ≤ √2‖Δ‖₂.
+        """
+        out = self.capacity.facts.out
+        if out.metric is Metric.LOGITS:
+            return 2.0
+        return 1.0 if out.width == 1 else float(up(math.sqrt(2)))
+
+    @cached_property
+    def η(self) -> float:
+        """A bound on the rounding error of a margin, the last subtraction included."""
+        own = forward_error(self.paid.network, self.inputs)
+        if self.slope == 1:
+            return own
+        return float(up(2 * own + 4 * U * (float(self.capacity.facts.out.radius) + own)))
+
+    def resolution(self, γ: float) -> float:
+        """ε of the outputs with slope·ε + η ≤ γ/2; not positive where γ is too small."""
+        return float(down((γ / 2 - self.η) / self.slope, 8))
+
+    def cover(self, γ: float, network: Node | None = None) -> Covered:
+        """The cover at that resolution, of this network or of one with other radii."""
+        ε = self.resolution(γ)
+        if not (math.isfinite(ε) and ε > 0):
+            return Covered(math.inf, ())
+        return covered(self.capacity if network is None else self.of(network), ε)
+
+
+def terms(model: Hypothesis, declared: dict[str, Any], recipe: str) -> Terms:
+    """The terms for a model: reduce, read off, pay."""
+    inputs = model.encoding.inputs
+    assert inputs.d is not None
+    less: Reduced = reduced(model.network, model.weights, model.encoding)
+    grid = Grid(declared["ratio"])
+    made = paid(less.network, less.weights, RECIPES[recipe], grid, inputs.d)
+    return Terms(made, inputs, less.heads, clipping_prices(model.encoding, declared["radius"]))

@@ -1,0 +1,16 @@
+"""PAC-Bayes: a bound on the *randomised* predictor, whose weights are drawn from a posterior.
+
+Q = N(w, diag σ²) may depend on the data in any way; P is fixed before the examples that are
+counted; the price of Q is KL(Q‖P). What is bounded is L(Q) = E_{W∼Q} P[the model with weights W
+errs], never the error of the model with weights w: that one may err where most draws do not.
+
+* `divergence`: KL(Q‖P), rounded up · `prior`: what P may be · `posterior`: Q, and its file
+* `forms`: from errors and divergence to a bound; `form_kl`, `form_catoni`, `form_quadratic`
+* `monte_carlo`: errors of drawn weights, and what they say of the mean over all draws
+* `method`: the certificate
+"""
+
+from dudley.certificates.pac_bayes.method import PacBayes
+from dudley.certificates.pac_bayes.posterior import Posterior
+
+__all__ = ["PacBayes", "Posterior"]

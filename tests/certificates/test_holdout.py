@@ -1,0 +1,226 @@
+"""The hold-out: what is declared, paid, computed and refused."""
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from certificates.validity import NoisyCopies, reader
+from dudley.certificates.base import METHODS
+from dudley.certificates.certificate import RISK
+from dudley.certificates.data import Dataset
+from dudley.certificates.holdout import HoldOut, upper
+from dudley.certificates.holdout.losses import Loss, losses
+from dudley.certificates.hypothesis import Hypothesis
+from dudley.certificates.inversion import binomial_upper
+from dudley.certificates.pool import hypergeometric_upper
+from dudley.certificates.verify import verify
+from dudley.core.errors import DudleyError, InputError
+
+REAL = ("hoeffding", "hoeffding-kl", "empirical-bernstein", "betting")
+TOY = NoisyCopies((0.1, 0.2, 0.3), 200)
+DATA = TOY(np.random.default_rng(5))
+ORDERED = DATA.permuted("order of a hold-out 0")
+MODEL = reader(3, 0)
+HELD = HoldOut()
+
+
+def errors(j: int = 0) -> int:
+    return int(TOY.errors(DATA)[j])
+
+
+def test_the_default_is_clopper_pearson_on_errors():
+    found = METHODS["hold-out"](MODEL, DATA, delta=0.1)
+    assert found.value == binomial_upper(errors(), 200, found.bill.log_confidence)
+    assert found.bill.log_confidence == pytest.approx(math.log(10))
+    assert (found.quantity, found.facts["errors"], found.prices) == (RISK, errors(), ())
+    assert found.choices == {"interval": "clopper-pearson"}
+
+
+def test_looks_intervals_and_methods_are_paid():
+    told = {"looks": 8, "interval": ["clopper-pearson", "hoeffding"], "among": 3}
+    found = HELD(MODEL, DATA, delta=0.1, **told)
+    assert found.bill.nats == pytest.approx(math.log(8 * 2 * 3))
+    assert found.value == pytest.approx(binomial_upper(errors(), 200, math.log(480)))
+    assert [price.name for price in found.prices] == ["looks", "interval", "method"]
+
+
+@pytest.mark.parametrize("interval", REAL)
+def test_a_declared_interval_is_used(interval):
+    found = HELD(MODEL, DATA, interval=interval, loss="ramp", margin=0.4)
+    z = losses(MODEL.outputs(ORDERED.X), ORDERED.y, Loss("ramp", 0.4))
+    assert found.value == upper(interval, z, found.bill.log_confidence)
+    assert found.quantity != RISK and "ramp" in found.quantity
+    assert ("order of the examples" in " ".join(found.declarations)) == (interval == "betting")
+
+
+def test_the_smallest_of_several_is_chosen():
+    found = HELD(MODEL, DATA, loss="clipped cross-entropy", clip=3.0, interval=list(REAL))
+    z = losses(MODEL.outputs(ORDERED.X), ORDERED.y, Loss("clipped cross-entropy", 3.0))
+    bounds = [upper(name, z, found.bill.log_confidence) for name in REAL]
+    assert found.value == min(bounds)
+    assert found.bill.nats == pytest.approx(math.log(4))
+
+
+def test_the_order_of_a_file_does_not_help_betting():
+    """Right answers first would win the game before the errors come."""
+    z, c = losses(MODEL.outputs(DATA.X), DATA.y, Loss("error")), math.log(20)
+    assert upper("betting", np.sort(z), c) < upper("betting", z, c)
+    right_first = DATA.part(np.argsort(-MODEL.margins(DATA), kind="stable"))
+    made, again = (HELD(MODEL, data, interval="betting") for data in (DATA, right_first))
+    assert made.to_json() == again.to_json()
+    assert made.value != HELD(MODEL, DATA, interval="betting", order=1).value
+    with pytest.raises(InputError, match="order"):
+        HELD(MODEL, DATA, interval="betting", order=-1)
+
+
+def test_the_certificate_is_a_function_of_its_arguments():
+    told = HELD.declared({"interval": ["betting", "hoeffding"], "looks": 2})
+    choices = HELD.choose(MODEL, DATA, told)
+    first, second = (HELD.certify(MODEL, DATA, told, choices) for _ in range(2))
+    assert first.to_json() == second.to_json()
+    again = HELD.certify(MODEL, DATA, first.declared, first.choices)
+    assert again.to_json() == first.to_json()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"looks": 3, "interval": ("clopper-pearson", "betting")},
+        {"pool": 250},
+        {"loss": "ramp", "margin": 0.2},
+        {"loss": "clipped cross-entropy", "clip": 2.0, "interval": list(REAL)},
+    ],
+    ids=str,
+)
+def test_the_file_is_verified(told):
+    file = json.loads(HELD(MODEL, DATA, **told).text())
+    assert verify(file, MODEL, DATA).differences == ()
+    assert verify(file, MODEL, DATA.part(np.arange(200)[::-1])).holds
+    turned = DATA.y.copy()
+    turned[7] = 1 - turned[7]
+    assert not verify(file, MODEL, Dataset(DATA.X, turned)).holds
+    assert not verify(file, reader(3, 1), DATA).holds
+    assert not verify(file | {"value": file["value"] * 0.99}, MODEL, DATA).holds
+
+
+def test_ties_are_errors():
+    W_v = np.zeros((7, 1))
+    W_v[[0, 1]], W_v[[3, 4]] = -1.0, 1.0  # two bits vote
+    voters = Hypothesis(MODEL.tables, MODEL.encoding_table, {"0.v": np.zeros((7, 1)), "0.W_v": W_v})
+    agreed = (DATA.X[:, 0] == DATA.y) & (DATA.X[:, 1] == DATA.y)
+    found = HELD(voters, DATA)
+    assert found.facts["errors"] == (~agreed).sum()
+    assert found.facts["ties"] == (DATA.X[:, 0] != DATA.X[:, 1]).sum() > 0
+    assert found.value == binomial_upper(int((~agreed).sum()), 200, found.bill.log_confidence)
+
+
+def test_a_pool():
+    found = HELD(MODEL, DATA, pool=300, delta=0.1)
+    most = hypergeometric_upper(errors(), 200, 300, found.bill.log_confidence)
+    assert Fraction(found.value) >= Fraction(most, 300)
+    assert found.value == pytest.approx(most / 300) and found.facts["pool_errors_at_most"] == most
+    assert "the 300 examples of the pool" in found.quantity
+    assert any("not about where it came from" in told for told in found.declarations)
+    assert not any("independent draws" in told for told in found.declarations)
+    whole = HELD(MODEL, DATA, pool=200)
+    assert whole.facts["pool_errors_at_most"] == errors()
+    assert whole.facts["undrawn_error_at_most"] == 0
+
+
+def test_advice_is_computed_and_the_best_comes_first():
+    found = HELD(MODEL, DATA, looks=4)
+    c = found.bill.log_confidence
+    expected = {
+        "no errors": binomial_upper(0, 200, c),
+        "twice the examples": binomial_upper(2 * errors(), 400, c),
+        "nothing to pay": binomial_upper(errors(), 200, math.log(20)),
+    }
+    for text, number in expected.items():
+        (told,) = [line for line in found.advice if line.startswith(text)]
+        assert f": {number:.3g} in place of {found.value:.3g}" in told
+    numbers = [float(line.rsplit(": ", 1)[1].split(" ")[0]) for line in found.advice]
+    assert numbers == sorted(numbers)
+
+
+def test_repeated_rows_of_floats_are_refused():
+    encoding = {"name": "rows", "T": 1, "d": 2, "R": 1.0}
+    layer = {"node": "head", "query": "fixed", "v": "free", "W_v": "free", "k": 1}
+    inputs = {"T": 1, "d": 2, "X": {"row2inf": 1.0}}
+    tables = {"schema": "dudley.net/1", "input": inputs, "layer": [layer | {"sigma": "identity"}]}
+    weights = {"0.v": np.zeros((2, 1)), "0.W_v": np.ones((2, 1))}
+    model = Hypothesis(tables, encoding, weights)
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = (X.sum(axis=1) > 0).astype(int)
+    assert HELD(model, Dataset(X, y)).facts["errors"] == 0
+    twice = Dataset(np.concatenate([X, X]), np.concatenate([y, y]))
+    with pytest.raises(InputError, match="40 that equal an earlier one"):
+        HELD(model, twice)
+    with pytest.raises(InputError, match="too regular for chance"):
+        HELD(model, twice, repeats=True)
+    few = Dataset(np.concatenate([X, X[:2]]), np.concatenate([y, y[:2]]))
+    told = HELD(model, few, repeats=True)
+    assert told.data["repeated"] == 2
+    assert any("2 rows that equal" in line for line in told.declarations)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"loss": "hinge"},
+        {"loss": None},
+        {"loss": ["error"]},
+        {"loss": "ramp"},
+        {"loss": "ramp", "margin": 0.0},
+        {"loss": "ramp", "margin": "1"},
+        {"loss": "ramp", "margin": True},
+        {"loss": "ramp", "margin": math.nan},
+        {"loss": "ramp", "margin": 0.1, "clip": 2.0},
+        {"loss": "ramp", "margin": 0.1, "interval": "clopper-pearson"},
+        {"loss": "clipped cross-entropy"},
+        {"loss": "clipped cross-entropy", "clip": -1.0},
+        {"margin": 0.1},
+        {"clip": 2.0},
+        {"interval": "wald"},
+        {"interval": []},
+        {"interval": 3},
+        {"interval": ["betting", "betting"]},
+        {"interval": ["betting", 3]},
+        {"looks": 0},
+        {"looks": 2.0},
+        {"looks": True},
+        {"among": 0},
+        {"among": "2"},
+        {"pool": 199},
+        {"pool": 1e6},
+        {"pool": True},
+        {"pool": 300, "interval": "betting"},
+        {"pool": 300, "loss": "ramp", "margin": 0.1},
+        {"delta": 0.0},
+        {"delta": 1.0},
+        {"delta": "0.05"},
+        {"delta": math.nan},
+        {"epsilon": 0.1},
+    ],
+    ids=str,
+)
+def test_other_declarations_are_refused(told):
+    with pytest.raises(DudleyError) as error:
+        HELD(MODEL, DATA, **told)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "choices", [{}, {"interval": "hoeffding"}, {"interval": None}, {"interval": "betting", "x": 1}]
+)
+def test_a_choice_that_was_not_declared_is_refused(choices):
+    with pytest.raises(InputError, match="choices"):
+        HELD.certify(MODEL, DATA, HELD.declared({"interval": "betting"}), choices)
+
+
+def test_what_is_no_hypothesis_is_refused():
+    with pytest.raises(InputError, match="model for hold-out: expected one model"):
+        HELD(DATA, DATA, interval=["betting", "hoeffding"])  # pyright: ignore

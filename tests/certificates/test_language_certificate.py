@@ -1,0 +1,103 @@
+"""Certificates of language models: made, computed again, and refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+from certificates.language_toys import TINY, random_weights, sentences, zeros
+from dudley.certificates.language.certificate import SIZES, certify, held_out, recheck
+from dudley.certificates.language.coded import Coded
+from dudley.certificates.language.gpt import Gpt
+from dudley.certificates.language.smoothing import ENTRIES
+from dudley.core.errors import InputError, UnknownName
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    pytest.importorskip("torch")
+    from dudley.certificates.language.fit import Recipe, fit
+
+    corpus, rest = sentences(12_000).split(10_000, 0)
+    recipe = Recipe(steps=250, batch=32, rate=1e-2, q=2, price=1e-3)
+    return fit(TINY, corpus, recipe), corpus, rest
+
+
+def test_guessing_is_vacuous():
+    found = certify(zeros(TINY), sentences(500))
+    assert found.facts["mean_loss"] == pytest.approx(5, abs=1e-3)
+    assert found.value >= 5 and found.vacuous and "vacuous" in found.advice[0]
+
+
+def test_a_fitted_model_is_certified_below_guessing(fitted):
+    model, corpus, rest = fitted
+    found = certify(model, corpus)
+    assert found.facts["mean_loss"] < found.value < 5 and not found.vacuous
+    assert found.value < found.facts["other_forms"]["kl"] < found.facts["other_forms"]["sublora"]
+    smoothing = ENTRIES[found.choices["smoothing"]]
+    outside = held_out(model, smoothing, rest, 0.05)
+    assert outside["mean_loss"] < found.value and outside["mean_loss"] < outside["at_most"]
+    again = [price for price in found.prices if price.name == "code"]
+    assert again[0].nats == pytest.approx(model.word.length * math.log(2))
+    assert {price.name for price in found.prices} == {
+        *("code", "domain", "architecture", "smoothing", "bet")
+    }
+
+
+def test_part_of_the_documents_is_drawn_by_the_model(fitted):
+    model, corpus, _ = fitted
+    whole, part = certify(model, corpus), certify(model, corpus, evaluated=2000)
+    assert whole.value < part.value < 5
+    assert part.facts["evaluated"] == 2000 and "draw" in {price.name for price in part.prices}
+    assert recheck(part.to_json(), corpus) == []
+    with pytest.raises(InputError, match="place"):
+        choices = {k: v for k, v in part.choices.items() if k not in ("code", "gpt")}
+        certify(model, corpus, choices | {"place": 1}, evaluated=2000)
+    with pytest.raises(UnknownName):
+        certify(model, corpus, evaluated=2000, draw_seed=3)
+
+
+def test_everything_is_computed_again(fitted):
+    model, corpus, _ = fitted
+    corpus = corpus.part(np.arange(400))
+    told = certify(model, corpus, delta=0.01).to_json()
+    assert recheck(told, corpus) == []
+    for name in ("value", "nats", "vacuous", "quantity", "delta"):
+        assert recheck(told | {name: 0.123}, corpus) == [name]
+    for name in ("facts", "model", "data", "baseline"):
+        for key in told[name]:
+            assert recheck(told | {name: told[name] | {key: "other"}}, corpus) == [name]
+    less = told | {"declared": told["declared"] | {"delta": 0.02}}
+    assert "value" in recheck(less, corpus)
+    assert "data" in recheck(told, corpus.part(np.arange(corpus.n - 1)))
+
+
+def test_what_does_not_fit_is_refused(fitted):
+    model, corpus, _ = fitted
+    with pytest.raises(InputError, match="corpus"):
+        certify(zeros(Gpt(V=32, T=16, d=8, heads=2, window=4, width=16)), corpus)
+    with pytest.raises(InputError, match="width"):
+        certify(zeros(Gpt(V=32, T=24, d=8, heads=2, window=4, width=12)), corpus)
+    with pytest.raises(InputError, match="smoothing"):
+        certify(model, corpus, {"smoothing": 16, "bet": 1})
+    with pytest.raises(InputError, match="evaluated"):
+        certify(model, corpus, evaluated=corpus.n + 1)
+    with pytest.raises(InputError, match="short step"):
+        Coded.of(TINY, random_weights(TINY))
+    assert math.prod(map(len, SIZES.values())) == 2**17
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_point_of_a_random_subspace(rank):
+    pytest.importorskip("torch")
+    from dudley.certificates.language.fit import Recipe, fit_subspace
+
+    with pytest.raises(InputError, match="D and L"):
+        fit_subspace(TINY, sentences(20), Recipe(), 123)
+    corpus, seen = sentences(2000), []
+    recipe = Recipe(steps=80, batch=32, rate=5e-2, q=3, price=0.0, shrink=0.0)
+    model = fit_subspace(TINY, corpus, recipe, 100, rank, lambda i, loss: seen.append(loss))
+    assert model.kind == "subspace" and model.word.length < 330
+    found = certify(model, corpus)
+    assert 100 in found.declared["dimensions"] and found.facts["mean_loss"] < seen[0]
+    assert recheck(found.to_json(), corpus) == []

@@ -1,0 +1,283 @@
+"""Certificates and published bounds on one model, against formulas written out by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from dudley.calculus.union import Grid
+from dudley.certificates.auto import method_named
+from dudley.certificates.data import Dataset
+from dudley.certificates.fit.posterior import Plan
+from dudley.certificates.hypothesis import Hypothesis
+from dudley.certificates.standing import Row, from_json, standing
+from dudley.certificates.standing.blame import blame, factors
+from dudley.certificates.standing.case import Case, radius
+from dudley.certificates.standing.certificates import COMPRESSED, DRAWN, ITSELF, _blame
+from dudley.certificates.standing.published import about_networks, published
+from dudley.certificates.standing.reading import read_off
+from dudley.certificates.standing.scene import Scene
+from dudley.certificates.standing.stated import Stated
+from dudley.core.errors import InputError, UnknownName
+from dudley.theorems import registry
+from dudley.theorems.chaining import chained
+
+T = 5
+FAST = Plan(steps=60, batch=64)
+
+
+def head(k: int = 1, sigma: str = "identity", readout: bool = False, out: bool = False, size=1.0):
+    """A head with a fixed query on bits; W_v of any size, with W_c and w where they are asked."""
+    d, rng = 2 * T + 1, np.random.default_rng(7)
+    layer = {"node": "head", "query": "fixed", "v": "free", "W_v": "free", "k": k, "sigma": sigma}
+    weights = {"0.v": 3 * rng.standard_normal((d, 1))}
+    weights["0.W_v"] = size * rng.standard_normal((d, k))
+    if out:
+        layer["W_c"] = "free"
+        weights["0.W_c"] = rng.standard_normal((k, d))
+    tables = {"schema": "dudley.net/1", "input": {"T": T + 1, "V": d}, "layer": [layer]}
+    if readout:
+        tables["output"] = {"w": "free"}
+        weights["1.w"] = rng.standard_normal((d if out else k, 1))
+    return Hypothesis(tables, {"name": "bits", "T": T}, weights)
+
+
+def examples(n: int, seed: int) -> Dataset:
+    X = np.random.default_rng(seed).integers(0, 2, (n, T)).astype(np.uint8)
+    return Dataset(X, (X[:, 0] & X[:, 1]).astype(np.int64))
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return examples(400, seed=0)
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Dataset:
+    return examples(300, seed=1)
+
+
+@pytest.fixture(scope="module")
+def good() -> Hypothesis:
+    """u·x > 0 where bits 0 and 1 are both set: no errors."""
+    model = head()
+    W_v = np.zeros((2 * T + 1, 1))
+    W_v[[0, 1]], W_v[[T, T + 1]] = -1.0, 0.4
+    weights = {"0.v": np.zeros((2 * T + 1, 1)), "0.W_v": W_v + 1e-3 * math.pi * (W_v != 0)}
+    return Hypothesis(model.tables, model.encoding_table, weights)
+
+
+def unit(Y: np.ndarray) -> np.ndarray:
+    """Π: rows onto the unit ball."""
+    return Y / np.maximum(1, np.linalg.norm(Y, axis=-1, keepdims=True))
+
+
+def papers_head(M, X, σ, Π, scale=1.0) -> np.ndarray:
+    """w·W_cᵀσ(W_vᵀXᵀsoftmax(XW_QKᵀx₀)), written out, on rows X (n, T, d)."""
+    W_QK = M["W_Q"] @ M["W_K"].T * scale if "W_Q" in M else M["W_QK"]
+    scores = np.einsum("nd,de,nte->nt", X[:, -1], W_QK, X)
+    a = np.exp(scores - scores.max(1, keepdims=True))
+    a /= a.sum(1, keepdims=True)
+    hidden = σ(Π(np.einsum("nt,ntd->nd", a, X) @ M["W_v"]))
+    return (Π(hidden @ M["W_c"]) if "W_c" in M else hidden) @ M["w"]
+
+
+SHAPES = [
+    {},
+    {"size": 5.0},
+    {"k": 3, "sigma": "relu", "readout": True},
+    {"k": 3, "readout": True, "out": True, "size": 3.0},
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_papers_matrices_compute_the_same_function(shape):
+    model = head(**shape)
+    X = examples(64, seed=2).X
+    rows, wanted = model.encoding.rows(X), model.outputs(X)
+
+    def relu(y):
+        return np.maximum(0, y)
+
+    def same(y):
+        return y
+
+    σ = relu if shape.get("sigma") == "relu" else same
+    found = read_off(model)
+    assert ("encoder" in found) is not bool(shape.get("out"))
+    for name, one in found.items():
+        own, Π = (relu if name == "encoder" else σ), (unit if name == "block" else same)
+        M = one.matrices
+        scale = 1 / math.sqrt(M["W_v"].shape[1])
+        got = papers_head(M, rows, own, Π, scale)
+        np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-12, err_msg=name)
+        for W in M:
+            assert one.values[f"{W}.op" if W != "w" else "w.l2"] >= np.linalg.norm(M[W], 2)
+
+
+def test_what_was_scaled_is_read_off():
+    assert read_off(head(size=5.0))["block"].trained >= {"w"}
+    assert "w" not in read_off(head(size=5.0))["head"].trained
+
+
+@pytest.fixture(scope="module")
+def found(good, data, fresh):
+    return standing(good, data, fresh, plan=FAST, papers=("li2026",))
+
+
+def test_certificates_are_those_of_the_methods_and_say_whose_they_are(found, good, data, fresh):
+    rows = {row.name: row for row in found.rows if row.kind != "published"}
+    assert list(rows) == ["hold-out", "norm-cover", "occam", "pac-bayes"]
+    for name, examples in (("hold-out", fresh), ("norm-cover", data)):
+        assert rows[name].value == method_named(name)(good, examples, among=4).value
+        assert rows[name].about == ITSELF and rows[name].tested == {"errors": 0, "n": 300}
+    with pytest.raises(InputError):
+        method_named("occam")(good, data)  # so its row is about another model
+    assert (rows["occam"].about, rows["pac-bayes"].about) == (COMPRESSED, DRAWN)
+    assert rows["hold-out"].kind == "baseline"
+    assert found.test["error"] == 0 and 0 < found.test["at_most"] < 0.01
+
+
+def test_the_examples_needed_are_where_the_number_meets_guessing(found):
+    for row in found.of("certificate"):
+        if row.name == "pac-bayes":
+            continue
+        c = math.fsum(row.terms.values())
+        assert -math.expm1(-c / row.needed["value"]) < found.guess
+        assert -math.expm1(-c / (row.needed["value"] / 1.06)) > found.guess
+
+
+def test_no_statement_about_a_network_is_dropped(found):
+    every = {id for id, s in registry.load().items() if s.paper == "li2026"}
+    rows = {row.name for row in found.rows if row.kind == "published"}
+    assert rows | set(found.facts["not_about_networks"]) == every
+    assert not rows & set(found.facts["not_about_networks"])
+    for row in found.rows:
+        assert row.culprit and (row.refused or row.blame), row.name
+    names = {s.id for s in about_networks()}
+    assert {"edelman2021/theorem-A.17", "mwigo2026/theorem-5", "li2026/theorem-6.4"} <= names
+    assert not names & {"trauger2024/lemma-3.6", "edelman2021/lemma-A.10", "edelman2021/lemma-2.2"}
+
+
+def case_of(id: str, model: Hypothesis, data: Dataset) -> Case:
+    scene = Scene(model.margins(data), 0.05, 0.24)
+    return Case(registry.load()[id], read_off(model), scene)
+
+
+@pytest.mark.slow
+def test_a_complexity_becomes_a_bound_on_the_error(good, data):
+    """Corollary 4.1.1: norms up to the grid, each paid; ramp, 2R/γ and the deviation."""
+    scene = Scene(good.margins(data), 0.05, 0.24)
+    rows = published(read_off(good), scene, ("trauger2024",))
+    (row,) = [row for row in rows if row.name == "trauger2024/corollary-4.1.1"]
+    v, u = (np.abs(good.weights[name]) for name in ("0.v", "0.W_v"))
+    γ, γ_nats = scene.γ
+    assert v.sum() == 0
+    nats, norms = γ_nats, {}
+    read = {"W_QK.l11": 0.0, "W_v.row1inf": u.max(), "W_v.col1inf": u.sum()}
+    for name, value in read.items():
+        norms[name], price = Grid().round_up(value * (1 + 1e-12))
+        nats += price
+    norms |= {"w.l1": 1.0, "W_c.row1inf": 1.0, "W_c.col1inf": 1.0, "sigma.lipschitz": 1.0}
+    sizes = {"n": data.n, "d": 2 * T + 1, "k": 1, "T": T + 1, "X.row2inf": 1.0}
+    it = registry.load()["trauger2024/corollary-4.1.1"]
+    R = it.evaluate_on(norms | sizes, "derived").value
+    ramp = np.clip(1 - good.margins(data) / γ, 0, 1).mean()
+    drift = math.sqrt((math.log(20) + nats) / (2 * data.n))
+    assert row.terms["training ramp"] == pytest.approx(ramp)
+    assert row.value == pytest.approx(ramp + 2 * R / γ + drift, rel=1e-6)
+    assert row.verdict == "false" and row.value >= (good.margins(data) <= 0).mean()
+
+
+def test_a_cover_is_chained_as_the_calculus_chains_it(good, data):
+    """Equation 14 covers the class of Theorem B.1, whose slow rate is 2κ times its complexity."""
+    cover, risk = (case_of(f"li2026/{x}", good, data) for x in ("equation-14", "theorem-B.1"))
+    n, κ = 10**9, risk.here.values["kappa"]
+    R = cover.complexity("derived", n)
+    assert 0 < R < radius(cover.values("derived")) / 10
+    assert risk.complexity("derived", n) == pytest.approx(2 * κ * R, rel=1e-6)
+
+
+def test_a_stated_cover_falls_and_covers_by_members_cost_more(good, data):
+    case = case_of("edelman2021/corollary-4.4", good, data)
+    inputs = tuple((case.values("derived") | {"n": 1000}).items())
+    one = Stated(case.statement, "best", inputs, 1.0)
+    ε = np.log([0.05, 0.2, 0.8, 1.0])
+    plain, members = one.log_log(ε), one.proper().log_log(ε)
+    assert (np.diff(plain) < 0).all() and plain[-1] == -math.inf
+    assert (members[:-1] > plain[:-1]).all() and one.proper().proper() == one.proper()
+    assert chained(one, 1.0, 1000, "best") <= chained(one, 1.0, 1000, "dudley")
+
+
+def test_the_readout_of_a_model_must_be_in_the_class(data):
+    model = head(k=3, sigma="relu", readout=True)
+    told = case_of("edelman2021/corollary-4.4", model, data).fails
+    assert told is not None and "w" in told[1]
+    assert case_of("trauger2024/corollary-4.1.1", model, data).fails is None
+    told = case_of("mwigo2026/lemma-6", head(k=3, readout=True, out=True), data).fails
+    assert told is not None and "W_c" in told[1]
+
+
+def test_a_model_that_errs_in_training_is_no_minimiser(good, data):
+    y = data.y.copy()
+    y[0] = 1 - y[0]
+    told = case_of("li2026/theorem-B.1", good, Dataset(data.X, y)).fails
+    assert told is not None and told[0] == "no minimiser"
+    assert case_of("li2026/theorem-B.1", good, data).fails is None
+
+
+def test_other_architectures_are_refused_by_name(good, data):
+    two = dict(good.tables) | {"layer": [good.tables["layer"][0]] * 2}
+    two["layer"] = [dict(two["layer"][0]) | {"k": 2 * T + 1}, two["layer"][0]]
+    shapes = {"0.v": 1, "0.W_v": 2 * T + 1, "1.v": 1, "1.W_v": 1}
+    weights = {name: np.ones((2 * T + 1, k)) for name, k in shapes.items()}
+    with pytest.raises(InputError, match="one head"):
+        read_off(Hypothesis(two, good.encoding_table, weights))
+    rows = published("published bounds: expected one head", Scene(np.ones(9), 0.05, 0.5))
+    assert len(rows) == len(about_networks()) and all(row.refused for row in rows)
+
+
+def test_the_input_with_the_largest_factor_is_blamed(good, data):
+    model = Hypothesis(
+        good.tables, good.encoding_table, good.weights | {"0.v": 40 + 0 * good.weights["0.v"]}
+    )
+    case = case_of("trauger2024/corollary-4.1.1", model, data)
+    n = case.needed("derived")
+    assert n is not None
+    found = factors(case, n)
+    sizes = {name: x**e for name, (x, e) in found.items()}
+    assert blame(case)[0].startswith(max(sizes, key=lambda name: sizes[name]))
+    assert found["W_QK.l11"][1] > 0 and found["1/margin"] == (1 / case.scene.γ[0], 1.0)
+
+
+def test_the_term_without_which_the_number_falls_most_is_blamed():
+    def number(share, c, n):
+        return share + c / n
+
+    assert _blame({"a": 5.0, "b": 9.0}, 0.0, number, 100)[0].startswith("b, 64 %")
+    assert _blame({"a": 5.0, "b": 9.0}, 0.5, number, 100)[0].startswith("errors")
+
+
+def test_a_standing_is_plain_data(found):
+    told = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert from_json(told) == found
+    with pytest.raises(InputError, match="schema"):
+        from_json(told | {"schema": "x"})
+
+
+def test_bad_input_is_refused(good, data):
+    with pytest.raises(InputError, match="neither"):
+        Row("x", "published")
+    with pytest.raises(InputError, match="kind"):
+        Row("x", "guess", value=1.0)
+    with pytest.raises(UnknownName, match="paper"):
+        standing(good, data, papers=("nobody1999",))
+    with pytest.raises(InputError, match="declared"):
+        standing(good, data, declared={"hold-out": {}})  # no test set, no hold-out
+    with pytest.raises(InputError, match="in the training set"):
+        standing(good, data, data)
+    with pytest.raises(InputError, match="rightly"):
+        _ = Scene(-np.ones(3), 0.05, 0.5).γ
