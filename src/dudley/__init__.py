@@ -13,7 +13,7 @@ _NAMES = {
     "audit.sensitivity": "sensitivity",
     "calculus.compose": "Chain Heads Parallel Repeat Residual",
     "calculus.union": "Grid",
-    "certificates.run": "certify",
+    "certificates.certify": "certify",
     "classes": "LinearMap",
     "core.bound": "Bound",
     "core.constraint": "Col1Inf Col21 Col2Inf Constraint Frobenius L1 L11 L2 LInf Nuclear Observed "

@@ -28,7 +28,7 @@ from dudley.calculus.compose import (
 from dudley.calculus.union import (
     Grid as Grid,
 )
-from dudley.certificates.run import (
+from dudley.certificates.certify import (
     certify as certify,
 )
 from dudley.classes import (

@@ -69,7 +69,7 @@ def certify_model(
     """
     from dudley.certificates import files
     from dudley.certificates.auto import at_share
-    from dudley.certificates.run import AUTO, certify, examples
+    from dudley.certificates.certify import AUTO, certify, examples
     from dudley.core.files import expect_place, written
 
     if out is not None:
@@ -226,7 +226,7 @@ def certify_picture(
     Example: dudley certify picture sparse-and --paper mwigo2026
     """
     from dudley.certificates import files
-    from dudley.certificates.run import examples
+    from dudley.certificates.certify import examples
     from dudley.certificates.standing import standing
     from dudley.report import standing as tables
 

@@ -164,7 +164,7 @@ class Story:
         ]
 
     def certify(self) -> list[str]:
-        from dudley.certificates.run import certify
+        from dudley.certificates.certify import certify
         from dudley.core.rounding import ceiling
 
         best = certify(self.model, self.data, method="norm-cover", delta=DELTA).best
