@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from dudley.certificates.language.certificate import certify, decoded, held_out, recheck
-from dudley.certificates.language.coded import Coded
-from dudley.certificates.language.fit import Recipe, fit, fit_subspace
-from dudley.certificates.language.gpt import Gpt
-from dudley.certificates.language.smoothing import ENTRIES
-from dudley.certificates.language.wordnet import FOLDER, PACKAGE, SHA256, wordnet
+from dudley.certificates.methods.language.certificate import certify, decoded, held_out, recheck
+from dudley.certificates.methods.language.coded import Coded
+from dudley.certificates.methods.language.fit import Recipe, fit, fit_subspace
+from dudley.certificates.methods.language.gpt import Gpt
+from dudley.certificates.methods.language.smoothing import ENTRIES
+from dudley.certificates.methods.language.wordnet import FOLDER, PACKAGE, SHA256, wordnet
 
 N, DELTA, PART = 100_000, 0.05, 10_000
 POPULATION = (

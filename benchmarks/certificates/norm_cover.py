@@ -26,7 +26,7 @@ import torch  # noqa: E402
 
 from dudley.certificates.fit.heads import fit_best  # noqa: E402
 from dudley.certificates.fit.recipes import head_fits  # noqa: E402
-from dudley.certificates.norm_cover import NormCover  # noqa: E402
+from dudley.certificates.methods.norm_cover import NormCover  # noqa: E402
 from dudley.certificates.samples import drawn  # noqa: E402
 from dudley.core.provenance import provenance  # noqa: E402
 

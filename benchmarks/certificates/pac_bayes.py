@@ -31,8 +31,8 @@ import torch  # noqa: E402
 
 from dudley.certificates.fit.posterior import Plan, fit  # noqa: E402
 from dudley.certificates.fit.recipes import BLOCKS, tables  # noqa: E402
-from dudley.certificates.pac_bayes import PacBayes  # noqa: E402
-from dudley.certificates.pac_bayes.monte_carlo import errors_of_pairs  # noqa: E402
+from dudley.certificates.methods.pac_bayes import PacBayes  # noqa: E402
+from dudley.certificates.methods.pac_bayes.monte_carlo import errors_of_pairs  # noqa: E402
 from dudley.certificates.pictures import DECLARED  # noqa: E402
 from dudley.certificates.samples import drawn  # noqa: E402
 

@@ -48,8 +48,8 @@ from dudley.certificates.fit.heads import tables  # noqa: E402
 from dudley.certificates.fit.quantised import compress  # noqa: E402
 from dudley.certificates.hypothesis import Hypothesis  # noqa: E402
 from dudley.certificates.inversion import binomial_upper, kl_upper  # noqa: E402
-from dudley.certificates.pac_bayes.posterior import Posterior  # noqa: E402
-from dudley.certificates.pac_bayes.prior import Zero  # noqa: E402
+from dudley.certificates.methods.pac_bayes.posterior import Posterior  # noqa: E402
+from dudley.certificates.methods.pac_bayes.prior import Zero  # noqa: E402
 from dudley.train.packed import unpack  # noqa: E402
 from dudley.train.precision import precision  # noqa: E402
 from dudley.train.problem import Problem  # noqa: E402

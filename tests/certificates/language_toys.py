@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dudley.certificates.language.coded import Coded
-from dudley.certificates.language.corpus import Corpus
-from dudley.certificates.language.gpt import Gpt
+from dudley.certificates.methods.language.coded import Coded
+from dudley.certificates.methods.language.corpus import Corpus
+from dudley.certificates.methods.language.gpt import Gpt
 
 SMALL = Gpt(V=3, T=4, d=4, heads=2, window=2, width=8, layers=2)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.pac_bayes import Posterior
-from dudley.certificates.pac_bayes.prior import Learned, Zero, split
+from dudley.certificates.methods.pac_bayes import Posterior
+from dudley.certificates.methods.pac_bayes.prior import Learned, Zero, split
 
 HEAD = {"node": "head", "query": "fixed", "v": "free", "W_v": "free", "k": 1, "sigma": "identity"}
 

@@ -11,8 +11,8 @@ from dudley.certificates import auto
 from dudley.certificates.auto import MODULES, best_of, method_named
 from dudley.certificates.base import METHODS
 from dudley.certificates.data import Dataset
-from dudley.certificates.holdout import HoldOut
 from dudley.certificates.inversion import binomial_upper
+from dudley.certificates.methods.hold_out import HoldOut
 from dudley.core.errors import DudleyError, InputError, UnknownName
 
 TRAIN, HELD = (NoisyCopies((0.1,) * 12, 160)(np.random.default_rng(seed)) for seed in (3, 4))

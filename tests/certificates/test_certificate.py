@@ -19,7 +19,7 @@ from dudley.certificates.certificate import (
     model_facts,
 )
 from dudley.certificates.data import Dataset
-from dudley.certificates.holdout import HoldOut
+from dudley.certificates.methods.hold_out import HoldOut
 from dudley.certificates.price import Bill, one_of
 from dudley.core.errors import DudleyError, InputError
 

@@ -14,8 +14,8 @@ from dudley.certificates.base import METHODS
 from dudley.certificates.copies import excess, expect_chance, α
 from dudley.certificates.data import Dataset, read
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.language.certificate import certify as certify_language
-from dudley.certificates.language.corpus import Corpus
+from dudley.certificates.methods.language.certificate import certify as certify_language
+from dudley.certificates.methods.language.corpus import Corpus
 from dudley.core.errors import InputError
 
 METHOD_NAMES = ("hold-out", "norm-cover", "occam", "pac-bayes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import dudley.certificates.occam  # noqa: F401
+import dudley.certificates.methods.occam.method  # noqa: F401
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import frame_of
 from dudley.certificates.codes.sparse import Part

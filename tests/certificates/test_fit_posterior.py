@@ -9,9 +9,9 @@ from dudley.certificates.data import Dataset, rows_of
 from dudley.certificates.fit.forward import blank
 from dudley.certificates.fit.posterior import Plan, _Examples, fit
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.pac_bayes import PacBayes
-from dudley.certificates.pac_bayes.monte_carlo import errors_of_pairs
-from dudley.certificates.pac_bayes.prior import split
+from dudley.certificates.methods.pac_bayes import PacBayes
+from dudley.certificates.methods.pac_bayes.monte_carlo import errors_of_pairs
+from dudley.certificates.methods.pac_bayes.prior import split
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 

@@ -15,9 +15,9 @@ from dudley.certificates.encodings import encoding_of
 from dudley.certificates.fit import heads
 from dudley.certificates.fit.recipes import BLOCKS, RECIPES, SEARCHED, head_fits, tables
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.occam import Occam
-from dudley.certificates.pac_bayes.posterior import Posterior
-from dudley.certificates.pac_bayes.prior import Zero
+from dudley.certificates.methods.occam.method import Occam
+from dudley.certificates.methods.pac_bayes.posterior import Posterior
+from dudley.certificates.methods.pac_bayes.prior import Zero
 from dudley.certificates.pictures import POPULATION, TRIED, pictures
 from dudley.cli.app import app
 from dudley.core.watch import Watch

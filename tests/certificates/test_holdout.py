@@ -11,10 +11,10 @@ from certificates.validity import NoisyCopies, reader
 from dudley.certificates.base import METHODS
 from dudley.certificates.certificate import RISK
 from dudley.certificates.data import Dataset
-from dudley.certificates.holdout import HoldOut, upper
-from dudley.certificates.holdout.losses import Loss, losses
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
+from dudley.certificates.methods.hold_out import HoldOut, upper
+from dudley.certificates.methods.hold_out.losses import Loss, losses
 from dudley.certificates.pool import hypergeometric_upper
 from dudley.certificates.verify import verify
 from dudley.core.errors import DudleyError, InputError

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dudley.certificates.holdout import INTERVALS, upper
-from dudley.certificates.holdout.betting import log_capital, plug_in, κ
-from dudley.certificates.holdout.losses import Loss, cross_entropy, losses
 from dudley.certificates.inversion import kl_upper
+from dudley.certificates.methods.hold_out import INTERVALS, upper
+from dudley.certificates.methods.hold_out.betting import log_capital, plug_in, κ
+from dudley.certificates.methods.hold_out.losses import Loss, cross_entropy, losses
 from dudley.core.errors import DudleyError, InputError
 
 unit = st.floats(0, 1, allow_subnormal=False).map(lambda x: round(x, 12))

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from certificates.language_toys import SMALL, random_weights, sentences
-from dudley.certificates.language import wordnet
-from dudley.certificates.language.corpus import PRINTABLE, Alphabet, Corpus, domains
-from dudley.certificates.language.gpt import EPSILON, GAIN, Gpt
-from dudley.certificates.language.smoothing import GRID, Smoothing
+from dudley.certificates.methods.language import wordnet
+from dudley.certificates.methods.language.corpus import PRINTABLE, Alphabet, Corpus, domains
+from dudley.certificates.methods.language.gpt import EPSILON, GAIN, Gpt
+from dudley.certificates.methods.language.smoothing import GRID, Smoothing
 from dudley.core.errors import InputError
 
 # -- the corpus --------------------------------------------------------------------------------

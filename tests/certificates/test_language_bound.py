@@ -7,7 +7,7 @@ import pytest
 
 from certificates.validity import allowed, failures, leaks
 from dudley.certificates.inversion import kl_upper
-from dudley.certificates.language import bound
+from dudley.certificates.methods.language import bound
 from dudley.core.errors import InputError
 
 δ, REPETITIONS = 0.1, 500

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from certificates.language_toys import TINY, random_weights, sentences, zeros
-from dudley.certificates.language.certificate import SIZES, certify, held_out, recheck
-from dudley.certificates.language.coded import Coded
-from dudley.certificates.language.gpt import Gpt
-from dudley.certificates.language.smoothing import ENTRIES
+from dudley.certificates.methods.language.certificate import SIZES, certify, held_out, recheck
+from dudley.certificates.methods.language.coded import Coded
+from dudley.certificates.methods.language.gpt import Gpt
+from dudley.certificates.methods.language.smoothing import ENTRIES
 from dudley.core.errors import InputError, UnknownName
 
 
 @pytest.fixture(scope="module")
 def fitted():
     pytest.importorskip("torch")
-    from dudley.certificates.language.fit import Recipe, fit
+    from dudley.certificates.methods.language.fit import Recipe, fit
 
     corpus, rest = sentences(12_000).split(10_000, 0)
     recipe = Recipe(steps=250, batch=32, rate=1e-2, q=2, price=1e-3)
@@ -90,7 +90,7 @@ def test_what_does_not_fit_is_refused(fitted):
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_point_of_a_random_subspace(rank):
     pytest.importorskip("torch")
-    from dudley.certificates.language.fit import Recipe, fit_subspace
+    from dudley.certificates.methods.language.fit import Recipe, fit_subspace
 
     with pytest.raises(InputError, match="D and L"):
         fit_subspace(TINY, sentences(20), Recipe(), 123)

@@ -13,10 +13,10 @@ from safetensors.numpy import save_file
 from certificates.language_toys import frequencies, sentences
 from dudley.certificates import tensors
 from dudley.certificates import verify as check
-from dudley.certificates.language import files
-from dudley.certificates.language.certificate import certify
-from dudley.certificates.language.corpus import Alphabet, Corpus
-from dudley.certificates.language.method import Language
+from dudley.certificates.methods.language import files
+from dudley.certificates.methods.language.certificate import certify
+from dudley.certificates.methods.language.corpus import Alphabet, Corpus
+from dudley.certificates.methods.language.method import Language
 from dudley.core.errors import DudleyError, InputError
 
 CORPUS = sentences(400)

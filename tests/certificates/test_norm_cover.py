@@ -15,8 +15,15 @@ from dudley.certificates.base import METHODS
 from dudley.certificates.data import Dataset
 from dudley.certificates.encodings import Bits, Codes, Rows
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.norm_cover import RECIPES, NormCover, covered, paid, reduced, reduced_head
-from dudley.certificates.norm_cover.terms import terms
+from dudley.certificates.methods.norm_cover import (
+    RECIPES,
+    NormCover,
+    covered,
+    paid,
+    reduced,
+    reduced_head,
+)
+from dudley.certificates.methods.norm_cover.terms import terms
 from dudley.core.constraint import FREE, Nonzeros, Observed
 from dudley.core.errors import InputError, NotYetPaid, UnknownName
 from dudley.networks.head import Head

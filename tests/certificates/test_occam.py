@@ -16,7 +16,7 @@ from dudley.certificates.codes.interval import Bits, bits_of
 from dudley.certificates.codes.sparse import Part
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.occam import Occam, network_sha256
+from dudley.certificates.methods.occam.method import Occam, network_sha256
 from dudley.certificates.verify import verify
 from dudley.core.errors import DudleyError, InputError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import dudley.certificates.occam  # noqa: F401
+import dudley.certificates.methods.occam.method  # noqa: F401
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import decode, frame_of
 from dudley.certificates.codes.interval import bits_of

@@ -14,10 +14,10 @@ from dudley.certificates.encodings import Blocks
 from dudley.certificates.fit.posterior import Plan, fit
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.language.certificate import certify as certify_language
-from dudley.certificates.norm_cover import NormCover
-from dudley.certificates.pac_bayes import PacBayes, monte_carlo
-from dudley.certificates.pac_bayes.prior import Learned, split
+from dudley.certificates.methods.language.certificate import certify as certify_language
+from dudley.certificates.methods.norm_cover import NormCover
+from dudley.certificates.methods.pac_bayes import PacBayes, monte_carlo
+from dudley.certificates.methods.pac_bayes.prior import Learned, split
 from dudley.core.errors import InputError
 
 BITS = 12

@@ -13,10 +13,10 @@ import pytest
 from certificates.posteriors import copies, learned, posterior
 from dudley.certificates.data import Dataset
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.pac_bayes import PacBayes, Posterior, monte_carlo
-from dudley.certificates.pac_bayes.form_kl import KL
-from dudley.certificates.pac_bayes.posterior import load
-from dudley.certificates.pac_bayes.prior import Learned, Seeded, Zero, prior_of, split
+from dudley.certificates.methods.pac_bayes import PacBayes, Posterior, monte_carlo
+from dudley.certificates.methods.pac_bayes.form_kl import KL
+from dudley.certificates.methods.pac_bayes.posterior import load
+from dudley.certificates.methods.pac_bayes.prior import Learned, Seeded, Zero, prior_of, split
 from dudley.certificates.verify import verify
 from dudley.core.errors import DudleyError, InputError
 

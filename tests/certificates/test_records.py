@@ -21,7 +21,7 @@ from dudley.certificates.codes.interval import bits_of
 from dudley.certificates.fit.forward import blank
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.occam import checked_frame
+from dudley.certificates.methods.occam.method import checked_frame
 from dudley.certificates.price import Bill, Price
 from dudley.certificates.samples import drawn
 

@@ -14,10 +14,10 @@ from certificates.validity import NoisyCopies, allowed, failures, leaks, reader,
 from dudley.certificates.auto import best_of
 from dudley.certificates.base import METHODS
 from dudley.certificates.data import Dataset
-from dudley.certificates.holdout import HoldOut, upper
-from dudley.certificates.holdout.betting import log_capital, plug_in
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_lower, binomial_upper
+from dudley.certificates.methods.hold_out import HoldOut, upper
+from dudley.certificates.methods.hold_out.betting import log_capital, plug_in
 from dudley.certificates.pool import hypergeometric_upper
 from dudley.core.errors import InputError
 

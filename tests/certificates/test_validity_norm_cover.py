@@ -20,8 +20,8 @@ from dudley.calculus.union import Grid
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.norm_cover import NormCover, covered
-from dudley.certificates.norm_cover.terms import terms
+from dudley.certificates.methods.norm_cover import NormCover, covered
+from dudley.certificates.methods.norm_cover.terms import terms
 from dudley.core.constraint import Nonzeros
 
 δ, REPEATS = 0.1, 600

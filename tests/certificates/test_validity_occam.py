@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-import dudley.certificates.occam  # noqa: F401
+import dudley.certificates.methods.occam.method  # noqa: F401
 from certificates.validity import NoisyCopies, allowed, failures, leaks, reader, tight
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.atoms import Uniform, encode

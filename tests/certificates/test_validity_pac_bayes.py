@@ -13,10 +13,10 @@ from dudley.calculus.union import Grid
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.pac_bayes import PacBayes, Posterior, monte_carlo
-from dudley.certificates.pac_bayes.form_catoni import Catoni
-from dudley.certificates.pac_bayes.forms import FORMS
-from dudley.certificates.pac_bayes.prior import Learned, Zero, split
+from dudley.certificates.methods.pac_bayes import PacBayes, Posterior, monte_carlo
+from dudley.certificates.methods.pac_bayes.form_catoni import Catoni
+from dudley.certificates.methods.pac_bayes.forms import FORMS
+from dudley.certificates.methods.pac_bayes.prior import Learned, Zero, split
 
 δ, REPETITIONS = 0.1, 500
 LARGE = 8  # λ = 16 in Catoni's form: at no errors almost 1 − e^{−nats/n}

@@ -14,8 +14,8 @@ from dudley.certificates import verify as check
 from dudley.certificates.auto import method_named
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.pac_bayes.posterior import Posterior
-from dudley.certificates.pac_bayes.prior import Zero
+from dudley.certificates.methods.pac_bayes.posterior import Posterior
+from dudley.certificates.methods.pac_bayes.prior import Zero
 from dudley.core.errors import DudleyError, InputError
 
 T = 4

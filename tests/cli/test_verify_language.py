@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from certificates.language_toys import frequencies, sentences
-from dudley.certificates.language import files
-from dudley.certificates.language.certificate import certify
+from dudley.certificates.methods.language import files
+from dudley.certificates.methods.language.certificate import certify
 from dudley.networks.files import EXAMPLES
 
 CORPUS = sentences(400)

@@ -30,10 +30,10 @@ from dudley.core.watch import Watch
 
 HOLD_OUT = "hold-out"
 MODULES = {
-    HOLD_OUT: "dudley.certificates.holdout",
-    "norm-cover": "dudley.certificates.norm_cover",
-    "occam": "dudley.certificates.occam",
-    "pac-bayes": "dudley.certificates.pac_bayes",
+    HOLD_OUT: "dudley.certificates.methods.hold_out",
+    "norm-cover": "dudley.certificates.methods.norm_cover",
+    "occam": "dudley.certificates.methods.occam.method",
+    "pac-bayes": "dudley.certificates.methods.pac_bayes",
 }
 
 

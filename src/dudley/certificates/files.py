@@ -15,8 +15,8 @@ import numpy as np
 
 from dudley.certificates import hypothesis, tensors
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.pac_bayes import posterior
-from dudley.certificates.pac_bayes.posterior import Posterior
+from dudley.certificates.methods.pac_bayes import posterior
+from dudley.certificates.methods.pac_bayes.posterior import Posterior
 from dudley.networks import files as networks
 
 PREFIX = "weights."

@@ -100,7 +100,7 @@ def expect_shape(told: Any) -> dict[str, Any]:
 def parts(told: dict[str, Any], model: str | Path, data: str | Path) -> tuple[Model, Any]:
     """The model and the data that a certificate is about, from their files."""
     if told["method"] == LANGUAGE:
-        from dudley.certificates.language import files as language
+        from dudley.certificates.methods.language import files as language
 
         return language.load(model), language.documents(data)
     return files.load(model), sets.read(data)
@@ -132,7 +132,7 @@ def verify(told: dict[str, Any], model: Model, data: Any) -> Verification:
 
 def _method(name: str) -> Method:
     if name == LANGUAGE:
-        from dudley.certificates.language.method import Language
+        from dudley.certificates.methods.language.method import Language
 
         return Language()
     return method_named(name)

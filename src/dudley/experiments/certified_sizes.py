@@ -29,9 +29,9 @@ from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import cheapest
 from dudley.certificates.fit.heads import tables
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.norm_cover import NormCover
-from dudley.certificates.norm_cover.terms import terms
-from dudley.certificates.occam import checked_frame
+from dudley.certificates.methods.norm_cover import NormCover
+from dudley.certificates.methods.norm_cover.terms import terms
+from dudley.certificates.methods.occam.method import checked_frame
 
 LONGEST = 20_000  # bits; the exact code of a longer head takes minutes
 SHARPNESS = (4.0, 16.0)  # e^c over T

@@ -107,7 +107,7 @@ def fit_best(
     Choosing among them costs nothing: the bound holds for all heads of the sets at once. The watch
     may leave out any but the first.
     """
-    from dudley.certificates.norm_cover import NormCover
+    from dudley.certificates.methods.norm_cover import NormCover
 
     watch, found = watch or Watch(), []
     for i, config in enumerate(configs):

@@ -25,7 +25,7 @@ from dudley.certificates.codes.subspace import short
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.forward import Examples
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.occam import checked_frame
+from dudley.certificates.methods.occam.method import checked_frame
 from dudley.core.errors import DudleyError, InputError
 from dudley.core.watch import Watch
 

@@ -22,7 +22,7 @@ from dudley.certificates.data import Dataset
 from dudley.certificates.encodings import Bits, Blocks, Rows, encoding_of, expect_fits
 from dudley.certificates.fit import heads, posterior, sparse
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.pac_bayes.posterior import Posterior
+from dudley.certificates.methods.pac_bayes.posterior import Posterior
 from dudley.core.errors import InputError
 from dudley.core.registry import Registry
 from dudley.core.watch import Watch

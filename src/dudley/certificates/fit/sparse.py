@@ -24,7 +24,7 @@ from dudley.certificates.fit.anneal import annealed
 from dudley.certificates.fit.forward import Examples, blank
 from dudley.certificates.fit.quantised import Search, State, pruned, quantised
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.occam import checked_frame
+from dudley.certificates.methods.occam.method import checked_frame
 from dudley.core.backend import torch
 from dudley.core.watch import Watch
 

@@ -23,7 +23,7 @@ from dudley.certificates.data import Dataset
 from dudley.certificates.fit.forward import Examples, blank
 from dudley.certificates.fit.quantised import relaxed
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.occam import checked_frame
+from dudley.certificates.methods.occam.method import checked_frame
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 

@@ -28,7 +28,7 @@ import numpy as np
 from dudley.calculus.union import Grid
 from dudley.certificates.encodings import Bits
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.norm_cover.reduce import constant_row, reduced
+from dudley.certificates.methods.norm_cover.reduce import constant_row, reduced
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
 from dudley.core.vocabulary import known

@@ -27,10 +27,10 @@ inversion after Langford 2005, Theorem 3.3. The parts: :mod:`~.sets` (what is re
 price), :mod:`~.reduce` (the fixed-[CLS] query), :mod:`~.cover` (log N), :mod:`~.method`.
 """
 
-from dudley.certificates.norm_cover.cover import Covered, covered
-from dudley.certificates.norm_cover.method import NormCover
-from dudley.certificates.norm_cover.reduce import Reduced, reduced, reduced_head
-from dudley.certificates.norm_cover.sets import RECIPES, Paid, paid
+from dudley.certificates.methods.norm_cover.cover import Covered, covered
+from dudley.certificates.methods.norm_cover.method import NormCover
+from dudley.certificates.methods.norm_cover.reduce import Reduced, reduced, reduced_head
+from dudley.certificates.methods.norm_cover.sets import RECIPES, Paid, paid
 
 __all__ = [
     "RECIPES",

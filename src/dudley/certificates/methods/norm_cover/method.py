@@ -20,9 +20,9 @@ from dudley.certificates.certificate import (
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper, kl_upper
-from dudley.certificates.norm_cover.advice import advice
-from dudley.certificates.norm_cover.sets import RECIPES
-from dudley.certificates.norm_cover.terms import Terms, terms
+from dudley.certificates.methods.norm_cover.advice import advice
+from dudley.certificates.methods.norm_cover.sets import RECIPES
+from dudley.certificates.methods.norm_cover.terms import Terms, terms
 from dudley.certificates.price import Bill, Price, one_of
 from dudley.core.errors import InputError
 from dudley.core.rounding import up

@@ -23,7 +23,7 @@ import numpy as np
 from dudley.certificates.codes import low_rank, plain, sparse, subspace
 from dudley.certificates.codes.base import Frame, cheapest, decode, read
 from dudley.certificates.codes.interval import Bits
-from dudley.certificates.language.gpt import Gpt
+from dudley.certificates.methods.language.gpt import Gpt
 from dudley.core.errors import InputError
 
 KINDS = (sparse, subspace, low_rank, plain)  # imported so that they are registered

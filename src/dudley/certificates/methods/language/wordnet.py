@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from dudley.certificates.language.corpus import Corpus
+from dudley.certificates.methods.language.corpus import Corpus
 from dudley.core.errors import InputError
 
 FOLDER = Path("/usr/share/wordnet")

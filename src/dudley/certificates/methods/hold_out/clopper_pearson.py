@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dudley.certificates.holdout.intervals import INTERVALS
 from dudley.certificates.inversion import binomial_upper
+from dudley.certificates.methods.hold_out.intervals import INTERVALS
 from dudley.core.errors import InputError
 
 

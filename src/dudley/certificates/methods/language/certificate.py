@@ -30,7 +30,7 @@ from dudley.certificates.certificate import ASSUMED, Certificate
 from dudley.certificates.codes.interval import bits_of
 from dudley.certificates.copies import expect_chance
 from dudley.certificates.inversion import kl_upper
-from dudley.certificates.language.bound import (
+from dudley.certificates.methods.language.bound import (
     BETS,
     bet,
     bet_at,
@@ -40,10 +40,10 @@ from dudley.certificates.language.bound import (
     places,
     sublora,
 )
-from dudley.certificates.language.coded import Coded
-from dudley.certificates.language.corpus import Corpus, domains
-from dudley.certificates.language.gpt import TOGETHER, Gpt
-from dudley.certificates.language.smoothing import ENTRIES, Smoothing
+from dudley.certificates.methods.language.coded import Coded
+from dudley.certificates.methods.language.corpus import Corpus, domains
+from dudley.certificates.methods.language.gpt import TOGETHER, Gpt
+from dudley.certificates.methods.language.smoothing import ENTRIES, Smoothing
 from dudley.certificates.price import Bill, Price, bits, one_of
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.rounding import up

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.norm_cover.sets import name_of
-from dudley.certificates.norm_cover.terms import Terms
+from dudley.certificates.methods.norm_cover.sets import name_of
+from dudley.certificates.methods.norm_cover.terms import Terms
 
 _MOST = 24  # numbers that are varied
 

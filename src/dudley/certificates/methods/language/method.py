@@ -1,9 +1,10 @@
 """The method ``language``: `certificate.certify` as others are called, so that `verify` can.
 
-Its model is a :class:`~dudley.certificates.language.coded.Coded`, its data a
-:class:`~dudley.certificates.language.corpus.Corpus` of documents; the certificate names the model's
-own code word and sizes among its choices, and V and T among what was declared. It is not among the
-methods that are tried on examples (`dudley.certificates.auto`): its data are of another kind.
+Its model is a :class:`~dudley.certificates.methods.language.coded.Coded`, its data a
+:class:`~dudley.certificates.methods.language.corpus.Corpus` of documents; the certificate names the
+model's own code word and sizes among its choices, and V and T among what was declared. It is not
+among the methods that are tried on examples (`dudley.certificates.auto`): its data are of another
+kind.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Any, ClassVar
 
 from dudley.certificates.base import COMMON, Method
 from dudley.certificates.certificate import Certificate
-from dudley.certificates.language import certificate
-from dudley.certificates.language.coded import Coded
-from dudley.certificates.language.corpus import Corpus
+from dudley.certificates.methods.language import certificate
+from dudley.certificates.methods.language.coded import Coded
+from dudley.certificates.methods.language.corpus import Corpus
 from dudley.core.errors import InputError
 
 OF_MODEL = {"gpt.V": "V", "gpt.T": "T"}
@@ -31,7 +32,7 @@ class Language(Method):
     def expect(self, model: Any) -> None:
         """Refuse anything but a coded language model."""
         if not isinstance(model, Coded):
-            fix = "dudley.certificates.language.fit trains one"
+            fix = "dudley.certificates.methods.language.fit trains one"
             raise InputError("model for language", "a coded one", type(model).__name__, fix)
 
     def expect_independent(self, model: Coded, data: Any, declared: dict[str, Any]) -> None:

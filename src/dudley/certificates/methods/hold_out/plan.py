@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dudley.certificates.holdout.intervals import INTERVALS, upper
-from dudley.certificates.holdout.losses import Loss, declared_loss
+from dudley.certificates.methods.hold_out.intervals import INTERVALS, upper
+from dudley.certificates.methods.hold_out.losses import Loss, declared_loss
 from dudley.certificates.pool import hypergeometric_upper, share_up
 from dudley.certificates.price import Bill, Price, one_of
 from dudley.core.errors import InputError

@@ -28,10 +28,10 @@ import numpy as np
 from dudley.certificates import tensors
 from dudley.certificates.codes.base import same
 from dudley.certificates.codes.interval import bits_of
-from dudley.certificates.language.certificate import expect_sizes
-from dudley.certificates.language.coded import Coded
-from dudley.certificates.language.corpus import LONGEST, Alphabet, Corpus
-from dudley.certificates.language.gpt import Gpt
+from dudley.certificates.methods.language.certificate import expect_sizes
+from dudley.certificates.methods.language.coded import Coded
+from dudley.certificates.methods.language.corpus import LONGEST, Alphabet, Corpus
+from dudley.certificates.methods.language.gpt import Gpt
 from dudley.core.boundary import archives
 from dudley.core.errors import DudleyError, InputError
 

@@ -29,10 +29,10 @@ from dudley.certificates.certificate import (
     model_facts,
 )
 from dudley.certificates.data import Dataset
-from dudley.certificates.holdout.advice import advice
-from dudley.certificates.holdout.losses import losses
-from dudley.certificates.holdout.plan import Plan, plan_of
 from dudley.certificates.hypothesis import Hypothesis, margins
+from dudley.certificates.methods.hold_out.advice import advice
+from dudley.certificates.methods.hold_out.losses import losses
+from dudley.certificates.methods.hold_out.plan import Plan, plan_of
 from dudley.certificates.pool import (
     hypergeometric_lower,
     hypergeometric_upper,

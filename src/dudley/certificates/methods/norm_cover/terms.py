@@ -12,9 +12,9 @@ from dudley.calculus.union import Grid
 from dudley.certificates.clipping import clipping_prices
 from dudley.certificates.forward_error import U, forward_error
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.norm_cover.cover import Covered, covered
-from dudley.certificates.norm_cover.reduce import Reduced, reduced
-from dudley.certificates.norm_cover.sets import RECIPES, Paid, name_of, paid
+from dudley.certificates.methods.norm_cover.cover import Covered, covered
+from dudley.certificates.methods.norm_cover.reduce import Reduced, reduced
+from dudley.certificates.methods.norm_cover.sets import RECIPES, Paid, name_of, paid
 from dudley.certificates.price import Price
 from dudley.core.entropy import Metric
 from dudley.core.errors import InputError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dudley.certificates.holdout.plan import Plan
+from dudley.certificates.methods.hold_out.plan import Plan
 from dudley.certificates.price import Bill
 
 

@@ -5,7 +5,7 @@ The file is one safetensors file of schema ``dudley.posterior/1``: w by path (``
 the network, the encoding and what the prior is stand as JSON in its header. Nothing in it is
 executed.
 
->>> from dudley.certificates.pac_bayes.prior import Zero
+>>> from dudley.certificates.methods.pac_bayes.prior import Zero
 >>> tables = {"schema": "dudley.net/1", "input": {"T": 3, "V": 5},
 ...     "layer": [{"node": "head", "query": "fixed", "v": "free", "W_v": "free", "k": 1,
 ...                "sigma": "identity"}]}
@@ -32,8 +32,8 @@ from dudley.certificates import tensors
 from dudley.certificates.data import frozen, sha256_of
 from dudley.certificates.encodings import Encoding
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.pac_bayes.divergence import gaussian
-from dudley.certificates.pac_bayes.prior import Learned, Prior, prior_of
+from dudley.certificates.methods.pac_bayes.divergence import gaussian
+from dudley.certificates.methods.pac_bayes.prior import Learned, Prior, prior_of
 from dudley.core.errors import DudleyError, InputError
 
 SCHEMA = "dudley.posterior/1"

@@ -10,7 +10,7 @@ errs], never the error of the model with weights w: that one may err where most 
 * `method`: the certificate
 """
 
-from dudley.certificates.pac_bayes.method import PacBayes
-from dudley.certificates.pac_bayes.posterior import Posterior
+from dudley.certificates.methods.pac_bayes.method import PacBayes
+from dudley.certificates.methods.pac_bayes.posterior import Posterior
 
 __all__ = ["PacBayes", "Posterior"]

@@ -18,9 +18,9 @@ import numpy as np
 
 from dudley.certificates.codes.base import write
 from dudley.certificates.codes.subspace import Point, maps
-from dudley.certificates.language.coded import Coded
-from dudley.certificates.language.corpus import Corpus
-from dudley.certificates.language.gpt import Gpt
+from dudley.certificates.methods.language.coded import Coded
+from dudley.certificates.methods.language.corpus import Corpus
+from dudley.certificates.methods.language.gpt import Gpt
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 

@@ -1,0 +1,1 @@
+"""Occam: a bound for models that a short code word describes."""
