@@ -12,7 +12,7 @@ from scipy import stats
 
 from dudley.certificates.inversion import kl_upper
 from dudley.certificates.methods.hold_out import INTERVALS, upper
-from dudley.certificates.methods.hold_out.betting import log_capital, plug_in, κ
+from dudley.certificates.methods.hold_out.intervals.betting import log_capital, plug_in, κ
 from dudley.certificates.methods.hold_out.losses import Loss, cross_entropy, losses
 from dudley.core.errors import DudleyError, InputError
 

@@ -17,7 +17,7 @@ from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_lower, binomial_upper
 from dudley.certificates.methods.hold_out import HoldOut, upper
-from dudley.certificates.methods.hold_out.betting import log_capital, plug_in
+from dudley.certificates.methods.hold_out.intervals.betting import log_capital, plug_in
 from dudley.certificates.pool import hypergeometric_upper
 from dudley.core.errors import InputError
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dudley.certificates.methods.hold_out.intervals import INTERVALS, upper
+from dudley.certificates.methods.hold_out.interval import INTERVALS, upper
 from dudley.certificates.methods.hold_out.losses import Loss, declared_loss
 from dudley.certificates.pool import hypergeometric_upper, share_up
 from dudley.certificates.price import Bill, Price, one_of

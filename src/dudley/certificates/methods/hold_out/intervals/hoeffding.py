@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from dudley.certificates.inversion import kl_upper
-from dudley.certificates.methods.hold_out.intervals import INTERVALS, mean_up
+from dudley.certificates.methods.hold_out.interval import INTERVALS, mean_up
 from dudley.core.rounding import up
 
 

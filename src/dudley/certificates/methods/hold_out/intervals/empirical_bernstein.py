@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from dudley.certificates.methods.hold_out.intervals import INTERVALS, mean_up
+from dudley.certificates.methods.hold_out.interval import INTERVALS, mean_up
 from dudley.core.rounding import up
 
 

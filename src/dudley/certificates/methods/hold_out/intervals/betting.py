@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dudley.certificates.methods.hold_out.intervals import INTERVALS, mean_up
+from dudley.certificates.methods.hold_out.interval import INTERVALS, mean_up
 
 κ = 0.9
 STEPS, NEAR = 90, 1e-12  # halvings of [0, 1], until its ends are that near

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.methods.hold_out.intervals import INTERVALS
+from dudley.certificates.methods.hold_out.interval import INTERVALS
 from dudley.core.errors import InputError
 
 
