@@ -15,10 +15,10 @@ from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import kl_upper
 from dudley.certificates.methods.pac_bayes import Posterior, monte_carlo
 from dudley.certificates.methods.pac_bayes.divergence import gaussian
-from dudley.certificates.methods.pac_bayes.form_catoni import Catoni
-from dudley.certificates.methods.pac_bayes.form_kl import KL, log_xi, xi
-from dudley.certificates.methods.pac_bayes.form_quadratic import Quadratic
-from dudley.certificates.methods.pac_bayes.forms import FORMS
+from dudley.certificates.methods.pac_bayes.form import FORMS
+from dudley.certificates.methods.pac_bayes.forms.catoni import Catoni
+from dudley.certificates.methods.pac_bayes.forms.kl import KL, log_xi, xi
+from dudley.certificates.methods.pac_bayes.forms.quadratic import Quadratic
 from dudley.certificates.methods.pac_bayes.prior import Zero
 from dudley.core.errors import InputError
 

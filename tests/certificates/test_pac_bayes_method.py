@@ -14,7 +14,7 @@ from certificates.posteriors import copies, learned, posterior
 from dudley.certificates.data import Dataset
 from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.pac_bayes import PacBayes, Posterior, monte_carlo
-from dudley.certificates.methods.pac_bayes.form_kl import KL
+from dudley.certificates.methods.pac_bayes.forms.kl import KL
 from dudley.certificates.methods.pac_bayes.posterior import load
 from dudley.certificates.methods.pac_bayes.prior import Learned, Seeded, Zero, prior_of, split
 from dudley.certificates.verify import verify

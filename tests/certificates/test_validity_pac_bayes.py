@@ -14,8 +14,8 @@ from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.pac_bayes import PacBayes, Posterior, monte_carlo
-from dudley.certificates.methods.pac_bayes.form_catoni import Catoni
-from dudley.certificates.methods.pac_bayes.forms import FORMS
+from dudley.certificates.methods.pac_bayes.form import FORMS
+from dudley.certificates.methods.pac_bayes.forms.catoni import Catoni
 from dudley.certificates.methods.pac_bayes.prior import Learned, Zero, split
 
 δ, REPETITIONS = 0.1, 500

@@ -24,7 +24,7 @@ from dudley.certificates.fit import posterior
 from dudley.certificates.fit.quantised import compress
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import kl_upper
-from dudley.certificates.methods.pac_bayes.forms import FORMS
+from dudley.certificates.methods.pac_bayes.form import FORMS
 from dudley.certificates.methods.pac_bayes.monte_carlo import errors_of_pairs
 from dudley.certificates.methods.pac_bayes.posterior import Posterior
 from dudley.certificates.standing.least import least

@@ -5,7 +5,7 @@ counted; the price of Q is KL(Q‖P). What is bounded is L(Q) = E_{W∼Q} P[the 
 errs], never the error of the model with weights w: that one may err where most draws do not.
 
 * `divergence`: KL(Q‖P), rounded up · `prior`: what P may be · `posterior`: Q, and its file
-* `forms`: from errors and divergence to a bound; `form_kl`, `form_catoni`, `form_quadratic`
+* `form`: from errors and divergence to a bound; `forms`: kl, Catoni's, quadratic
 * `monte_carlo`: errors of drawn weights, and what they say of the mean over all draws
 * `method`: the certificate
 """

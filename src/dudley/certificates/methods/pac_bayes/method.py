@@ -26,8 +26,8 @@ from dudley.certificates.clipping import clipping_prices
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.methods.pac_bayes import form_catoni, form_kl, form_quadratic  # noqa: F401 (registered)
-from dudley.certificates.methods.pac_bayes.forms import FORMS
+from dudley.certificates.methods.pac_bayes.form import FORMS
+from dudley.certificates.methods.pac_bayes.forms import catoni, kl, quadratic  # noqa: F401 (registered)
 from dudley.certificates.methods.pac_bayes.monte_carlo import errors_of_pairs
 from dudley.certificates.methods.pac_bayes.posterior import Posterior
 from dudley.certificates.methods.pac_bayes.prior import Learned

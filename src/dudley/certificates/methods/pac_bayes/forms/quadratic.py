@@ -5,7 +5,7 @@
 Proof: the kl form, and kl(q‖p) ≥ (p − q)²/2p for q ≤ p: so p − 2√κ·√p − q ≤ 0, solved for √p. It is
 never below the kl form, and differentiable in closed form. They print 2√n for ξ(n).
 
->>> from dudley.certificates.methods.pac_bayes.form_kl import KL
+>>> from dudley.certificates.methods.pac_bayes.forms.kl import KL
 >>> KL().bound(0.01, 10.0, 1000) < Quadratic().bound(0.01, 10.0, 1000)
 True
 """
@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 
-from dudley.certificates.methods.pac_bayes.form_kl import log_xi
-from dudley.certificates.methods.pac_bayes.forms import FORMS, Form
+from dudley.certificates.methods.pac_bayes.form import FORMS, Form
+from dudley.certificates.methods.pac_bayes.forms.kl import log_xi
 from dudley.core.rounding import up
 
 

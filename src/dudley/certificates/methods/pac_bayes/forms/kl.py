@@ -27,7 +27,7 @@ from functools import lru_cache
 import numpy as np
 
 from dudley.certificates.inversion import kl_upper
-from dudley.certificates.methods.pac_bayes.forms import FORMS, Form
+from dudley.certificates.methods.pac_bayes.form import FORMS, Form
 from dudley.core.constraint import size_of
 from dudley.core.rounding import up
 

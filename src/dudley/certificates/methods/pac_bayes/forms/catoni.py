@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 
 from dudley.calculus.union import Grid
-from dudley.certificates.methods.pac_bayes.forms import FORMS, Form
+from dudley.certificates.methods.pac_bayes.form import FORMS, Form
 from dudley.certificates.price import Price
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
