@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dudley.certificates.codes import low_rank, plain, sparse, subspace  # noqa: F401
 from dudley.certificates.codes.atoms import (
     DELTA,
     GAMMA,
@@ -25,6 +24,7 @@ from dudley.certificates.codes.atoms import (
 from dudley.certificates.codes.base import CODES, Frame, cheapest, on_grid, read, same, write
 from dudley.certificates.codes.base import decode as decoded
 from dudley.certificates.codes.interval import Bits, Reader, Writer, bits_of
+from dudley.certificates.codes.kinds import low_rank, plain, sparse, subspace  # noqa: F401
 from dudley.core.errors import DudleyError, InputError
 
 assert len(CODES) == 4

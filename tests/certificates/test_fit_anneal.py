@@ -8,7 +8,7 @@ import pytest
 import dudley.certificates.methods.occam.method  # noqa: F401
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import frame_of
-from dudley.certificates.codes.sparse import Part
+from dudley.certificates.codes.kinds.sparse import Part
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.anneal import REACH, annealed, changed
 from dudley.certificates.fit.forward import Examples, blank

@@ -13,7 +13,7 @@ from certificates.validity import NoisyCopies, reader
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import frame_of, write
 from dudley.certificates.codes.interval import Bits, bits_of
-from dudley.certificates.codes.sparse import Part
+from dudley.certificates.codes.kinds.sparse import Part
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.occam.method import Occam, network_sha256

@@ -16,7 +16,7 @@ from certificates.validity import NoisyCopies, allowed, failures, leaks, reader,
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.atoms import Uniform, encode
 from dudley.certificates.codes.base import Frame
-from dudley.certificates.codes.subspace import Point, Subspace
+from dudley.certificates.codes.kinds.subspace import Point, Subspace
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper

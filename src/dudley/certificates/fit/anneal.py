@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dudley.certificates.codes.sparse import Part
+from dudley.certificates.codes.kinds.sparse import Part
 from dudley.certificates.fit.quantised import Search, State
 
 REACH = 4  # new entries start on levels up to this

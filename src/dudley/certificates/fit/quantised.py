@@ -19,9 +19,9 @@ import numpy as np
 
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import Frame, Weights, cheapest, write
-from dudley.certificates.codes.low_rank import LowRank, Product
-from dudley.certificates.codes.sparse import Part, Sparse
-from dudley.certificates.codes.subspace import short
+from dudley.certificates.codes.kinds.low_rank import LowRank, Product
+from dudley.certificates.codes.kinds.sparse import Part, Sparse
+from dudley.certificates.codes.kinds.subspace import short
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.forward import Examples
 from dudley.certificates.hypothesis import Hypothesis

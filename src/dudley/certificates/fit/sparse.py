@@ -18,7 +18,7 @@ import numpy as np
 
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import Frame
-from dudley.certificates.codes.sparse import folds_of, unfolded
+from dudley.certificates.codes.kinds.sparse import folds_of, unfolded
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.anneal import annealed
 from dudley.certificates.fit.forward import Examples, blank

@@ -18,7 +18,7 @@ import numpy as np
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import Frame, write
 from dudley.certificates.codes.interval import Bits
-from dudley.certificates.codes.subspace import Map, Point, Subspace, maps
+from dudley.certificates.codes.kinds.subspace import Map, Point, Subspace, maps
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.forward import Examples, blank
 from dudley.certificates.fit.quantised import relaxed

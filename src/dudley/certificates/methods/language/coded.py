@@ -20,9 +20,9 @@ from functools import cached_property
 
 import numpy as np
 
-from dudley.certificates.codes import low_rank, plain, sparse, subspace
 from dudley.certificates.codes.base import Frame, cheapest, decode, read
 from dudley.certificates.codes.interval import Bits
+from dudley.certificates.codes.kinds import low_rank, plain, sparse, subspace
 from dudley.certificates.methods.language.gpt import Gpt
 from dudley.core.errors import InputError
 

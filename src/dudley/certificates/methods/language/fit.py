@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dudley.certificates.codes.base import write
-from dudley.certificates.codes.subspace import Point, maps
+from dudley.certificates.codes.kinds.subspace import Point, maps
 from dudley.certificates.methods.language.coded import Coded
 from dudley.certificates.methods.language.corpus import Corpus
 from dudley.certificates.methods.language.gpt import Gpt

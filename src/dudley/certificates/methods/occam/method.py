@@ -48,9 +48,9 @@ from dudley.certificates.certificate import (
     model_facts,
 )
 from dudley.certificates.clipping import clipping_prices
-from dudley.certificates.codes import low_rank, plain, sparse, subspace
 from dudley.certificates.codes.base import CODES, Frame, cheapest, frame_of, read, same
 from dudley.certificates.codes.interval import bits_of
+from dudley.certificates.codes.kinds import low_rank, plain, sparse, subspace
 from dudley.certificates.data import Dataset, sha256_of
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper

@@ -22,7 +22,7 @@ import numpy as np
 
 from dudley.certificates.codes.atoms import GAMMA, STEP
 from dudley.certificates.codes.base import ModelCode, code, on_grid
-from dudley.certificates.codes.plain import get_levels, put_levels
+from dudley.certificates.codes.kinds.plain import get_levels, put_levels
 from dudley.core.errors import InputError
 
 LARGEST = 1 << 14  # entries of a matrix that is factored
