@@ -17,9 +17,9 @@ from dudley.certificates.standing import Row, from_json, standing
 from dudley.certificates.standing.blame import blame, factors
 from dudley.certificates.standing.case import Case, radius
 from dudley.certificates.standing.certificates import COMPRESSED, DRAWN, ITSELF, _blame
+from dudley.certificates.standing.margins import Scene
 from dudley.certificates.standing.published import about_networks, published
 from dudley.certificates.standing.reading import read_off
-from dudley.certificates.standing.scene import Scene
 from dudley.certificates.standing.stated import Stated
 from dudley.core.errors import InputError, UnknownName
 from dudley.theorems import registry

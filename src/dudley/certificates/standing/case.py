@@ -24,8 +24,8 @@ from functools import cached_property
 from dudley.calculus.deviate import deviation
 from dudley.calculus.union import Grid
 from dudley.certificates.standing.least import least
+from dudley.certificates.standing.margins import Scene
 from dudley.certificates.standing.reading import Reading
-from dudley.certificates.standing.scene import Scene
 from dudley.certificates.standing.stated import Stated
 from dudley.core.bound import Sense
 from dudley.core.errors import InputError

@@ -14,10 +14,10 @@ from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.price import Bill
 from dudley.certificates.standing.case import Readings
 from dudley.certificates.standing.certificates import PLAN, Declared, certificates, tested
+from dudley.certificates.standing.margins import Scene
 from dudley.certificates.standing.published import about_networks, published
 from dudley.certificates.standing.reading import read_off
 from dudley.certificates.standing.row import Standing
-from dudley.certificates.standing.scene import Scene
 from dudley.core.errors import InputError
 from dudley.core.watch import Watch
 from dudley.theorems import registry

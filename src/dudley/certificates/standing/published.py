@@ -7,8 +7,8 @@ from functools import partial
 from dudley.certificates.standing.blame import blame
 from dudley.certificates.standing.case import Case, Readings
 from dudley.certificates.standing.certificates import TIME
+from dudley.certificates.standing.margins import Scene
 from dudley.certificates.standing.row import Row
-from dudley.certificates.standing.scene import Scene
 from dudley.core.errors import DudleyError
 from dudley.core.statement import Statement
 from dudley.core.watch import Watch
