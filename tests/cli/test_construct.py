@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dudley.cli import main
-from dudley.constructions import saving
-from dudley.constructions.assemble import build
-from dudley.constructions.targets import all_bits, target
 from dudley.core.extras import ExtraMissing
+from dudley.theorems.constructions import saving
+from dudley.theorems.constructions.assemble import build
+from dudley.theorems.constructions.targets import all_bits, target
 
 
 @pytest.fixture

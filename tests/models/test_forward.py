@@ -9,10 +9,10 @@ import torch.nn.functional as F
 from torch import nn
 
 import dudley as du
-from dudley.constructions.assemble import build
-from dudley.constructions.targets import target
 from dudley.models import AndClassifier, HeadMLP
 from dudley.networks.normalisers import normaliser
+from dudley.theorems.constructions.assemble import build
+from dudley.theorems.constructions.targets import target
 from model_cases import CASES
 
 

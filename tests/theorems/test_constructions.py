@@ -5,14 +5,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dudley.constructions import bag_head, positions_head, trained_head
-from dudley.constructions.assemble import build
-from dudley.constructions.bases import Basis, almost_orthonormal
-from dudley.constructions.bump import bump_weights, network_of
-from dudley.constructions.targets import all_bits, target
 from dudley.core.errors import InputError
 from dudley.core.statement import Verdict
 from dudley.networks.normalisers import Softmax
+from dudley.theorems.constructions import bag_head, positions_head, trained_head
+from dudley.theorems.constructions.assemble import build
+from dudley.theorems.constructions.bases import Basis, almost_orthonormal
+from dudley.theorems.constructions.bump import bump_weights, network_of
+from dudley.theorems.constructions.targets import all_bits, target
 from dudley.theorems.registry import evaluate, load
 from dudley.witness.counterexamples.constructions import (
     BiasTooSmall,

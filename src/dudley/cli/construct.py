@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from dudley.cli.output import Json, paragraph, print_json
-from dudley.constructions import saving
-from dudley.constructions.assemble import Construction, build
-from dudley.constructions.targets import TASKS, read_table, target
-from dudley.constructions.verify import Verification, verify
 from dudley.core.errors import InputError
+from dudley.theorems.constructions import saving
+from dudley.theorems.constructions.assemble import Construction, build
+from dudley.theorems.constructions.targets import TASKS, read_table, target
+from dudley.theorems.constructions.verify import Verification, verify
 
 ROUNDING = 1e-9  # a norm computed in float64 may exceed its claim by this, relatively
 

@@ -3,8 +3,8 @@
     f(X) = (( Y W_1 + b_1)₊ W_2 + b_2)₊ w,   Y = Σ_h softmax(x_cls W_Q^h W_K^hᵀ Xᵀ) X W_v^h W_c^h
 
 (edelman2021, section 4.3 and appendix B: σ is the identity inside the heads). It holds the weights
-of ``dudley.constructions``. The paper constructs the weights; where they are drawn, they are
-N(0, 1/rows) with biases 0.
+of ``dudley.theorems.constructions``. The paper constructs the weights; where they are drawn, they
+are N(0, 1/rows) with biases 0.
 
 >>> from dudley.models import HeadMLP
 >>> HeadMLP(d=4, widths=(8, 6)).weights[1].W_1.shape

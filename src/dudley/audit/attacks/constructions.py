@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from dudley.audit.base import ATTACKS, Attack, Finding
-from dudley.constructions import bag_head, positions_head, trained_head
-from dudley.constructions.assemble import build
-from dudley.constructions.bases import almost_orthonormal
-from dudley.constructions.bump import bump_weights, network_of
-from dudley.constructions.targets import all_bits, target
 from dudley.core.rounding import up
+from dudley.theorems.constructions import bag_head, positions_head, trained_head
+from dudley.theorems.constructions.assemble import build
+from dudley.theorems.constructions.bases import almost_orthonormal
+from dudley.theorems.constructions.bump import bump_weights, network_of
+from dudley.theorems.constructions.targets import all_bits, target
 from dudley.witness.lower import LowerBound
 
 LOST = 1e-9  # absolute, for the rounding of outputs of size at most s

@@ -22,12 +22,12 @@ from __future__ import annotations
 
 import math
 
-from dudley.constructions import bag_head
-from dudley.constructions.selector import dual_gap, printed_gap
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.errors import InputError
 from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.theorems.constructions import bag_head
+from dudley.theorems.constructions.selector import dual_gap, printed_gap
 from dudley.theorems.registry import register
 
 QUANTITY = "largest error of the head over all inputs"

@@ -30,10 +30,10 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from dudley.constructions.targets import Target, all_bits, target
 from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
+from dudley.theorems.constructions.targets import Target, all_bits, target
 from dudley.train.packed import column, unpack
 from dudley.train.random import Step, Stream, packed_bits, subsets
 from dudley.train.tasks.base import Endless, Labelled, checked_cells, finite

@@ -14,9 +14,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from dudley.constructions.targets import TASKS as FUNCTIONS
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.registry import Registry
+from dudley.theorems.constructions.targets import TASKS as FUNCTIONS
 from dudley.train.tasks.base import Task
 from dudley.train.tasks.masked import MaskedTokens
 from dudley.train.tasks.matrices import Matrices

@@ -1,6 +1,6 @@
 """The printed sparse-variable constructions, run on concrete inputs: they miss by a constant.
 
-Written with the weights in full, independently of ``dudley.constructions``.
+Written with the weights in full, independently of ``dudley.theorems.constructions``.
 """
 
 from __future__ import annotations

@@ -30,9 +30,10 @@ import math
 
 import numpy as np
 
-from dudley.constructions.bases import Basis
-from dudley.constructions.mappings import bag
-from dudley.constructions.selector import (
+from dudley.core.errors import InputError
+from dudley.theorems.constructions.bases import Basis
+from dudley.theorems.constructions.mappings import bag
+from dudley.theorems.constructions.selector import (
     Claim,
     Selector,
     count_of,
@@ -41,13 +42,12 @@ from dudley.constructions.selector import (
     outer,
     printed_gap,
 )
-from dudley.core.errors import InputError
 
 
 def one_head(basis: Basis, I: list[int], γ: float, form="repaired", bits=False) -> Selector:
     """The head of Lemma B.4: with ``bits`` the s-dimensional output, otherwise the count.
 
-    >>> from dudley.constructions.bases import almost_orthonormal
+    >>> from dudley.theorems.constructions.bases import almost_orthonormal
     >>> head = one_head(almost_orthonormal(6, 0.1, [0, 2]), [0, 2], γ=0.5)
     >>> y = head.features(np.array([[1, 0, 1, 0, 1, 0], [1, 1, 0, 1, 1, 1]]))
     >>> bool(np.abs(y[:, 0] - [0.0, -0.5]).max() <= 0.125)

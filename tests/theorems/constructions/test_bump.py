@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dudley.constructions.bump import bump_weights, network_of
 from dudley.core.errors import InputError
+from dudley.theorems.constructions.bump import bump_weights, network_of
 
 
 def run(weights, x):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dudley.constructions.assemble import build
-from dudley.constructions.targets import all_bits, read_table, target
-from dudley.constructions.verify import clopper_pearson, verify
 from dudley.core.errors import InputError, UnknownName
+from dudley.theorems.constructions.assemble import build
+from dudley.theorems.constructions.targets import all_bits, read_table, target
+from dudley.theorems.constructions.verify import clopper_pearson, verify
 
 
 def test_tasks_are_what_their_names_say():

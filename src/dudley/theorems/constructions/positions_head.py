@@ -22,9 +22,9 @@ import math
 
 import numpy as np
 
-from dudley.constructions.bases import Basis
-from dudley.constructions.mappings import positions
-from dudley.constructions.selector import (
+from dudley.theorems.constructions.bases import Basis
+from dudley.theorems.constructions.mappings import positions
+from dudley.theorems.constructions.selector import (
     Claim,
     Selector,
     dual,
@@ -38,7 +38,7 @@ from dudley.constructions.selector import (
 def one_head(basis: Basis, I: list[int], γ: float, form: str = "repaired") -> Selector:
     """The single head of Lemma B.2.
 
-    >>> from dudley.constructions.bases import almost_orthonormal
+    >>> from dudley.theorems.constructions.bases import almost_orthonormal
     >>> head = one_head(almost_orthonormal(6, 0.1, [0, 2]), [0, 2], γ=1.0)
     >>> y = head.features(np.array([[1, 0, 1, 0, 1, 0], [1, 1, 0, 1, 1, 1]]))
     >>> bool(np.abs(y[:, 0] - [1.0, 0.0]).max() <= 0.25)

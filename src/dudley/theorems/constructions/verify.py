@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dudley.constructions.assemble import Construction
-from dudley.constructions.targets import all_bits
 from dudley.core.errors import InputError
+from dudley.theorems.constructions.assemble import Construction
+from dudley.theorems.constructions.targets import all_bits
 
 EXHAUSTIVE_T = 20
 TOLERANCE = 1e-9  # of an output, relative to max(1, max|f|): float64 rounding, nothing else
@@ -49,8 +49,8 @@ class Verification:
 def verify(built: Construction, samples: int | None = None, seed: int = 0) -> Verification:
     """Every input, or a sample of them.
 
-    >>> from dudley.constructions.assemble import build
-    >>> from dudley.constructions.targets import target
+    >>> from dudley.theorems.constructions.assemble import build
+    >>> from dudley.theorems.constructions.targets import target
     >>> verify(build(target("majority", 3), T=8, coherence=0.05)).right
     True
     >>> verify(build(target("majority", 3), T=8, coherence=0.05, form="printed")).right

@@ -18,8 +18,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from dudley.constructions.mappings import positions
-from dudley.constructions.selector import Claim, Selector, outer, signed_mean
+from dudley.theorems.constructions.mappings import positions
+from dudley.theorems.constructions.selector import Claim, Selector, outer, signed_mean
 
 
 def one_head(T: int, I: list[int], γ: float, form: str = "repaired") -> Selector:

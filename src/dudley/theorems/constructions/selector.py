@@ -31,11 +31,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dudley.calculus.compose import Heads
-from dudley.constructions.mappings import BagOfVectors, Positions
 from dudley.core.constraint import Frobenius
 from dudley.core.errors import InputError
 from dudley.core.norms import norm_named
 from dudley.networks.head import Head
+from dudley.theorems.constructions.mappings import BagOfVectors, Positions
 
 FORMS = ("repaired", "printed")
 

@@ -16,13 +16,13 @@ from functools import cached_property
 import numpy as np
 
 from dudley.calculus.compose import Chain
-from dudley.constructions import bag_head, positions_head, trained_head
-from dudley.constructions.bases import almost_orthonormal
-from dudley.constructions.bump import bump_weights, network_of
-from dudley.constructions.selector import FORMS, Claim, Selector
-from dudley.constructions.targets import Target, all_bits
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.norms import norm_named
+from dudley.theorems.constructions import bag_head, positions_head, trained_head
+from dudley.theorems.constructions.bases import almost_orthonormal
+from dudley.theorems.constructions.bump import bump_weights, network_of
+from dudley.theorems.constructions.selector import FORMS, Claim, Selector
+from dudley.theorems.constructions.targets import Target, all_bits
 
 MAPPINGS = ("positions", "trainable", "bag")
 LARGEST_T = 2000
@@ -111,7 +111,7 @@ def build(
 ) -> Construction:
     """The weights for a target on T tokens; ``mlp`` is the network's form if it differs.
 
-    >>> from dudley.constructions.targets import target
+    >>> from dudley.theorems.constructions.targets import target
     >>> xor = build(target("parity", 2), T=4, coherence=0.1, indices=(1, 3))
     >>> xor.output(np.array([[1, 0, 1, 1], [0, 1, 0, 1]])).round(9)
     array([1., 0.])

@@ -5,15 +5,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dudley.constructions import bag_head, positions_head, trained_head
-from dudley.constructions.assemble import build
-from dudley.constructions.bases import Basis, almost_orthonormal
-from dudley.constructions.bump import bump_weights, network_of
-from dudley.constructions.targets import all_bits, target
-from dudley.constructions.verify import verify
 from dudley.core.errors import InputError, UnknownName
 from dudley.networks.capacity import capacity
 from dudley.networks.embeddings import Tokens
+from dudley.theorems.constructions import bag_head, positions_head, trained_head
+from dudley.theorems.constructions.assemble import build
+from dudley.theorems.constructions.bases import Basis, almost_orthonormal
+from dudley.theorems.constructions.bump import bump_weights, network_of
+from dudley.theorems.constructions.targets import all_bits, target
+from dudley.theorems.constructions.verify import verify
 
 MAPPINGS, HEADS, COHERENCES = (
     ("positions", "trainable", "bag"),

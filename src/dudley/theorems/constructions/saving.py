@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dudley.constructions.assemble import Construction
 from dudley.core.errors import InputError
 from dudley.core.extras import missing
 from dudley.core.files import written
+from dudley.theorems.constructions.assemble import Construction
 
 
 def check(path: str | Path) -> None:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from dudley.constructions.bases import almost_orthonormal, inseparable, random_unit
-from dudley.constructions.selector import dual, dual_gap
 from dudley.core.errors import InputError
+from dudley.theorems.constructions.bases import almost_orthonormal, inseparable, random_unit
+from dudley.theorems.constructions.selector import dual, dual_gap
 
 
 @pytest.mark.parametrize("pattern", ["worst", "equal", "random"])
