@@ -3,7 +3,8 @@
 Nothing here imports the formulas under test. Counts are big integers, integer parts are taken in
 rational arithmetic, covers are built by running the algorithm that proves them, and lower bounds
 are sets that were found. What a test compares with is never the code that it tests; members,
-packings and averages over sign draws are those of ``dudley.witness``, tested in tests/witness.
+packings and averages over sign draws are those of ``dudley.theorems.witness``, tested in
+tests/theorems/witness.
 """
 
 import itertools
@@ -13,8 +14,8 @@ from fractions import Fraction
 import numpy as np
 
 from dudley.core.entropy import Entropy
-from dudley.witness import exact_covers, suprema
-from dudley.witness.members import draw
+from dudley.theorems.witness import exact_covers, suprema
+from dudley.theorems.witness.members import draw
 
 # -- exact integers ------------------
 

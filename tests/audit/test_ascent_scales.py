@@ -15,7 +15,7 @@ from dudley.audit.complexity import offset_below, rademacher_below
 from dudley.audit.family import Family
 from dudley.core.constraint import Ball, Constraint
 from dudley.core.norms import NORMS
-from dudley.witness.suprema import BallClass
+from dudley.theorems.witness.suprema import BallClass
 
 SCALES = (1e-250, 1e-200, 1e-160, 1.0, 1e160, 1e200)
 SIGNS = np.array([[1.0, 1.0, -1.0], [1.0, -1.0, 1.0]])

@@ -15,8 +15,8 @@ import dudley as du
 from dudley.audit.attacked import Attacked, Point
 from dudley.audit.instances import mean_sign
 from dudley.audit.readouts import _by_signs
-from dudley.witness import suprema
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness import suprema
+from dudley.theorems.witness.lower import LowerBound
 
 MEAN, OFFSET = "Rademacher complexity", "offset complexity"
 TOKENS, POINTS = du.Tokens(row2inf=1.0, T=128), du.Tokens(row2inf=1.0, T=1, d=8)

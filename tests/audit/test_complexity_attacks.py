@@ -12,7 +12,7 @@ import planted
 from dudley.audit.attacks.complexities import Tower
 from dudley.audit.instances import mean_sign
 from dudley.theorems.trauger2024 import peeling
-from dudley.witness.suprema import FiniteClass, all_signs, rademacher
+from dudley.theorems.witness.suprema import FiniteClass, all_signs, rademacher
 
 FAMILY = ("complexities",)
 

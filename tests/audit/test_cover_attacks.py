@@ -128,7 +128,7 @@ def test_by_members_against_the_smallest_proper_cover():
     """Sparse signs in the unit ball of R^n and the origin, covered by themselves."""
     from itertools import product
 
-    from dudley.witness.exact_covers import proper_cover
+    from dudley.theorems.witness.exact_covers import proper_cover
 
     for n in (2, 3):
         words = np.array([w for w in product((-1.0, 0.0, 1.0), repeat=n) if any(w)])

@@ -18,7 +18,7 @@ from dudley.networks.blocks import trauger_block
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
 from dudley.theorems import excess, registry
-from dudley.witness.exact_risk import finite
+from dudley.theorems.witness.exact_risk import finite
 
 FAMILY = ("excess_risks",)
 # At which factor an instance about learning breaks a form that says something.

@@ -21,8 +21,8 @@ from dudley.audit.judge import Outcome, Row, diverges, judge, strongest
 from dudley.core.errors import DudleyError, InputError
 from dudley.core.statement import Form
 from dudley.theorems import registry
-from dudley.witness.base import Family
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness.base import Family
+from dudley.theorems.witness.lower import LowerBound
 
 LINEAR = "trauger2024/lemma-3.6"
 VALUES = {"d": 4, "k": 4, "W.l11": 1.0, "X.row2inf": 1.0, "epsilon": 0.1}

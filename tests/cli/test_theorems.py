@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from dudley.cli.theorems import described
 from dudley.theorems import registry
-from dudley.witness import load as load_witnesses
+from dudley.theorems.witness import load as load_witnesses
 
 STATEMENTS = dict(registry.load().items())
 WITNESSES = {n: w for n, w in load_witnesses().items() if set(w.refutes) <= set(STATEMENTS)}

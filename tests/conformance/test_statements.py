@@ -12,8 +12,8 @@ from dudley.core.bound import Sense
 from dudley.core.statement import MissingInputs, Statement, Verdict
 from dudley.core.vocabulary import known
 from dudley.theorems import registry
-from dudley.witness import load as load_witnesses
-from dudley.witness.base import family_against
+from dudley.theorems.witness import load as load_witnesses
+from dudley.theorems.witness.base import family_against
 
 STATEMENTS = dict(registry.load().items())
 CASES = [(w, s) for w in load_witnesses().values() for s in w.refutes]

@@ -20,11 +20,11 @@ from dudley.experiments.li2026_heads import QUANTILES, Taught
 from dudley.experiments.li2026_tails import Entries
 from dudley.experiments.statistics.rates import log_ratio, rate, rate_of_means, slope_of
 from dudley.networks.robust import LogTruncation
+from dudley.theorems.witness import exact_risk
 from dudley.train.losses import loss_of
 from dudley.train.problem import Problem
 from dudley.train.random import Stream, key, keys_tensor
 from dudley.train.tasks.registry import task_of
-from dudley.witness import exact_risk
 
 NAME = "li2026-excess"
 TOLD = EXPERIMENTS[NAME].config("laptop")["analysis"] | {"draws": 400}

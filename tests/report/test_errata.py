@@ -19,7 +19,7 @@ from dudley.report import counterexamples, erratum, markdown
 from dudley.report.errata import errata
 from dudley.theorems import registry
 from dudley.theorems.order import in_reading_order, reading_order
-from dudley.witness import load as load_witnesses
+from dudley.theorems.witness import load as load_witnesses
 
 ROOT = Path(__file__).resolve().parents[2]
 STATEMENTS = dict(registry.load().items())

@@ -14,7 +14,7 @@ from dudley.theorems.constructions.bases import Basis, almost_orthonormal
 from dudley.theorems.constructions.bump import bump_weights, network_of
 from dudley.theorems.constructions.targets import all_bits, target
 from dudley.theorems.registry import evaluate, load
-from dudley.witness.counterexamples.constructions import (
+from dudley.theorems.witness.counterexamples.constructions import (
     BiasTooSmall,
     StepsForBumps,
     UnevenBag,

@@ -18,7 +18,7 @@ from dudley.theorems import excess
 from dudley.theorems.li2026.gammas import Bounds, γ_MH, γ_ML, γ_SH
 from dudley.theorems.li2026.norm_models import Class, heads, layers
 from dudley.theorems.registry import load
-from dudley.witness.counterexamples.unseen_heads import QueryHeads
+from dudley.theorems.witness.counterexamples.unseen_heads import QueryHeads
 
 STATEMENTS = load()
 ONE = L11(1.0)

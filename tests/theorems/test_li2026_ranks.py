@@ -18,9 +18,13 @@ from dudley.networks.outputs import Readout
 from dudley.theorems.li2026.allocation import capped, least_value, printed_value
 from dudley.theorems.li2026.ranks import LogCover, Matrices, bound_by_log, bound_by_log_log
 from dudley.theorems.registry import evaluate, load
-from dudley.witness.counterexamples.fixed_subspace import BallOfRankOne, FixedSubspace
-from dudley.witness.counterexamples.low_rank import RANK_BASED, LabelNoiseLowRank, OneHotLowRank
-from dudley.witness.counterexamples.one_hot import OneHotRankOne
+from dudley.theorems.witness.counterexamples.fixed_subspace import BallOfRankOne, FixedSubspace
+from dudley.theorems.witness.counterexamples.low_rank import (
+    RANK_BASED,
+    LabelNoiseLowRank,
+    OneHotLowRank,
+)
+from dudley.theorems.witness.counterexamples.one_hot import OneHotRankOne
 
 STATEMENTS = load()
 SMALL = Matrices(8, 4, 2, 3, 4, 0.5, 1.5, 0.8, 1.2, 1.1)

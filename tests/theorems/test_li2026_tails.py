@@ -16,7 +16,7 @@ from dudley.theorems import excess, registry
 from dudley.theorems.excess import Task
 from dudley.theorems.li2026.tails import PolynomialTail, SubGaussianTail
 from dudley.theorems.li2026.truncation import error_of_layer, error_of_stack, learn, truncate
-from dudley.witness.counterexamples.gaussian_matrix import GaussianMatrix
+from dudley.theorems.witness.counterexamples.gaussian_matrix import GaussianMatrix
 from oracles import Finite
 
 STATEMENTS = registry.load()

@@ -30,8 +30,8 @@ from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError, UnknownName
 from dudley.networks.capacity import input_width
 from dudley.networks.embeddings import Tokens
-from dudley.witness import packings, suprema
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness import packings, suprema
+from dudley.theorems.witness.lower import LowerBound
 
 QUANTITIES = ("covering number", "Rademacher complexity", "offset complexity")
 Claim = Callable[[float], float] | float

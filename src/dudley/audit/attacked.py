@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness.lower import LowerBound
 
 TENTH = 0.1
 

@@ -18,8 +18,8 @@ import numpy as np
 from dudley.audit.aims import Aim
 from dudley.core.registry import Registry
 from dudley.theorems import registry
-from dudley.witness.base import Family
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness.base import Family
+from dudley.theorems.witness.lower import LowerBound
 
 
 @dataclass(frozen=True)

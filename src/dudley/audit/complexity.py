@@ -32,8 +32,8 @@ from dudley.calculus.compose import Node
 from dudley.core.backend import torch
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError
-from dudley.witness.lower import LowerBound
-from dudley.witness.suprema import ENUMERATED, all_signs
+from dudley.theorems.witness.lower import LowerBound
+from dudley.theorems.witness.suprema import ENUMERATED, all_signs
 
 
 def rademacher_below(

@@ -21,8 +21,8 @@ from dudley.audit.instances import mean_sign
 from dudley.audit.teacher import last_readout
 from dudley.calculus.compose import Node
 from dudley.calculus.facts import Signal
-from dudley.witness.lower import LowerBound
-from dudley.witness.members import inputs
+from dudley.theorems.witness.lower import LowerBound
+from dudley.theorems.witness.members import inputs
 
 DRAWN = 1  # inputs, beside the one whose rows are all the first basis vector
 RESTARTS, STEPS = 4, 15

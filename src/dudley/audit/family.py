@@ -24,8 +24,8 @@ from dudley.core.backend import torch
 from dudley.core.entropy import Metric
 from dudley.core.errors import InputError
 from dudley.core.magnitude import Magnitude
-from dudley.witness.packings import sensitivity
-from dudley.witness.scaling import lengths
+from dudley.theorems.witness.packings import sensitivity
+from dudley.theorems.witness.scaling import lengths
 
 UP = 1 + 1e-12
 Weights = dict[Path, torch.Tensor]

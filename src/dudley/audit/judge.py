@@ -18,7 +18,7 @@ from dudley.core.bound import Sense
 from dudley.core.errors import InputError
 from dudley.core.statement import Statement, Verdict
 from dudley.theorems import registry
-from dudley.witness.base import Family
+from dudley.theorems.witness.base import Family
 
 ROUNDING = 1e-12
 

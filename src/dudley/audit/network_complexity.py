@@ -24,8 +24,8 @@ from dudley.audit.copies import basis_rows, copies_below, together, visits
 from dudley.audit.readouts import LEAST, VISITED, readout_below
 from dudley.calculus.compose import Node
 from dudley.calculus.facts import Signal
-from dudley.witness.lower import LowerBound
-from dudley.witness.members import inputs
+from dudley.theorems.witness.lower import LowerBound
+from dudley.theorems.witness.members import inputs
 
 RESTARTS, STEPS = 2, 20  # of the ascents on drawn inputs
 VISITS = 2**24  # of the entries of rows and scores, in all ascents of one way: a few seconds

@@ -25,8 +25,8 @@ from dudley.audit.teacher import features, last_readout
 from dudley.calculus.compose import Node
 from dudley.core.constraint import Constraint
 from dudley.networks.outputs import Readout
-from dudley.witness.lower import LowerBound
-from dudley.witness.suprema import (
+from dudley.theorems.witness.lower import LowerBound
+from dudley.theorems.witness.suprema import (
     AT_ONCE,
     ENUMERATED,
     BallClass,

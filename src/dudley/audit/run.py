@@ -23,9 +23,9 @@ from dudley.core.extras import ExtraMissing
 from dudley.core.registry import Registry
 from dudley.core.statement import Verdict
 from dudley.theorems import registry
-from dudley.witness import load as load_witnesses
-from dudley.witness.base import family_against
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness import load as load_witnesses
+from dudley.theorems.witness.base import family_against
+from dudley.theorems.witness.lower import LowerBound
 
 Ended = tuple[str, list[Row]]  # an attack that ended, and what it found
 

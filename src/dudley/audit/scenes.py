@@ -30,7 +30,7 @@ from dudley.audit.starts import ROWS, WEIGHTS, start_rows, start_weight
 from dudley.calculus.compose import Chain
 from dudley.core.backend import torch
 from dudley.theorems import registry
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness.lower import LowerBound
 
 SIZES = (1e-3, 0.1, 1.0)  # of the moves
 RELATIVE, ABSOLUTE = 1e-9, 1e-12  # room for rounding

@@ -31,10 +31,10 @@ from scipy.stats import binom
 
 from dudley.core.registry import Registry
 from dudley.theorems.registry import load
-from dudley.witness import exact_risk
-from dudley.witness.counterexamples.label_noise import LabelNoise
-from dudley.witness.counterexamples.one_hot import OneHot
-from dudley.witness.counterexamples.two_points import TwoPoints
+from dudley.theorems.witness import exact_risk
+from dudley.theorems.witness.counterexamples.label_noise import LabelNoise
+from dudley.theorems.witness.counterexamples.one_hot import OneHot
+from dudley.theorems.witness.counterexamples.two_points import TwoPoints
 
 FORMS = ("printed", "derived", "best")
 WIDTH, BIAS, CLEAR = 64, 0.375, 0.1

@@ -16,9 +16,9 @@ from functools import cached_property
 from dudley.core.bound import Bound
 from dudley.core.statement import Statement
 from dudley.theorems import registry
-from dudley.witness import Family, Witness
-from dudley.witness import load as load_witnesses
-from dudley.witness.base import family_against
+from dudley.theorems.witness import Family, Witness
+from dudley.theorems.witness import load as load_witnesses
+from dudley.theorems.witness.base import family_against
 
 
 @dataclass(frozen=True)

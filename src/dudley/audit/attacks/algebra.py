@@ -10,7 +10,7 @@ import numpy as np
 
 from dudley.audit.base import ATTACKS, Attack, Finding
 from dudley.core.rounding import down, up
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness.lower import LowerBound
 
 
 def dual_of_split(C, weights, ε: float) -> float:

@@ -16,7 +16,7 @@ from dudley.networks.blocks import shallow_encoder
 from dudley.networks.embeddings import Tokens
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
-from dudley.witness.members import inputs
+from dudley.theorems.witness.members import inputs
 
 DRAWS, RESTARTS, STEPS = 1024, 2, 20
 

@@ -25,8 +25,8 @@ from dudley.core.errors import InputError
 from dudley.core.rounding import down
 from dudley.core.statement import Statement
 from dudley.theorems import registry
-from dudley.witness.inside_networks import NetworkClass, entry
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness.inside_networks import NetworkClass, entry
+from dudley.theorems.witness.lower import LowerBound
 
 Values = Mapping[str, float]
 TOKENS = ("X.row2inf", "X.row1inf")

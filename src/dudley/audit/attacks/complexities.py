@@ -21,8 +21,8 @@ from dudley.audit.base import ATTACKS, Attack, Finding
 from dudley.audit.instances import mean_sign, only
 from dudley.audit.patterns import Patterns
 from dudley.core.rounding import down, up
-from dudley.witness.lower import LowerBound
-from dudley.witness.suprema import BallClass, offset_unconstrained, rademacher
+from dudley.theorems.witness.lower import LowerBound
+from dudley.theorems.witness.suprema import BallClass, offset_unconstrained, rademacher
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dudley.theorems.constructions.assemble import build
 from dudley.theorems.constructions.bases import almost_orthonormal
 from dudley.theorems.constructions.bump import bump_weights, network_of
 from dudley.theorems.constructions.targets import all_bits, target
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness.lower import LowerBound
 
 LOST = 1e-9  # absolute, for the rounding of outputs of size at most s
 

@@ -21,7 +21,7 @@ import numpy as np
 from dudley.audit.base import ATTACKS, Attack, Finding
 from dudley.audit.instances import only
 from dudley.core.rounding import up
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness.lower import LowerBound
 
 TWO_SIDED = ("edelman2021/theorem-A.4", "edelman2021/lemma-2.2", "trauger2024/equation-2.3")
 ONE_SIDED = ("mwigo2026/equation-3.2",)

@@ -25,8 +25,8 @@ from dudley.audit.instances import mean_sign, only
 from dudley.audit.patterns import Patterns, rare
 from dudley.core.rounding import down, up
 from dudley.networks.robust import LogTruncation
-from dudley.witness.exact_risk import constants
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness.exact_risk import constants
+from dudley.theorems.witness.lower import LowerBound
 
 OFFSET = ("li2026/theorem-4.4", "li2026/theorem-4.7", "li2026/theorem-4.11")
 COVERS = ("li2026/corollary-4.5", "li2026/corollary-4.8", "li2026/corollary-4.13")

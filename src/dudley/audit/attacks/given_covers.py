@@ -14,8 +14,8 @@ from dudley.audit.base import ATTACKS, Attack, Finding
 from dudley.classes.linear import LinearMap
 from dudley.core.constraint import L2, L11
 from dudley.core.rounding import down, up
-from dudley.witness.linear_maps import linear
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness.linear_maps import linear
+from dudley.theorems.witness.lower import LowerBound
 
 
 @ATTACKS.register("given covers")

@@ -28,10 +28,10 @@ from dudley.core.constraint import (
 )
 from dudley.core.rounding import down, up
 from dudley.theorems import registry
-from dudley.witness.exact_covers import scalar_cover
-from dudley.witness.linear_maps import linear
-from dudley.witness.lower import LowerBound
-from dudley.witness.volumes import volume_ratio
+from dudley.theorems.witness.exact_covers import scalar_cover
+from dudley.theorems.witness.linear_maps import linear
+from dudley.theorems.witness.lower import LowerBound
+from dudley.theorems.witness.volumes import volume_ratio
 
 Values = Mapping[str, float]
 MAUREY = ("trauger2024/lemma-3.6", "li2026/lemma-5.2", "li2026/lemma-B.3")

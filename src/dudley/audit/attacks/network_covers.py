@@ -21,9 +21,9 @@ from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
 from dudley.theorems import registry
 from dudley.theorems.edelman2021.common import within
-from dudley.witness import packings
-from dudley.witness.inside_networks import NetworkClass
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness import packings
+from dudley.theorems.witness.inside_networks import NetworkClass
+from dudley.theorems.witness.lower import LowerBound
 
 Classes = tuple[NetworkClass, ...]
 

@@ -17,7 +17,7 @@ from dudley.core.constraint import Spectral
 from dudley.networks.normalisers import Softmax
 from dudley.networks.outputs import Readout
 from dudley.networks.pointwise import ProjectRows
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness.lower import LowerBound
 
 ROOM = 1e-12
 

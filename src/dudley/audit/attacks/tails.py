@@ -9,7 +9,7 @@ import numpy as np
 
 from dudley.audit.base import ATTACKS, Attack, Finding
 from dudley.core.rounding import up
-from dudley.witness.lower import LowerBound
+from dudley.theorems.witness.lower import LowerBound
 
 LOST = 1e-9  # relative, for quadrature and special functions
 

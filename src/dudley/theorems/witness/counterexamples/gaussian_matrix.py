@@ -1,0 +1,39 @@
+"""A Gaussian matrix is longer in Frobenius norm than its matrix variance tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scipy.stats import chi2
+
+from dudley.theorems.witness.base import WITNESSES, Witness
+
+
+@WITNESSES.register("gaussian-matrix")
+@dataclass(frozen=True)
+class GaussianMatrix(Witness):
+    """li2026, (9) of Assumption 6.2: m² independent entries N(0, s²), T = d = m.
+
+    E XᵀX = E XXᵀ = ms²·I, so ν(X) = ms². ‖X‖_F² = s²·χ² with m² degrees of freedom, so
+    P(‖X‖_F ≥ t) is exact. At t = 0.9·ms, below the mean, it is nearly 1; (9) says
+    2m·exp(−0.81/(2s²)), and with ν in place of ν² it says 2m·exp(−0.405·m).
+    """
+
+    m: int = 20
+    s: float = 0.05
+    refutes = ("li2026/assumption-6.2",)
+    story = (
+        "A 20×20 matrix of independent Gaussians of deviation 0.05: ‖X‖_F is above 0.9 with "
+        "probability 0.998, where (9) says next to nothing, whether ν or ν² stands in the exponent."
+    )
+
+    @property
+    def level(self) -> float:
+        return 0.9 * self.m * self.s
+
+    def inputs(self, statement):
+        sizes = {"T": self.m, "d": self.m}
+        return sizes | {"tail.nu": self.m * self.s**2, "truncation": self.level}
+
+    def lower_bound(self):
+        return float(chi2.sf((self.level / self.s) ** 2, self.m**2))

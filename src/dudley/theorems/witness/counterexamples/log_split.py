@@ -1,0 +1,31 @@
+"""Two equal blocks of logarithmic entropy: the best split is known without any calculus."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dudley.theorems.witness.base import WITNESSES, Witness
+
+
+@WITNESSES.register("equal-split")
+@dataclass(frozen=True)
+class EqualSplit(Witness):
+    """li2026, Corollary 5.6 with r_i = C_i = β_i = B_X = 1, i = 1, 2, and ε = 0.1.
+
+    For ε_1 + ε_2 = ε the geometric mean gives ε_1ε_2 ≤ ε²/4, so the sum
+    log(1/ε_1²) + log(1/ε_2²) is at least 4 log(2/ε), with equality at ε_1 = ε_2. (A term cut at 0
+    needs ε_i ≥ 1 > ε.) The printed b_i = √2 gives 2 log(2/ε²).
+    """
+
+    epsilon: float = 0.1
+    refutes = ("li2026/corollary-5.6",)
+    story = "For two equal blocks the minimum is 4 log(2/ε); the corollary prints 2 log(2/ε²)."
+
+    def inputs(self, statement):
+        block = {"rank": 1.0, "C": 1.0, "weight": 1.0}
+        both = {f"{part}.{name}": v for part in ("score", "inner") for name, v in block.items()}
+        return both | {"X.op": 1.0, "epsilon": self.epsilon}
+
+    def lower_bound(self):
+        return 4 * math.log(2 / self.epsilon)

@@ -1,0 +1,35 @@
+"""Below q = 1 the middle of two basis vectors is longer than either."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dudley.theorems.witness.base import WITNESSES, Witness
+
+
+@WITNESSES.register("quasi-norm")
+@dataclass(frozen=True)
+class QuasiNorm(Witness):
+    """trauger2024, Lemma 3.2 for q < 1: F = {0, identity of R^d} on the ℓ1 ball.
+
+    The zero map is within 1 of the identity on every basis vector, but on x = (1/d, …, 1/d), which
+    lies in the ℓ1 ball, it is off by ‖x‖_q = d^{1/q−1}. So at any resolution between the two, one
+    element covers the basis and two are needed on the ball.
+    """
+
+    d: int = 2
+    q: float = 0.5
+    refutes = ("trauger2024/lemma-3.2",)
+    story = (
+        "For q = 1/2 the zero map 1-covers the identity on e₁ and e₂, but it is off by 2 at their "
+        "midpoint."
+    )
+
+    def inputs(self, statement):
+        return {"d": self.d, "output.q": self.q, "epsilon": 1.0}
+
+    def lower_bound(self):
+        x = np.full(self.d, 1 / self.d)
+        return float((x**self.q).sum() ** (1 / self.q))

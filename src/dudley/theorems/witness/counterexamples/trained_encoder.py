@@ -1,0 +1,202 @@
+"""A shallow encoder trained from LeCun initialisation: hypotheses that hold, bounds that do not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from dudley.theorems.witness.base import WITNESSES, Family, Witness
+
+WIDTHS = (1_000_000, 2_000_000, 4_000_000)
+R_NEAR, R_SCORES = 0.2, 1.0  # R_V = R_O, and R_Q = R_K
+SPECTRAL = 2.01  # of the square matrices of order k ≥ 10⁶, with probability ≥ 1 − 3e^{−50}
+STEP = 1e-6
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One draw of the initialisation: what the hypotheses ask for, and one step of training."""
+
+    α: float  # smallest singular value of the features
+    Φ: float  # ½‖f − y‖² before training
+    norms: tuple[float, float, float, float]  # of W_Q, W_K, W_V (Frobenius) and w
+    loss: float  # training loss after one step
+
+
+@lru_cache(maxsize=32)
+def drawn(k: int, seed: int) -> Drawn:
+    """LeCun initialisation with d = d_m = k on the inputs e_1 and e_2, and one step on Φ.
+
+    Only two columns of W_V meet the inputs; of all other entries only sums of squares are drawn,
+    which are χ² variables.
+    """
+    rng = np.random.default_rng(seed)
+    columns = rng.standard_normal((2, k)) / math.sqrt(k)
+    w = rng.standard_normal(k) / math.sqrt(k)
+    rest = rng.chisquare([k * k, k * k, k * (k - 2)]) / k
+    h = np.maximum(columns, 0.0)
+    f = h @ w  # labels are 0, so these are the errors
+    α = math.sqrt(float(np.linalg.eigvalsh(h @ h.T)[0]))
+    moved = np.maximum(columns - STEP * f[:, None] * (columns > 0) * w, 0.0)
+    after = moved @ (w - STEP * (f @ h))
+    Q, K, V = math.sqrt(rest[0]), math.sqrt(rest[1]), math.sqrt(rest[2] + float((columns**2).sum()))
+    norms = (Q, K, V, float(np.linalg.norm(w)))
+    return Drawn(α, float(f @ f) / 2, norms, float(np.abs(after).mean()))
+
+
+@dataclass(frozen=True)
+class OrthogonalPair:
+    """N = 2 inputs of one token, e_1 and e_2, labels 0, ℓ(f, y) = min(|f − y|, 1), d = d_m = k.
+
+    With one token attention does nothing: f(x) = w·relu(W_V x). Let k → ∞ with everything else
+    fixed, R_V = R_O = 1/5, R_Q = R_K = 1. In probability ‖w⁰‖ → 1, spectral norms → 2, Frobenius
+    norms/√k → 1, and the Gram matrix of the features tends to (½ on, 1/2π off the diagonal), so
+    α² → ½ − 1/2π > 0.34. Given W_V⁰, f is normal with covariance Gram/k: √(2Φ⁰) and the training
+    loss are of order k^{−1/2}. So
+
+    * α² ≥ 8ρM√(2Φ⁰) and α³ ≥ 32ρ²z√(2Φ⁰)/η_O hold with probability → 1: the left sides tend to
+      positive numbers, ρ = √2, M → 11 and z → η_O² are bounded, √(2Φ⁰) → 0;
+    * d_m ≥ CN³ log^q for any C and q from some k on, as N = 2; Assumption 3 holds since
+      ⟨e_1e_1ᵀ, e_2e_2ᵀ⟩ = 0; a matrix of one row has full rank;
+    * after one step the loss differs as little as one likes from that before, for γ small;
+    * ẑ ≥ (4/k)η_O²η_V²η_Q² ≈ 4kη_O², so the bound of Lemma 4 is at most of order 1/k, and the
+      loss, of order k^{−1/2}, is above it with probability → 1.
+
+    The probability that Lemma 4 states is 1 − 8e^{−k/2} − δ − e^{−C}, C > 0 the constant in Ω (as
+    (N − 1)^{−ĉ}/d_s = 1), and tends to 1 − δ − e^{−C}, which is positive for small δ. No value of
+    the hidden constants reconciles the two.
+
+    The spectral norm of a k×k matrix of N(0, 1/k) entries exceeds 2 + s with probability at most
+    e^{−ks²/2}; at k ≥ 10⁶, s = 0.01, that is e^{−50}. It enters M and z only, which grow with it.
+    """
+
+    k: int
+    seed: int
+
+    @property
+    def draw(self) -> Drawn:
+        return drawn(self.k, self.seed)
+
+    def inputs(self) -> dict[str, float]:
+        """For Lemma 4, to nine digits: the inequalities hold with room of factors."""
+        Q, K, V, w = self.draw.norms
+        exact = {
+            "n": 2,
+            "T": 1,
+            "k": self.k,
+            "X.fro": 1.0,
+            "W_Q.fro": Q + R_SCORES,
+            "W_K.fro": K + R_SCORES,
+            "W_v.fro": V + R_NEAR,
+            "w.l2": w + R_NEAR,
+            "W_Q.op": SPECTRAL + R_SCORES,
+            "W_K.op": SPECTRAL + R_SCORES,
+            "W_v.op": SPECTRAL + R_NEAR,
+            "W_Q.moved": R_SCORES,
+            "W_K.moved": R_SCORES,
+            "W_v.moved": R_NEAR,
+            "w.moved": R_NEAR,
+            "features.smin": self.draw.α,
+            "loss.initial": self.draw.Φ,
+            "correlation.c": 1.0,
+            "delta": 0.05,
+            "step.size": STEP,
+            "steps": 1,
+        }
+        return {name: float(f"{value:.9g}") for name, value in exact.items()}
+
+    @property
+    def printed(self) -> float:
+        """Lemma 4 as printed: here the second term of the minimum is the smaller one."""
+        v, α = self.inputs(), self.draw.α
+        squares = v["W_Q.fro"] ** 2 + v["W_K.fro"] ** 2
+        z_hat = v["w.l2"] ** 2 * (1 + 4 / self.k * v["W_v.fro"] ** 2 * squares)
+        return α**3 * v["w.l2"] / (32 * 4 * z_hat * math.sqrt(2))
+
+    @property
+    def complexity(self) -> float:
+        """√(P/N)(1 + log(A√(N/P))) of Theorem 5 as printed."""
+        v, root = self.inputs(), math.sqrt(self.k)
+        scores = (root * v["W_K.fro"] * v["W_Q.fro"] * v["W_v.fro"]) ** (2 / 3)
+        P = ((root * v["W_v.fro"]) ** (2 / 3) + scores) ** 3 * math.log(2)
+        r = math.sqrt(P / 2)
+        return r * (1 + math.log(v["w.l2"] * v["W_v.fro"] / r))
+
+    @property
+    def deviation(self) -> float:
+        """√(log(R/δ)/N) of Theorem 5 as printed."""
+        R = math.hypot(R_SCORES, R_SCORES, R_NEAR, R_NEAR)
+        return math.sqrt(math.log(R / 0.05) / 2)
+
+
+@WITNESSES.register("trained-encoder")
+@dataclass(frozen=True)
+class TrainedEncoder(Witness):
+    """mwigo2026, Lemma 4, one seed of :class:`OrthogonalPair`, where the argument for all stands.
+
+    At k = 4·10⁶ both inequalities hold with room (their sides differ by factors of about 5), and
+    the training loss after a step of γ = 10⁻⁶, computed, is millions of times the printed bound.
+    """
+
+    k: int = WIDTHS[-1]
+    seed: int = 0
+    refutes = ("mwigo2026/lemma-4",)
+    story = (
+        "Two orthogonal one-token inputs with labels 0 and LeCun initialisation of width k satisfy "
+        "every hypothesis with probability tending to 1; after a small step the training loss is "
+        "of order k^{−1/2}, the printed bound of order 1/k."
+    )
+
+    @property
+    def pair(self) -> OrthogonalPair:
+        return OrthogonalPair(self.k, self.seed)
+
+    def inputs(self, statement):
+        return self.pair.inputs()
+
+    def lower_bound(self):
+        return self.pair.draw.loss
+
+
+@WITNESSES.register("negative-risk")
+@dataclass(frozen=True)
+class NegativeRisk(Witness):
+    """mwigo2026, Theorem 5, for inputs uniform on e_1, …, e_d, d = d_m = k, labels 0.
+
+    Two independent inputs are equal with probability 1/k only, so Assumption 3 holds with ĉ = 1:
+    P(⟨xxᵀ, x′x′ᵀ⟩ ≥ t) is 1/k ≤ e^{−1} for 0 < t ≤ 1 and 0 beyond. Otherwise they are as in
+    :class:`OrthogonalPair`, up to the names of the coordinates. With η_Q, η_K, η_V ≈ √k, √(P/N) is
+    about 0.59k² and A√(N/P) about 2k^{−3/2}, so the printed right-hand side is T + cE, with
+    T > 0 of order 1/k from Lemma 4 and E of order −k² log k: it is negative, and a loss is not. P
+    with a larger hidden factor makes E more negative.
+    """
+
+    k: int = WIDTHS[-1]
+    seed: int = 0
+    refutes = ("mwigo2026/theorem-5",)
+    story = (
+        "With LeCun initialisation and d_m ≥ N³ the printed bound on the true loss is negative: "
+        "its logarithm is not cut at 0."
+    )
+
+    @property
+    def pair(self) -> OrthogonalPair:
+        return OrthogonalPair(self.k, self.seed)
+
+    def inputs(self, statement):
+        return self.pair.inputs() | {"d": self.k}
+
+    def lower_bound(self):
+        return 0.0
+
+    def family(self) -> Family:
+        """k → ∞, rearranged: 0 ≤ risk ≤ T + cE says that c|E| ≤ T, and |E|/T grows like k³ log k.
+
+        So the "lower bound" is |E|, the "printed" bound on it T/c at c = 1: it fails for every c.
+        """
+        pairs = [OrthogonalPair(k, self.seed) for k in WIDTHS]
+        sizes = [-(p.complexity + p.deviation) for p in pairs]
+        return Family(WIDTHS, sizes, [p.printed for p in pairs], "k")

@@ -1,0 +1,38 @@
+"""A level of truncation from one balance, a rate from another."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dudley.theorems.witness.base import WITNESSES, Family, Witness
+
+SIZES = tuple(10**e for e in range(2, 9))
+
+
+@WITNESSES.register("wrong-level")
+@dataclass(frozen=True)
+class WrongLevel(Witness):
+    """li2026, Remark 6.12 at β = 2.5: M = n^{1/(β−2)} = n².
+
+    The variance M·log M/n is then 2n·log n, and the sum with the bias M^{−1/2} = 1/n is at least
+    that; the printed rate n^{−1/3} falls. No constant, which may depend on β only, makes up for it.
+    """
+
+    n: int = 1_000_000
+    refutes = ("li2026/remark-6.12",)
+    story = (
+        "For β = 2.5 the remark's level is n², and a factor of order M before the entropy makes "
+        "the bound grow like n·log n, while the printed rate is n^{−1/3}."
+    )
+
+    def inputs(self, statement):
+        return {"n": self.n, "tail.beta": 2.5}
+
+    def lower_bound(self):
+        return 2 * self.n * math.log(self.n)
+
+    def family(self) -> Family:
+        """n → ∞ at β = 2.5."""
+        printed = [n ** (-1 / 3) for n in SIZES]
+        return Family(SIZES, [WrongLevel(n).lower_bound() for n in SIZES], printed, "n")

@@ -1,0 +1,42 @@
+"""An ℓ2 ball of R^k hides behind a sum of column norms taken on the wrong side."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dudley.theorems.witness.base import WITNESSES, Family, Witness, log_volume_ratio
+
+
+@WITNESSES.register("wrong-side")
+@dataclass(frozen=True)
+class WrongSide(Witness):
+    """trauger2024, Lemmas 3.4 and 3.5 with one input coordinate.
+
+    For x ↦ Wx with W ∈ R^{k×1} the printed norm ‖W‖_{2,1} (a sum over columns) is ‖w‖₂, and on
+    the input x = B_x the class is the ℓ2 ball of radius B_w B_x of R^k. By volume
+    log N(ε) ≥ k log(B_w B_x/ε), while the printed bound is (B_w B_x/ε)² log(dk), or log(dn) with
+    any number n of points; here n = k.
+    """
+
+    k: int = 10_000
+    refutes = ("trauger2024/lemma-3.4", "trauger2024/lemma-3.5")
+    story = (
+        "With one input coordinate the printed norm is the ℓ2 norm of a vector of R^k, and a ball "
+        "of R^k needs k log 2 nats at half its radius, not 4 log k."
+    )
+
+    def inputs(self, statement):
+        common = {"d": 1, "k": self.k, "W.row21": 1.0, "epsilon": 0.5}
+        if statement.endswith("3.4"):
+            return common | {"X.row1inf": 1.0}
+        return common | {"X.row2inf": 1.0, "n": self.k}
+
+    def lower_bound(self):
+        return log_volume_ratio(self.k, 2.0)
+
+    def family(self) -> Family:
+        """The ratio grows like k/log k."""
+        sizes = [10**e for e in range(2, 8)]
+        truth = [WrongSide(k).lower_bound() for k in sizes]
+        return Family(sizes, truth, [4 * math.log(k) for k in sizes], "k")
