@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dudley.core.canonical import canonical, digest, flat
 from dudley.core.errors import InputError
 from dudley.grid import Grid, Trial
-from dudley.grid.canonical import canonical, digest, flat
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)

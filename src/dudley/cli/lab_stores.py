@@ -201,7 +201,7 @@ def cell_names(place: Place, asked: list[str] | None) -> list[str]:
 
     Of names that fix each other those of the task stay, then those that come first.
     """
-    from dudley.grid.canonical import flat
+    from dudley.core.canonical import flat
     from dudley.grid.store import Store
 
     with closing(Store.open(place)) as store:

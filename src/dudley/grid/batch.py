@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from dudley.core.canonical import digest
 from dudley.core.errors import InputError
-from dudley.grid.canonical import digest
 from dudley.grid.trial import Trial
 
 

@@ -21,9 +21,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from dudley.core.canonical import digest
 from dudley.core.errors import InputError
 from dudley.core.extras import missing
-from dudley.grid.canonical import digest
 from dudley.grid.claims import take_over
 from dudley.grid.crew import keep, variables
 from dudley.grid.owner import Owner

@@ -18,10 +18,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from dudley.core.canonical import canonical
 from dudley.core.errors import InputError
 from dudley.grid import schema
 from dudley.grid.batch import Batch, Cost
-from dudley.grid.canonical import canonical
 from dudley.grid.database import Database, StoreFailed, refused
 from dudley.grid.migrate import ensure, expect_known, version
 from dudley.grid.owner import Owner

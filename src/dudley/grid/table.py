@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from dudley.core.canonical import flat
 from dudley.core.errors import UnknownName
 from dudley.core.extras import missing
-from dudley.grid.canonical import flat
 from dudley.grid.place import Place
 from dudley.grid.schema import sa, trials
 from dudley.grid.store import Store

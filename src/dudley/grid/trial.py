@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from dudley.core.canonical import canonical, digest, flat
 from dudley.core.errors import InputError
-from dudley.grid.canonical import canonical, digest, flat
 
 RESERVED = ("grid", "result")  # columns of a table begin with these
 

@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from enum import IntEnum
 
 from dudley.core.backend import torch
+from dudley.core.canonical import canonical
 from dudley.core.errors import InputError
-from dudley.grid.canonical import canonical
 from dudley.train.normal_quantile import normal_quantile
 
 MASK = 0xFFFFFFFF

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from dudley.core.backend import torch
+from dudley.core.canonical import canonical
 from dudley.core.errors import InputError
 from dudley.grid import Batch, Cost, Grid, Place, Runner, Session, Table, Trial, plan, run
-from dudley.grid.canonical import canonical
 from dudley.grid.runner import runner_of
 from dudley.train.ensemble.registry import ensemble_of
 from dudley.train.problem import Problem, alike, trial_key

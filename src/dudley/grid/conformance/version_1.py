@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import sqlalchemy as sa
 
+from dudley.core.canonical import canonical
 from dudley.grid.batch import Batch
-from dudley.grid.canonical import canonical
 from dudley.grid.conformance.sample import EVALUATE, STEPS
 from dudley.grid.trial import Grid
 
