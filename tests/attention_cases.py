@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from dudley.core.philox import Stream, keys_tensor, packed_bits
 from dudley.train.ensemble import and_classifier, collapse, majority
 from dudley.train.ensemble.and_classifier import AndEnsemble
 from dudley.train.ensemble.base import Noise
@@ -22,7 +23,6 @@ from dudley.train.ensemble.bit_attention.by_trial import ByTrial
 from dudley.train.ensemble.majority import MajorityEnsemble
 from dudley.train.ensemble.rows import Shared
 from dudley.train.packed import pack
-from dudley.train.random import Stream, keys_tensor, packed_bits
 
 NAMES = ("mixed", "mass", "base", "lift", "K")  # two outputs, then gradients
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
+from dudley.core.philox import key, keys_tensor
 from dudley.train.ensemble.base import Ensemble
 from dudley.train.ensemble.rows import Shared
-from dudley.train.random import key, keys_tensor
 
 E = 5
 

@@ -50,10 +50,10 @@ from dudley.certificates.hypothesis import Hypothesis  # noqa: E402
 from dudley.certificates.inversion import binomial_upper, kl_upper  # noqa: E402
 from dudley.certificates.methods.pac_bayes.posterior import Posterior  # noqa: E402
 from dudley.certificates.methods.pac_bayes.prior import Zero  # noqa: E402
+from dudley.core.philox import subsets  # noqa: E402
 from dudley.train.packed import unpack  # noqa: E402
 from dudley.train.precision import precision  # noqa: E402
 from dudley.train.problem import Problem  # noqa: E402
-from dudley.train.random import subsets  # noqa: E402
 from dudley.train.trainer import Memory, Trainer  # noqa: E402
 
 SEED, δ, T, DRAWS, ERRORS = 1, 0.1, 8, 2000, 5.0

@@ -22,6 +22,7 @@ from functools import cached_property
 from dudley.certificates.fit.forward import blank
 from dudley.certificates.fit.heads import tables
 from dudley.core.backend import torch
+from dudley.core.philox import Stream, normal
 from dudley.models.base import Model
 from dudley.models.initial import Constant, Normal
 from dudley.train.ensemble.base import Ensemble, drawn
@@ -29,7 +30,6 @@ from dudley.train.ensemble.registry import ENSEMBLES
 from dudley.train.ensemble.rows import of_members
 from dudley.train.losses import LOSSES
 from dudley.train.packed import unpack
-from dudley.train.random import Stream, normal
 
 NAMES = ("v", "W_v")
 λ, τ = 2.0, 0.3

@@ -18,11 +18,11 @@ from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.pac_bayes import Posterior, monte_carlo
 from dudley.certificates.methods.pac_bayes.prior import Zero
 from dudley.core.backend import torch
+from dudley.core.philox import key, keys_tensor
 from dudley.train.ensemble.base import Noise
 from dudley.train.ensemble.registry import ENSEMBLES
 from dudley.train.losses import LOSSES
 from dudley.train.packed import pack
-from dudley.train.random import key, keys_tensor
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks" / "certificates"
 

@@ -13,6 +13,7 @@ import torch
 from scipy.stats import chi
 
 from dudley.core.errors import DudleyError, InputError
+from dudley.core.philox import Stream, key, keys_tensor
 from dudley.experiments import li2026_bounds, li2026_excess, li2026_findings, li2026_heads
 from dudley.experiments.base import EXPERIMENTS
 from dudley.experiments.li2026_classes import PROBLEMS, measured_classes
@@ -23,7 +24,6 @@ from dudley.networks.robust import LogTruncation
 from dudley.theorems.witness import exact_risk
 from dudley.train.losses import loss_of
 from dudley.train.problem import Problem
-from dudley.train.random import Stream, key, keys_tensor
 from dudley.train.tasks.registry import task_of
 
 NAME = "li2026-excess"

@@ -7,11 +7,11 @@ import torch
 
 import training_toy as toy
 from dudley.core.errors import InputError
+from dudley.core.philox import Stream, keys_tensor, permutations
 from dudley.train import problem as module
 from dudley.train.ensemble.rows import Padded, Shared, of_members
 from dudley.train.packed import unpack
 from dudley.train.problem import Examples, Problem, trial_key
-from dudley.train.random import Stream, keys_tensor, permutations
 from dudley.train.tasks.registry import task_of
 
 WIDE = {"T": 64, "m": 10}  # rows of 64 random bits are distinct

@@ -17,10 +17,10 @@ import pytest
 import torch
 from scipy import stats
 
+from dudley.core.philox import Stream, permutations
 from dudley.train.ensemble.rows import Padded
 from dudley.train.packed import unpack
 from dudley.train.problem import Examples, Problem
-from dudley.train.random import Stream, permutations
 from dudley.train.tasks.registry import task_of
 from dudley.train.trainer import Memory, Trainer
 

@@ -12,8 +12,8 @@ import pytest
 
 import training_toy as toy
 from dudley.core.errors import InputError
+from dudley.core.philox import keys_tensor
 from dudley.grid import Trial, curves
-from dudley.train.random import keys_tensor
 from dudley.train.tasks.registry import task_of
 from dudley.train.work import cost, memory_of, packed, shares, train_grid, trainings
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from dudley.certificates.data import Dataset
 from dudley.core.errors import InputError
-from dudley.train.random import Stream, key, keys_tensor, permutations
+from dudley.core.philox import Stream, key, keys_tensor, permutations
 from dudley.train.tasks.mnist import TEST, TRAIN, images
 
 APART = 1_665

@@ -15,8 +15,8 @@ from dudley.certificates.data import Dataset
 from dudley.certificates.pictures import pictures
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
+from dudley.core.philox import Stream, key, keys_tensor
 from dudley.train.packed import unpack
-from dudley.train.random import Stream, key, keys_tensor
 from dudley.train.tasks.mnist import Mnist01
 from dudley.train.tasks.planted import Planted
 from dudley.train.tasks.registry import task_of

@@ -192,8 +192,8 @@ def theorem(row: Mapping[str, Any], task, model, delta: float, clip: float) -> d
 
 def best_accuracy(row: Mapping[str, Any], count: int = 1000) -> float:
     """The share of held-out places that the best classifier guesses, knowing the language."""
+    from dudley.core.philox import Stream, keys_tensor
     from dudley.train.problem import trial_key
-    from dudley.train.random import Stream, keys_tensor
     from dudley.train.tasks.masked import MaskedTokens
 
     config = row["config"]

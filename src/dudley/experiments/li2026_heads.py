@@ -13,7 +13,7 @@ the excess of the loss that was trained on, the noise integrated out over 129 qu
 for ψ_p of the square loss too where the noise is symmetric and unimodal, but not for ψ_p of the
 logistic loss (then there is none). Test inputs are fresh for every trial and looked at once.
 
->>> from dudley.train.random import key, keys_tensor
+>>> from dudley.core.philox import key, keys_tensor
 >>> task = Taught(T=6, d=4, law="pareto", tail=3.0, scale=0.3, kind="regression", m=20)
 >>> keys = keys_tensor([key("taught", trial) for trial in range(3)])
 >>> data = task.sample(keys)
@@ -32,6 +32,7 @@ from scipy import stats
 from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import UnknownName
+from dudley.core.philox import Stream, normal, uniform
 from dudley.experiments.base import Bench
 from dudley.experiments.li2026_tails import SIGN, Entries
 from dudley.grid import Grid, Place, Session, Table
@@ -39,7 +40,6 @@ from dudley.train.ensemble.layers import LayersEnsemble
 from dudley.train.losses import LOSSES, logistic, loss_of, square
 from dudley.train.measures import MEASURES, Weights
 from dudley.train.problem import Problem
-from dudley.train.random import Stream, normal, uniform
 from dudley.train.tasks.base import Labelled, Task, checked_cells, finite
 from dudley.train.tasks.entries import entries
 from dudley.train.tasks.registry import TASKS

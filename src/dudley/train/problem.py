@@ -15,10 +15,10 @@ from typing import Any
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
+from dudley.core.philox import Stream, key, keys_tensor, permutations
 from dudley.train.ensemble.base import Ensemble
 from dudley.train.ensemble.registry import ensemble_of
 from dudley.train.ensemble.rows import Padded, Shared
-from dudley.train.random import Stream, key, keys_tensor, permutations
 from dudley.train.tasks.base import Endless, Task
 from dudley.train.tasks.registry import task_of
 from dudley.train.training import Training

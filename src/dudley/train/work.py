@@ -24,11 +24,11 @@ from typing import Any
 from dudley.core.backend import torch
 from dudley.core.canonical import canonical
 from dudley.core.errors import InputError
+from dudley.core.philox import keys_tensor
 from dudley.grid import Batch, Cost, Grid, Place, Runner, Session, Table, Trial, plan, run
 from dudley.grid.runner import runner_of
 from dudley.train.ensemble.registry import ensemble_of
 from dudley.train.problem import Problem, alike, trial_key
-from dudley.train.random import keys_tensor
 from dudley.train.trainer import Pace, Trainer
 from dudley.train.training import Training
 

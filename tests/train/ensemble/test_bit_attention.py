@@ -25,10 +25,10 @@ from attention_cases import (
     by_definition,
     by_trial,
 )
+from dudley.core.philox import keys_tensor
 from dudley.train.ensemble.base import Noise
 from dudley.train.ensemble.bit_attention import anywhere, choose, masks, plain
 from dudley.train.packed import pack
-from dudley.train.random import keys_tensor
 
 TOLERANCES = {torch.float64: 2e-15, torch.float32: 1e-6, "ieee": 1e-6, "fp16": 2e-3}
 

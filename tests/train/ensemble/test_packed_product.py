@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dudley.core.backend import torch
+from dudley.core.philox import key, keys_tensor
 from dudley.train.ensemble import and_classifier, packed_product
 from dudley.train.ensemble.and_classifier import AndEnsemble
 from dudley.train.packed import pack
-from dudley.train.random import key, keys_tensor
 
 
 @pytest.mark.parametrize("shared", [True, False])

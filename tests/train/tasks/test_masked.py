@@ -9,7 +9,7 @@ from scipy import stats
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
-from dudley.train.random import Stream, key, keys_tensor
+from dudley.core.philox import Stream, key, keys_tensor
 from dudley.train.tasks.language import Language
 from dudley.train.tasks.masked import IGNORED, MaskedTokens
 

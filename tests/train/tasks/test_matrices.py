@@ -8,7 +8,7 @@ from scipy import special, stats
 
 from dudley.core.backend import torch
 from dudley.core.errors import DudleyError
-from dudley.train.random import Stream, key, keys_tensor, normal
+from dudley.core.philox import Stream, key, keys_tensor, normal
 from dudley.train.tasks.entries import entries
 from dudley.train.tasks.matrices import Matrices
 

@@ -6,7 +6,7 @@ from hatchling.builders.wheel import WheelBuilder
 
 from dudley.core.backend import torch
 from dudley.core.errors import DudleyError, InputError
-from dudley.train.random import Stream, key, keys_tensor
+from dudley.core.philox import Stream, key, keys_tensor
 from dudley.train.tasks import mnist
 from dudley.train.tasks.mnist import Mnist01, images, tokens_of
 

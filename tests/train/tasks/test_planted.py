@@ -8,8 +8,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from dudley.core.backend import torch
 from dudley.core.errors import DudleyError, InputError
+from dudley.core.philox import Stream, key, keys_tensor
 from dudley.train.packed import pack, unpack
-from dudley.train.random import Stream, key, keys_tensor
 from dudley.train.tasks.planted import Planted
 
 KEYS = keys_tensor([key("planted", e) for e in range(6)])

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dudley.core.errors import DudleyError, InputError, UnknownName
-from dudley.train.random import key, keys_tensor
+from dudley.core.philox import key, keys_tensor
 from dudley.train.tasks.base import Labelled, Task
 from dudley.train.tasks.registry import TASKS, task_of
 

@@ -16,7 +16,7 @@ All terms of the denominator are positive, so nothing cancels. Scores more than 
 largest of their head count as 80 below.
 
 >>> from dudley.train.packed import pack
->>> from dudley.train.random import key, keys_tensor
+>>> from dudley.core.philox import key, keys_tensor
 >>> keys = keys_tensor([key("and", trial) for trial in range(3)])
 >>> classifiers = AndEnsemble(T=20, d=8, H=2)
 >>> weights = classifiers.start(keys)

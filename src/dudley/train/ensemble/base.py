@@ -17,9 +17,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from dudley.core.backend import torch
+from dudley.core.philox import Stream, normal, uniform
 from dudley.models.base import Model
 from dudley.models.initial import Constant, Law, Normal, Uniform
-from dudley.train.random import Stream, normal, uniform
 
 Weights = Mapping[str, torch.Tensor]
 

@@ -11,7 +11,7 @@ positive: with γ_i the gradient at row i, S = Σ_i γ_i z_iᵀ [z_i W_v > 0] (d
 three products in all, and one byte kept for each entry instead of several floats; the layer itself
 is made and read a few rows at a time.
 
->>> from dudley.train.random import key, keys_tensor
+>>> from dudley.core.philox import key, keys_tensor
 >>> encoders = EncoderEnsemble(d=4, d_m=32)
 >>> weights = encoders.start(keys_tensor([key("mnist", trial) for trial in range(3)]))
 >>> X = torch.ones(3, 5, 2, 4)  # for each trial five examples of two tokens

@@ -5,7 +5,7 @@ over all examples and tokens; what acts on each row by itself (Π, σ) is the no
 take W_QK as it is, values are (A Z) W_v, and the last block asks with the [CLS] row alone: nothing
 else of it is read, and what follows the last attention acts on single rows.
 
->>> from dudley.train.random import key, keys_tensor
+>>> from dudley.core.philox import key, keys_tensor
 >>> networks = LayersEnsemble(d=4, L=2, block="li", sigma="gelu")
 >>> weights = networks.start(keys_tensor([key("layers", trial) for trial in range(3)]))
 >>> X = torch.ones(3, 5, 6, 4)  # for each trial five examples of six tokens

@@ -13,7 +13,7 @@ Every fold is a product of small matrices, made once a batch: what is left for a
 on the processor in float64, so that they are the same on every device.
 
 >>> from dudley.train.packed import pack
->>> from dudley.train.random import key, keys_tensor
+>>> from dudley.core.philox import key, keys_tensor
 >>> keys = keys_tensor([key("majority", trial) for trial in range(3)])
 >>> classifiers = MajorityEnsemble(keys, T=20, d=8, k=8)
 >>> weights = classifiers.start(keys)
@@ -34,12 +34,12 @@ from typing import ClassVar
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
+from dudley.core.philox import Stream, normal
 from dudley.models.majority_classifier import MajorityClassifier, orthogonal_tokens, sinusoidal
 from dudley.train.ensemble.base import Ensemble
 from dudley.train.ensemble.collapse import Collapsed, collapsed, fits, fused_collapse
 from dudley.train.ensemble.rows import Shared, at_a_time, of_members
 from dudley.train.packed import width
-from dudley.train.random import Stream, normal
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """Ensembles by the names that configurations use.
 
->>> from dudley.train.random import keys_tensor
+>>> from dudley.core.philox import keys_tensor
 >>> ensemble_of({"name": "and-classifier", "d": 8, "H": 2}, [{"T": 20}], keys_tensor([1])).T
 20
 """

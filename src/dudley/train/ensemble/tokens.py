@@ -5,7 +5,7 @@ one batched product of the members' products. Inputs are packed bits, closed by 
 tokens; labels of masked tokens want the logits of every row.
 
 >>> from dudley.train.packed import pack
->>> from dudley.train.random import key, keys_tensor
+>>> from dudley.core.philox import key, keys_tensor
 >>> networks = TokensEnsemble(V=3, T=6, L=2, k=4, block="trauger", bits=True)
 >>> weights = networks.start(keys_tensor([key("tokens", trial) for trial in range(3)]))
 >>> networks.forward(weights, pack(torch.ones(7, 5))).shape  # seven examples of five bits

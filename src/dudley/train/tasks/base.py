@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
-from dudley.train.random import Step, Stream
+from dudley.core.philox import Step, Stream
 
 
 @dataclass(frozen=True, eq=False)

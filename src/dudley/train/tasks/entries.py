@@ -11,7 +11,7 @@ t^−α is 2^-32). Gaussian and student use sums, products, quotients and square
 one by one; pareto takes a power, whose last bit may differ between processors, so it is computed
 by the CPU, whatever device asks.
 
->>> from dudley.train.random import key, keys_tensor
+>>> from dudley.core.philox import key, keys_tensor
 >>> x = entries("student", 3)(keys_tensor([key("entries", 0)]), Stream.INPUTS, 0, 1000)
 >>> x.shape, x.dtype
 (torch.Size([1, 1000]), torch.float64)
@@ -23,8 +23,8 @@ from collections.abc import Callable
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
+from dudley.core.philox import Step, Stream, normal, uniform
 from dudley.core.registry import Registry
-from dudley.train.random import Step, Stream, normal, uniform
 
 Entries = Callable[[torch.Tensor, Stream, Step, int], torch.Tensor]
 LAWS: Registry[Callable[[float | None], Entries]] = Registry("law of entries")

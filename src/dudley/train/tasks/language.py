@@ -8,7 +8,7 @@ As the π_c are permutations, every token is uniform whatever came before lag: a
 at frequencies, or at fewer tokens, is at chance. ``context = lag − 1`` is a Markov chain of that
 order; ``context = 0`` a (permuted) copy of what stood lag places before.
 
->>> from dudley.train.random import key, keys_tensor
+>>> from dudley.core.philox import key, keys_tensor
 >>> keys = keys_tensor([key("language", 0)])
 >>> copy = Language(V=5, lag=4)
 >>> copy.sequences(keys, copy.rule(keys), Stream.TOKENS, step=0, rows=2, T=8)
@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
-from dudley.train.random import Step, Stream, permutations, words
+from dudley.core.philox import Step, Stream, permutations, words
 
 LARGEST_RULE = 1 << 20
 

@@ -6,7 +6,7 @@ and −100 elsewhere: what ``cross_entropy`` ignores.
 
 The task of trauger2024, section 5 (theorem 5.1), with one place masked.
 
->>> from dudley.train.random import key, keys_tensor
+>>> from dudley.core.philox import key, keys_tensor
 >>> task = MaskedTokens(V=5, T=8, lag=4, m=2)
 >>> data = task.sample(keys_tensor([key("masked", 0)]))
 >>> data.inputs
@@ -26,7 +26,7 @@ from typing import ClassVar
 from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
-from dudley.train.random import Step, Stream, subsets
+from dudley.core.philox import Step, Stream, subsets
 from dudley.train.tasks.base import Endless, Labelled, finite
 from dudley.train.tasks.language import Language
 

@@ -10,7 +10,7 @@ heavy-tailed (`tasks.entries`): the inputs of li2026, section 6.
 Targets are sums and exponentials of floats, which devices round differently: data are computed in
 float64 by the CPU, rounded, and then sent to the keys' device.
 
->>> from dudley.train.random import key, keys_tensor
+>>> from dudley.core.philox import key, keys_tensor
 >>> task = Matrices(T=8, d=4, law="pareto", tail=2.5, planted="head", kind="regression", m=30)
 >>> data = task.sample(keys_tensor([key("matrices", 0), key("matrices", 1)]))
 >>> data.inputs.shape, data.labels.shape
@@ -25,8 +25,8 @@ from typing import ClassVar
 from dudley.core.backend import torch
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError, UnknownName
+from dudley.core.philox import Step, Stream, normal, packed_bits
 from dudley.train.packed import unpack
-from dudley.train.random import Step, Stream, normal, packed_bits
 from dudley.train.tasks.base import Endless, Labelled, checked_cells, finite
 from dudley.train.tasks.entries import entries
 

@@ -8,7 +8,7 @@ levels are divided by 255.
 Each trial has its own random subset of m training images; all are evaluated on all test images.
 The images: © Y. LeCun and C. Cortes, CC BY-SA 3.0; see ``train/data/README.md``.
 
->>> from dudley.train.random import key, keys_tensor
+>>> from dudley.core.philox import key, keys_tensor
 >>> task = Mnist01(m=400, tokens="patches")
 >>> data = task.sample(keys_tensor([key("mnist", 0), key("mnist", 1)]))
 >>> data.inputs.shape, data.labels.shape
@@ -29,7 +29,7 @@ import numpy as np
 from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError, UnknownName
-from dudley.train.random import Stream, permutations
+from dudley.core.philox import Stream, permutations
 from dudley.train.tasks.base import Labelled, Task, checked_cells
 
 SHA256 = "b9eff707bd164072187d0bf2af0b4d8d16778ba61485c321e10b6c880dcf0287"

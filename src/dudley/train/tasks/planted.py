@@ -9,7 +9,7 @@ Inputs stay packed; labels read their s columns and nothing else.
 
 Sparse AND and parity: edelman2021, section 5; sparse majority: trauger2024, section 6.
 
->>> from dudley.train.random import key, keys_tensor
+>>> from dudley.core.philox import key, keys_tensor
 >>> task = Planted("and", T=100, s=3, m=50, holdout=1000)
 >>> keys = keys_tensor([key("and", trial) for trial in range(4)])
 >>> data = task.sample(keys)
@@ -33,9 +33,9 @@ import numpy as np
 from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
+from dudley.core.philox import Step, Stream, packed_bits, subsets
 from dudley.theorems.constructions.targets import Target, all_bits, target
 from dudley.train.packed import column, unpack
-from dudley.train.random import Step, Stream, packed_bits, subsets
 from dudley.train.tasks.base import Endless, Labelled, checked_cells, finite
 
 

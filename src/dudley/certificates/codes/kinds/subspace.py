@@ -70,7 +70,7 @@ class Map:
 @lru_cache(maxsize=4)
 def maps(frame: Frame, D: int, rank: int) -> dict[str, Map]:
     """The maps of all matrices: a function of the frame, D and the rank."""
-    from dudley.train.random import Stream, key, keys_tensor, normal, words
+    from dudley.core.philox import Stream, key, keys_tensor, normal, words
 
     made, b = {}, 2.0 ** round(math.log2(2 * math.sqrt(D)))
     for name, (m, n) in frame.shapes:

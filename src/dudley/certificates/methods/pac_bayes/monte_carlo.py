@@ -12,7 +12,7 @@ kl_upper(mean, ln(1/δ′)/K): one-sided, so no factor 2. At few errors both lea
 the number of draws, and a draw costs n evaluations there, one here.
 
 Draws are a function of the hashes of the posterior *and* of the data, and of the number of the pair
-(`dudley.train.random`); examples are counted in their canonical order
+(`dudley.core.philox`); examples are counted in their canonical order
 (`dudley.certificates.order`). So neither weights, nor labels, nor the order of a file can be fitted
 to draws that are known. Pseudo- random numbers stand for Gaussian ones, which is declared. Weights
 are w + σz in float64, and the forward is the network's own in numpy, on a batch of weights.
@@ -62,7 +62,7 @@ def _counted(Q: Posterior, data: Dataset, N: int) -> int:
 
 def weights(Q: Posterior, data: Dataset, pairs: np.ndarray) -> dict[str, np.ndarray]:
     """The weights of some pairs, (pairs, …) each."""
-    from dudley.train.random import Stream, normal
+    from dudley.core.philox import Stream, normal
 
     sizes = {name: W.size for name, W in Q.weights.items()}
     keys, steps = _keys(Q, data, pairs)
@@ -78,7 +78,7 @@ def weights(Q: Posterior, data: Dataset, pairs: np.ndarray) -> dict[str, np.ndar
 def examples(Q: Posterior, data: Dataset, pairs: np.ndarray) -> np.ndarray:
     """The examples of some pairs: uniform, as places in the canonical order."""
     from dudley.core.backend import torch
-    from dudley.train.random import Stream, below
+    from dudley.core.philox import Stream, below
 
     keys, steps = _keys(Q, data, pairs)
     return below(keys, Stream.INDICES, steps, torch.tensor([data.n]))[:, 0].numpy()
@@ -92,7 +92,7 @@ def drawn_outputs(Q: Posterior, X: np.ndarray, drawn: dict[str, np.ndarray]) -> 
 
 def _keys(Q: Posterior, data: Dataset, pairs: np.ndarray):
     from dudley.core.backend import torch
-    from dudley.train.random import key, keys_tensor
+    from dudley.core.philox import key, keys_tensor
 
     keys = keys_tensor([key("pairs of pac-bayes", Q.sha256, data.sha256)])
     return keys.expand(len(pairs), 2), torch.from_numpy(pairs.astype(np.int64))

@@ -93,7 +93,7 @@ class Seeded(Prior):
         return {"kind": self.kind, "seed": self.seed, "size": self.size}
 
     def center(self, shapes):
-        from dudley.train.random import Stream, key, keys_tensor, normal
+        from dudley.core.philox import Stream, key, keys_tensor, normal
 
         keys = keys_tensor([key("prior of pac-bayes", self.seed)])
         drawn = {}

@@ -3,7 +3,7 @@
 The same bits as `masks` and the kernels of `fused` make, so that a CUDA graph can record them where
 the kernels do not fit; slower than either.
 
->>> from dudley.train.random import keys_tensor
+>>> from dudley.core.philox import keys_tensor
 >>> noise = Noise(keys_tensor([5]), torch.tensor(0))
 >>> κ, μ = factors(noise, M=1000, T=2, D=64, H=16, dropout=(0.1, 0.5))
 >>> κ.shape, round(float((κ > 0).double().mean()), 3), μ.shape, float(μ.max())
@@ -13,9 +13,9 @@ the kernels do not fit; slower than either.
 from __future__ import annotations
 
 from dudley.core.backend import torch
+from dudley.core.philox import MASK, Stream, philox
 from dudley.train.ensemble.base import Noise
 from dudley.train.ensemble.bit_attention.masks import ROUNDS, threshold
-from dudley.train.random import MASK, Stream, philox
 
 
 def factors(noise: Noise, M: int, T: int, D: int, H: int, dropout: tuple[float, float]):

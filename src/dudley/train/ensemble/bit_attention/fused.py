@@ -19,9 +19,9 @@ import triton
 import triton.language as tl
 
 from dudley.core.backend import torch
+from dudley.core.philox import Stream
 from dudley.train.ensemble.bit_attention import masks
 from dudley.train.ensemble.bit_attention.masks import threshold
-from dudley.train.random import Stream
 
 LN2 = tl.constexpr(0.6931471805599453)
 LN_EPS = tl.constexpr(1e-5)

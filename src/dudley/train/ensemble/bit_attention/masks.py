@@ -10,7 +10,7 @@ its coordinates j and j + D/2 read the low and the high half of number S t + j, 
 on token t the low half of number S t + D/2 + h. The kernels of `fused` compute the same; here it is
 done in numpy.
 
->>> from dudley.train.random import keys_tensor
+>>> from dudley.core.philox import keys_tensor
 >>> words = example_words(keys_tensor([5]), step=0, M=1000)
 >>> kept = kept_rows(words[0], np.arange(3), D=64, H=16, p=0.1)
 >>> kept.shape, round(float(kept.mean()), 3)
@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from dudley.core.backend import torch
-from dudley.train.random import Stream, philox
+from dudley.core.philox import Stream, philox
 
 ROUNDS = 7  # as many as pass all statistical tests (Salmon et al. 2011)
 

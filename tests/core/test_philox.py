@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from dudley.core import normal_quantile as quantile
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
-from dudley.train import normal_quantile as quantile
-from dudley.train.packed import unpack
-from dudley.train.random import (
+from dudley.core.philox import (
     Stream,
     below,
     key,
@@ -24,6 +23,7 @@ from dudley.train.random import (
     uniform,
     words,
 )
+from dudley.train.packed import unpack
 
 KEYS = keys_tensor([key("test", e) for e in range(5)])
 

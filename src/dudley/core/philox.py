@@ -26,7 +26,7 @@ from enum import IntEnum
 from dudley.core.backend import torch
 from dudley.core.canonical import canonical
 from dudley.core.errors import InputError
-from dudley.train.normal_quantile import normal_quantile
+from dudley.core.normal_quantile import normal_quantile
 
 MASK = 0xFFFFFFFF
 Step = int | torch.Tensor  # a tensor of shape () or (E,)
