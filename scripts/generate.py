@@ -31,11 +31,11 @@ from dudley.networks.capacity import capacity
 from dudley.networks.files import LOSS, fields_of, load
 from dudley.networks.normalisers import NORMALISERS
 from dudley.networks.registry import NODES
-from dudley.report import picture, standing, tightness, tree
-from dudley.report.errata import errata
-from dudley.report.lab import draw, page
-from dudley.report.lab.results import committed
-from dudley.report.markdown import cell, code, math, section, table
+from dudley.show import picture, standing, tightness, tree
+from dudley.show.errata import errata
+from dudley.show.lab import draw, page
+from dudley.show.lab.results import committed
+from dudley.show.markdown import cell, code, math, section, table
 
 ROOT = Path(__file__).resolve().parents[1]
 HELP_WIDTH = 88

@@ -9,7 +9,7 @@ import numpy as np
 
 from dudley.experiments.base import EXPERIMENTS, SCALES, Finding
 from dudley.experiments.training_table import read
-from dudley.report.lab.results import Results
+from dudley.show.lab.results import Results
 
 
 def study(name: str):

@@ -11,7 +11,7 @@ from pathlib import Path
 from dudley.experiments.base import Bench
 from dudley.experiments.catalogue import EXPERIMENTS
 from dudley.experiments.conduct import conduct
-from dudley.report.lab.results import Results
+from dudley.show.lab.results import Results
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from dudley.certificates.fit.posterior import Plan  # noqa: E402
 from dudley.certificates.samples import drawn  # noqa: E402
 from dudley.certificates.standing import standing  # noqa: E402
 from dudley.core.provenance import provenance  # noqa: E402
-from dudley.report import standing as tables  # noqa: E402
+from dudley.show import standing as tables  # noqa: E402
 
 TASK = {"name": "majority", "T": 32, "s": 3}
 ENCODING = {"name": "bits", "T": 32}

@@ -14,9 +14,9 @@ from dudley.experiments.catalogue import EXPERIMENTS
 from dudley.experiments.conduct import analyse
 from dudley.grid import summary
 from dudley.grid.find import stores
-from dudley.report.lab import draw, page
-from dudley.report.lab.catalogue import SKETCHES
-from dudley.report.lab.results import Results, committed
+from dudley.show.lab import draw, page
+from dudley.show.lab.catalogue import SKETCHES
+from dudley.show.lab.results import Results, committed
 from smoke_runs import SmokeRuns
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,8 +11,8 @@ from dudley.audit.journal import code_digest
 from dudley.experiments.base import EXPERIMENTS, Bench
 from dudley.experiments.conduct import conduct, starts
 from dudley.grid import BatchFailed
-from dudley.report.lab.page import made
-from dudley.report.lab.results import Results
+from dudley.show.lab.page import made
+from dudley.show.lab.results import Results
 from lab_toy import Toy
 from tiny_run import tiny
 

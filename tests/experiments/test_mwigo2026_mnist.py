@@ -15,7 +15,7 @@ from dudley.experiments.mwigo2026_mnist import MnistDescent, summary
 from dudley.experiments.mwigo2026_protocol import THEIRS, of_scale
 from dudley.experiments.mwigo2026_start import inputs_of, start_of
 from dudley.experiments.training_table import read
-from dudley.report.lab.results import Results
+from dudley.show.lab.results import Results
 from dudley.theorems.mwigo2026.convergence import EXAMPLE
 from dudley.train.problem import Problem
 from dudley.train.tasks.mnist import tokens_of

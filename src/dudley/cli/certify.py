@@ -228,7 +228,7 @@ def certify_picture(
     from dudley.certificates import files
     from dudley.certificates.certify import examples
     from dudley.certificates.standing import standing
-    from dudley.report import standing as tables
+    from dudley.show import standing as tables
 
     path, train = within(path, MODEL), train or beside(path, TRAIN)
     if out is not None and out.exists() and not out.is_dir():
@@ -241,7 +241,7 @@ def certify_picture(
     with watched(budget) as watch:
         found = standing(model, known, fresh, delta, told, papers=papers, watch=watch)
     if out is not None:
-        from dudley.report.picture import write
+        from dudley.show.picture import write
 
         write(found, out)
     if as_json:

@@ -13,7 +13,7 @@ from dudley.core.files import expect_place
 from dudley.core.situation import Situation
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import parse_assignments
-from dudley.report import cells, figure
+from dudley.show import cells, figure
 from dudley.theorems import comparison
 from dudley.theorems.comparison import FORMS, Comparison, Row
 
@@ -66,8 +66,8 @@ def compare(
 def write(found: Comparison, out: Path) -> None:
     """The figure or page."""
     if out.suffix == PAGE:
-        from dudley.report import as_html
-        from dudley.report.pages.comparison import document
+        from dudley.show import as_html
+        from dudley.show.pages.comparison import document
 
         as_html.write(document(found), out)
     else:

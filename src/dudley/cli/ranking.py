@@ -31,7 +31,7 @@ def print_ranking(ranking: Ranking, out: Path | None, check: str, as_json: bool)
 
 def show(one: Certificate) -> None:
     """A certificate for people: the number, why it is what it is, what it rests on."""
-    from dudley.report.pages.certificate import told
+    from dudley.show.pages.certificate import told
 
     file = one.to_json()
     print(paragraph(f"{one.quantity} ≤ {ceiling(file['value'], 6)}"))

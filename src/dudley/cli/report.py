@@ -12,8 +12,8 @@ from dudley.cli.output import Json, print_json
 from dudley.core.errors import InputError
 
 if TYPE_CHECKING:
-    from dudley.report.document import Document
-    from dudley.report.pages.stamp import Stamp
+    from dudley.show.document import Document
+    from dudley.show.pages.stamp import Stamp
 
 FORMATS = {".html": "html", ".md": "Markdown", ".tex": "LaTeX"}
 
@@ -48,8 +48,8 @@ def report(
     Example: dudley report sparse-and
     """
     from dudley.core.files import expect_place
-    from dudley.report.pages.read import document_of
-    from dudley.report.pages.stamp import Stamp
+    from dudley.show.pages.read import document_of
+    from dudley.show.pages.stamp import Stamp
 
     if out is not None:
         expect_place(out, tuple(FORMATS))
@@ -69,7 +69,7 @@ def report(
         about |= stamp.to_json() if document.kind == "certificate" else {}
         print_json("report", [about | {"file": None if out is None else str(out)}])
     elif out is None:
-        from dudley.report.as_markdown import markdown
+        from dudley.show.as_markdown import markdown
 
         print(markdown(document), end="")
     else:
@@ -80,9 +80,9 @@ def report(
 
 def verified(path: Path, model: Path, data: Path) -> tuple[Document, Stamp]:
     """The page of a certificate that is computed again from its files."""
-    from dudley.report.pages.certificate import document
-    from dudley.report.pages.read import certificate_in, read_json
-    from dudley.report.pages.stamp import stamped
+    from dudley.show.pages.certificate import document
+    from dudley.show.pages.read import certificate_in, read_json
+    from dudley.show.pages.stamp import stamped
 
     certificate = certificate_in(read_json(path))
     stamp = stamped(certificate, model, data)
@@ -100,9 +100,9 @@ def file_of(source: Path) -> Path:
 def write(document: Document, out: Path) -> None:
     """As the ending of the file says."""
     from dudley.core.files import written
-    from dudley.report import as_html
-    from dudley.report.as_latex import latex
-    from dudley.report.as_markdown import markdown
+    from dudley.show import as_html
+    from dudley.show.as_latex import latex
+    from dudley.show.as_markdown import markdown
 
     if out.suffix == ".html":
         as_html.write(document, out)

@@ -14,8 +14,8 @@ from dudley.core.bound import Bound
 from dudley.core.errors import UnknownName
 from dudley.core.statement import Input, Statement, Verdict
 from dudley.core.vocabulary import split_assignments
-from dudley.report.cells import power
-from dudley.report.counterexamples import Counterexample, against, words
+from dudley.show.cells import power
+from dudley.show.counterexamples import Counterexample, against, words
 from dudley.theorems import registry
 from dudley.theorems.order import in_reading_order
 

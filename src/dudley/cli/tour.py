@@ -18,7 +18,7 @@ from dudley.core.errors import InputError
 if TYPE_CHECKING:
     from dudley.certificates.data import Dataset
     from dudley.certificates.hypothesis import Hypothesis
-    from dudley.report.pages.stamp import Stamp
+    from dudley.show.pages.stamp import Stamp
 
 T, S, SEED, DELTA = 32, 3, 1, 0.05
 TASK = {"name": "majority", "T": T, "s": S}
@@ -131,7 +131,7 @@ class Story:
     def stand(self) -> list[str]:
         from dudley.certificates.fit.posterior import Plan
         from dudley.certificates.standing import standing
-        from dudley.report import standing as told
+        from dudley.show import standing as told
 
         plan = Plan(**POSTERIOR)
         found = standing(self.model, self.data, self.test, DELTA, plan=plan, papers=self.papers)
@@ -148,7 +148,7 @@ class Story:
 
     def break_one(self) -> list[str]:
         from dudley.core.rounding import floor
-        from dudley.report.counterexamples import against
+        from dudley.show.counterexamples import against
         from dudley.theorems import registry
 
         first = against(BROKEN)[0]
@@ -178,7 +178,7 @@ class Story:
 
     def verify(self) -> list[str]:
         from dudley.certificates import verify
-        from dudley.report.pages.stamp import Stamp
+        from dudley.show.pages.stamp import Stamp
 
         told, files = verify.read(self.path("certificate")), (self.path("model"), self.path("data"))
         found = verify.verify(told, *verify.parts(told, *files))
@@ -198,8 +198,8 @@ class Story:
 
     def write(self) -> list[str]:
         from dudley.core.files import written
-        from dudley.report import as_html
-        from dudley.report.pages.tour import document
+        from dudley.show import as_html
+        from dudley.show.pages.tour import document
 
         as_html.write(document([self.facts], self.stamp), self.path("page"))
         self.facts["files"] = {name: str(self.path(name)) for name in FILES}

@@ -14,10 +14,10 @@ from dudley.core.norms import NORMS
 from dudley.core.statement import MEASURES
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import SIZES, VOCABULARY, describe, known, parse_assignments
-from dudley.report.as_html import fragment
-from dudley.report.curves import panels
-from dudley.report.document import Document
-from dudley.report.pages.comparison import chart, notes, section
+from dudley.show.as_html import fragment
+from dudley.show.curves import panels
+from dudley.show.document import Document
+from dudley.show.pages.comparison import chart, notes, section
 from dudley.theorems import registry
 from dudley.theorems.comparison import FORMS, compare
 from dudley.web import calculus

@@ -15,9 +15,9 @@ from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import describe
 from dudley.networks import files
 from dudley.networks.capacity import Capacity, capacity
-from dudley.report.as_html import fragment
-from dudley.report.curves import log10
-from dudley.report.document import Chart, Document, Line
+from dudley.show.as_html import fragment
+from dudley.show.curves import log10
+from dudley.show.document import Chart, Document, Line
 
 NAME = "calculus"
 ID = "calculus/gap"

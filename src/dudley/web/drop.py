@@ -15,10 +15,10 @@ from typing import Any
 from dudley.core.boundary import documents, limits
 from dudley.core.boundary.paths import is_plain
 from dudley.core.errors import InputError
-from dudley.report.as_html import fragment
-from dudley.report.pages import certificate, measurement
-from dudley.report.pages.read import is_certificate
-from dudley.report.pages.stamp import Stamp, stamped
+from dudley.show.as_html import fragment
+from dudley.show.pages import certificate, measurement
+from dudley.show.pages.read import is_certificate
+from dudley.show.pages.stamp import Stamp, stamped
 
 ENDINGS = (".safetensors", ".npz", ".json")
 MOST = 8  # files at once

@@ -6,8 +6,8 @@ from functools import lru_cache
 from importlib import resources
 
 from dudley.core.provenance import provenance
-from dudley.report.as_html import as_data, asset, filled
-from dudley.report.figure import COLOURS
+from dudley.show.as_html import as_data, asset, filled
+from dudley.show.figure import COLOURS
 from dudley.web import bounds
 
 SCRIPTS = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from dudley.report.as_html import fragment
-from dudley.report.counterexamples import against
-from dudley.report.pages.statement import document
+from dudley.show.as_html import fragment
+from dudley.show.counterexamples import against
+from dudley.show.pages.statement import document
 from dudley.theorems import registry
 from dudley.theorems.order import in_reading_order
 

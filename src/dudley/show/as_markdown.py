@@ -1,0 +1,98 @@
+"""A document as GitHub-flavoured Markdown: charts become the tables of their ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from dudley.core.boundary.text import screen
+from dudley.show import document as doc
+from dudley.show.cells import short
+from dudley.show.formulas import is_mathematics
+from dudley.show.markdown import display, prose, table
+
+
+def markdown(document: doc.Document) -> str:
+    """The whole text.
+
+    >>> print(markdown(doc.Document("Found", (doc.Table.of(["n"], [["a|b"]]),), ("n = 3",))))
+    # Found
+    <BLANKLINE>
+    n = 3
+    <BLANKLINE>
+    | n |
+    | --- |
+    | a\\|b |
+    <BLANKLINE>
+    """
+    parts = [f"# {prose(document.title)}"]
+    if document.lead:
+        parts.append(" · ".join(map(prose, document.lead)))
+    parts += below(document.blocks, 2)
+    if document.made:
+        parts.append(f"*{prose(document.made)}*")
+    return "\n\n".join(parts) + "\n"
+
+
+def below(blocks: Sequence[doc.Block], level: int) -> list[str]:
+    """Each block as text."""
+    found = []
+    for block in blocks:
+        match block:
+            case doc.Section():
+                found.append(f"{'#' * level} {prose(block.title)}")
+                found += below(block.blocks, level + 1)
+            case doc.Folded():
+                found.append(f"**{prose(block.title)}**")
+                found += below(block.blocks, level + 1)
+            case doc.Chart():
+                found.append(ends(block))
+            case _:
+                found.append(one(block))
+    return list(filter(None, found))
+
+
+def one(block: doc.Block) -> str:
+    """A block that holds no others."""
+    match block:
+        case doc.Prose(text):
+            return prose(text)
+        case doc.Notice(text):
+            return f"> **{prose(text)}**"
+        case doc.Formula(latex):
+            one_line = " ".join(latex.split())
+            return display(one_line) if is_mathematics(one_line) else listing(latex)
+        case doc.Listing(text):
+            return listing(text)
+        case doc.Points(lines):
+            return "\n".join(f"- {prose(line)}" for line in lines)
+        case doc.Facts(rows):
+            return "\n".join(f"- **{prose(name)}**: {prose(text)}" for name, text in rows)
+        case doc.Table():
+            rows = [[prose(cell.text) for cell in row] for row in block.rows]
+            return table([prose(head) for head in block.heads], rows)
+        case doc.Picture():
+            return f"*{prose(block.caption or block.alt)}*"
+        case _:
+            raise TypeError(f"no block: {type(block).__name__}")
+
+
+def listing(text: str) -> str:
+    """Text as it is, in a fence longer than any that stands in it."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
+    return f"{fence}text\n{screen(text)}\n{fence}"
+
+
+def ends(chart: doc.Chart) -> str:
+    """A chart's curves at the ends of its axis."""
+
+    def value(y: float | None) -> str:
+        if y is None:
+            return "–"
+        return (
+            f"10^{y:.2f}" if chart.powers and abs(y) >= 6 else short(10**y if chart.powers else y)
+        )
+
+    heads = ["curve", *(f"{chart.name} = {short(x)}" for x in (chart.x[0], chart.x[-1]))]
+    rows = [[prose(line.label), value(line.y[0]), value(line.y[-1])] for line in chart.lines]
+    return table([prose(head) for head in heads], rows)

@@ -1,0 +1,127 @@
+"""Figures of the studies beyond the papers: means by setting, with 95 % intervals.
+
+Each study states its cells in the numbers of a finding: a record has the setting (``L``, ``m``)
+and for each quantity a record with ``mean`` and ``interval``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+from dudley.experiments.base import Finding
+from dudley.show.lab import style
+from dudley.show.lab.results import Results
+from dudley.show.lab.sketch import Sketch, sketches
+
+WORDS = {
+    "holdout": "hold-out accuracy",
+    "train": "training accuracy",
+    "gap": "measured gap of the bounded loss",
+    "gap_bound": "derived bound on the gap",
+    "risk_bound": "derived bound on the error",
+    "theorem_gap": "Theorem 5.1, derived, on the gap",
+    "bayes": "best possible accuracy",
+    "log10_needed_n": "log₁₀ n that the bound asks for",
+}
+Row = dict[str, Any]
+
+
+def by_setting(
+    results: Results, x: str, by: Sequence[str], label: str, shows: str = "", key: str = "cells"
+) -> list[Sketch]:
+    """One panel for each quantity of the cells, ``x`` across, a curve for each value of ``by``."""
+    rows = gathered(results, key)
+    names = [name for name in WORDS if all(isinstance(row.get(name), dict) for row in rows)]
+    columns = 2 if len(names) == 4 else min(3, len(names)) or 1
+    lines = -(-len(names) // columns) or 1
+    telling: list[Finding] = [f for f in results.findings if f.numbers]
+    return [
+        Sketch(
+            "cells",
+            (shows or f"Means over trials with 95 % intervals, by {label}."),
+            partial(panels, rows, names, x, tuple(by), label),
+            tuple(telling[:3]),
+            (lines, columns),
+            (max(6.4, 3.6 * columns), 3.2 * lines + 1.3),
+        )
+    ]
+
+
+def gathered(results: Results, key: str) -> list[Row]:
+    """The cells of all findings, each once."""
+    results.with_number(key)
+    found: list[Row] = []
+    for finding in results.findings:
+        found += [row for row in finding.numbers.get(key, []) if row not in found]
+    return found
+
+
+def panels(
+    rows: list[Row], names: list[str], x: str, by: tuple[str, ...], label: str, axes: list
+) -> None:
+    groups = list(dict.fromkeys(tuple(row[name] for name in by) for row in rows))
+    places = list(dict.fromkeys(row[x] for row in rows))
+    numeric = all(isinstance(place, Real) and isfinite(place) for place in places)
+    for axis, name in zip(axes, names, strict=False):
+        for i, group in enumerate(groups):
+            own = [row for row in rows if tuple(row[n] for n in by) == group]
+            shift = 0.08 * (i - (len(groups) - 1) / 2)
+            at = [row[x] if numeric else places.index(row[x]) + shift for row in own]
+            y = [row[name]["mean"] for row in own]
+            look = style.ordered(i, len(groups)) | ({} if numeric else {"ls": ""})
+            words = ", ".join(f"{n} = {v}" for n, v in zip(by, group, strict=True))
+            style.bars(axis, at, y, [row[name]["interval"] for row in own], label=words, **look)
+        if numeric and min(places) > 0 and max(places) >= 4 * min(places):
+            axis.set_xscale("log")
+        if numeric:
+            style.whole_ticks(axis, sorted(places))
+        else:
+            words = list(map(named, places))
+            crowded = sum(map(len, words)) > 36
+            axis.set_xticks(range(len(places)), words)
+            axis.tick_params("x", rotation=40 if crowded else 0)
+        axis.set(xlabel=label, title=WORDS[name])
+    for axis in axes[len(names) :]:
+        axis.axis("off")
+    if names and by:
+        axes[0].legend()
+
+
+def named(place: Any) -> str:
+    """A setting on the axis; a radius without end is none.
+
+    >>> named(float("inf")), named(None), named(2.0), named("relu")
+    ('free', 'free', '2', 'relu')
+    """
+    if isinstance(place, str):
+        return place
+    return f"{place:g}" if place is not None and isfinite(place) else "free"
+
+
+@sketches("beyond-length")
+def length(results: Results) -> list[Sketch]:
+    return by_setting(results, "T", ["task"], "T (sequence length)")
+
+
+@sketches("beyond-variants")
+def variants(results: Results) -> list[Sketch]:
+    return by_setting(results, "variant", [], "what differs from ReLU, softmax and LeCun's law")
+
+
+@sketches("beyond-depth")
+def depth(results: Results) -> list[Sketch]:
+    return by_setting(results, "L", ["m"], "L (layers)")
+
+
+@sketches("beyond-norms")
+def norms(results: Results) -> list[Sketch]:
+    return by_setting(results, "radius", [], "radius of the balls")
+
+
+@sketches("beyond-masked")
+def masked(results: Results) -> list[Sketch]:
+    return by_setting(results, "m", ["V", "T"], "m (training sequences)")

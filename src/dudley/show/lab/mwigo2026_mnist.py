@@ -1,0 +1,184 @@
+"""Figures of MNIST 0/1: test losses, Table 1 beside ours, distances from the start, Theorem 5."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dudley.experiments.base import Finding
+from dudley.show.lab import style
+from dudley.show.lab.results import Results
+from dudley.show.lab.sketch import Sketch, sketches
+
+Columns = dict[str, np.ndarray]
+BLOCKS = {"Q": "W_Q", "K": "W_K", "V": "W_V", "O": "w_O"}
+
+
+@sketches("mwigo2026-mnist")
+def figures(results: Results) -> list[Sketch]:
+    curves = results.table("curves")
+    table = results.with_number("share_inside")
+    found = []
+    for reading in dict.fromkeys(curves["reading"].tolist()):
+        own = where(curves, reading=reading)
+        rows, columns = (len(np.unique(own[name])) for name in ("tokens", "d_m"))
+        found.append(
+            Sketch(
+                f"losses-{reading}",
+                f"Reading “{reading}”: loss on the test images (lines with quartiles shaded, "
+                "medians over trials) and on the training images (thin, dotted) over training.",
+                partial(losses, own),
+                told_by(results, reading),
+                (rows, columns),
+                (3.3 * max(2, columns), 2.5 * rows + 0.9),
+            )
+        )
+    others = [f for f in results.findings if "reading" in f.numbers and has_theirs(f)]
+    for one in (table, *others):
+        cells, reading = one.numbers["cells"], one.numbers.get("reading", "printed")
+        found.append(
+            Sketch(
+                "table-1" if one is table else f"table-1-{reading}",
+                f"Lowest test loss against N, reading “{reading}”: ours with the range in which a "
+                "new run would fall, after the last epoch (open, to the right), and the paper's "
+                "(stars, to the left). The lowest is selected on the test images, as in the paper.",
+                partial(beside, cells),
+                (one,),
+                (1, len({row["tokens"] for row in cells})),
+                (10.0, 4.2),
+            )
+        )
+    moved = results.with_number("log_distance_on_log_d_m")
+    found.append(
+        Sketch(
+            "distance",
+            "Distance of all weights from their initial values over training, reading “printed”, "
+            "largest N: medians over trials.",
+            partial(distance, where(curves, reading="printed")),
+            (moved,),
+            (1, len(np.unique(curves["tokens"]))),
+            (10.0, 4.0),
+        )
+    )
+    bounds = [f for f in results.findings if "loss" in f.numbers and "cells" in f.numbers]
+    found += [
+        Sketch(
+            "theorem-5",
+            "Theorem 5 in each cell, for the loss min(|f − y|, 1): as printed with constant 1, "
+            "derived, by the best covers, and an upper bound on what was measured.",
+            partial(theorem, one.numbers["cells"]),
+            (one,),
+            (1, 1),
+            (10.0, 4.6),
+        )
+        for one in bounds[:1]
+    ]
+    return found
+
+
+def told_by(results: Results, reading: str) -> tuple:
+    """The finding on a reading; of the printed one, whether the loss falls with N."""
+    own = [f for f in results.findings if f.numbers.get("reading") == reading]
+    return tuple(own[:1]) or (results.with_number("steps"),)
+
+
+def has_theirs(finding: Finding) -> bool:
+    """Are there cells of the paper's table to be set beside?"""
+    return any("their_lowest" in cell for cell in finding.numbers["cells"])
+
+
+def where(columns: Columns, **values: Any) -> Columns:
+    keep = np.all([columns[name] == value for name, value in values.items()], axis=0)
+    return {name: column[keep] for name, column in columns.items()}
+
+
+def stacked(curves: Columns, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Epochs, and the curves of all trials as a matrix."""
+    return curves["epoch"][0], np.stack([np.asarray(c, float) for c in curves[name]])
+
+
+def losses(curves: Columns, axes: list) -> None:
+    cells = [(t, d) for t in np.unique(curves["tokens"]) for d in np.unique(curves["d_m"])]
+    every = np.unique(curves["N"])
+    for axis, (tokens, d_m) in zip(axes, cells, strict=True):
+        for i, N in enumerate(every):
+            own = where(curves, tokens=tokens, d_m=d_m, N=N)
+            if not len(own["N"]):
+                continue
+            epochs, test = stacked(own, "test")
+            look = style.ordered(i, len(every)) | {"markevery": max(1, len(epochs) // 6)}
+            axis.plot(epochs, np.median(test, 0), label=f"N = {N:,}", **look)
+            style.band(axis, epochs, np.quantile(test, [0.25, 0.75], axis=0), look["color"])
+            train = np.median(stacked(own, "train")[1], 0)
+            axis.plot(epochs, train, color=look["color"], lw=0.8, ls=":")
+        style.wide_log(axis)
+        axis.set(xlabel="epoch", ylabel="loss", title=f"d_m = {d_m}, {tokens}")
+    axes[0].legend()
+
+
+def beside(cells: list[dict[str, Any]], axes: list) -> None:
+    kinds, widths = (sorted({row[name] for row in cells}) for name in ("tokens", "d_m"))
+    for axis, tokens in zip(axes, kinds, strict=True):
+        for i, d_m in enumerate(widths):
+            own = sorted(
+                (row for row in cells if (row["tokens"], row["d_m"]) == (tokens, d_m)),
+                key=lambda row: row["N"],
+            )
+            shift = 1.12 ** (i - (len(widths) - 1) / 2)
+            N = np.array([row["N"] for row in own]) * shift
+            look = style.ordered(i, len(widths)) | {"lw": 0.9}
+            lowest = [row["lowest"] for row in own]
+            style.bars(axis, N, lowest, [row["new_run"] for row in own], **look | {"mfc": None})
+            axis.plot([], [], label=f"d_m = {d_m}", **look | {"mfc": look["color"]})
+            last = look | {"ls": "", "mfc": "white", "ms": 3}
+            axis.plot(N * 1.05, [row["last"] for row in own], **last)
+            theirs = [(n / 1.05, row["their_lowest"]) for n, row in zip(N, own, strict=True)
+                      if "their_lowest" in row]  # fmt: skip
+            if theirs:
+                star = {"ls": "", "marker": "*", "ms": 9, "mec": "black", "mew": 0.4}
+                axis.plot(*zip(*theirs, strict=True), color=look["color"], **star)
+        axis.set(xscale="log", xlabel="N", ylabel="test loss", title=tokens)
+        style.wide_log(axis)
+        style.whole_ticks(axis, sorted({row["N"] for row in cells}))
+        axis.legend()
+
+
+def distance(curves: Columns, axes: list) -> None:
+    widths, largest = np.unique(curves["d_m"]), curves["N"].max()
+    for axis, tokens in zip(axes, np.unique(curves["tokens"]), strict=True):
+        for i, d_m in enumerate(widths):
+            own = where(curves, tokens=tokens, d_m=d_m, N=largest)
+            if not len(own["N"]):
+                continue
+            parts = [stacked(own, f"moved_{block}") for block in BLOCKS]
+            epochs = parts[0][0]
+            total = np.median(np.sqrt(sum(values**2 for _, values in parts)), 0)
+            look = style.ordered(i, len(widths)) | {"markevery": max(1, len(epochs) // 6)}
+            axis.plot(epochs, total, label=f"d_m = {d_m}", **look)
+            output = np.median(parts[-1][1], 0)
+            axis.plot(epochs, output, color=look["color"], lw=0.8, ls=":")
+        axis.set(xlabel="epoch", ylabel="distance", title=f"{tokens}, N = {largest:,}")
+        axis.legend(title="all weights (dotted: w_O alone)", title_fontsize=7)
+
+
+def theorem(cells: list[dict[str, Any]], axes: list) -> None:
+    (axis,) = axes
+    x = np.arange(len(cells))
+    forms = {
+        "printed": [row["printed"][0] for row in cells],
+        "derived": [row["derived"] for row in cells],
+        "best covers": [row["best"] for row in cells],
+        "measured, at most": [row["measured_at_most"][1] for row in cells],
+        "complexity alone, best covers": [row["best_terms"]["complexity"] for row in cells],
+    }
+    for i, (name, values) in enumerate(forms.items()):
+        axis.plot(x + 0.12 * (i - 2), values, label=name, **style.distinct(i) | {"ls": ""})
+    axis.set_yscale("symlog", linthresh=0.1)
+    axis.axhline(0, color=style.GREY, lw=0.8)
+    axis.axhline(1, color=style.GREY, lw=0.8, ls=(0, (2, 2)))
+    names = [f"{row['tokens']}\n{row['d_m']}\n{row['N']}" for row in cells]
+    axis.set_xticks(x, names, fontsize=6.5)
+    axis.set(xlabel="tokens, d_m, N", ylabel="bound on the loss (1: trivial)")
+    axis.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))

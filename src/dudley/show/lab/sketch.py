@@ -1,0 +1,88 @@
+"""A figure before it is drawn, and the experiments' functions that make them.
+
+A sketch knows its name, what it shows, the finding that belongs to it, and how to paint its
+panels. Its caption says the paper's claim and what was found, from ``findings.json``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dudley.core.registry import Registry
+from dudley.experiments.base import Finding
+from dudley.show.lab.results import Results
+
+SHORT = 240  # characters of what was found, in a caption below the panels
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """``paint`` gets the axes as a list, row by row; ``panels`` is (rows, columns)."""
+
+    name: str  # part of the file's name, such as success
+    shows: str
+    paint: Callable[[list[Any]], None]
+    findings: tuple[Finding, ...] = ()
+    panels: tuple[int, int] = (1, 1)
+    size: tuple[float, float] = (6.4, 4.4)
+
+    @property
+    def caption(self) -> str:
+        """What is shown, then for each finding the claim and the verdict."""
+        return "\n".join([self.shows, *map(told, self.findings)])
+
+    @property
+    def short(self) -> str:
+        """The same with the first sentences of what was found: below the panels there is little
+        room."""
+        short = [replace(f, found=first_sentences(f.found)) for f in self.findings]
+        return "\n".join([self.shows, *map(told, short)])
+
+
+def told(finding: Finding) -> str:
+    """A claim and what was found, in sentences.
+
+    >>> told(Finding("m grows sublinearly in T.", "reproduced", "the exponent is 0.3"))
+    'Claim: m grows sublinearly in T. Here, reproduced: the exponent is 0.3.'
+    """
+    claim = sentence(finding.claim.removeprefix("Not in the paper: "))
+    if finding.verdict == "beyond the paper":
+        return f"Beyond the paper: {claim} Here: {sentence(finding.found)}"
+    return f"Claim: {claim} Here, {finding.verdict}: {sentence(finding.found)}"
+
+
+def sentence(text: str) -> str:
+    """With a full stop, unless it has an end.
+
+    >>> sentence("so it is"), sentence("is it?"), sentence("It is. (Or is it.)")
+    ('so it is.', 'is it?', 'It is. (Or is it.)')
+    """
+    text = text.strip()
+    return text if text.endswith((".", "?", "!", ".)", "?)")) else f"{text}."
+
+
+def first_sentences(text: str) -> str:
+    """As many sentences as fit into a few lines, at least one.
+
+    >>> first_sentences("One. Two. " + 100 * "Three and more ")
+    'One. Two.'
+    """
+    parts = re.split(r"(?<=[.?!)]) +(?=[A-Z(])", text)
+    kept = parts[:1]
+    for part in parts[1:]:
+        if len(" ".join([*kept, part])) > SHORT:
+            break
+        kept.append(part)
+    return " ".join(kept)
+
+
+Sketches = Callable[[Results], list[Sketch]]
+SKETCHES: Registry[Sketches] = Registry("figures of an experiment")
+
+
+def sketches(name: str) -> Callable[[Sketches], Sketches]:
+    """Register the function that makes an experiment's figures."""
+    return SKETCHES.register(name)

@@ -1,0 +1,26 @@
+"""Builders: from results to documents, one kind of result in a file.
+
+`read` finds the builder of a file: a certificate, what a command printed with ``--json``, or the
+folder of an experiment. A builder is registered under the ``kind`` of that JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dudley.core.provenance import provenance
+from dudley.core.registry import Registry
+from dudley.show.document import Document
+
+Builder = Callable[[list[dict[str, Any]]], Document]
+BUILDERS: Registry[Builder] = Registry("kind of report")
+
+
+def made_by() -> str:
+    """The last line of a page."""
+    return f"dudley {provenance()['dudley']}"
+
+
+def short_hash(digest: str) -> str:
+    return digest[:16]

@@ -1,0 +1,150 @@
+"""Certificates as a document: the number, what it cost, what it rests on, what would lower it.
+
+Each page is stamped (`stamp`): what was not computed again is what the file claims.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+from dudley.certificates.certificate import RISK
+from dudley.certificates.possible import expect_possible
+from dudley.certificates.verify import expect_shape
+from dudley.core.rounding import ceiling, floor
+from dudley.show.document import Block, Cell, Document, Facts, Folded, Points, Section, Table
+from dudley.show.pages import BUILDERS, made_by, short_hash
+from dudley.show.pages.stamp import Stamp
+
+
+@BUILDERS.register("certificates")
+def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Document:
+    """All of them, the smallest first; nothing was computed again where no stamp says so."""
+    stamp = stamp or Stamp()
+    for item in items:
+        checked(item)
+    ordered = sorted(items, key=lambda item: (item["quantity"] != RISK, item["value"]))
+    best = ordered[0]
+    number = f"at most {amount(best, best['value'])}" + " errors" * (best["quantity"] == RISK)
+    overviews = [overview(ordered, stamp)] if len(ordered) > 1 else []
+    details = (*overviews, *(one(item, stamp) for item in ordered))
+    blocks: list[Block] = [stamp.notice()]
+    if stamp.holds is False:
+        blocks += [*stamp.sections(), Folded("What the file claims", details)]
+    else:
+        blocks += [*details, *stamp.sections()]
+    lead = (
+        best["quantity"],
+        f"with probability at least 1 − {best['delta']} over the examples",
+        f"n = {best['data']['n']:,}",
+    )
+    return Document(
+        stamp.title(number),
+        tuple(blocks),
+        lead=() if stamp.holds is False else lead,
+        made=made_by(),
+        kind="certificate",
+    )
+
+
+def checked(item: Any) -> dict[str, Any]:
+    """The certificate itself, if it has the shape of one and numbers that could be true."""
+    return expect_possible(expect_shape(item))
+
+
+def overview(items: list[dict[str, Any]], stamp: Stamp) -> Table:
+    """One line for each certificate."""
+    rows = [
+        [
+            item["method"],
+            Cell(amount(item, item["value"]), item["value"]),
+            says(item),
+            Cell(f"{item['nats']:.4g}", item["nats"]),
+        ]
+        for item in items
+    ]
+    return Table.of(["method", stamp.says("at most"), "says something", "paid (nats)"], rows)
+
+
+def one(item: dict[str, Any], stamp: Stamp) -> Section:
+    """Everything that a certificate holds."""
+    facts = [(name, told(value)) for name, value in item["facts"].items()]
+    paid = [
+        [p["name"], p.get("note", ""), Cell(f"{p['nats']:.4g}", p["nats"]),
+         Cell(f"{p['nats'] / math.log(2):.4g}", p["nats"])]
+        for p in item["prices"]
+    ]  # fmt: skip
+    declared = [
+        (name, told(value))
+        for name, value in item["declared"].items()
+        if value not in (None, "", [])
+    ]
+    blocks: list[Block] = [
+        Facts(
+            (
+                ("what", item["quantity"]),
+                (stamp.says("at most"), amount(item, item["value"])),
+                ("says something", says(item).text),
+                ("guessing", f"at least {least(item, item['baseline']['error_at_least'])}"),
+                ("δ", f"{item['delta']}"),
+            )
+        ),
+        Table.of(["choice", "which", "nats", "bits"], paid),
+    ]
+    if item["advice"]:
+        blocks.append(Folded("What would lower it", (Points(tuple(item["advice"])),), open=True))
+    blocks += [
+        Folded("Measured", (Facts(tuple(facts)),)),
+        Folded("Declared before the data", (Facts(tuple(declared)),)),
+        Folded("What it rests on", (Points(tuple(item["declarations"])),)),
+        Facts(
+            (
+                ("model", f"{item['model']['weights']:,} weights, "
+                          f"sha256 {short_hash(item['model']['sha256'])}…"),
+                ("data", f"{item['data']['n']:,} examples, "
+                         f"sha256 {short_hash(item['data']['sha256'])}…"),
+            )
+        ),
+    ]  # fmt: skip
+    number = stamp.says(f"at most {amount(item, item['value'])}")
+    return Section(f"{item['method']}: {number}", tuple(blocks))
+
+
+def says(item: dict[str, Any]) -> Cell:
+    """Is it below what guessing gives?"""
+    least = min(item["baseline"].get("worst", 1.0), item["baseline"]["error_at_least"])
+    vacuous = item["vacuous"] or item["value"] >= least
+    return Cell("no, vacuous", look="no") if vacuous else Cell("yes", look="yes")
+
+
+def amount(item: dict[str, Any], value: float) -> str:
+    """A risk in per cent, anything else as it is; rounded up."""
+    return percent(value) if item["quantity"] == RISK else ceiling(value, 4)
+
+
+def least(item: dict[str, Any], value: float) -> str:
+    """The same, rounded down."""
+    if item["quantity"] != RISK:
+        return floor(value, 4)
+    return f"{floor(Decimal(repr(value)).scaleb(2), 3)} %"
+
+
+def percent(value: float) -> str:
+    """A risk in per cent, three digits, rounded up; the number is the decimal of the file.
+
+    >>> percent(0.01319), percent(0.000284), percent(1.0)
+    ('1.32 %', '0.0284 %', '100 %')
+    """
+    return f"{ceiling(Decimal(repr(value)).scaleb(2), 3)} %"
+
+
+def told(value: Any) -> str:
+    """A fact in a line."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(map(told, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {told(one)}" for name, one in value.items())
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

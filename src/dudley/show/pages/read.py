@@ -1,0 +1,96 @@
+"""What a file or folder holds, as a document; files from strangers are read, never run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dudley.certificates.certificate import SCHEMA
+from dudley.core.boundary import limits
+from dudley.core.boundary.documents import parse
+from dudley.core.boundary.paths import opened
+from dudley.core.errors import InputError
+from dudley.show.document import Document, Notice, expect_texts
+from dudley.show.pages import (
+    BUILDERS,
+    audit,
+    certificate,
+    comparison,
+    measurement,
+    statement,
+    tour,
+)
+
+KINDS = (audit, certificate, comparison, measurement, statement, tour)  # imported: so they register
+FAMILY = SCHEMA[: SCHEMA.index("/") + 1]  # certificates of whatever version
+COMPUTED = ("comparison",)  # its bounds are computed when it is read
+WANTED = "a certificate, JSON that a command printed with --json, or the folder of an experiment"
+
+
+def document_of(path: Path) -> Document:
+    """The document of a file or folder; nothing is computed again."""
+    if path.is_dir():
+        from dudley.show.pages import experiment
+
+        return experiment.document(path)
+    return of_json(read_json(path))
+
+
+def certificate_in(told: dict[str, Any]) -> dict[str, Any]:
+    """The one certificate that a file holds, to be computed again."""
+    items = [told] if is_certificate(told) else told.get("items")
+    certificates = told.get("kind") == "certificates" or is_certificate(told)
+    if not certificates or not isinstance(items, list) or len(items) != 1:
+        count = len(items) if certificates and isinstance(items, list) else "none"
+        raise InputError("--model and --data", "a file with one certificate", count)
+    return certificate.checked(items[0])
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file of ordinary size, or in a pipe."""
+    try:
+        with opened(path) as file:
+            raw = file.read(limits.JSON_BYTES + 1)
+    except OSError as error:
+        raise InputError("report", WANTED, f"{path}: {error.strerror}") from None
+    if len(raw) > limits.JSON_BYTES:
+        raise InputError("report", f"at most {limits.JSON_BYTES >> 20} MiB of JSON", str(path))
+    try:
+        return parse(raw, path)
+    except InputError as refusal:
+        raise InputError("report", WANTED, refusal) from None
+
+
+def is_certificate(told: dict[str, Any]) -> bool:
+    """Does it say that it is one?"""
+    return str(told.get("schema", "")).startswith(FAMILY)
+
+
+def of_json(told: Any) -> Document:
+    """The document of a parsed file."""
+    if not isinstance(told, dict):
+        raise InputError("report", WANTED, type(told).__name__)
+    if is_certificate(told):
+        kind, items = "certificates", [told]
+    else:
+        kind, items = told.get("kind"), told.get("items")
+    if not isinstance(kind, str) or not isinstance(items, list) or kind not in BUILDERS:
+        known = ", ".join(sorted(BUILDERS))
+        raise InputError("report", f"{WANTED} ({known})", f"kind {kind!r}")
+    try:
+        return _as_told(expect_texts(BUILDERS[kind](items)))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+        if isinstance(error, InputError):
+            raise
+        got = f"one without what a report shows ({type(error).__name__}: {error})"
+        raise InputError("report", f"items of kind {kind}", got) from None
+
+
+def _as_told(document: Document) -> Document:
+    """With a notice on numbers that were only read; a certificate and a comparison say it all."""
+    if document.kind in COMPUTED or any(isinstance(b, Notice) for b in document.blocks):
+        return document
+    words = "Read from a file: every number on this page is what the file claims, and nothing was "
+    notice = Notice(f"{words}computed again.", "claim")
+    return replace(document, blocks=(notice, *document.blocks))

@@ -1,0 +1,195 @@
+"""A standing as tables: certificates and published bounds on one model, for people and in Markdown.
+
+Rows of one paper with equal numbers are one line: the statements coincide on this model.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+from dudley.certificates.certificate import RISK
+from dudley.certificates.standing.row import KINDS, Row, Standing
+from dudley.core.rounding import ceiling, floor
+from dudley.show.cells import short
+from dudley.show.markdown import cell, code, section, table
+
+HEAD = ["bound", "printed", "proved", "best known", "below guessing from n", "to blame"]
+MARKS = "† the printed form is false   ° in expectation, not about this model"
+NOTES = """\
+*Proved*: a certificate, or the statement's derived form, all constants explicit, at the norms of \
+this model rounded up to a grid and paid for. *Best known*: the same statement with every cover \
+and rule known here. *Printed*: the paper's formula at the measured norms, 1 for constants that \
+it does not name, nothing paid. *Below guessing from n*: all else kept; in brackets for the best \
+known. † marks statements whose printed form is refuted by a counterexample. ° marks bounds that \
+hold in expectation for an empirical risk minimiser, above the risk of the best of its class, for \
+norms and a margin fixed beforehand: no bound on this model's error."""
+
+
+def merged(rows: list[Row]) -> list[Row]:
+    """Rows of one paper with the same numbers as one, their names joined.
+
+    >>> rows = [Row(f"p/{x}", "published", value=1.0) for x in "ab"]
+    >>> [row.name for row in merged([*rows, Row("p/c", "published", value=2.0)])]
+    ['p/a, b', 'p/c']
+    """
+    groups: dict[tuple, list[Row]] = defaultdict(list)
+    for row in rows:
+        paper = row.name.partition("/")[0]
+        numbers = row.value, row.printed, row.best, tuple(row.needed.items())
+        groups[paper, *numbers, row.sense, row.verdict].append(row)
+    return [replace(own[0], name=_joined(own)) for own in groups.values()]
+
+
+def _joined(rows: list[Row]) -> str:
+    return ", ".join([rows[0].name, *(row.name.partition("/")[2] for row in rows[1:])])
+
+
+def in_expectation(row: Row) -> bool:
+    """Is it about the mean over samples, and not about this model?"""
+    return row.sense.startswith("in expectation")
+
+
+def marks(row: Row) -> str:
+    """† for a refuted printed form, ° for a bound in expectation."""
+    return (" †" if row.verdict == "false" else "") + (" °" if in_expectation(row) else "")
+
+
+def of_whom(row: Row) -> str:
+    """A certificate's name, with the model that it is about where that is another one."""
+    return row.name if row.kind == "published" or row.about == "this model" else _other(row)
+
+
+def _other(row: Row) -> str:
+    told = "quantised" if "quantised" in row.about else "randomised"
+    return f"{row.name} ({told})"
+
+
+def lines(standing: Standing, kind: str) -> list[list[str]]:
+    """One line for each number of a kind, the least first."""
+    found = []
+    for row in merged(standing.of(kind)):
+        cells = [number(row.printed), *(upper(x) for x in (row.value, row.best))]
+        cells.append(count(row.needed.get("value")))
+        if "best" in row.needed:
+            cells[-1] += f" ({count(row.needed['best'])})"
+        found.append([of_whom(row) + marks(row), *cells, row.culprit])
+    return found
+
+
+def every(standing: Standing) -> list[list[str]]:
+    """The lines of all kinds."""
+    return [line for kind in KINDS for line in lines(standing, kind)]
+
+
+def aligned(rows: list[list[str]], words: bool = True) -> list[str]:
+    """Columns, the first to the left and the others to the right; words at the end as they are.
+
+    >>> aligned([["a", "10"], ["bcd", "2"]], words=False)
+    ['a    10', 'bcd   2']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if words:
+        widths[-1] = 0
+    return [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in rows
+    ]
+
+
+def number(x: float | None) -> str:
+    """Three digits; a dash where there is none."""
+    return "–" if x is None else short(x)
+
+
+def upper(x: float | None) -> str:
+    """Three digits, none below x."""
+    return "–" if x is None else short(float(ceiling(x, 3)))
+
+
+def count(n: float | None) -> str:
+    """A number of examples, which is known to 5 %: two digits, none below n."""
+    return "–" if n is None else short(float(ceiling(n, 2)))
+
+
+def measured(standing: Standing) -> str:
+    """The error on the test set and of guessing, in a sentence."""
+    test, guess = standing.test, f"guessing errs at least {floor(standing.guess, 3)}"
+    if not test:
+        return f"No test set was given; {guess}."
+    told = f"{test['errors']:,} errors on {test['n']:,} test examples"
+    most = f"at most {ceiling(test['at_most'], 2)} with confidence 1 − {standing.delta:g}"
+    return f"{told}: {most}; {guess}."
+
+
+def text(standing: Standing) -> str:
+    """The tables for a terminal."""
+    parts = [f"{RISK}, n = {standing.n:,}, δ = {standing.delta:g}", measured(standing), ""]
+    parts += [*aligned([HEAD, *every(standing)]), "", MARKS]
+    parts += [f"{row.name}: {row.note}" for row in remarked(standing)]
+    certificates = [row for row in standing.refused if row.kind != "published"]
+    parts += [f"not here: {row.name} ({row.refused})" for row in certificates]
+    others = tuple(row for row in standing.rows if row not in certificates)
+    for why, names in reasons(replace(standing, rows=others)).items():
+        parts.append(f"not here ({why}): {', '.join(names)}")
+    return "\n".join(parts)
+
+
+def remarked(standing: Standing) -> list[Row]:
+    """The certificates of which some steps were left out."""
+    return [row for row in standing.rows if row.kind != "published" and row.note]
+
+
+def reasons(standing: Standing) -> dict[str, list[str]]:
+    """What does not apply, by the hypothesis that fails."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in standing.refused:
+        found[row.culprit].append(row.name)
+    return dict(found)
+
+
+def markdown(standing: Standing) -> str:
+    """The whole tables in Markdown: numbers, then the words, then what does not apply."""
+    rows = [row for kind in KINDS for row in standing.of(kind)]
+    words = [[code(row.name), cell(row.about), cell(row.blame)] for row in merged(rows)]
+    lost = [[code(row.name), cell(row.refused)] for row in standing.refused]
+    parts = [
+        measured(standing),
+        _table(every(standing)),
+        NOTES,
+        section("What is to blame", table(["bound", "whose error", "what makes it large"], words)),
+    ]
+    if remarks := [f"{code(row.name)}: {cell(row.note)}" for row in remarked(standing)]:
+        parts.append(section("What was left out", "\n\n".join(remarks)))
+    if lost:
+        parts.append(section("What does not apply", table(["statement", "why"], lost)))
+    return "\n\n".join(parts)
+
+
+def compact(standing: Standing) -> str:
+    """Certificates, and of each paper the statement that needs the fewest examples."""
+    rows = [x for k in ("baseline", "certificate") for x in lines(standing, k)]
+    papers: dict[str, Row] = {}
+    for row in standing.of("published"):
+        paper = row.name.partition("/")[0]
+        held = papers.get(paper)
+        if held is None or _wanted(row) < _wanted(held):
+            papers[paper] = row
+    kept = replace(standing, rows=tuple(papers.values()))
+    return _table(rows + lines(kept, "published"))
+
+
+def _wanted(row: Row) -> tuple[bool, float]:
+    """Bounds with confidence before others; then by the examples needed."""
+    return in_expectation(row), row.needed.get("value", float("inf"))
+
+
+def _table(found: list[list[str]]) -> str:
+    return table(HEAD, [[code(name.split(" ")[0].rstrip(",")) + _rest(name), *map(cell, rest)]
+                        for name, *rest in found])  # fmt: skip
+
+
+def _rest(name: str) -> str:
+    """What follows the first word of a line's name."""
+    first = name.split(" ")[0]
+    return name[len(first.rstrip(",")) :]

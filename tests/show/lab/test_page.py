@@ -1,0 +1,68 @@
+"""Pages of the laboratory: question, verdicts, numbers, provenance; and none where none is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dudley.experiments.base import EXPERIMENTS
+from dudley.experiments.conduct import conduct
+from dudley.show.lab import page
+from dudley.show.lab.numbers import numbers
+from dudley.show.lab.results import committed
+from lab_toy import Toy
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setitem(EXPERIMENTS._units, Toy.name, Toy())
+    conduct(Toy.name, "paper", tmp_path / Toy.name / "paper")
+    conduct(Toy.name, "laptop", tmp_path / Toy.name / "laptop")
+    return tmp_path
+
+
+def test_a_page_says_all(root: Path):
+    text = page.page(Toy(), committed(Toy.name, root))
+    for part in (
+        "# toy-line", "Does y grow with x?", "nobody 2000, figure 1",
+        "## Found at scale `paper`", "## Found at scale `laptop`", "**reproduced**",
+        "**undecided**", "the slope is 2.0", "seeds 7", "Made on a processor", "torch",
+        "figures/toy-line-paper-finding-1.svg", "y = 2x + noise.", "| `points` | 100 |",
+    ):  # fmt: skip
+        assert part in text, part
+    assert text.count(".svg)") == 1  # the figures of the largest scale only
+
+
+def test_no_table_is_cut_by_a_bar(root: Path):
+    text = page.page(Toy(), committed(Toy.name, root))
+    tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    assert len(tables) > 4
+    for table in tables:
+        bars = {re.sub(r"\\\|", "", line).count("|") for line in table.splitlines()}
+        assert len(bars) == 1, table
+
+
+def test_without_results_a_page_says_so(root: Path):
+    text = page.page(Toy(), {})
+    assert "**No results are committed yet**" in text and "verdict" not in text
+    assert "Everything chosen at scale laptop" in text
+
+
+def test_the_index_lists_every_experiment(root: Path):
+    text = page.index(root)
+    assert "[toy-line](toy-line.md)" in text and "paper: 1 reproduced, 1 undecided" in text
+    assert set(page.pages(root)) == {"index.md", *(f"{name}.md" for name in EXPERIMENTS)}
+
+
+def test_long_tables_are_folded_and_cut():
+    rows = [{"T": T, "m": 2 * T} for T in range(60)]
+    text = numbers({"cells": rows})
+    assert text.startswith("<details>") and "the first 48 of 60 rows" in text
+    assert "| 47 | 94 |" in text and "| 48 | 96 |" not in text
+
+
+def test_infinities_are_signs_and_nothing_is_lost():
+    text = numbers({"a": {"b": float("inf"), "c": [float("-inf"), 1.0]}, "d": "x|y"})
+    assert "| a b | ∞ |" in text and "| a c | −∞ to 1 |" in text and "x\\|y" in text

@@ -1,0 +1,203 @@
+"""Reports: every kind of result is a page, Markdown and LaTeX; strange files are refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dudley.core.errors import InputError
+from dudley.networks.files import EXAMPLES
+from dudley.show import document as doc
+from dudley.show.as_html import html
+from dudley.show.as_latex import latex
+from dudley.show.as_markdown import markdown
+from dudley.show.pages.read import document_of, of_json
+from dudley.theorems import registry
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+CERTIFICATE = EXAMPLES / "sparse-and" / "certificate.json"
+COMMANDS = {
+    "audit": ["audit", "li2026/lemma-B.6", "--jobs", "1"],
+    "compare": ["compare", "d=8", "k=8", "X.row2inf=1", "W.l11=2", "epsilon=.5",
+                "--sweep", "n=1e3:1e5:log3"],
+    "measure": ["measure", "tiny-bert"],
+    "theorem": ["theorems", "show", "edelman2021/corollary-A.3"],
+}  # fmt: skip
+KINDS = {"audit": "audit", "compare": "comparison", "measure": "measurement",
+         "theorem": "statement"}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def printed(capsys_module) -> dict[str, dict]:
+    return {name: capsys_module([*words, "--json"]) for name, words in COMMANDS.items()}
+
+
+@pytest.fixture(scope="module")
+def capsys_module():
+    from typer.testing import CliRunner
+
+    from dudley.cli.app import app
+
+    def run(words: list[str]) -> dict:
+        return json.loads(CliRunner().invoke(app, words).stdout)
+
+    return run
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_what_a_command_prints_is_a_report(kind: str, printed):
+    assert printed[kind]["items"]
+    made = of_json(printed[kind])
+    assert made.kind == KINDS[kind]
+    page, text, tables = html(made), markdown(made), latex(made)
+    assert not re.search(r"<(script|img|link|iframe)[^>]*\s(src|href)=", page)
+    assert not re.search(r"<!--[A-Z]+-->", page)
+    assert made.title in page and "|" in text and r"\begin{tabular}" in tables
+
+
+def test_a_certificate_says_its_number_and_what_it_cost():
+    told, page = json.loads(CERTIFICATE.read_text()), html(document_of(CERTIFICATE))
+    assert "at most 1.32 % errors" in page and told["value"] <= 0.0132
+    assert f"{told['prices'][0]['nats']:.4g}" in page
+    for text in told["declarations"]:
+        assert text.replace("'", "&#x27;") in page
+    assert told["model"]["sha256"][:16] in page
+
+
+def test_an_experiment_shows_its_claims_and_figures():
+    folder = RESULTS / "beyond-depth" / "laptop"
+    made = document_of(folder)
+    page = html(made)
+    findings = json.loads((folder / "findings.json").read_text())
+    assert all(f["verdict"] in page for f in findings) and page.count("<svg") >= 1
+    assert "<?xml" not in page and "<!DOCTYPE svg" not in page
+
+
+def test_numbers_of_a_report_are_rounded_up(printed):
+    rows = printed["measure"]["items"][0]["rows"]
+    norms = of_json(printed["measure"]).blocks[1]
+    assert isinstance(norms, doc.Section)
+    (table,) = norms.blocks
+    assert isinstance(table, doc.Table)
+    at = table.heads.index("op")
+    shown = [float(row[at].text) for row in table.rows]
+    assert all(s >= row["norms"]["op"] for s, row in zip(shown, rows, strict=True))
+
+
+def test_every_formula_is_typeset():
+    from dudley.show.as_html import mathml
+
+    for _, statement in registry.load().items():
+        for form in statement.forms.values():
+            found = mathml(form.latex)
+            assert found.startswith("<math") and "\\" not in re.sub(r"<annotation.*?/", "", found)
+
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
+
+
+def test_hostile_text_stays_text():
+    told = json.loads(CERTIFICATE.read_text())
+    told |= {"declarations": [HOSTILE], "advice": [HOSTILE], "method": HOSTILE}
+    told["facts"] = {HOSTILE: HOSTILE}
+    page = html(of_json(told))
+    assert "<img" not in page and "<script>alert" not in page and page.count("</script>") == 3
+    cells = doc.Table.of([HOSTILE], [[doc.Cell(HOSTILE, why=HOSTILE + '"', look=HOSTILE)]])
+    chart = doc.Chart(HOSTILE, HOSTILE, (1.0, 2.0), (doc.Line(HOSTILE, (0.0, 1.0)),))
+    page = html(doc.Document(HOSTILE, (cells, chart, doc.Listing(HOSTILE)), (HOSTILE,)))
+    assert "<img" not in page and "<script>alert" not in page and page.count("</script>") == 3
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        r"\text{<script>alert(1)</script>}", r"\mbox{<img src=x onerror=alert(1)>}",
+        r"\href{javascript:alert(1)}{x}", r"\text{<b onclick=alert(1)>}", r"\unknown{<i>}",
+    ],
+)  # fmt: skip
+def test_hostile_formulas_stay_text(printed, formula: str):
+    told = json.loads(json.dumps(printed["theorem"]))
+    told["items"][0]["latex"] = {"printed": formula}
+    page = html(of_json(told))
+    assert not re.search(r"<(img|b|i|a) |<(b|i)>|<script>alert|href=", page)
+    assert page.count("</script>") == 3
+
+
+def test_a_number_that_is_no_share_of_errors_is_not_called_one():
+    told = json.loads(CERTIFICATE.read_text())
+    bits = told | {"quantity": "bits per symbol", "value": 3.24210001}
+    made = of_json(bits)
+    assert made.title.endswith("at most 3.243") and "%" not in made.title
+    both = of_json({"kind": "certificates", "items": [bits | {"value": 1e-3}, told]})
+    # of the model, though another number is smaller
+    assert both.title.endswith("at most 1.32 % errors")
+
+
+def test_upper_ends_are_rounded_up_and_lower_ends_down():
+    told = json.loads(CERTIFICATE.read_text())
+    told["baseline"]["error_at_least"] = 0.47487737
+    page = html(of_json(told | {"delta": 1e-7}))
+    assert "at least 47.4 %" in page and "at least 1 − 1e-07" in page
+    assert "at least 1 − 0.05000004 " in html(of_json(told | {"delta": 0.05000004}))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [], 3, {}, {"kind": "audit"}, {"kind": "audit", "items": [{}]}, {"kind": "x", "items": []},
+        {"kind": "measure", "items": []}, {"schema": "dudley.certificate/2"},
+        {"schema": "dudley.certificate/2", "value": "x"},
+        {"kind": "compare", "items": [{"situation": {"n": -1}, "sweep": None}]},
+    ],
+)  # fmt: skip
+def test_what_is_no_report_is_refused(told):
+    with pytest.raises(InputError):
+        of_json(told)
+
+
+def test_files_that_cannot_be_read_are_refused(tmp_path: Path):
+    (tmp_path / "a.json").write_text("{")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "twice.json").write_text('{"kind": "audit", "items": [], "kind": "audit"}')
+    for name in ("a.json", "deep.json", "none.json", "twice.json"):
+        with pytest.raises(InputError):
+            document_of(tmp_path / name)
+    with pytest.raises(InputError):
+        document_of(tmp_path)  # a folder that is no experiment's
+
+
+def test_a_browser_shows_formulas_charts_and_both_themes(tmp_path: Path, printed, require):
+    require("chromium", shutil.which("chromium") is not None, "no chromium on PATH")
+    act = """<script>
+      const before = document.documentElement.dataset.theme;
+      document.getElementById("theme").click();
+      document.title = JSON.stringify({
+        canvases: document.querySelectorAll("canvas").length,
+        math: [...document.querySelectorAll("math")]
+          .every((m) => m.getBoundingClientRect().height > 5),
+        copies: document.querySelectorAll(".copy").length,
+        tables: document.querySelectorAll(".wide table").length,
+        turned: document.documentElement.dataset.theme !== before,
+      });
+    </script></body>"""
+    place = tmp_path / "page.html"
+    page = html(of_json(printed["theorem"]))
+    place.write_text(page.replace("</body>", act), encoding="utf-8")
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    dom = subprocess.run([*command, place.as_uri()], capture_output=True, text=True, timeout=120)
+    (title,) = re.findall(r"<title>(.*?)</title>", dom.stdout)
+    seen = json.loads(title.replace("&quot;", '"'))
+    assert seen == {"canvases": 1, "math": True, "copies": 1, "tables": 1, "turned": True}
+
+
+def test_a_row_that_begins_with_a_bracket_is_no_option_of_the_line_above():
+    """``\\\\`` and ``\\midrule`` look for [ … ] or * beyond the end of their line."""
+    rows = doc.Table.of(["a"], [["[9cm]"], ["*b"]])
+    lines = latex(doc.Document("t", (rows,))).splitlines()
+    assert not [line for line in lines if line.startswith(("[", "*"))]
+    assert r"{[}9cm] \\" in lines and r"{*}b \\" in lines
