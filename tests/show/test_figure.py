@@ -10,8 +10,8 @@ import pytest
 from dudley.core.errors import InputError
 from dudley.core.extras import ExtraMissing
 from dudley.core.files import expect_place, written
-from dudley.show import figure
-from dudley.show.curves import panels
+from dudley.show.figures import figure
+from dudley.show.figures.curves import panels
 from dudley.theorems.comparison import compare
 
 HERE = {

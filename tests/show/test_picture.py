@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from dudley.certificates.standing import Row, Standing, from_json
-from dudley.show import picture, standing
+from dudley.show import standing
+from dudley.show.figures import picture
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = json.loads((ROOT / "results/certificates/picture.json").read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ import pytest
 import dudley as du
 from dudley.networks.explain import culprit
 from dudley.networks.files import EXAMPLES, load
-from dudley.show.tree import BAR, LONGEST, svg
+from dudley.show.figures.tree import BAR, LONGEST, svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.toml"))

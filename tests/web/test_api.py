@@ -10,7 +10,7 @@ import pytest
 
 from dudley.networks import files
 from dudley.networks.capacity import capacity
-from dudley.show.curves import panels
+from dudley.show.figures.curves import panels
 from dudley.theorems import registry
 from dudley.theorems.comparison import compare
 from dudley.web import bounds, calculus, page

@@ -241,7 +241,7 @@ def certify_picture(
     with watched(budget) as watch:
         found = standing(model, known, fresh, delta, told, papers=papers, watch=watch)
     if out is not None:
-        from dudley.show.picture import write
+        from dudley.show.figures.picture import write
 
         write(found, out)
     if as_json:

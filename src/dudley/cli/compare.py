@@ -13,7 +13,8 @@ from dudley.core.files import expect_place
 from dudley.core.situation import Situation
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import parse_assignments
-from dudley.show import cells, figure
+from dudley.show import cells
+from dudley.show.figures import figure
 from dudley.theorems import comparison
 from dudley.theorems.comparison import FORMS, Comparison, Row
 

@@ -19,7 +19,7 @@ from typing import Any
 from dudley.core.boundary.text import line, screen
 from dudley.core.files import written
 from dudley.show import document as doc
-from dudley.show.figure import COLOURS
+from dudley.show.figures.figure import COLOURS
 
 # A tag of MathML whose attributes are of layout: no address, no style, no handler.
 MATHML = re.compile(

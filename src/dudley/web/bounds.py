@@ -15,8 +15,8 @@ from dudley.core.statement import MEASURES
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import SIZES, VOCABULARY, describe, known, parse_assignments
 from dudley.show.as_html import fragment
-from dudley.show.curves import panels
 from dudley.show.document import Document
+from dudley.show.figures.curves import panels
 from dudley.show.pages.comparison import chart, notes, section
 from dudley.theorems import registry
 from dudley.theorems.comparison import FORMS, compare

@@ -16,8 +16,8 @@ from dudley.core.vocabulary import describe
 from dudley.networks import files
 from dudley.networks.capacity import Capacity, capacity
 from dudley.show.as_html import fragment
-from dudley.show.curves import log10
 from dudley.show.document import Chart, Document, Line
+from dudley.show.figures.curves import log10
 
 NAME = "calculus"
 ID = "calculus/gap"

@@ -7,7 +7,7 @@ from importlib import resources
 
 from dudley.core.provenance import provenance
 from dudley.show.as_html import as_data, asset, filled
-from dudley.show.figure import COLOURS
+from dudley.show.figures.figure import COLOURS
 from dudley.web import bounds
 
 SCRIPTS = (

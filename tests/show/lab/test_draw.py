@@ -10,7 +10,8 @@ import pytest
 from dudley.core.errors import InputError, UnknownName
 from dudley.experiments.base import EXPERIMENTS, Finding
 from dudley.experiments.conduct import conduct
-from dudley.show.lab import draw, style
+from dudley.show.figures import style
+from dudley.show.lab import draw
 from dudley.show.lab.results import Results, committed, finished
 from dudley.show.lab.sketch import Sketch, told
 from lab_toy import Toy

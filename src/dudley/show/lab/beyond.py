@@ -13,7 +13,7 @@ from numbers import Real
 from typing import Any
 
 from dudley.experiments.base import Finding
-from dudley.show.lab import style
+from dudley.show.figures import style
 from dudley.show.lab.results import Results
 from dudley.show.lab.sketch import Sketch, sketches
 
@@ -45,8 +45,8 @@ def by_setting(
             (shows or f"Means over trials with 95 % intervals, by {label}."),
             partial(panels, rows, names, x, tuple(by), label),
             tuple(telling[:3]),
-            (lines, columns),
-            (max(6.4, 3.6 * columns), 3.2 * lines + 1.3),
+            panels=(lines, columns),
+            size=(max(6.4, 3.6 * columns), 3.2 * lines + 1.3),
         )
     ]
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from dudley.core.boundary.damage import refusing
-from dudley.core.files import written
-from dudley.show.figure import pyplot
-from dudley.show.lab import catalogue, style
+from dudley.show.figures.drawing import render
+from dudley.show.lab import catalogue
 from dudley.show.lab.results import Results
 from dudley.show.lab.sketch import Sketch
 
@@ -41,25 +38,3 @@ def draw(
 def file_name(results: Results, sketch: Sketch, ending: str) -> str:
     """Such as edelman2021-and-paper-success.svg."""
     return f"{results.name}-{results.scale}-{sketch.name}{ending}"
-
-
-def render(sketch: Sketch, paths: list[Path]) -> None:
-    """One figure into several files; nothing is left at a path if anything fails."""
-    plots = pyplot()
-    with plots.rc_context(style.SETTINGS):
-        rows, columns = sketch.panels
-        figure, axes = plots.subplots(
-            rows, columns, figsize=sketch.size, squeeze=False, layout="constrained"
-        )
-        try:
-            with refusing(f"figure {sketch.name}", "the tables and findings that it shows"):
-                sketch.paint(list(np.ravel(axes)))
-                style.caption(figure, sketch.short)
-                for path in paths:
-                    kind = path.suffix[1:]
-                    told = {"Title": sketch.name, "Description": sketch.caption}
-                    none = {"svg": {"Date": None}, "png": {"Software": None}}
-                    with written(path) as temporary:
-                        figure.savefig(temporary, format=kind, metadata=told | none[kind], dpi=150)
-        finally:
-            plots.close(figure)

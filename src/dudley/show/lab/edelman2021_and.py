@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dudley.experiments.growth import spread
-from dudley.show.lab import style
+from dudley.show.figures import style
 from dudley.show.lab.results import Results
 from dudley.show.lab.sketch import Sketch, sketches
 
@@ -30,8 +30,8 @@ def figures(results: Results) -> list[Sketch]:
             "largest m. Both laws are fitted to all outcomes.",
             partial(success, rates.numbers, critical.numbers),
             (critical,),
-            (1, 2),
-            (10.0, 4.9),
+            panels=(1, 2),
+            size=(10.0, 4.9),
         ),
         Sketch(
             "cells",
@@ -39,8 +39,8 @@ def figures(results: Results) -> list[Sketch]:
             "check alone (right). The line joins the critical m.",
             partial(cells, rates.numbers, critical.numbers),
             (rates,),
-            (1, 2),
-            (10.0, 4.2),
+            panels=(1, 2),
+            size=(10.0, 4.2),
         ),
     ]
     curves = [f for f in results.findings if any(key.startswith("m=") for key in f.numbers)]
@@ -51,8 +51,8 @@ def figures(results: Results) -> list[Sketch]:
                 "Accuracy over training, without dropout: medians over trials, quartiles shaded.",
                 partial(training, curves[0].numbers),
                 (curves[0],),
-                (1, 2),
-                (10.0, 3.9),
+                panels=(1, 2),
+                size=(10.0, 3.9),
             )
         )
     return found + predicted(results)
@@ -71,8 +71,8 @@ def predicted(results: Results) -> list[Sketch]:
             "the largest m that was tried, there is no point.",
             partial(sizes, critical["critical"], found.numbers),
             (found,),
-            (1, 1),
-            (8.0, 5.2),
+            panels=(1, 1),
+            size=(8.0, 5.2),
         )
         for found in asked
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dudley.show.lab import style
+from dudley.show.figures import style
 from dudley.show.lab.edelman2021_and import crossings, curves_by_T, predicted
 from dudley.show.lab.results import Results
 from dudley.show.lab.sketch import Sketch, sketches
@@ -33,8 +33,8 @@ def figures(results: Results) -> list[Sketch]:
             "(thin), on logarithmic axes; triangles: beyond the largest m.",
             partial(growth, grown.numbers),
             (grown, *laws),
-            (1, 2),
-            (10.0, 5.3),
+            panels=(1, 2),
+            size=(10.0, 5.3),
         ),
         Sketch(
             "protocols",
@@ -42,16 +42,16 @@ def figures(results: Results) -> list[Sketch]:
             "that of embeddings and attention weights; dotted: the margin of the mean.",
             partial(protocols, same.numbers),
             (same,),
-            (1, 1),
-            (6.4, 5.6),
+            panels=(1, 1),
+            size=(6.4, 5.6),
         ),
         Sketch(
             "fates",
             "What became of the runs at long T.",
             partial(ends, fates.numbers["cells"]),
             (fates,),
-            (1, len({row["T"] for row in fates.numbers["cells"]})),
-            (max(6.4, 2.6 * len({row["T"] for row in fates.numbers["cells"]})), 4.0),
+            panels=(1, len({row["T"] for row in fates.numbers["cells"]})),
+            size=(max(6.4, 2.6 * len({row["T"] for row in fates.numbers["cells"]})), 4.0),
         ),
         *predicted(results),
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dudley.show.lab import style
+from dudley.show.figures import style
 from dudley.show.lab.results import Results
 from dudley.show.lab.sketch import Sketch, sketches
 
@@ -33,8 +33,8 @@ def figures(results: Results) -> list[Sketch]:
                 "log 2, the loss of guessing.",
                 partial(losses, table, every),
                 (drops,) if part == "printed" else (last,),
-                (rows, columns),
-                (max(6.4, 3.2 * columns), 2.9 * rows + 1.1),
+                panels=(rows, columns),
+                size=(max(6.4, 3.2 * columns), 2.9 * rows + 1.1),
             )
         )
     found.append(
@@ -45,8 +45,8 @@ def figures(results: Results) -> list[Sketch]:
             + reached(last.numbers["lengths"]),
             partial(waiting, last.numbers["lengths"]),
             (last,),
-            (1, 2),
-            (10.0, 4.6),
+            panels=(1, 2),
+            size=(10.0, 4.6),
         )
     )
     return found

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dudley.experiments.base import Finding
-from dudley.show.figure import LINES
-from dudley.show.lab import style
+from dudley.show.figures import style
+from dudley.show.figures.figure import LINES
 from dudley.show.lab.results import Results
 from dudley.show.lab.sketch import Sketch, sketches
 
@@ -33,8 +33,8 @@ def figures(results: Results) -> list[Sketch]:
             f"with two standard errors). {HOW}",
             partial(exact, classes, bounds, problems),
             tuple(f for f in results.findings if "problem" in f.numbers)[:3],
-            shape(len(problems)),
-            size(len(problems)),
+            panels=shape(len(problems)),
+            size=size(len(problems)),
         )
     ]
     for kind in dict.fromkeys(heads["kind"].tolist()):
@@ -47,8 +47,8 @@ def figures(results: Results) -> list[Sketch]:
                 f"intervals, by loss and truncation. {HOW}",
                 partial(trained, own, bounds, settings),
                 part(results.findings, [kind]),
-                shape(len(settings)),
-                size(len(settings)),
+                panels=shape(len(settings)),
+                size=size(len(settings)),
             )
         )
     return found

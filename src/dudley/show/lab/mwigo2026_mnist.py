@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dudley.experiments.base import Finding
-from dudley.show.lab import style
+from dudley.show.figures import style
 from dudley.show.lab.results import Results
 from dudley.show.lab.sketch import Sketch, sketches
 
@@ -31,8 +31,8 @@ def figures(results: Results) -> list[Sketch]:
                 "medians over trials) and on the training images (thin, dotted) over training.",
                 partial(losses, own),
                 told_by(results, reading),
-                (rows, columns),
-                (3.3 * max(2, columns), 2.5 * rows + 0.9),
+                panels=(rows, columns),
+                size=(3.3 * max(2, columns), 2.5 * rows + 0.9),
             )
         )
     others = [f for f in results.findings if "reading" in f.numbers and has_theirs(f)]
@@ -46,8 +46,8 @@ def figures(results: Results) -> list[Sketch]:
                 "(stars, to the left). The lowest is selected on the test images, as in the paper.",
                 partial(beside, cells),
                 (one,),
-                (1, len({row["tokens"] for row in cells})),
-                (10.0, 4.2),
+                panels=(1, len({row["tokens"] for row in cells})),
+                size=(10.0, 4.2),
             )
         )
     moved = results.with_number("log_distance_on_log_d_m")
@@ -58,8 +58,8 @@ def figures(results: Results) -> list[Sketch]:
             "largest N: medians over trials.",
             partial(distance, where(curves, reading="printed")),
             (moved,),
-            (1, len(np.unique(curves["tokens"]))),
-            (10.0, 4.0),
+            panels=(1, len(np.unique(curves["tokens"]))),
+            size=(10.0, 4.0),
         )
     )
     bounds = [f for f in results.findings if "loss" in f.numbers and "cells" in f.numbers]
@@ -70,8 +70,8 @@ def figures(results: Results) -> list[Sketch]:
             "derived, by the best covers, and an upper bound on what was measured.",
             partial(theorem, one.numbers["cells"]),
             (one,),
-            (1, 1),
-            (10.0, 4.6),
+            panels=(1, 1),
+            size=(10.0, 4.6),
         )
         for one in bounds[:1]
     ]

@@ -11,7 +11,7 @@ from numbers import Real
 from typing import Any
 
 from dudley.experiments.base import Finding
-from dudley.show.lab import style
+from dudley.show.figures import style
 from dudley.show.lab.results import Results
 from dudley.show.lab.sketch import Sketch
 

@@ -1,7 +1,7 @@
 """A figure before it is drawn, and the experiments' functions that make them.
 
-A sketch knows its name, what it shows, the finding that belongs to it, and how to paint its
-panels. Its caption says the paper's claim and what was found, from ``findings.json``.
+A sketch is a drawing that knows the findings that belong to it. Its caption says the paper's claim
+and what was found, from ``findings.json``.
 """
 
 from __future__ import annotations
@@ -9,25 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from dudley.core.registry import Registry
 from dudley.experiments.base import Finding
+from dudley.show.figures.drawing import Drawing
 from dudley.show.lab.results import Results
 
 SHORT = 240  # characters of what was found, in a caption below the panels
 
 
 @dataclass(frozen=True)
-class Sketch:
-    """``paint`` gets the axes as a list, row by row; ``panels`` is (rows, columns)."""
+class Sketch(Drawing):
+    """A drawing with the findings that belong to it."""
 
-    name: str  # part of the file's name, such as success
-    shows: str
-    paint: Callable[[list[Any]], None]
     findings: tuple[Finding, ...] = ()
-    panels: tuple[int, int] = (1, 1)
-    size: tuple[float, float] = (6.4, 4.4)
 
     @property
     def caption(self) -> str:

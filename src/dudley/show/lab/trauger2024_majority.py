@@ -9,7 +9,7 @@ import numpy as np
 
 from dudley.experiments.base import Finding
 from dudley.experiments.trauger2024_majority import FIGURES, NAMES, quantities
-from dudley.show.lab import style
+from dudley.show.figures import style
 from dudley.show.lab.results import Results
 from dudley.show.lab.sketch import Sketch, sketches
 
@@ -29,8 +29,8 @@ def figures(results: Results) -> list[Sketch]:
             "as in the paper; grey: the least-squares line through all of them.",
             partial(trends, trials, shown),
             tuple(shown),
-            (1, 3),
-            (11.0, 6.0),
+            panels=(1, 3),
+            size=(11.0, 6.0),
         )
     ]
     bounds = [f for f in results.findings if "runs" in f.numbers]
@@ -43,8 +43,8 @@ def figures(results: Results) -> list[Sketch]:
                 "between −0.1 and 0.1; right: examples until the calculus' bound says something.",
                 partial(bounded, bounds[0].numbers["runs"]),
                 tuple(bounds),
-                (1, 2),
-                (10.0, 4.9),
+                panels=(1, 2),
+                size=(10.0, 4.9),
             )
         )
     return found

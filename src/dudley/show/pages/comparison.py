@@ -7,7 +7,6 @@ from typing import Any
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import describe
 from dudley.show import cells
-from dudley.show.curves import Panel, panels
 from dudley.show.document import (
     Block,
     Cell,
@@ -20,6 +19,7 @@ from dudley.show.document import (
     Section,
     Table,
 )
+from dudley.show.figures.curves import Panel, panels
 from dudley.show.pages import BUILDERS, made_by
 from dudley.theorems.comparison import FORMS, KINDS, Comparison, Row, compare
 

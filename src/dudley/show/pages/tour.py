@@ -115,7 +115,7 @@ def bounds(found: Standing) -> list[Block]:
 
 def drawn(found: Standing) -> Picture:
     """The picture of all bounds on one axis."""
-    from dudley.show import picture
+    from dudley.show.figures import picture
 
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "picture.svg"

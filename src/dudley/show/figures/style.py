@@ -11,8 +11,8 @@ import textwrap
 from importlib import import_module
 from typing import Any
 
-from dudley.show import figure as plain
-from dudley.show.figure import COLOURS
+from dudley.show.figures import figure as plain
+from dudley.show.figures.figure import COLOURS
 
 GREY = "#666666"
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)))

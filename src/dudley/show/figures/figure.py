@@ -16,7 +16,7 @@ from dudley.core.extras import missing
 from dudley.core.files import written
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import describe
-from dudley.show.curves import Curve, Level, Panel, panels
+from dudley.show.figures.curves import Curve, Level, Panel, panels
 from dudley.theorems.comparison import KINDS, Comparison
 
 # Okabe and Ito's palette without its yellow, which fades on white.

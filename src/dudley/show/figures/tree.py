@@ -13,7 +13,7 @@ from html import escape
 
 from dudley.networks.capacity import Capacity
 from dudley.networks.explain import Branch, Row, branches, culprit, power, shared
-from dudley.show.figure import COLOURS
+from dudley.show.figures.figure import COLOURS
 
 WIDTH, LINE, INDENT, MARGIN = 940, 22, 20, 16
 RADIUS, LIPSCHITZ, BAR = 410, 560, 700  # where the columns begin

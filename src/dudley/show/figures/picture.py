@@ -16,10 +16,9 @@ from typing import Any
 
 from dudley.certificates.standing.row import Row, Standing
 from dudley.core.files import written
-from dudley.show.figure import COLOURS
-from dudley.show.lab.draw import render
-from dudley.show.lab.sketch import Sketch
-from dudley.show.lab.style import GREY
+from dudley.show.figures.drawing import Drawing, render
+from dudley.show.figures.figure import COLOURS
+from dudley.show.figures.style import GREY
 from dudley.show.standing import in_expectation, markdown, marks, merged, of_whom, reasons
 
 BLUE, ORANGE, GREEN, PINK = COLOURS[:4]
@@ -29,7 +28,7 @@ SHADE = "#eeeeee"
 
 def draw(standing: Standing, paths: list[Path]) -> None:
     """Write the figure, SVG or PNG."""
-    render(sketch(standing), paths)
+    render(drawing(standing), paths)
 
 
 def write(standing: Standing, folder: Path) -> None:
@@ -43,11 +42,11 @@ def write(standing: Standing, folder: Path) -> None:
             file.write_text(words + "\n", encoding="utf-8")
 
 
-def sketch(standing: Standing) -> Sketch:
+def drawing(standing: Standing) -> Drawing:
     """The figure before it is drawn."""
     rows = _rows(standing)
     height = 1.9 + 0.23 * len(rows)
-    return Sketch(
+    return Drawing(
         name="picture",
         shows=_caption(standing),
         paint=partial(_paint, standing=standing, rows=rows),
