@@ -31,9 +31,10 @@ from dudley.networks.capacity import capacity
 from dudley.networks.files import LOSS, fields_of, load
 from dudley.networks.normalisers import NORMALISERS
 from dudley.networks.registry import NODES
-from dudley.show import standing, tightness
-from dudley.show.errata import errata
+from dudley.show import standing
 from dudley.show.figures import picture, tree
+from dudley.show.generated import tightness
+from dudley.show.generated.errata import errata
 from dudley.show.lab import draw, page
 from dudley.show.lab.results import committed
 from dudley.show.markdown import cell, code, math, section, table

@@ -15,8 +15,9 @@ import pytest
 from dudley.cli import main
 from dudley.core.bound import Bound, Sense
 from dudley.core.statement import Verdict
-from dudley.show import counterexamples, erratum, markdown
-from dudley.show.errata import errata
+from dudley.show import counterexamples, markdown
+from dudley.show.generated import erratum
+from dudley.show.generated.errata import errata
 from dudley.theorems import registry
 from dudley.theorems.order import in_reading_order, reading_order
 from dudley.theorems.witness import load as load_witnesses

@@ -10,7 +10,7 @@ import pytest
 
 from dudley.audit.judge import Outcome, Row, by_attack
 from dudley.audit.run import load as load_attacks
-from dudley.show import tightness
+from dudley.show.generated import tightness
 from dudley.theorems import registry
 
 ROWS = tightness.load(Path(__file__).resolve().parents[2] / "results/audit/tightness.json")

@@ -15,7 +15,7 @@ from dudley.audit.judge import Outcome
 from dudley.cli import main
 from dudley.core.errors import DudleyError, InputError
 from dudley.core.statement import Statement
-from dudley.show import errata
+from dudley.show.generated import errata
 from dudley.theorems import registry
 from dudley.theorems.order import in_reading_order
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib import import_module
 
 from dudley.core.statement import Statement, Verdict
-from dudley.show.erratum import anchor, entry, title
+from dudley.show.generated.erratum import anchor, entry, title
 from dudley.show.markdown import code, prose, section, table
 from dudley.theorems import registry
 from dudley.theorems.order import in_reading_order
