@@ -19,10 +19,10 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
 
 import pyarrow.parquet as pq  # noqa: E402
 
-from dudley.experiments import edelman2021_and  # noqa: E402
-from dudley.experiments.base import EXPERIMENTS, Bench  # noqa: E402
-from dudley.experiments.conduct import record  # noqa: E402
-from dudley.experiments.training_table import PLAIN  # noqa: E402
+from dudley.lab.conduct import record  # noqa: E402
+from dudley.lab.experiment import EXPERIMENTS, Bench  # noqa: E402
+from dudley.lab.experiments.edelman2021_and import experiment  # noqa: E402
+from dudley.lab.shared.training_table import PLAIN  # noqa: E402
 
 NAME, PART, PROTOCOL = "edelman2021-and", "and", "protocol"
 
@@ -43,9 +43,9 @@ def convert(raw: Path, results: Path) -> None:
         raise SystemExit(f"{PART}: the run's protocol is not the experiment's")
     folder, found = results / NAME / "paper", plain(raw / f"{PART}.parquet")
     folder.mkdir(parents=True, exist_ok=True)
-    edelman2021_and.keep(config, found, folder)
+    experiment.keep(config, found, folder)
     if not (folder / "bounds.parquet").is_file():
-        edelman2021_and.bounds(config, folder, Bench())
+        experiment.bounds(config, folder, Bench())
     record(NAME, "paper", config, folder, Bench(), timed["seconds"])
     path = folder / "provenance.json"
     told = json.loads(path.read_text(encoding="utf-8"))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
-from dudley.experiments import edelman2021_protocol as edelman
-from dudley.experiments import trauger2024_protocol as trauger
+from dudley.lab.experiments.trauger2024_majority import protocol as trauger
+from dudley.lab.shared import edelman2021_protocol as edelman
 
 LENGTHS = edelman.LENGTHS
 AND = edelman.sparse_and(LENGTHS, edelman.SIZES)

@@ -26,15 +26,15 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 from dudley.core.provenance import provenance  # noqa: E402
-from dudley.experiments.conduct import sealed  # noqa: E402
-from dudley.experiments.growth import finite  # noqa: E402
-from dudley.experiments.statistics.agreement import agreement, full_cells  # noqa: E402
-from dudley.experiments.statistics.critical import Cells, law  # noqa: E402
-from dudley.experiments.statistics.crossing import crossing  # noqa: E402
-from dudley.experiments.statistics.halfway import halfway  # noqa: E402
-from dudley.experiments.statistics.proportions import clopper_pearson  # noqa: E402
-from dudley.experiments.statistics.sequential import Design, Found, replay  # noqa: E402
-from dudley.experiments.training_table import read  # noqa: E402
+from dudley.lab.conduct import sealed  # noqa: E402
+from dudley.lab.shared.growth import finite  # noqa: E402
+from dudley.lab.shared.training_table import read  # noqa: E402
+from dudley.lab.statistics.agreement import agreement, full_cells  # noqa: E402
+from dudley.lab.statistics.critical import Cells, law  # noqa: E402
+from dudley.lab.statistics.crossing import crossing  # noqa: E402
+from dudley.lab.statistics.halfway import halfway  # noqa: E402
+from dudley.lab.statistics.proportions import clopper_pearson  # noqa: E402
+from dudley.lab.statistics.sequential import Design, Found, replay  # noqa: E402
 from success_curves import SHAPES, SIZES, crossings, simulated  # noqa: E402
 
 RECORD = "edelman2021-and/paper"

@@ -7,13 +7,13 @@ import json
 
 import numpy as np
 
-from dudley.experiments.base import EXPERIMENTS, SCALES, Finding
-from dudley.experiments.training_table import read
+from dudley.lab.experiment import EXPERIMENTS, SCALES, Finding
+from dudley.lab.shared.training_table import read
 from dudley.show.lab.results import Results
 
 
 def study(name: str):
-    importlib.import_module(f"dudley.experiments.{name.replace('-', '_')}")
+    importlib.import_module(f"dudley.lab.experiments.{name.replace('-', '_')}.experiment")
     return EXPERIMENTS[name]
 
 

@@ -10,7 +10,7 @@ import pyarrow
 import pyarrow.parquet
 
 from dudley.core.errors import InputError
-from dudley.experiments.base import Bench, Experiment, Finding
+from dudley.lab.experiment import Bench, Experiment, Finding
 
 
 class Toy(Experiment):

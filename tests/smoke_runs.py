@@ -8,9 +8,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from dudley.experiments.base import Bench
-from dudley.experiments.catalogue import EXPERIMENTS
-from dudley.experiments.conduct import conduct
+from dudley.lab.catalogue import EXPERIMENTS
+from dudley.lab.conduct import conduct
+from dudley.lab.experiment import Bench
 from dudley.show.lab.results import Results
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import smoke_runs
-from dudley.experiments.base import EXPERIMENTS
+from dudley.lab.experiment import EXPERIMENTS
 from lab_toy import Toy
 from smoke_runs import SmokeRuns
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dudley.experiments.base import EXPERIMENTS
+from dudley.lab.experiment import EXPERIMENTS
 from lab_toy import Toy
 from shown import complaints
 

@@ -22,7 +22,7 @@ from dudley.certificates.standing import standing
 from dudley.cli import audit, derive, lab_run, measure, progress
 from dudley.core.errors import InputError
 from dudley.core.watch import Watch
-from dudley.experiments import forecast
+from dudley.lab import forecast
 from dudley.networks.files import EXAMPLES
 from live import until
 from shown import complaints

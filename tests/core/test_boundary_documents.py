@@ -75,7 +75,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 
 
 def test_findings_are_bounded_like_any_document_and_may_be_infinite(tmp_path: Path):
-    from dudley.experiments.record import findings
+    from dudley.lab.record import findings
 
     path = tmp_path / "findings.json"
     claim = {"claim": "c", "verdict": "undecided", "found": "f"}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dudley.experiments.catalogue import EXPERIMENTS
 from dudley.grid.batch import Batch, Cost
 from dudley.grid.store import Store
 from dudley.grid.trial import Grid, Trial
+from dudley.lab.catalogue import EXPERIMENTS
 from dudley.show.lab.results import committed, committed_folder
 from dudley.web.app import create_app
 from dudley.web.check import ask

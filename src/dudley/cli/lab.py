@@ -14,7 +14,7 @@ from dudley.core.errors import DudleyError, InputError
 
 if TYPE_CHECKING:
     from dudley.core.registry import Registry
-    from dudley.experiments.base import Experiment
+    from dudley.lab.experiment import Experiment
 
 lab_app = typer.Typer(
     help="The papers' experiments: list, run, watch, draw.",
@@ -36,7 +36,7 @@ def list_experiments(
 
     Example: dudley lab list
     """
-    from dudley.experiments.catalogue import in_order
+    from dudley.lab.catalogue import in_order
     from dudley.show.lab.results import committed
 
     told = []
@@ -94,7 +94,7 @@ def figures(
 
 def known() -> Registry[Experiment]:
     """Every experiment by name; a missed look-up names the nearest."""
-    from dudley.experiments.catalogue import EXPERIMENTS
+    from dudley.lab.catalogue import EXPERIMENTS
 
     return EXPERIMENTS
 
@@ -122,7 +122,7 @@ def counted(verdicts: list[str]) -> str:
 
 
 def expect_scale(scale: str) -> None:
-    from dudley.experiments.base import SCALES
+    from dudley.lab.experiment import SCALES
 
     if scale not in SCALES:
         raise InputError("--scale", " | ".join(SCALES), scale)

@@ -18,7 +18,7 @@ from dudley.core.files import TEMPORARY
 from dudley.core.provenance import hidden
 
 if TYPE_CHECKING:
-    from dudley.experiments.base import Bench, Experiment, Finding
+    from dudley.lab.experiment import Bench, Experiment, Finding
 
 FORMER = f"{TEMPORARY}former"  # the folder of results that are run anew
 
@@ -73,8 +73,8 @@ def run(
 
     Example: dudley lab run edelman2021-and --scale smoke --dry-run
     """
-    from dudley.experiments.base import Bench
-    from dudley.experiments.sequential import designed
+    from dudley.lab.experiment import Bench
+    from dudley.lab.shared.sequential import designed
 
     one = known()[name]
     expect_scale(scale)
@@ -175,7 +175,7 @@ def _ours(path: Path) -> bool:
 def conducted(
     name: str, scale: str, folder: Path, bench: Bench, design: str = "full"
 ) -> list[Finding]:
-    from dudley.experiments.conduct import conduct
+    from dudley.lab.conduct import conduct
 
     try:
         found = conduct(name, scale, folder, bench, design)
@@ -190,7 +190,7 @@ def conducted(
 
 
 def kept(folder: Path) -> list[Finding]:
-    from dudley.experiments.record import findings
+    from dudley.lab.record import findings
 
     return findings(folder)
 
@@ -215,8 +215,8 @@ def foresee(
     as_json: bool,
 ) -> None:
     """Say what a run would do, how long it may take, and what that costs."""
-    from dudley.experiments.forecast import forecast, whole
-    from dudley.experiments.sequential import at_most
+    from dudley.lab.forecast import forecast, whole
+    from dudley.lab.shared.sequential import at_most
 
     with watched() as watch:
         watch.begin(f"{one.name}, {scale}")

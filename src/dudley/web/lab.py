@@ -29,7 +29,7 @@ _drawing = threading.Lock()  # matplotlib draws one figure at a time
 
 def listed(results: Path | None, runs: Path) -> dict[str, Any]:
     """Every experiment with its committed results, and every run on this machine."""
-    from dudley.experiments.catalogue import in_order
+    from dudley.lab.catalogue import in_order
 
     experiments = []
     for name, one in in_order():
@@ -85,7 +85,7 @@ def _standing(folder: Path) -> dict[str, Any]:
 
 def page(source: str, place: str, results: Path | None, runs: Path) -> dict[str, Any]:
     """Findings, figures by address, provenance."""
-    from dudley.experiments.catalogue import EXPERIMENTS
+    from dudley.lab.catalogue import EXPERIMENTS
 
     held = _held(source, place, results, runs)
     one = EXPERIMENTS[held.name]
@@ -132,7 +132,7 @@ def _held(source: str, place: str, results: Path | None, runs: Path) -> Results:
 
 
 def _plain(name: str) -> bool:
-    from dudley.experiments.catalogue import EXPERIMENTS
+    from dudley.lab.catalogue import EXPERIMENTS
 
     return name in EXPERIMENTS
 

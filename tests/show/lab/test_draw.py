@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dudley.core.errors import InputError, UnknownName
-from dudley.experiments.base import EXPERIMENTS, Finding
-from dudley.experiments.conduct import conduct
+from dudley.lab.conduct import conduct
+from dudley.lab.experiment import EXPERIMENTS, Finding
 from dudley.show.figures import style
 from dudley.show.lab import draw
 from dudley.show.lab.results import Results, committed, finished

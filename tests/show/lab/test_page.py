@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dudley.experiments.base import EXPERIMENTS
-from dudley.experiments.conduct import conduct
+from dudley.lab.conduct import conduct
+from dudley.lab.experiment import EXPERIMENTS
 from dudley.show.lab import page
 from dudley.show.lab.numbers import numbers
 from dudley.show.lab.results import committed

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dudley.experiments.growth import spread
+from dudley.lab.shared.growth import spread
 from dudley.show.figures import style
 from dudley.show.lab.results import Results
 from dudley.show.lab.sketch import Sketch, sketches

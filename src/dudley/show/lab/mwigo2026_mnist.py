@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dudley.experiments.base import Finding
+from dudley.lab.experiment import Finding
 from dudley.show.figures import style
 from dudley.show.lab.results import Results
 from dudley.show.lab.sketch import Sketch, sketches

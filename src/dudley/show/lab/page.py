@@ -11,9 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dudley.experiments.base import SCALES, Experiment, Finding
-from dudley.experiments.catalogue import EXPERIMENTS, in_order
 from dudley.grid.estimate import duration
+from dudley.lab.catalogue import EXPERIMENTS, in_order
+from dudley.lab.experiment import SCALES, Experiment, Finding
 from dudley.show.lab.draw import figures, file_name
 from dudley.show.lab.numbers import flattened, gathered, numbers
 from dudley.show.lab.results import Results, committed

@@ -10,7 +10,7 @@ from functools import partial
 from numbers import Real
 from typing import Any
 
-from dudley.experiments.base import Finding
+from dudley.lab.experiment import Finding
 from dudley.show.figures import style
 from dudley.show.lab.results import Results
 from dudley.show.lab.sketch import Sketch

@@ -16,9 +16,9 @@ import dudley
 from dudley.core.boundary import tables
 from dudley.core.boundary.paths import inside
 from dudley.core.errors import DudleyError, InputError, UnknownName
-from dudley.experiments import record
-from dudley.experiments.base import SCALES, Finding
-from dudley.experiments.record import FINDINGS, RECORD
+from dudley.lab import record
+from dudley.lab.experiment import SCALES, Finding
+from dudley.lab.record import FINDINGS, RECORD
 
 
 @dataclass(frozen=True)

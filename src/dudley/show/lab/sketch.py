@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dudley.core.registry import Registry
-from dudley.experiments.base import Finding
+from dudley.lab.experiment import Finding
 from dudley.show.figures.drawing import Drawing
 from dudley.show.lab.results import Results
 

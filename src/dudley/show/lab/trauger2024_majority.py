@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dudley.experiments.base import Finding
-from dudley.experiments.trauger2024_majority import FIGURES, NAMES, quantities
+from dudley.lab.experiment import Finding
+from dudley.lab.experiments.trauger2024_majority.experiment import FIGURES, NAMES, quantities
 from dudley.show.figures import style
 from dudley.show.lab.results import Results
 from dudley.show.lab.sketch import Sketch, sketches

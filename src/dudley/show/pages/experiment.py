@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from dudley.experiments.catalogue import EXPERIMENTS
+from dudley.lab.catalogue import EXPERIMENTS
 from dudley.show.document import Block, Cell, Document, Folded, Listing, Picture, Section, Table
 from dudley.show.lab.draw import draw
 from dudley.show.lab.page import made

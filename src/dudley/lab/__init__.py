@@ -1,0 +1,1 @@
+"""The laboratory: experiments, what is run at each scale, and what follows from it."""

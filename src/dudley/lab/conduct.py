@@ -1,0 +1,150 @@
+"""Conduct an experiment: run, analyse, and leave results with their provenance in a folder.
+
+A results folder holds the tables, ``findings.json`` and ``provenance.json`` (config and its hash,
+seeds, versions, device, seconds, packing, sha256 of the sources and of every output).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import platform
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dudley import __version__
+from dudley.audit.journal import code_digest
+from dudley.core.errors import InputError
+from dudley.core.files import written
+from dudley.core.provenance import gpu_driver, provenance
+from dudley.lab.experiment import EXPERIMENTS, SCALES, Bench, Finding
+from dudley.lab.record import FINDINGS, RECORD, findings
+from dudley.lab.shared.sequential import designed
+
+if TYPE_CHECKING:
+    from dudley.grid.place import Place
+    from dudley.grid.store import Store
+
+Seen = TypeVar("Seen")
+VERSIONS = ("numpy", "scipy", "torch", "pyarrow")
+
+
+def conduct(
+    name: str, scale: str, folder: Path, bench: Bench | None = None, design: str = "full"
+) -> list[Finding]:
+    """Run an experiment at a scale into a folder, and say what was found."""
+    if scale not in SCALES:
+        raise InputError("scale", " | ".join(SCALES), scale)
+    one, bench = EXPERIMENTS[name], bench or Bench()
+    config = designed(one, scale, design)
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in folder.glob("*.parquet"):  # of a run that was broken off, perhaps of another one
+        table.unlink()
+    earlier = starts(bench.place(folder))
+    start = time.perf_counter()
+    one.run(config, folder, bench)
+    record(name, scale, config, folder, bench, time.perf_counter() - start, earlier)
+    return findings(folder)
+
+
+def starts(place: Place) -> list[dict[str, str]]:
+    """Which processes began the grids at a place or went on with them, and with which sources."""
+    every = itertools.chain(*looked_at(place, lambda store: store.starts()).values())
+    first: dict[tuple[str, str], str] = {}
+    for at, owner, code in sorted(every):
+        first.setdefault((owner, code), at)
+    return [{"at": at, "src_sha256": code} for (_, code), at in first.items()]
+
+
+def packing(place: Place) -> dict[str, list[int]]:
+    """How many trials each batch holds, for every grid at a place; on it the last digits depend."""
+    return looked_at(place, lambda store: [len(batch) for batch in store.packing])
+
+
+def looked_at(place: Place, look: Callable[[Store], Seen]) -> dict[str, Seen]:
+    """What is seen in every store at a place, by its name; nothing where there is none."""
+    from dudley.grid.find import stores
+    from dudley.grid.store import Store
+
+    try:
+        places = stores(place)
+    except InputError:  # there is none
+        return {}
+    found = {}
+    for name, one in places.items():
+        with closing(Store.open(one)) as store:
+            found[name] = look(store)
+    return found
+
+
+def record(
+    name: str,
+    scale: str,
+    config: dict[str, Any],
+    folder: Path,
+    bench: Bench,
+    seconds: float,
+    earlier: Sequence[Mapping[str, str]] = (),
+) -> None:
+    """Analyse the tables of a folder, and write findings and provenance beside them.
+
+    ``seconds`` are those of the last start; those that it went on from are told beside it.
+    """
+    analyse(name, config, folder)
+    told = provenance() | {
+        "experiment": name,
+        "scale": scale,
+        **sealed(config, folder.glob("*.parquet")),
+        "machine": _machine(bench.device),
+        "precision": "float32" if bench.device == "cpu" else config.get("precision", "fast"),
+        "seconds": seconds,
+        "packing": packing(bench.place(folder)),
+        **({"earlier_starts": list(earlier)} if earlier else {}),
+        **({} if bench.memory is None else {"memory_of_a_batch": bench.memory}),
+        **({} if bench.on == "local" else {"on": bench.on, "workers": bench.workers}),
+    }
+    _write(folder / RECORD, told)
+
+
+def sealed(config: Mapping[str, Any], outputs: Iterable[Path]) -> dict[str, Any]:
+    """What a record is of: its config, the sources and its files, by their sha256."""
+    text = json.dumps(config, sort_keys=True)
+    return {
+        "config": json.loads(text),
+        "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        "src_sha256": code_digest(),
+        "outputs": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(outputs)},
+    }
+
+
+def analyse(name: str, config: dict[str, Any], folder: Path) -> list[Finding]:
+    """What follows from the tables, written to findings.json."""
+    found = EXPERIMENTS[name].analyse(config, folder)
+    _write(folder / FINDINGS, [finding.as_json() for finding in found])
+    return found
+
+
+def _write(path: Path, content: Any) -> None:
+    """Whole, or as it was before."""
+    with written(path) as part:
+        part.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _machine(device: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"dudley": __version__, "python": platform.python_version()}
+    for package in VERSIONS:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = None
+    if device.startswith("cuda"):
+        from dudley.core.backend import torch
+
+        found |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda}
+        found["driver"] = gpu_driver()
+    return found

@@ -1,0 +1,1 @@
+"""Activations, attention normalisers and first weights, exchanged one at a time."""

@@ -1,0 +1,207 @@
+"""Sparse parity, online: when does the loss drop, in how many seeds, and at which T no more?
+
+x uniform in {0,1}^T, y the parity of three hidden bits; a fresh batch of 2,048 a step, 10,000 steps
+(`edelman2021_protocol`). The drop is the first check at which the loss of the batch just trained on
+(never seen before; with dropout) is below .1, a threshold set beforehand; seeds whose loss has not
+dropped by the last step are censored there (Kaplan and Meier). A drop is abrupt if from its last
+check on the plateau, loss ≥ .9 log 2, to the drop at most a quarter of all steps so far passed.
+
+``scan`` goes on to longer T, at the paper's scale for five times as many steps: where nothing is
+learnt in 10,000 it may be that it cannot be, or that it takes longer. (The paper: none for T > 50.)
+"""
+
+from __future__ import annotations
+
+from math import log
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dudley.lab.experiment import Bench, Experiment, Finding, experiment
+from dudley.lab.shared.edelman2021_protocol import sparse_parity
+from dudley.lab.shared.growth import finite
+from dudley.lab.shared.training_table import read, trained, write
+from dudley.lab.statistics.proportions import clopper_pearson
+from dudley.lab.statistics.survival import kaplan_meier
+
+PARTS = ("printed", "scan")
+
+
+@experiment
+class SparseParity(Experiment):
+    """Tables: ``printed`` and ``scan``, a row a trial with its curve of the loss."""
+
+    name: ClassVar[str] = "edelman2021-parity"
+    source: ClassVar[str] = "edelman2021, appendix C.2, figure 3"
+    question: ClassVar[str] = "When is sparse parity learnt online, and at which T no more?"
+
+    def config(self, scale: str) -> dict[str, Any]:
+        small = {"steps": 180, "batch": 64, "every": 10, "holdout": 100, "rate": 3e-3, "s": 2}
+        printed, scan = {
+            "smoke": (
+                sparse_parity([3], sizes={"d": 16, "H": 2}, **small),
+                sparse_parity([5], sizes={"d": 16, "H": 2}, **small),
+            ),
+            "laptop": (
+                sparse_parity([5, 8, 10], steps=3000, batch=256, holdout=2000),
+                sparse_parity([12, 15], steps=3000, batch=256, holdout=2000),
+            ),
+            "paper": (
+                sparse_parity([10, 15, 20]),
+                sparse_parity([25, 30, 40, 50], steps=50_000, every=100),
+            ),
+        }[scale]
+        return {
+            "seed": 0, "printed": printed, "scan": scan,
+            "trials": {"smoke": 3, "laptop": 4, "paper": 10}[scale],
+            "dropped": 0.1, "plateau": 0.9, "abrupt": 0.25,
+        }  # fmt: skip
+
+    def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
+        for part in PARTS:
+            found = trained(
+                part, config["seed"], config[part], config["trials"], folder, bench, ("loss",)
+            )
+            write(folder / f"{part}.parquet", found)
+
+    def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
+        printed = drops(config, "printed", read(folder / "printed.parquet"))
+        scan = drops(config, "scan", read(folder / "scan.parquet"))
+        return [abrupt(config, printed), learnt(config, printed), stops(config, printed + scan)]
+
+
+def drops(config: dict[str, Any], part: str, table: dict[str, np.ndarray]) -> list[dict[str, Any]]:
+    """Of every trial: when the loss dropped, how long that took, the plateau before it."""
+    how = config[part]["training"]
+    every, end = how["evaluate_every"], how["steps"]
+    rows = []
+    for T, trial, curve in zip(table["T"], table["trial"], table["loss"], strict=True):
+        below = np.flatnonzero(curve < config["dropped"])
+        high = np.flatnonzero(curve >= config["plateau"] * log(2))
+        step = every * (int(below[0]) + 1) if len(below) else None
+        before = high[high < below[0]] if len(below) else high
+        left = every * (int(before[-1]) + 1) if len(before) else 0
+        rows.append({
+            "T": int(T), "trial": int(trial), "step": step, "watched": step or end,
+            "took": None if step is None else step - left,
+            "plateau": float(np.mean(curve[before])) if len(before) else None,
+        })  # fmt: skip
+    return rows
+
+
+def by_length(config: dict[str, Any], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The share of seeds that learnt by the end, and the times to the drop, for each T."""
+    steps = {
+        T: config[part]["training"]["steps"] for part in PARTS for T in config[part]["task"]["T"]
+    }
+    told = []
+    for T in sorted({row["T"] for row in rows}):
+        own = [row for row in rows if row["T"] == T]
+        hits = [row["step"] is not None for row in own]
+        curve = kaplan_meier([row["watched"] for row in own], hits)
+        lowest, highest = curve.median_interval
+        told.append({
+            "T": T, "seeds": len(own), "learnt": sum(hits), "share": sum(hits) / len(own),
+            "interval": list(clopper_pearson(sum(hits), len(own))), "steps": steps[T],
+            "median": finite(curve.median), "median_interval": [finite(lowest), finite(highest)],
+            "times": curve.times.tolist(), "waiting": curve.alive.tolist(),
+            "waiting_interval": [curve.lowest.tolist(), curve.highest.tolist()],
+        })  # fmt: skip
+    return told
+
+
+def abrupt(config: dict[str, Any], rows: list[dict[str, Any]]) -> Finding:
+    claim = "The loss stays on a plateau at log 2 and then drops abruptly to 0 (figure 3)."
+    there = [row for row in rows if row["step"] is not None]
+    if not there:
+        return Finding(claim, "undecided", "No loss dropped.", {"drops": rows})
+    shares = np.array([row["took"] / row["step"] for row in there])
+    sudden = int((shares <= config["abrupt"]).sum())
+    interval = clopper_pearson(sudden, len(there))
+    levels = [row["plateau"] for row in rows if row["plateau"] is not None]
+    level = float(np.mean(levels)) if levels else float("nan")
+    verdict = (
+        "reproduced"
+        if interval[0] > 0.5
+        else "not reproduced"
+        if interval[1] < 0.5
+        else "undecided"
+    )
+    found = (
+        f"{sudden} of {len(there)} drops are abrupt (95 % interval of the share "
+        f"[{interval[0]:.2f}, {interval[1]:.2f}]): the median drop takes "
+        f"{np.median([row['took'] for row in there]):.0f} steps, {np.median(shares):.0%} of the "
+        f"steps before it. The plateau's mean loss is {level:.4f} (log 2 = {log(2):.4f})."
+    )
+    numbers = {
+        "drops": rows, "abrupt": sudden, "of": len(there), "interval": list(interval),
+        "share_median": float(np.median(shares)), "plateau": finite(level),
+    }  # fmt: skip
+    return Finding(claim, verdict, found, numbers)
+
+
+def learnt(config: dict[str, Any], rows: list[dict[str, Any]]) -> Finding:
+    table = by_length(config, rows)
+    lengths, s = ", ".join(str(row["T"]) for row in table), config["printed"]["task"]["s"]
+    claim = f"Parity of {s} bits can be learnt at T = {lengths}."
+    verdict = "reproduced" if all(row["learnt"] for row in table) else "differs"
+    rule = " A length counts as learnt if one seed learns it."
+    return Finding(claim, verdict, _told(table) + rule, {"lengths": table})
+
+
+def stops(config: dict[str, Any], rows: list[dict[str, Any]]) -> Finding:
+    claim = "At which T does it stop? (The paper: no learning for T > 50.)"
+    table = by_length(config, rows)
+    some = [row["T"] for row in table if row["learnt"]]
+    none = [row["T"] for row in table if not row["learnt"]]
+    found = f"The longest T at which a seed learns is {max(some) if some else 'none'}"
+    if none:
+        bound = clopper_pearson(0, config["trials"])[1]
+        found += (
+            f"; none does at T = {', '.join(map(str, none))}, where up to {bound:.0%} of seeds "
+            f"could (95 %)"
+        )
+    if table[-1]["learnt"]:
+        found += f"; T > {table[-1]['T']} was not tried"
+    found += ". "
+    numbers: dict[str, Any] = {"lengths": table, "longest": max(some, default=None)}
+    first, end = (config[part]["training"]["steps"] for part in PARTS)
+    if end > first:
+        there = [row["T"] for row in rows if row["step"] is not None and row["step"] <= first]
+        numbers["longest_early"] = max(there, default=None)
+        found += _early(there, first, config["trials"]) + " "
+    return Finding(claim, "beyond the paper", found + _told(table), numbers)
+
+
+def _early(lengths: list[int], first: int, seeds: int) -> str:
+    """What the longer trainings had learnt when the paper's ended; a length for every seed."""
+    within = f"Within {first:,} steps, as many as the paper makes,"
+    if not lengths:
+        return f"{within} no seed learns."
+    count = lengths.count(max(lengths))
+    low, high = clopper_pearson(count, seeds)
+    return f"{within} it is {max(lengths)} ({count} of {seeds} seeds [{low:.2f}, {high:.2f}])."
+
+
+def _told(table: list[dict[str, Any]]) -> str:
+    parts = []
+    for end in sorted({row["steps"] for row in table}):
+        seeds = []
+        for row in (row for row in table if row["steps"] == end):
+            low, high = row["interval"]
+            seeds.append(
+                f"T = {row['T']}: {row['learnt']} of {row['seeds']} [{low:.2f}, {high:.2f}]"
+                + _median(row)
+            )
+        parts.append(f"Seeds that learnt within {end:,} steps: " + "; ".join(seeds) + ".")
+    return " ".join(parts)
+
+
+def _median(row: dict[str, Any]) -> str:
+    """The median time to the drop with its interval, where half of the seeds got there."""
+    if row["median"] is None:
+        return ""
+    low, high = row["median_interval"]
+    last = "later than the last" if high is None else f"{high:,.0f}"
+    return f", median step {row['median']:,.0f} [{low:,.0f}, {last}]"

@@ -1,0 +1,301 @@
+"""What the tables of li2026-excess say: rates with intervals, beside printed and derived bounds.
+
+A printed bound is *violated* at n if the excess risk is larger: the exact one, or the whole
+interval of a measured mean. A printed rate is *violated* if the excess risk falls more slowly than
+the printed bound does on the same n, by more than the margin and beyond its interval; *consistent*
+if it falls as fast, again by the whole interval; else *undecided*. For trained heads a violated
+rate on a finite range would refute no bound by itself, and is told apart from a violated value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from dudley.lab.experiment import Finding
+from dudley.lab.experiments.li2026_excess.classes import PROBLEMS
+from dudley.lab.statistics.rates import Rate, log_ratio, rate, rate_of_means, slope_of
+
+Rows = Sequence[Mapping[str, Any]]
+CLAIMS = {
+    "noisy constants": "Theorem 4.4, Corollary 4.5: excess risk O(log N/n), whatever the noise",
+    "clear constants": "Corollary 4.5 where Bernstein's condition holds (bias 0.1)",
+    "one-hot": "Theorems 5.3, 5.8: excess risk O(log n/n) for bounded norms, or ranks, noise-free",
+    "narrow one-hot": "Theorems 5.3, 5.8 at a fixed width, noise-free",
+    "noisy one-hot": "Theorems 5.3, 5.8: excess risk O(log n/n) with label noise",
+    "two points": "Theorem 4.4: the approximation error counts once",
+}
+LIFTS = {"square": "regression", "logistic": "classification"}
+
+
+def findings(told: Mapping[str, Any], classes: Rows, heads: Rows, bounds: Rows) -> list[Finding]:
+    """All of them: one a problem, one a kind of labels, robust losses and truncation, and the
+    derived bounds."""
+    found = [of_class(told, name, own, bounds) for name, own in grouped(classes, "problem")]
+    arms = [arm_of(told, name, own, bounds) for name, own in grouped(heads, "arm")]
+    for kind in ("regression", "classification"):
+        own = [one for one in arms if one["kind"] == kind]
+        if own:
+            found.append(of_kind(kind, own))
+    found += [of_variants(told, heads, *what) for what in VARIANTS]
+    return [one for one in found if one is not None] + [of_derived(classes, arms, bounds)]
+
+
+def judged(lowest: float, highest: float, printed: float, margin: float) -> str:
+    """A measured exponent's interval against the printed exponent."""
+    if lowest > printed + margin:
+        return "violated"
+    return "consistent" if highest <= printed + margin else "undecided"
+
+
+def of_class(told, name: str, rows: Rows, bounds: Rows) -> Finding:
+    """One of the exact problems."""
+    n, exact = column(rows, "n"), column(rows, "exact")
+    apart = deviation(rows)
+    fitted = (n >= told["from"]) & (exact > 0)
+    numbers: dict[str, Any] = {"problem": name, "formula_against_draws": apart, "table": []}
+    power = PROBLEMS[name].rate
+    if power is not None and fitted.sum() > 1 and exact.std() > 0:
+        local = np.diff(np.log(exact[fitted])) / np.diff(np.log(n[fitted]))
+        numbers["exact_slope"] = slope_of(n[fitted], exact[fitted])
+        numbers["exact_slope_range"] = [float(local.min()), float(local.max())]
+        drawn = fitted & (column(rows, "mean") > 0)
+        if drawn.sum() > 1:
+            means, errors = column(rows, "mean")[drawn], column(rows, "error")[drawn]
+            found = rate_of_means(n[drawn], means, errors, told["draws"], told["seed"])
+            numbers["drawn_slope"] = interval(found)
+    for statement, own in grouped([b for b in bounds if b["name"] == name], "statement"):
+        printed = by_size(own, "printed")
+        if not printed:
+            continue
+        above = [int(k) for k, e in zip(n, exact, strict=True) if e > printed.get(k, np.inf)]
+        line: dict[str, Any] = {"statement": statement, "violated_at": above}
+        line["up_to_a_constant"] = any(b["up_to_a_constant"] for b in own)
+        common = [k for k in n[fitted] if printed.get(k, 0) > 0]
+        if "exact_slope_range" in numbers and len(common) > 1:
+            line["printed_slope"] = slope_of(common, [printed[k] for k in common])
+            low, high = numbers["exact_slope_range"]
+            line["rate"] = judged(low, high, line["printed_slope"], told["slope_margin"])
+        numbers["table"].append(line)
+    bad = any(one["violated_at"] or one.get("rate") == "violated" for one in numbers["table"])
+    return Finding(CLAIMS[name], "not reproduced" if bad else "reproduced", class_text(numbers),
+                   numbers)  # fmt: skip
+
+
+def class_text(numbers: Mapping[str, Any]) -> str:
+    """In words."""
+    parts = []
+    if "exact_slope" in numbers:
+        low, high = numbers["exact_slope_range"]
+        parts.append(
+            f"the exact excess risk falls like n^{numbers['exact_slope']:.2f} "
+            f"(local slopes {low:.2f} to {high:.2f})"
+        )
+    for one in numbers["table"]:
+        where = (
+            f"below the exact excess risk from n = {one['violated_at'][0]:,}"
+            if one["violated_at"]
+            else "never below it on this range"
+        )
+        slope = f", slope {one['printed_slope']:.2f}" if "printed_slope" in one else ""
+        c = " with c = 1" if one["up_to_a_constant"] else ""
+        parts.append(f"{one['statement']} as printed{c} is {where}{slope}")
+    return "; ".join(parts) + "."
+
+
+def deviation(rows: Rows) -> float:
+    """The largest distance of drawn means from exact values, in standard errors."""
+    z = [
+        (row["mean"] - row["exact"]) / row["error"]
+        for row in rows
+        if np.isfinite(row["mean"]) and row["error"] > 0
+    ]
+    return float(max(map(abs, z), default=0.0))
+
+
+def arm_of(told, name: str, rows: Rows, bounds: Rows) -> dict[str, Any]:
+    """Rate, floor and bounds of one way to learn."""
+    n, first = column(rows, "n").astype(int), rows[0]
+    whole = rate(n, column(rows, "excess"), told["draws"], told["seed"], told["level"])
+    own = column(rows, "own")
+    line: dict[str, Any] = {key: first[key] for key in ("kind", "law", "noise", "loss")}
+    line |= {"arm": name, "truncation": first["truncation"], "slope": interval(whole)}
+    line["means"] = [
+        {"n": a, "mean": b, "interval": [low, high]}
+        for a, b, low, high in zip(whole.n, whole.means, whole.low, whole.high, strict=True)
+    ]
+    largest = n == n.max()
+    line["cut"] = float(column(rows, "cut").mean())
+    line["floor"] = None
+    if first["kind"] == "regression" and first["noise"] == 0:
+        line["floor"] = float(column(rows, "train_loss")[largest].mean() / own[largest].mean())
+    line["statements"] = []
+    if np.isfinite(own).all():
+        mine = rate(n, own, told["draws"], told["seed"], told["level"])
+        line["statements"] = [
+            against(told, mine, line["floor"], int(largest.sum()), statement, some)
+            for statement, some in grouped([b for b in bounds if b["name"] == name], "statement")
+        ]
+    return line
+
+
+def few(told: Mapping[str, Any], trials: int) -> bool:
+    """Too few trials a size for an interval by resampling?"""
+    return trials < told["least_trials"]
+
+
+def against(
+    told, mine: Rate, floor: float | None, trials: int, statement: str, rows: Rows
+) -> dict[str, Any]:
+    """The excess risk of the trained loss beside a statement."""
+    line: dict[str, Any] = {"statement": statement}
+    line["up_to_a_constant"] = any(b["up_to_a_constant"] for b in rows)
+    for form in ("printed", "derived", "best"):
+        values = by_size(rows, form)
+        if values:
+            line[form] = [values[k] for k in mine.n]
+            line[f"{form}_violated_at"] = [
+                k for k, low in zip(mine.n, mine.low, strict=True) if low > values[k]
+            ]
+    if "printed" in line and min(line["printed"]) > 0:
+        line["printed_slope"] = slope_of(mine.n, line["printed"])
+        line["rate"] = judged(
+            mine.lowest, mine.highest, line["printed_slope"], told["slope_margin"]
+        )
+        if floor is not None and floor > told["floor"]:
+            line["rate"] = "undecided"  # what is measured is how well it was trained
+        if few(told, trials):
+            line["rate"] = "undecided"
+    return line
+
+
+def of_kind(kind: str, arms: Sequence[Mapping[str, Any]]) -> Finding:
+    """Printed values and rates over all arms of regression or classification."""
+    lines = [one for arm in arms for one in arm["statements"]]
+    above = sum(bool(one.get("printed_violated_at")) for one in lines)
+    rates = [one["rate"] for one in lines if "rate" in one]
+    counts = {word: rates.count(word) for word in ("consistent", "violated", "undecided")}
+    verdict = "undecided"
+    if above:
+        verdict = "not reproduced"
+    elif rates and counts["consistent"] == len(rates):
+        verdict = "reproduced"
+    stuck = sum(arm["floor"] is not None for arm in arms)
+    text = (
+        f"{len(lines)} comparisons of trained heads with printed bounds (c = 1): the bound is "
+        f"below the measured excess risk in {above}; the rate is consistent in "
+        f"{counts['consistent']}, slower than printed in {counts['violated']}, undecided in "
+        f"{counts['undecided']}."
+    )
+    if stuck:
+        text += (
+            " Without noise a minimiser has training loss 0; where the trained heads do not come "
+            "near it, their excess risk is one of training, and no rate is told."
+        )
+    claim = f"li2026, sections 5 and 6, {kind}: the printed bounds hold and their rates are met"
+    return Finding(claim, verdict, text, {"arms": list(arms), "rates": counts, "above": above})
+
+
+# (title, column that varies, same data?)
+VARIANTS = (
+    ("Robust losses (Catoni, log-truncated) against the plain loss", "loss", True),
+    ("Truncated inputs against whole ones", "truncation", False),
+)
+
+
+def of_variants(told, heads: Rows, title: str, what: str, paired: bool) -> Finding | None:
+    """Mean log ratio of excess risks (square, or logistic) of a variant to the plain one."""
+    lines = []
+    arms = dict(grouped(heads, "arm"))
+    for name, rows in arms.items():
+        plain = next((other for other in arms.values() if is_plain(rows[0], other[0], what)), None)
+        if plain is None:
+            continue
+        n = column(rows, "n")
+        one, other = column(rows, "excess"), column(plain, "excess")
+        scatter = log_ratio(n, one, other, told["draws"], told["seed"], paired, told["level"])
+        inner = log_ratio(n, one, other, told["draws"], told["seed"], paired, 0.9)
+        margin = told["ratio_margin"]
+        word = "undecided"
+        if few(told, len(n) // len(np.unique(n))):
+            word = "undecided: too few trials"
+        elif scatter.highest < 0:
+            word = "smaller"
+        elif scatter.lowest > 0:
+            word = "larger"
+        within = word in ("undecided", "smaller", "larger")
+        if within and -margin < inner.lowest and inner.highest < margin:
+            word = "no different" if word == "undecided" else f"{word}, within the margin"
+        ratio = {"log_ratio": float(np.median(scatter.values)), "margin": margin}
+        ratio["interval"] = [scatter.lowest, scatter.highest]
+        lines.append({"arm": name, "against": plain[0]["arm"], "excess_is": word} | ratio)
+    if not lines:
+        return None
+    counts = {word: sum(x["excess_is"] == word for x in lines) for x in lines
+              for word in (x["excess_is"],)}  # fmt: skip
+    text = "; ".join(f"{word} in {k}" for word, k in sorted(counts.items()))
+    rule = (
+        f"{told['level']:.0%} intervals of the mean log ratio; no different: within "
+        f"±{told['ratio_margin']:g} by two one-sided tests"
+    )
+    found = f"The excess risk is {text} of {len(lines)} ({rule})."
+    return Finding(title, "beyond the paper", found, {"comparisons": lines})
+
+
+def is_plain(row: Mapping[str, Any], other: Mapping[str, Any], what: str) -> bool:
+    """Does ``other`` differ from the row in this alone, and is it plain there?"""
+    same = all(row[key] == other[key] for key in ("kind", "law", "noise"))
+    rest = "truncation" if what == "loss" else "loss"
+    plain = other["loss"] in LIFTS if what == "loss" else other["truncation"] == "whole"
+    return same and row[rest] == other[rest] and plain and row[what] != other[what]
+
+
+def of_derived(classes: Rows, arms: Sequence[Mapping[str, Any]], bounds: Rows) -> Finding:
+    """Is a derived bound ever below what it bounds?"""
+    exact = {(row["problem"], row["n"]): row["exact"] for row in classes}
+    sound = [b for b in bounds if b["form"] != "printed"]
+    broken = [
+        {key: b[key] for key in ("name", "n", "statement", "form", "value")}
+        for b in sound
+        if exact.get((b["name"], b["n"]), -np.inf) > b["value"]
+    ]
+    for arm in arms:
+        for one in arm["statements"]:
+            for form in ("derived", "best"):
+                broken += [
+                    {"name": arm["arm"], "n": k, "statement": one["statement"], "form": form}
+                    for k in one.get(f"{form}_violated_at", [])
+                ]
+    telling = sum(b["value"] < b["trivial"] * (1 - 1e-9) for b in sound)
+    text = (
+        f"{len(sound)} evaluations of derived bounds, {telling} of them below the trivial bound: "
+        f"{len(broken) or 'none'} below the excess risk."
+    )
+    verdict = "beyond the paper" if not broken else "differs"
+    return Finding("The derived bounds hold", verdict, text, {"broken": broken})
+
+
+def grouped(rows: Iterable[Mapping[str, Any]], key: str) -> list[tuple[str, list]]:
+    """Rows by the value of a column, in order of appearance."""
+    found: dict[str, list] = {}
+    for row in rows:
+        found.setdefault(row[key], []).append(row)
+    return list(found.items())
+
+
+def by_size(rows: Rows, form: str) -> dict[int, float]:
+    """Values of a form by n."""
+    return {row["n"]: row["value"] for row in rows if row["form"] == form}
+
+
+def column(rows: Rows, name: str) -> np.ndarray:
+    return np.array([np.nan if row[name] is None else row[name] for row in rows], dtype=float)
+
+
+def interval(found: Rate) -> dict[str, Any]:
+    """A slope and its interval."""
+    told = asdict(found)
+    return {"slope": told["slope"], "interval": [told["lowest"], told["highest"]]}

@@ -1,0 +1,350 @@
+"""What the test losses of the MNIST trainings say: about N, about Table 1, about the epoch.
+
+All statistics are of log losses: a ratio of two cells is a difference of means with Welch's
+interval, the exponent of N a least-squares slope. Of each step in N it is said that the loss is the
+"same" (the interval lies within the margin set beforehand), "falls", "rises", or "undecided". The
+intervals of a reading hold at once (Bonferroni), so that what one of them refutes is refuted. The
+scatter is that of subsets and first weights; the test images are the same throughout.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from dudley.lab.experiment import Finding
+from dudley.lab.statistics.proportions import clopper_pearson
+from dudley.lab.statistics.trend import slope, welch
+
+Columns = dict[str, np.ndarray]
+Config = dict[str, Any]
+KINDS = ("best", "last")
+BEYOND = {
+    "longer": "many more epochs",
+    "mini-batches": "mini-batches of 32",
+    "square": "descent on Φ = ½(f − y)²",
+}
+
+
+def findings(config: Config, trials: Columns) -> list[Finding]:
+    """One finding a claim, for the readings that were trained."""
+    printed = of(trials, reading="printed")
+    first = [claim(config, printed) for claim in (falls, rate, table, epoch)]
+    there = [of(trials, reading=name) for name in BEYOND if name in trials["reading"]]
+    others = [beyond(config, one) for one in there]
+    cells = {f.numbers.get("reading", "printed"): f.numbers["cells"] for f in (first[2], *others)}
+    return [*first, *why(config, cells), *others]
+
+
+def of(columns: Columns, **where: Any) -> Columns:
+    """The rows where these columns have these values."""
+    rows = np.all([columns[name] == value for name, value in where.items()], axis=0)
+    return {name: column[rows] for name, column in columns.items()}
+
+
+def cells(trials: Columns, *names: str) -> Iterator[tuple[dict[str, Any], Columns]]:
+    """The rows of each combination of values that occurs, in order."""
+    for values in sorted(set(zip(*(trials[name].tolist() for name in names), strict=True))):
+        named = dict(zip(names, values, strict=True))
+        yield named, of(trials, **named)
+
+
+def shared(level: float, count: int) -> float:
+    """The level of each of so many intervals that hold at once with ``level``.
+
+    >>> shared(0.95, 5)
+    0.99
+    """
+    return 1 - (1 - level) / max(1, count)
+
+
+def steps_in_N(config: Config, trials: Columns, kind: str) -> list[dict[str, Any]]:
+    """For each tokenisation, width and pair of successive N: the ratio of losses, what it says."""
+    pairs = [
+        (named | {"from": few, "to": many}, *(of(rows, N=size)[kind] for size in (few, many)))
+        for named, rows in cells(trials, "tokens", "d_m")
+        for few, many in pairwise(sorted(set(rows["N"].tolist())))
+    ]
+    found = []
+    for named, before, after in pairs:
+        step = welch(np.log(after), np.log(before), shared(config["level"], len(pairs)))
+        interval = [math.exp(step.lowest), math.exp(step.highest)]
+        if -config["margin"] < step.lowest and step.highest < config["margin"]:
+            says = "same"
+        else:
+            says = "falls" if step.highest < 0 else "rises" if step.lowest > 0 else "undecided"
+        found.append(named | {"ratio": math.exp(step.slope), "interval": interval, "says": says})
+    return found
+
+
+def exponents(config: Config, trials: Columns, kind: str) -> list[dict[str, Any]]:
+    """The slope of log loss on log N for each tokenisation and width."""
+    several = [
+        (named, rows)
+        for named, rows in cells(trials, "tokens", "d_m")
+        if len(set(rows["N"].tolist())) > 1
+    ]
+    level = shared(config["level"], len(several))
+    lines = [slope(np.log(rows["N"]), np.log(rows[kind]), level) for _, rows in several]
+    return [
+        named | {"exponent": line.slope, "interval": [line.lowest, line.highest]}
+        for (named, _), line in zip(several, lines, strict=True)
+    ]
+
+
+def verdict_on(steps: list[dict[str, Any]]) -> str:
+    """Of "falls at every step": one that rises or stays refutes it."""
+    said = {step["says"] for step in steps}
+    if not said or said == {"undecided"} or said == {"falls", "undecided"}:
+        return "undecided"
+    return "reproduced" if said == {"falls"} else "not reproduced"
+
+
+def counted(steps: list[dict[str, Any]]) -> str:
+    """In how many steps what is said.
+
+    >>> counted([{"says": "same"}, {"says": "falls"}, {"says": "same"}])
+    'falls in 1, same in 2'
+    """
+    words = ("falls", "same", "rises", "undecided")
+    counts = {word: sum(step["says"] == word for step in steps) for word in words}
+    return ", ".join(f"{word} in {count}" for word, count in counts.items() if count)
+
+
+def listed(values: np.ndarray) -> str:
+    """The distinct values in words."""
+    return ", ".join(f"{value:,}" for value in sorted(set(values.tolist())))
+
+
+def trained_on(trials: Columns) -> str:
+    """Epochs, widths and sizes in words."""
+    return (
+        f"{int(trials['epochs'].max()):,} epochs, d_m {listed(trials['d_m'])}, N "
+        f"{listed(trials['N'])}"
+    )
+
+
+def told_steps(config: Config, by: dict[str, list[dict[str, Any]]]) -> str:
+    """What the steps in N say, and by which rule."""
+    steps = len(by["best"])
+    if not steps:
+        return "One N only."
+    return (
+        f"Of {steps} step{'s' * (steps > 1)} in N, over tokenisations and widths: the lowest test "
+        f"loss, selected on the test images as in the paper, {counted(by['best'])}; the loss after "
+        f"the last epoch, nothing selected, {counted(by['last'])} ({config['level']:.0%} intervals "
+        f"for all at once; same: a ratio within e^±{config['margin']:g})."
+    )
+
+
+def falls(config: Config, trials: Columns) -> Finding:
+    by = {kind: steps_in_N(config, trials, kind) for kind in KINDS}
+    return Finding(
+        "The test loss falls with the number of training images at every width.",
+        verdict_on(by["best"]),
+        f"{told_steps(config, by)} Full batches, {trained_on(trials)}.",
+        {"steps": by, "margin": config["margin"]},
+    )
+
+
+def rate(config: Config, trials: Columns) -> Finding:
+    """The exponents of the paper's table beside ours."""
+    by = {kind: exponents(config, trials, kind) for kind in KINDS}
+    theirs = {}
+    for d_m in sorted({row["d_m"] for row in config["theirs"]}):
+        own = [row for row in config["theirs"] if row["d_m"] == d_m]
+        logs = np.log([[row[name] for row in own] for name in ("N", "lowest")])
+        theirs[d_m] = float(np.polyfit(logs[0], logs[1], 1)[0])
+    known = [line for line in by["best"] if line["d_m"] in theirs]
+    inside = [line["interval"][0] <= theirs[line["d_m"]] <= line["interval"][1] for line in known]
+    verdict = "reproduced" if all(inside) else "differs" if any(inside) else "not reproduced"
+    told = ", ".join(f"{power:.2f} (d_m = {d_m:,})" for d_m, power in theirs.items())
+    return Finding(
+        f"The lowest test loss falls with N as in Table 1, whose exponents are {told}.",
+        verdict if known else "undecided",
+        f"That exponent lies inside the interval of ours in {sum(inside)} of {len(inside)} cases."
+        + _spanned(config, by["best"]) + " The lowest is selected on the test images.",
+        {"exponents": by, "theirs": [{"d_m": d, "exponent": e} for d, e in theirs.items()]},
+    )  # fmt: skip
+
+
+def beside(config: Config, trials: Columns) -> list[dict[str, Any]]:
+    """Our cells with the paper's: lowest and last loss, epochs, and where a new run would fall."""
+    printed = {(row["d_m"], row["N"]): row for row in config["theirs"]}
+    if "square" in trials["reading"]:  # another loss than that of the paper's table
+        printed = {}
+    found = []
+    for named, rows in cells(trials, "tokens", "d_m", "N"):
+        logs, count = np.log(rows["best"]), len(rows["best"])
+        half = student.ppf(0.5 + config["level"] / 2, count - 1) * logs.std(ddof=1)
+        middle, new = logs.mean(), half * math.sqrt(1 + 1 / count)
+        line = named | {
+            "trials": count,
+            "lowest": math.exp(middle),
+            "lowest_interval": _pair(middle, half / math.sqrt(count)),
+            "new_run": _pair(middle, new),
+            "epoch_median": float(np.median(rows["best_epoch"])),
+            "epoch_range": [int(rows["best_epoch"].min()), int(rows["best_epoch"].max())],
+            "at_last_epoch": int((rows["best_epoch"] == rows["epochs"]).sum()),
+            "last": float(np.exp(np.log(rows["last"]).mean())),
+            "last_accuracy": float(rows["last_accuracy"].mean()),
+            "selected": float(np.exp(np.log(rows["last"] / rows["best"]).mean())),
+        }
+        theirs = printed.get((named["d_m"], named["N"]))
+        if theirs:
+            low, high = line["new_run"]
+            line |= {"their_lowest": theirs["lowest"], "their_epoch": theirs["epoch"]}
+            line["theirs_inside"] = bool(low <= theirs["lowest"] <= high)
+            early, late = line["epoch_range"]
+            line["their_epoch_inside"] = bool(early <= theirs["epoch"] <= late)
+        found.append(line)
+    return found
+
+
+def in_both(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cells that the paper's table has too."""
+    return [line for line in lines if "their_lowest" in line]
+
+
+def inside(lines: list[dict[str, Any]]) -> dict[str, list[bool]]:
+    """For each tokenisation, whether the printed loss is where a new run would fall, by cells."""
+    known = in_both(lines)
+    return {
+        tokens: [line["theirs_inside"] for line in known if line["tokens"] == tokens]
+        for tokens in sorted({line["tokens"] for line in known})
+    }
+
+
+def table(config: Config, trials: Columns) -> Finding:
+    lines = beside(config, trials)
+    shares = {tokens: float(np.mean(own)) for tokens, own in inside(lines).items()}
+    agrees = max(shares.values(), default=0.0) >= config["cells_inside"]
+    ratios = [line["lowest"] / line["their_lowest"] for line in in_both(lines)]
+    by = f" Ours are {min(ratios):.2g} to {max(ratios):.2g} times theirs." if ratios else ""
+    return Finding(
+        "Table 1: the lowest test loss of every cell.",
+        "undecided" if not shares else "reproduced" if agrees else "differs",
+        told_cells(config, lines) + by,
+        {"cells": lines, "share_inside": shares, "needed": config["cells_inside"]},
+    )
+
+
+def told_cells(config: Config, lines: list[dict[str, Any]]) -> str:
+    """In which cells the printed loss is like ours, by the rule set beforehand."""
+    parts = [f"{sum(own)} of {len(own)} cells ({tokens})" for tokens, own in inside(lines).items()]
+    if not parts:
+        return "No cell is in both tables."
+    return (
+        f"The printed loss lies where a new run of ours would fall in {', '.join(parts)}; "
+        f"{config['cells_inside']:.0%} of the cells were to count as the same table."
+    )
+
+
+def epoch(config: Config, trials: Columns) -> Finding:
+    """Does the test loss turn within the epochs?"""
+    ends = trials["best_epoch"] == trials["epochs"]
+    interval = [float(end) for end in clopper_pearson(int(ends.sum()), len(ends), config["level"])]
+    differs, agrees = interval[0] > 0.5, interval[1] < 0.5
+    return Finding(
+        "Table 1: the lowest test loss comes at an epoch between 95 and 546, before the end.",
+        "differs" if differs else "reproduced" if agrees else "undecided",
+        f"In {int(ends.sum())} of {len(ends)} trainings by full batches the lowest test loss is "
+        f"that of the last epoch, {int(trials['epochs'].max())} ({config['level']:.0%} interval of "
+        f"the share [{interval[0]:.2f}, {interval[1]:.2f}]). There the number of epochs, which the "
+        "paper does not state, decides the table.",
+        {"at_last_epoch": int(ends.sum()), "trainings": len(ends), "share": interval},
+    )
+
+
+def why(config: Config, cells: dict[str, list[dict[str, Any]]]) -> list[Finding]:
+    """Which reading of the protocol has the paper's losses at the paper's epochs?"""
+    lines = []
+    for reading, known in ((reading, in_both(own)) for reading, own in cells.items()):
+        if known:
+            loss = [line["theirs_inside"] for line in known]
+            at = [line["their_epoch_inside"] for line in known]
+            both = sum(one and other for one, other in zip(loss, at, strict=True))
+            counts = {"loss": sum(loss), "epoch": sum(at), "both": both, "cells": len(known)}
+            lines.append({"reading": reading, **counts})
+    if not lines:
+        return []
+    told = "; ".join(
+        f"{named(line['reading'])}: {line['loss']}, {line['epoch']} and {line['both']} of "
+        f"{line['cells']}"
+        for line in lines
+    )
+    share, nearest = max((line["both"] / line["cells"], line["reading"]) for line in lines)
+    if share >= config["cells_inside"]:
+        end = f"{named(nearest)} gives it"
+    else:
+        end = f"{named(nearest)} comes nearest, with {share:.0%}" if share else "none has any"
+    return [
+        Finding(
+            "Why does Table 1 differ? The paper says “batch gradient descent” with rate .1, and "
+            "gives no number of epochs.",
+            "beyond the paper",
+            "Cells whose printed loss, printed epoch, and both at once lie among ours: "
+            f"{told}. {config['cells_inside']:.0%} were to count as the same table: {end}.",
+            {"readings": lines},
+        )
+    ]
+
+
+def named(reading: str) -> str:
+    """A reading in words."""
+    return BEYOND.get(reading, "as printed")
+
+
+def beyond(config: Config, trials: Columns) -> Finding:
+    """The same tables under another reading."""
+    reading = str(trials["reading"][0])
+    by = {kind: steps_in_N(config, trials, kind) for kind in KINDS}
+    powers = {kind: exponents(config, trials, kind) for kind in KINDS}
+    lines = beside(config, trials)
+    known = in_both(lines)
+    epochs = sum(line["their_epoch_inside"] for line in known)
+    late = sum(line["their_epoch"] > int(trials["epochs"].max()) for line in known)
+    never = f", and comes after our last epoch in {late}" if late else ""
+    ends = int((trials["best_epoch"] == trials["epochs"]).sum())
+    optimism = float(np.exp(np.log(trials["last"] / trials["best"]).mean()))
+    like = (
+        f" {told_cells(config, lines)} The printed epoch of the lowest loss lies among ours in "
+        f"{epochs} of {len(known)} cells{never}."
+    )
+    return Finding(
+        f"Not in the paper: {named(reading)}.",
+        "beyond the paper",
+        f"{trained_on(trials)}.{like if known else ''} {told_steps(config, by)}"
+        + _spanned(config, powers["best"])
+        + f" The lowest is at the last epoch in {ends} of {len(trials['best'])} trainings; the "
+        f"last loss is {optimism:.2f} times the lowest.",
+        {
+            "reading": reading,
+            "steps": by,
+            "exponents": powers,
+            "cells": lines,
+            "at_last_epoch": ends,
+            "trainings": len(trials["best"]),
+            "last_over_lowest": optimism,
+        },
+    )  # fmt: skip
+
+
+def _spanned(config: Config, lines: list[dict[str, Any]]) -> str:
+    """All intervals of the exponent, from the first end to the last."""
+    if not lines:
+        return ""
+    lows, highs = zip(*(line["interval"] for line in lines), strict=True)
+    return (
+        f" The exponents of N lie between {min(lows):.2f} and {max(highs):.2f} (the ends of all "
+        f"intervals, {config['level']:.0%} at once)."
+    )
+
+
+def _pair(middle: float, half: float) -> list[float]:
+    return [float(math.exp(middle - half)), float(math.exp(middle + half))]

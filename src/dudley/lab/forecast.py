@@ -1,0 +1,178 @@
+"""What a run would do: trials, batches, memory; and, from a short trial, how long it may take.
+
+A part of a config that has ``task``, ``model`` and ``training`` is a grid of trainings. Its number
+of trials a cell stands beside it, or further out, as ``trials``, ``seeds`` or ``runs``: a number,
+or a list with one entry a trial.
+
+The speed of a part is measured on its heaviest and on its lightest batch (`dudley.train.probe`), in
+work a second, the parts with most work first, for `BUDGET` seconds in all; a part that is not
+reached in that time is taken to be as fast as the others. With w_b the work of batch b, the longest
+first, a part then takes about
+
+    max(Σ_b w_b / workers, w_1) / speed
+
+at either speed, if every worker is as fast as this device. Trials that end early take less; work
+leaves evaluations out and is proportional to time only roughly: a forecast, not a bound.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from dudley.grid.estimate import duration
+from dudley.lab.experiment import Bench
+
+BUDGET = 20.0  # seconds of measuring, for all parts together; the last batch is not cut short
+PROTOCOL = {"task", "model", "training"}
+COUNTS = ("trials", "seeds", "runs")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One grid of trainings; work is counted in examples × tokens × steps.
+
+    ``bytes`` and ``longest`` are of the largest batch; ``speeds`` in work a second of a worker, the
+    lower first, ``measured`` on this part or taken from the others.
+    """
+
+    part: str
+    trials: int
+    batches: int
+    work: float
+    steps: int
+    bytes: int
+    longest: float
+    speeds: tuple[float, float]
+    measured: bool = True
+
+    def seconds(self, workers: int) -> tuple[float, float]:
+        """How long it may take, at the higher and at the lower speed."""
+        load = max(self.work / workers, self.longest)
+        return load / self.speeds[1], load / self.speeds[0]
+
+    def __str__(self) -> str:
+        where = f"{self.part}: " if self.part else ""
+        return (
+            f"{where}{self.trials:,} trials of at most {self.steps:,} steps in {self.batches} "
+            f"batches of at most {self.bytes / 2**30:.2g} GiB; {self.work:.2g} examples × tokens × "
+            f"steps at {between(*(f'{speed:.2g}' for speed in self.speeds))} a second"
+            + ("" if self.measured else ", as the other parts")
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def forecast(
+    config: dict[str, Any],
+    bench: Bench | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+    budget: float = BUDGET,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[Part]:
+    """The grids of a config, each tried for a moment; ``tell`` hears what is being done.
+
+    >>> task = {"name": "and", "T": [10, 20], "s": 3, "m": [50, 60], "holdout": 9}
+    >>> how = {"optimiser": {"name": "adam"}, "steps": 9}
+    >>> model = {"name": "and-classifier", "d": 16}
+    >>> [part] = forecast({"task": task, "model": model, "training": how, "trials": 5})
+    >>> part.trials, part.batches, part.work, min(part.speeds) > 0
+    (20, 2, 172800.0, True)
+    """
+    from dudley.train import probe
+    from dudley.train.work import memory_of, packed, trainings
+
+    bench = bench or Bench()
+    limit = memory_of(bench.device, bench.memory)
+    threads = 1 if bench.workers > 1 or bench.on != "local" else None
+    parts, tried = [], []
+    grids = list(protocols(config))
+    for i, (where, protocol, trials) in enumerate(grids, 1):
+        tell(f"packing part {i} of {len(grids)}")
+        grid = trainings(where or "grid", 0, protocol, trials)
+        batches = packed(grid, limit, bench.workers)
+        costs = [batch.cost for batch in batches]
+        tried.append(probe.ends(batches))
+        parts.append(
+            Part(
+                where,
+                len(grid),
+                len(batches),
+                sum(cost.work for cost in costs),
+                int(protocol["training"]["steps"]),
+                max(cost.bytes for cost in costs),
+                max(cost.work for cost in costs),
+                (0.0, 0.0),
+                False,
+            )
+        )
+    seconds = min(probe.SECONDS, budget / (3 * max(1, sum(map(len, tried)))))
+    end = clock() + budget
+    heaviest_first = sorted(range(len(parts)), key=lambda i: -parts[i].work)
+    for count, i in enumerate(heaviest_first, 1):
+        if count > 1 and clock() >= end:
+            break
+        tell(f"measuring part {count} of {len(parts)}")
+        found = []
+        for batch in tried[i]:
+            if not found or clock() < end:
+                found.append(probe.speed(batch, bench.device, threads, seconds))
+        parts[i] = replace(parts[i], speeds=(min(found), max(found)), measured=True)
+    known = [speed for part in parts if part.measured for speed in part.speeds]
+    return [
+        part if part.measured else replace(part, speeds=(min(known), max(known))) for part in parts
+    ]
+
+
+def whole(
+    parts: Sequence[Part], bench: Bench, price: float | None = None, share: float = 1.0
+) -> dict[str, Any]:
+    """Time and cost of a share of all parts, one after another, with a sentence."""
+    ends = [part.seconds(bench.workers) for part in parts]
+    seconds = [share * sum(end[side] for end in ends) for side in (0, 1)]
+    found: dict[str, Any] = {
+        "device": bench.device, "on": bench.on, "workers": bench.workers, "seconds": seconds
+    }  # fmt: skip
+    one = "1 worker" if bench.workers == 1 else f"{bench.workers} workers"
+    text = f"about {between(*map(duration, seconds))} on {one} ({bench.on}, {bench.device})"
+    if price is not None:
+        found["cost"] = [price * bench.workers * end / 3600 for end in seconds]
+        costs = between(*(f"{cost:.2f}" for cost in found["cost"]))
+        text += f", {costs} at {price:g} an hour of a worker"
+    return found | {"text": f"{text}; trials that end early take less"}
+
+
+def between(one: str, other: str) -> str:
+    """A range in words.
+
+    >>> between("3 s", "5 s"), between("3 s", "3 s")
+    ('3 s to 5 s', '3 s')
+    """
+    return one if one == other else f"{one} to {other}"
+
+
+def protocols(value: Any, where: str = "", trials: int = 1) -> Iterator[tuple[str, dict, int]]:
+    """Every grid inside a config, with its place and its trials a cell."""
+    if isinstance(value, list | tuple):
+        for i, one in enumerate(value):
+            yield from protocols(one, f"{where}.{i}" if where else str(i), trials)
+    if not isinstance(value, dict):
+        return
+    for name in COUNTS:
+        if name in value:
+            trials = count_of(value[name], trials)
+    if set(value) >= PROTOCOL:
+        yield where, {name: value[name] for name in sorted(PROTOCOL)}, trials
+        return
+    for key, one in value.items():
+        yield from protocols(one, f"{where}.{key}" if where else key, trials)
+
+
+def count_of(told: Any, otherwise: int) -> int:
+    """A number of trials, told as a number or as a list of them."""
+    if isinstance(told, int) and not isinstance(told, bool):
+        return told
+    return len(told) if isinstance(told, list | tuple) and told else otherwise

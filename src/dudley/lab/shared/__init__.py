@@ -1,0 +1,1 @@
+"""What several experiments share: protocols, tables of trainings, growth rates, figures."""

@@ -1,0 +1,199 @@
+"""What the studies beyond the papers share: train, measure the end, sum up cells.
+
+Two things are taken of the last weights: every norm that a bound reads, in float64, and the mean of
+a bounded loss on training and held-out examples, so that what is measured is what the bounds speak
+of: ``ramp`` is 1 at margin ≤ 0 and 0 at margin ≥ `MARGIN`, ``clipped`` is cross-entropy cut at
+`CLIP`. Margin and clip are fixed beforehand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dudley.core.backend import torch
+from dudley.grid import Grid
+from dudley.lab.experiment import Bench
+from dudley.lab.shared.training_table import write
+from dudley.lab.statistics.trend import Slope, equivalence, estimate, slope, welch
+from dudley.train.ensemble.base import Weights
+from dudley.train.losses import loss_of
+from dudley.train.optimise.magnitudes import STRUCTURES
+from dudley.train.problem import Problem
+from dudley.train.trainer import Trainer
+from dudley.train.work import memory_of, packed, train_batch, train_grid, trainings
+
+MARGIN, CLIP = 1.0, 4.0
+SHARES = ("train", "holdout", "bayes")
+NORMS = ("op", "fro", "l11", "row1inf", "col1inf", "col2inf", "row2inf", "linf")
+SPLITS = ("train", "holdout")
+
+
+def norms(weights: Weights) -> dict[str, torch.Tensor]:
+    """Norms of every weight, (E,) each, as ``norms.0.W_QK.l11``."""
+    found = {}
+    for name, W in weights.items():
+        X = W.detach().double()
+        for norm in NORMS:
+            unit = STRUCTURES[norm]
+            found[f"norms.{name.removeprefix('weights.')}.{norm}"] = unit.norm(unit.sizes(X))
+    return found
+
+
+def ramp(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """(E, N): 1 at margin ≤ 0, 0 at margin ≥ `MARGIN`, where a margin is own logit − largest other.
+
+    >>> ramp(torch.tensor([[[0.0, 0.25], [3.0, 0.0]]]), torch.tensor([[1, 0]]))
+    tensor([[0.7500, 0.0000]])
+    """
+    own = labels[..., None]
+    others = outputs.scatter(-1, own, -math.inf).amax(-1)
+    return (1 - (outputs.gather(-1, own)[..., 0] - others) / MARGIN).clamp(0, 1)
+
+
+def clipped(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """(E, N): cross-entropy cut at `CLIP`."""
+    return loss_of("cross-entropy")(outputs, labels).clamp(max=CLIP)
+
+
+BOUNDED = {"ramp": ramp, "clipped": clipped}
+
+
+@torch.no_grad()
+def at_the_end(problem: Problem, weights: Weights, bounded: str) -> dict[str, torch.Tensor]:
+    """Norms and bounded losses of the last weights."""
+    found = norms(weights)
+    for split in SPLITS:
+        data = problem.split(split)
+        outputs = problem.ensemble.evaluate(weights, data.inputs)
+        losses = BOUNDED[bounded](outputs, data.labels).double()
+        found[f"{split}_bounded"] = (losses * data.weights).sum(1)
+    return found
+
+
+def measure_the_end(trainer: Trainer, results: list[dict[str, Any]], bounded: str) -> None:
+    """Add to every result what is measured of its last weights."""
+    told = at_the_end(trainer.problem, trainer.whole.weights, bounded)
+    ends = {name: values.tolist() for name, values in told.items()}
+    for e, result in enumerate(results):
+        result["end"] = {name: values[e] for name, values in ends.items()}
+
+
+def train_parts(
+    name: str, config: Mapping[str, Any], folder: Path, bench: Bench, bounded: str
+) -> list[dict[str, Any]]:
+    """Train every part of a config; rows of what was set, and what became of it at the end."""
+    seed, trials = config["seed"], config["trials"]
+    own = [trainings(name, seed, part, trials).trials for part in config["parts"]]
+    grid = Grid([trial for some in own for trial in some], name, seed)
+    table = train_grid(
+        grid,
+        bench.place(folder),
+        bench.device,
+        bench.workers,
+        packed(grid, memory_of(bench.device, bench.memory), bench.workers, spread=1.01),
+        work=partial(train_batch, ending=partial(measure_the_end, bounded=bounded)),
+        on=bench.on,
+        progress=bench.progress,
+    )
+    rows = []
+    for trial, row in zip(grid.trials, table, strict=True):
+        told = {"config": trial.config, "steps": row["result.steps"]}
+        for place in ("result.final.", "result.end."):
+            told |= {k.removeprefix(place): v for k, v in row.items() if k.startswith(place)}
+        rows.append(told)
+    return rows
+
+
+def tabulate(
+    name: str,
+    config: Mapping[str, Any],
+    folder: Path,
+    bench: Bench,
+    told: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    bounded: str = "ramp",
+) -> None:
+    """Train what the config says, and write ``trials.parquet``.
+
+    ``told(row)``: the columns of a trial that are the study's own, its setting and its bound.
+    """
+    rows = train_parts(name, config, folder, bench, bounded)
+    table = [{"trial": row["config"]["trial"], **told(row), **summed(row)} for row in rows]
+    write(folder / "trials.parquet", columns_of(table))
+
+
+def summed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The plain columns of a trial: what is reported of every study."""
+    columns = {name: row[f"{name}_accuracy"] for name in SPLITS}
+    columns |= {"steps": row["steps"], "train_loss": row["train_loss"]}
+    columns |= {f"{split}_bounded": row[f"{split}_bounded"] for split in SPLITS}
+    columns["gap"] = row["holdout_bounded"] - row["train_bounded"]
+    return columns | {name: value for name, value in row.items() if name.startswith("norms.")}
+
+
+def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list]:
+    """Rows as columns; what a row lacks is empty."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def mean(values: Any) -> dict[str, Any]:
+    """The mean over trials, with Student's 95 % interval."""
+    x = np.asarray(values, float)
+    error = float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else math.inf
+    found = estimate(float(x.mean()), error, max(1, len(x) - 1))
+    return {"mean": found.slope, "interval": [found.lowest, found.highest], "trials": len(x)}
+
+
+def difference(a: Any, b: Any, level: float = 0.95) -> dict[str, Any]:
+    """mean(a) − mean(b) of independent trials, with Welch's interval."""
+    found = welch(a, b, level)
+    return {"difference": found.slope, "interval": [found.lowest, found.highest]}
+
+
+def cells(columns: Mapping[str, np.ndarray], by: Sequence[str], of: Sequence[str]) -> list[dict]:
+    """For each cell of equal ``by``, the means of some columns; those of shares stay in [0, 1]."""
+    keys = list(zip(*(columns[name].tolist() for name in by), strict=True))
+    found = []
+    for key in dict.fromkeys(keys):
+        own = np.array([other == key for other in keys])
+        one = dict(zip(by, key, strict=True))
+        for name in of:
+            one[name] = mean(columns[name][own])
+            if name in SHARES:
+                one[name]["interval"] = [min(1.0, max(0.0, end)) for end in one[name]["interval"]]
+        found.append(one)
+    return found
+
+
+def trend(x: Any, y: Any, margin: float, alpha: float = 0.05) -> dict[str, Any]:
+    """The slope with its interval, and whether it lies inside ±margin by two one-sided tests."""
+    line: Slope = slope(x, y)
+    same = equivalence(line, margin, alpha)
+    up, down = line.lowest > 0, line.highest < 0
+    told = "grows" if up else "falls" if down else "no trend shown"
+    if same.equivalent:
+        told = "flat within the margin" if not (up or down) else f"{told}, but within the margin"
+    return {
+        "slope": line.slope,
+        "interval": [line.lowest, line.highest],
+        "margin": margin,
+        "equivalent": same.equivalent,
+        "equivalence_p": same.p,
+        "told": told,
+    }
+
+
+def holds(columns: Mapping[str, np.ndarray], bound: str = "gap_bound") -> dict[str, Any]:
+    """In how many trials the measured gap exceeds the bound, and the least room between them."""
+    room = np.asarray(columns[bound], float) - np.asarray(columns["gap"], float)
+    return {
+        "trials": len(room),
+        "violations": int((room < 0).sum()),
+        "least_room": float(room.min()),
+    }

@@ -1,0 +1,217 @@
+"""How the sample size that a task needs grows with T: success rates, crossings, laws.
+
+A cell is (T, m) with k successes among n trials. The critical m of T is the first m of the grid
+with rate > ½; infinite where there is none. Two laws for it are fitted to all cells at once,
+
+    logit p = b (log m − log m_c(T)),     power: log m_c = κ + α log T,   log: m_c = κ' + γ log T,
+
+in which b may depend on T (``tilted``: b = b₀ + b₁ log(T/T₀)), since curves may flatten as T grows.
+For the second law θ = λ with m_c = m₀ (1 + λ log(T/T₀)), T₀ the geometric mean, so γ = λ m₀. θ has
+a profile interval, wider by the root of the dispersion; laws are compared by the likelihood of each
+T under the fit to the other T.
+
+>>> import numpy as np
+>>> T, m = (a.ravel() for a in np.meshgrid([100, 200, 400, 800], range(50, 300, 10)))
+>>> p = 1 / (1 + np.exp(-6 * (np.log(m) - 2.0 - 0.5 * np.log(T))))
+>>> cells = Cells(T, m, np.round(1000 * p), np.full(len(T), 1000))
+>>> found = law(cells, "power")
+>>> round(found.θ.value, 2), round(float(found.critical(400)))            # e² · 20
+(0.5, 148)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dudley.core.errors import InputError
+from dudley.lab.statistics.bootstrap import Scatter, resampled_counts
+from dudley.lab.statistics.logistic import (
+    Fit,
+    Profile,
+    fit,
+    largest,
+    log_likelihoods,
+    maximise,
+    profile,
+)
+
+LAWS = ("power", "log")
+EXPONENTS = (-0.5, 2.5)
+LAPSES = 0.02  # of predictions for cells left out: a law may be wrong without being infinitely so
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Successes by cell, in increasing (T, m)."""
+
+    T: np.ndarray
+    m: np.ndarray
+    successes: np.ndarray
+    trials: np.ndarray
+
+    @classmethod
+    def of(cls, T: Any, m: Any, success: Any) -> Cells:
+        """From one row a trial."""
+        pairs, cell = np.unique(np.stack([T, m], 1), axis=0, return_inverse=True)
+        cell = cell.ravel()
+        counts = np.bincount(cell, np.asarray(success, float)), np.bincount(cell)
+        return cls(pairs[:, 0], pairs[:, 1], counts[0], counts[1].astype(float))
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The different T."""
+        return np.unique(self.T)
+
+    def only(self, where: np.ndarray) -> Cells:
+        return Cells(self.T[where], self.m[where], self.successes[where], self.trials[where])
+
+    def check(self) -> Cells:
+        """Themselves, where laws can be fitted."""
+        if len(self.lengths) < 2 or not 0 < self.successes.sum() < self.trials.sum():
+            expected = "two T, and both successes and failures"
+            raise InputError("cells", expected, f"T {self.lengths}, {self.successes.sum():g}")
+        return self
+
+
+def first_crossing(m: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """The smallest m with rate > ½, along the last axis; infinite where there is none."""
+    above = np.asarray(rates) > 0.5
+    return np.where(above.any(-1), np.asarray(m, float)[above.argmax(-1)], np.inf)
+
+
+def critical(cells: Cells, draws: int, seed: int) -> dict[int, tuple[float, Scatter]]:
+    """By T: the first crossing, and its scatter when trials are drawn again."""
+    found = {}
+    for i, T in enumerate(cells.lengths):
+        own = cells.only(cells.T == T)
+        drawn = resampled_counts(own.successes, own.trials.astype(int), draws, seed + i)
+        value = first_crossing(own.m, own.successes / own.trials)
+        found[int(T)] = float(value), Scatter.of(first_crossing(own.m, drawn / own.trials))
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class LawFit:
+    """A law fitted to cells: θ with its interval, and the rest at the best θ."""
+
+    name: str
+    tilted: bool
+    θ: Profile
+    κ: float
+    b: np.ndarray  # b₀, and b₁ where it is tilted
+    dispersion: float
+    deviance: float
+    middle: float  # log T₀
+
+    def critical(self, T: Any) -> Any:
+        """m_c(T)."""
+        return np.exp(self.κ + _bend(self.name, np.log(T) - self.middle, self.θ.value))[()]
+
+    def likelihoods(self, cells: Cells) -> np.ndarray:
+        """The log-likelihoods of other cells, with `LAPSES`."""
+        X = _columns(self.name, cells, self.θ.value, self.κ, self.tilted, self.middle)
+        return log_likelihoods(X, cells.successes, cells.trials, self.b, LAPSES)
+
+
+def law(cells: Cells, name: str, tilted: bool = False, level: float | None = 0.95) -> LawFit:
+    """Fit a law, ``power`` (θ = α) or ``log`` (θ = λ); without a level, no interval."""
+    if name not in LAWS:
+        raise InputError("law", " or ".join(LAWS), name)
+    cells.check()
+    u = np.log(cells.T)
+    middle = float(np.log(cells.lengths).mean())
+
+    def untilted(θ: float) -> tuple[float, Fit]:
+        v = np.log(cells.m) - _bend(name, u - middle, θ)
+        plain = fit(np.stack([np.ones_like(v), v], 1), cells.successes, cells.trials)
+        slope = plain.beta[1] if abs(plain.beta[1]) > 1e-12 else 1e-12
+        return float(-plain.beta[0] / slope), plain
+
+    warm: list[np.ndarray] = []  # where searches for other θ ended
+
+    @cache
+    def at(θ: float) -> tuple[float, Fit]:
+        """κ and the fit, for a given θ."""
+        κ, plain = untilted(θ)
+        if not tilted:
+            return κ, plain
+
+        def logit(β: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            X = _columns(name, cells, θ, β[0], True, middle)
+            b = β[1] + β[2] * (u - middle)
+            return X @ β[1:], np.column_stack([-b, X])
+
+        def climbed(β: np.ndarray) -> float:
+            η = logit(β)[0]
+            return float((cells.successes * η - cells.trials * np.logaddexp(0, η)).sum())
+
+        starts = [np.array([κ, plain.beta[1], 0.0]), *warm[-1:]]
+        found = maximise(logit, max(starts, key=climbed), cells.successes, cells.trials)
+        warm.append(found.beta)
+        return float(found.beta[0]), found
+
+    def best_at(θ: float) -> float:
+        return at(float(θ))[1].likelihood
+
+    lowest, highest = EXPONENTS
+    if name == "log":
+        reach = np.log(cells.lengths) - middle
+        lowest, highest = -0.5 / reach.max(), 0.98 / -reach.min()
+    value, top = largest(best_at, lowest, highest)
+    κ, found = at(value)
+    b = found.beta[1:]  # b₀, and b₁ where it is tilted
+    parameters = len(found.beta) + 1
+    dispersion = found.dispersion * found.degrees / max(1, len(cells.T) - parameters)
+    θ = Profile(value, np.nan, np.nan, top)
+    if level is not None:
+        θ = profile(best_at, lowest, highest, level, dispersion)
+    return LawFit(name, tilted, θ, κ, b, dispersion, found.deviance, middle)
+
+
+def held_out(cells: Cells, name: str, tilted: bool = False) -> np.ndarray:
+    """The log-likelihood of every cell under the law fitted to all other T."""
+    found = np.empty(len(cells.T))
+    for T in cells.lengths:
+        own = cells.T == T
+        found[own] = law(cells.only(~own), name, tilted, None).likelihoods(cells.only(own))
+    return found
+
+
+def by_block(cells: Cells, draws: int, seed: int) -> Scatter:
+    """α when cells are drawn again whole, within each T: right also where trials of one cell are
+    dependent, or the curve is no logistic one."""
+    cells.check()
+    generator = np.random.default_rng(seed)
+    groups = [np.flatnonzero(cells.T == T) for T in cells.lengths]
+    values = []
+    for _ in range(draws):
+        rows = np.concatenate([generator.choice(own, len(own)) for own in groups])
+        picked = cells.only(rows)
+        if 0 < picked.successes.sum() < picked.trials.sum():
+            values.append(exponent(picked))
+    return Scatter.of(values)
+
+
+def exponent(cells: Cells) -> float:
+    """α of the power law with one slope b: −(coefficient of log T) / (coefficient of log m)."""
+    X = np.stack([np.ones(len(cells.T)), np.log(cells.m), np.log(cells.T)], 1)
+    beta = fit(X, cells.successes, cells.trials).beta
+    return float(-beta[2] / beta[1])
+
+
+def _bend(name: str, u: np.ndarray, θ: float) -> np.ndarray:
+    """log m_c − κ at u = log(T/T₀)."""
+    return θ * u if name == "power" else np.log(np.maximum(1 + θ * u, 1e-6))
+
+
+def _columns(
+    name: str, cells: Cells, θ: float, κ: float, tilted: bool, middle: float
+) -> np.ndarray:
+    """What b multiplies, and with ``tilted`` what its change with log T does."""
+    u = np.log(cells.T) - middle
+    v = np.log(cells.m) - κ - _bend(name, u, θ)
+    return np.stack([v, u * v], 1) if tilted else v[:, None]

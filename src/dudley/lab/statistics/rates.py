@@ -1,0 +1,101 @@
+"""Rates: the slope of log mean against log n, with an interval, and ratios of means.
+
+Trials are drawn again within each n (what n are looked at is design, not chance); a mean that is
+known by its standard error scatters like a normal variable, cut off at a tiny positive number.
+
+>>> n = np.repeat([100, 400, 1600], 50)
+>>> values = np.random.default_rng(0).exponential(3.0 / n)
+>>> found = rate(n, values, draws=500, seed=1)
+>>> found.lowest < -1 < found.highest
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dudley.core.errors import InputError
+from dudley.lab.statistics.bootstrap import Scatter
+
+TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Rate:
+    """An exponent of n and its interval; ``low`` and ``high`` are the means' intervals by n."""
+
+    slope: float
+    lowest: float
+    highest: float
+    n: list[int]
+    means: list[float]
+    low: list[float]
+    high: list[float]
+
+
+def rate(n: Any, values: Any, draws: int, seed: int, level: float = 0.95) -> Rate:
+    """From one value a trial."""
+    sizes, means, drawn = resampled(n, values, draws, seed)
+    return _rate(sizes, means, drawn, level)
+
+
+def rate_of_means(
+    n: Any, means: Any, errors: Any, draws: int, seed: int, level: float = 0.95
+) -> Rate:
+    """From means with standard errors, one for each n."""
+    n, means, errors = (np.asarray(part, float) for part in (n, means, errors))
+    drawn = means + errors * np.random.default_rng(seed).standard_normal((draws, len(n)))
+    return _rate(n, means, drawn, level)
+
+
+def resampled(
+    n: Any, values: Any, draws: int, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The sizes, the means by size, and the means of trials drawn again, (draws, sizes)."""
+    n, values = np.asarray(n), np.asarray(values, float)
+    if n.shape != values.shape or n.ndim != 1 or not np.isfinite(values).all():
+        raise InputError("values of a rate", "a finite one for each trial", values.shape)
+    generator, sizes = np.random.default_rng(seed), np.unique(n)
+    own = [values[n == size] for size in sizes]
+    drawn = [part[generator.integers(len(part), size=(draws, len(part)))].mean(1) for part in own]
+    return sizes, np.array([part.mean() for part in own]), np.stack(drawn, 1)
+
+
+def log_ratio(
+    n: Any, one: Any, other: Any, draws: int, seed: int, paired: bool, level: float = 0.95
+) -> Scatter:
+    """log(mean of one / mean of other), averaged over the n.
+
+    ``paired``: row i of both had the same data, so both are drawn again together; else apart.
+    """
+    _, _, first = resampled(n, one, draws, seed)
+    _, _, second = resampled(n, other, draws, seed if paired else seed + 1)
+    return Scatter.of(_logs(first / np.maximum(second, TINY)).mean(1), level)
+
+
+def slope_of(n: Any, values: Any) -> float:
+    """The least-squares slope of log values on log n, of numbers that are known exactly."""
+    return float(_slopes(np.asarray(n, float), np.asarray(values, float)[None])[0])
+
+
+def _rate(sizes: np.ndarray, means: np.ndarray, drawn: np.ndarray, level: float) -> Rate:
+    if len(sizes) < 2:
+        raise InputError("sizes of a rate", "at least two", len(sizes))
+    scatter = Scatter.of(_slopes(sizes, drawn), level)
+    tail = (1 - level) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
+    told = ([int(x) for x in sizes], means.tolist(), low.tolist(), high.tolist())
+    return Rate(float(_slopes(sizes, means[None])[0]), scatter.lowest, scatter.highest, *told)
+
+
+def _logs(values: np.ndarray) -> np.ndarray:
+    return np.log(np.maximum(values, TINY))
+
+
+def _slopes(sizes: np.ndarray, values: np.ndarray) -> np.ndarray:
+    x = np.log(np.asarray(sizes, float))
+    x = x - x.mean()
+    return _logs(values) @ x / (x @ x)

@@ -1,0 +1,52 @@
+"""Length: the smoke run, planted trends, and a bound that knows nothing of T."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from beyond_cases import check_smoke, finding, study
+from dudley.lab.shared.training_table import read, write
+
+
+def planted(folder, accuracy: float, price: float):
+    source = np.random.default_rng(0)
+    T = np.tile(np.repeat([25, 100, 400, 1600], 20), 2)
+    rows = len(T)
+    columns = {"task": ["and"] * (rows // 2) + ["majority"] * (rows // 2), "T": T}
+    columns["holdout"] = 0.8 + accuracy * np.log10(T) + source.normal(0, 0.01, rows)
+    columns["log10_needed_n"] = 5 + price * np.log10(T) + source.normal(0, 0.05, rows)
+    one = np.ones(rows)
+    columns |= {"train": one, "steps": one, "gap": 0.1 * one, "gap_bound": one}
+    write(folder / "trials.parquet", columns)
+    lengths = [25, 100, 400, 1600]
+    moved = {"trained": [5.0, 5.4, 5.9, 6.4], "fixed": [5.0] * 4}
+    write(folder / "fixed_norms.parquet", {"T": lengths, **moved})
+    experiment = study("beyond-length")
+    return experiment.analyse(experiment.config("laptop"), folder)
+
+
+def test_smoke(smoke):
+    held = smoke("beyond-length")
+    found, table = check_smoke(held)
+    assert set(table["T"]) == {10, 40} and set(table["task"]) == {"majority"}
+    assert finding(found, "stays below").numbers["violations"] == 0
+    fixed = read(held.folder / "fixed_norms.parquet")
+    assert np.ptp(fixed["fixed"]) < 1e-3  # at fixed norms T does nothing
+    assert fixed["trained"][1] > fixed["trained"][0] + 0.1  # unless positions are weights
+    assert (fixed["trained"] > fixed["fixed"]).all()
+    assert max(study("beyond-length").config("laptop")["parts"][0]["task"]["T"]) >= 1000
+
+
+def test_planted_trends_are_found(tmp_path):
+    found = planted(tmp_path, accuracy=-0.05, price=0.3)
+    line = finding(found, "Sparse and: held-out").numbers["trend"]
+    assert line["slope"] == pytest.approx(-0.05, abs=0.01) and line["told"] == "falls"
+    low, high = finding(found, "Sparse majority: the derived").numbers["trend"]["interval"]
+    assert low < 0.3 < high
+
+
+def test_a_null_is_flat(tmp_path):
+    found = planted(tmp_path, accuracy=0.0, price=0.0)
+    for words in ("Sparse and: held-out", "Sparse majority: the derived"):
+        assert finding(found, words).numbers["trend"]["equivalent"]

@@ -1,0 +1,48 @@
+"""Norms: the smoke run stays in its balls, and a planted loss of accuracy is found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from beyond_cases import check_smoke, finding, study
+from dudley.lab.experiments.beyond_norms.experiment import SCORES
+from dudley.lab.shared.training_table import write
+
+
+def test_smoke(smoke):
+    found, table = check_smoke(smoke("beyond-norms"))
+    confined = np.isfinite(table["radius"])
+    assert set(table["radius"]) == {0.5, 4.0, np.inf}
+    for W, factor in {"0.W_QK": SCORES, "0.W_v": 1, "0.W_c": 1, "1.W": 1}.items():
+        norms, radii = table[f"norms.{W}.l11"], factor * table["radius"]
+        assert (norms[confined] <= radii[confined] * (1 + 1e-6)).all()
+        assert norms[confined].max() > 0
+    assert (table["norms.0.W_v.l11"][~confined] > 4.0).all()  # nothing held the free ones
+    tight, loose = (table["gap_bound"][table["radius"] == r][0] for r in (0.5, 4.0))
+    assert tight < loose
+    assert finding(found, "stays below").numbers["violations"] == 0
+
+
+def test_the_radius_that_costs_accuracy_is_found(tmp_path):
+    experiment = study("beyond-norms")
+    config = experiment.config("laptop")
+    radii = [*config["radii"], np.inf]
+    source = np.random.default_rng(0)
+    r = np.repeat(radii, 30)
+    columns = {"radius": r, "m": np.full(len(r), 50_000)}
+    columns["holdout"] = np.where(r < 3, 0.75, 0.98) + source.normal(0, 0.002, len(r))
+    columns["train_bounded"] = np.where(r < 3, 0.7, 0.02)
+    columns["gap_bound"] = np.minimum(0.3 + 0.05 * np.log2(np.minimum(r, 32) + 1), 1.0)
+    columns["risk_bound"] = columns["train_bounded"] + columns["gap_bound"]
+    one = np.ones(len(r))
+    columns |= {"train": one, "gap": 0.01 * one, "log10_needed_n": 5 * one}
+    write(tmp_path / "trials.parquet", columns)
+    found = experiment.analyse(config, tmp_path)
+    assert finding(found, "costs accuracy").numbers["kept"] == [x for x in radii[:-1] if x >= 3]
+    best = finding(found, "best guarantee").numbers["best"]
+    assert best["radius"] == 3.0
+    assert best["risk_bound"]["mean"] == pytest.approx(0.32 + 0.05 * 2)
+    worse = np.where(np.isinf(r), columns["holdout"], 0.75)
+    write(tmp_path / "trials.parquet", columns | {"holdout": worse})
+    assert finding(experiment.analyse(config, tmp_path), "costs accuracy").numbers["kept"] == []
