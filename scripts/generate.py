@@ -26,6 +26,9 @@ from dudley.classes import COVERS
 from dudley.cli.app import app
 from dudley.core.norms import ALIASES, NORMS
 from dudley.core.vocabulary import VOCABULARY
+from dudley.lab.figures import draw
+from dudley.lab.pages import page
+from dudley.lab.pages.results import committed
 from dudley.networks.activations import ACTIVATIONS
 from dudley.networks.capacity import capacity
 from dudley.networks.files import LOSS, fields_of, load
@@ -35,8 +38,6 @@ from dudley.show import standing
 from dudley.show.figures import picture, tree
 from dudley.show.generated import tightness
 from dudley.show.generated.errata import errata
-from dudley.show.lab import draw, page
-from dudley.show.lab.results import committed
 from dudley.show.markdown import cell, code, math, section, table
 
 ROOT = Path(__file__).resolve().parents[1]

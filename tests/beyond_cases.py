@@ -8,8 +8,8 @@ import json
 import numpy as np
 
 from dudley.lab.experiment import EXPERIMENTS, SCALES, Finding
+from dudley.lab.pages.results import Results
 from dudley.lab.shared.training_table import read
-from dudley.show.lab.results import Results
 
 
 def study(name: str):

@@ -11,7 +11,7 @@ from pathlib import Path
 from dudley.lab.catalogue import EXPERIMENTS
 from dudley.lab.conduct import conduct
 from dudley.lab.experiment import Bench
-from dudley.show.lab.results import Results
+from dudley.lab.pages.results import Results
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from dudley.grid.find import stores
 from dudley.lab.catalogue import EXPERIMENTS
 from dudley.lab.conduct import analyse
 from dudley.lab.experiment import SCALES, VERDICTS, Finding
-from dudley.show.lab import draw, page
-from dudley.show.lab.catalogue import SKETCHES
-from dudley.show.lab.results import Results, committed
+from dudley.lab.figures import draw
+from dudley.lab.figures.catalogue import SKETCHES
+from dudley.lab.pages import page
+from dudley.lab.pages.results import Results, committed
 from smoke_runs import SmokeRuns
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from dudley.cli.report import document_of
 from dudley.core.errors import InputError
 from dudley.networks.files import EXAMPLES
 from dudley.show import document as doc
 from dudley.show.as_html import html
 from dudley.show.as_latex import latex
 from dudley.show.as_markdown import markdown
-from dudley.show.pages.read import document_of, of_json
+from dudley.show.pages.read import of_json
 from dudley.theorems import registry
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"

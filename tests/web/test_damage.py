@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 from cli.conftest import dudley
-from dudley.show.lab.results import committed_folder
+from dudley.lab.pages.results import committed_folder
 from dudley.web.app import create_app
 from dudley.web.check import ask
 from dudley.web.safety import Settings

@@ -11,7 +11,7 @@ from dudley.grid.batch import Batch, Cost
 from dudley.grid.store import Store
 from dudley.grid.trial import Grid, Trial
 from dudley.lab.catalogue import EXPERIMENTS
-from dudley.show.lab.results import committed, committed_folder
+from dudley.lab.pages.results import committed, committed_folder
 from dudley.web.app import create_app
 from dudley.web.check import ask
 from dudley.web.safety import Settings

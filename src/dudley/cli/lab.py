@@ -37,7 +37,7 @@ def list_experiments(
     Example: dudley lab list
     """
     from dudley.lab.catalogue import in_order
-    from dudley.show.lab.results import committed
+    from dudley.lab.pages.results import committed
 
     told = []
     for name, one in in_order():
@@ -73,7 +73,7 @@ def figures(
 
     Example: dudley lab figures edelman2021-and
     """
-    from dudley.show.lab.draw import draw
+    from dudley.lab.figures.draw import draw
 
     one = known()[name]
     with watched() as watch:
@@ -130,7 +130,7 @@ def expect_scale(scale: str) -> None:
 
 def chosen(name: str, scale: str | None, folder: Path | None):
     """The results to draw: those of a run's folder, else committed ones."""
-    from dudley.show.lab.results import Results, committed, finished
+    from dudley.lab.pages.results import Results, committed, finished
 
     if scale is not None:
         expect_scale(scale)

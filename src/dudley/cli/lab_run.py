@@ -126,7 +126,7 @@ def expect_runner(bench: Bench, folder: Path) -> None:
 
 def prepared(folder: Path, name: str, scale: str, design: str, again: bool) -> bool:
     """Is there something to run? Finished results of this run stay, unless it is to be run anew."""
-    from dudley.show.lab.results import RECORD, Results, finished
+    from dudley.lab.pages.results import RECORD, Results, finished
 
     if folder.exists() and not folder.is_dir():
         raise InputError("--out", "a folder", f"the file {folder}")

@@ -48,7 +48,6 @@ def report(
     Example: dudley report sparse-and
     """
     from dudley.core.files import expect_place
-    from dudley.show.pages.read import document_of
     from dudley.show.pages.stamp import Stamp
 
     if out is not None:
@@ -95,6 +94,17 @@ def file_of(source: Path) -> Path:
     if not place.exists():
         raise InputError("report", "a file or folder", f"{source}, which is not there")
     return beside(source, CERTIFICATE) or place
+
+
+def document_of(path: Path) -> Document:
+    """The document of a file or of a results folder; nothing is computed again."""
+    if path.is_dir():
+        from dudley.lab.pages.document import document
+
+        return document(path)
+    from dudley.show.pages.read import of_file
+
+    return of_file(path)
 
 
 def write(document: Document, out: Path) -> None:

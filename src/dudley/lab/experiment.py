@@ -4,7 +4,7 @@ Three scales: ``smoke`` takes seconds and shows that everything works; ``laptop`
 two cores; ``paper`` is the printed protocol, on a GPU. ``run`` trains and writes tables (Parquet)
 into a folder; ``analyse`` reads those tables, and nothing else, and returns findings: numbers with
 intervals, and for each claim of the paper a verdict. Figures and pages are drawn from the folder
-(`dudley.show.lab`), so that none of them needs a training.
+(`dudley.lab.figures`), so that none of them needs a training.
 """
 
 from __future__ import annotations

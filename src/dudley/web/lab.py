@@ -15,11 +15,11 @@ from typing import Any
 
 from dudley.core.boundary.damage import refusing
 from dudley.core.errors import DudleyError, InputError, UnknownName
+from dudley.lab.figures.draw import draw
+from dudley.lab.pages.page import counts, made
+from dudley.lab.pages.results import FINDINGS, RECORD, Results, committed
 from dudley.show.as_html import fragment
 from dudley.show.document import Cell, Document, Folded, Listing, Section, Table
-from dudley.show.lab.draw import draw
-from dudley.show.lab.page import counts, made
-from dudley.show.lab.results import FINDINGS, RECORD, Results, committed
 
 COMMITTED, RUNS = "committed", "runs"
 STORE = "store.sqlite"

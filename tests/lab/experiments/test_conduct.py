@@ -11,8 +11,8 @@ from dudley.audit.journal import code_digest
 from dudley.grid import BatchFailed
 from dudley.lab.conduct import conduct, starts
 from dudley.lab.experiment import EXPERIMENTS, Bench
-from dudley.show.lab.page import made
-from dudley.show.lab.results import Results
+from dudley.lab.pages.page import made
+from dudley.lab.pages.results import Results
 from lab_toy import Toy
 from tiny_run import tiny
 

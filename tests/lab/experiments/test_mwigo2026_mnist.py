@@ -13,8 +13,8 @@ from dudley.lab.experiments.mwigo2026_mnist import bounds, losses
 from dudley.lab.experiments.mwigo2026_mnist.experiment import MnistDescent, summary
 from dudley.lab.experiments.mwigo2026_mnist.protocol import THEIRS, of_scale
 from dudley.lab.experiments.mwigo2026_mnist.start import inputs_of, start_of
+from dudley.lab.pages.results import Results
 from dudley.lab.shared.training_table import read
-from dudley.show.lab.results import Results
 from dudley.theorems.mwigo2026.convergence import EXAMPLE
 from dudley.train.problem import Problem
 from dudley.train.tasks.mnist import tokens_of

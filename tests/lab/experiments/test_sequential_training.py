@@ -72,8 +72,8 @@ def test_only_experiments_with_a_critical_m_take_the_design():
 
 @pytest.mark.slow
 def test_smoke_scale_runs_and_is_drawn(tmp_path: Path):
-    from dudley.show.lab.draw import draw
-    from dudley.show.lab.results import Results
+    from dudley.lab.figures.draw import draw
+    from dudley.lab.pages.results import Results
 
     conduct("edelman2021-and", "smoke", tmp_path / "run", BENCH, design="sequential")
     (own,) = [one for one in findings(tmp_path / "run") if "full_grid" in one.numbers]

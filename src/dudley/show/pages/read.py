@@ -1,4 +1,4 @@
-"""What a file or folder holds, as a document; files from strangers are read, never run."""
+"""What a file holds, as a document; files from strangers are read, never run."""
 
 from __future__ import annotations
 
@@ -28,12 +28,8 @@ COMPUTED = ("comparison",)  # its bounds are computed when it is read
 WANTED = "a certificate, JSON that a command printed with --json, or the folder of an experiment"
 
 
-def document_of(path: Path) -> Document:
-    """The document of a file or folder; nothing is computed again."""
-    if path.is_dir():
-        from dudley.show.pages import experiment
-
-        return experiment.document(path)
+def of_file(path: Path) -> Document:
+    """The document of a file; nothing is computed again."""
     return of_json(read_json(path))
 
 

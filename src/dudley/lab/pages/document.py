@@ -6,10 +6,10 @@ import tempfile
 from pathlib import Path
 
 from dudley.lab.catalogue import EXPERIMENTS
+from dudley.lab.figures.draw import draw
+from dudley.lab.pages.page import made
+from dudley.lab.pages.results import Results
 from dudley.show.document import Block, Cell, Document, Folded, Listing, Picture, Section, Table
-from dudley.show.lab.draw import draw
-from dudley.show.lab.page import made
-from dudley.show.lab.results import Results
 from dudley.show.pages import made_by
 
 

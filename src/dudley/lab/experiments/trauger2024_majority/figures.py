@@ -9,9 +9,9 @@ import numpy as np
 
 from dudley.lab.experiment import Finding
 from dudley.lab.experiments.trauger2024_majority.experiment import FIGURES, NAMES, quantities
+from dudley.lab.figures.sketch import Sketch, sketches
+from dudley.lab.pages.results import Results
 from dudley.show.figures import style
-from dudley.show.lab.results import Results
-from dudley.show.lab.sketch import Sketch, sketches
 
 Columns = dict[str, np.ndarray]
 VERSIONS = {"leaky": "as in the paper", "clean": "without the leak", "last": "last weights"}

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from dudley.core.registry import Registry
 from dudley.lab.experiment import Finding
+from dudley.lab.pages.results import Results
 from dudley.show.figures.drawing import Drawing
-from dudley.show.lab.results import Results
 
 SHORT = 240  # characters of what was found, in a caption below the panels
 

@@ -10,10 +10,10 @@ import pytest
 from dudley.core.errors import InputError, UnknownName
 from dudley.lab.conduct import conduct
 from dudley.lab.experiment import EXPERIMENTS, Finding
+from dudley.lab.figures import draw
+from dudley.lab.figures.sketch import Sketch, told
+from dudley.lab.pages.results import Results, committed, finished
 from dudley.show.figures import style
-from dudley.show.lab import draw
-from dudley.show.lab.results import Results, committed, finished
-from dudley.show.lab.sketch import Sketch, told
 from lab_toy import Toy
 
 

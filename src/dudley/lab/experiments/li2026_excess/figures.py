@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dudley.lab.experiment import Finding
+from dudley.lab.figures.sketch import Sketch, sketches
+from dudley.lab.pages.results import Results
 from dudley.show.figures import style
 from dudley.show.figures.figure import LINES
-from dudley.show.lab.results import Results
-from dudley.show.lab.sketch import Sketch, sketches
 
 Columns = dict[str, np.ndarray]
 FORM_COLOURS = {"printed": "#D55E00", "derived": "#0072B2", "best": "#009E73"}

@@ -18,8 +18,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dudley.lab.figures.plain import interval, numeric
 from dudley.show import markdown
-from dudley.show.lab.plain import interval, numeric
 
 LONGEST = 48  # rows of a table on a page; longer ones are cut, and say so
 MANY = 12  # rows that are folded away

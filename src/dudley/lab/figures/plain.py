@@ -11,9 +11,9 @@ from numbers import Real
 from typing import Any
 
 from dudley.lab.experiment import Finding
+from dudley.lab.figures.sketch import Sketch
+from dudley.lab.pages.results import Results
 from dudley.show.figures import style
-from dudley.show.lab.results import Results
-from dudley.show.lab.sketch import Sketch
 
 MOST = 6  # curves in a panel
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dudley.lab.experiments.edelman2021_and.figures import crossings, curves_by_T, predicted
+from dudley.lab.figures.sketch import Sketch, sketches
+from dudley.lab.pages.results import Results
 from dudley.show.figures import style
-from dudley.show.lab.edelman2021_and import crossings, curves_by_T, predicted
-from dudley.show.lab.results import Results
-from dudley.show.lab.sketch import Sketch, sketches
 
 FATES = {
     "generalised": ("#009E73", ""),

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from dudley.lab.figures.sketch import Sketch, sketches
+from dudley.lab.pages.results import Results
 from dudley.show.figures import style
-from dudley.show.lab.results import Results
-from dudley.show.lab.sketch import Sketch, sketches
 
 Columns = dict[str, np.ndarray]
 ACROSS = 4

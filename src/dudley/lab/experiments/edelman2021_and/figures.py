@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dudley.lab.figures.sketch import Sketch, sketches
+from dudley.lab.pages.results import Results
 from dudley.lab.shared.growth import spread
 from dudley.show.figures import style
-from dudley.show.lab.results import Results
-from dudley.show.lab.sketch import Sketch, sketches
 
 FEW = 5  # curves in the left panel; the paper shows four
 LAWS = {"power": ("power law", "-", style.GREY), "log": ("a + b log T", "--", "#000000")}

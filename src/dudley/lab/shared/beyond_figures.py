@@ -13,9 +13,9 @@ from numbers import Real
 from typing import Any
 
 from dudley.lab.experiment import Finding
+from dudley.lab.figures.sketch import Sketch
+from dudley.lab.pages.results import Results
 from dudley.show.figures import style
-from dudley.show.lab.results import Results
-from dudley.show.lab.sketch import Sketch, sketches
 
 WORDS = {
     "holdout": "hold-out accuracy",
@@ -100,28 +100,3 @@ def named(place: Any) -> str:
     if isinstance(place, str):
         return place
     return f"{place:g}" if place is not None and isfinite(place) else "free"
-
-
-@sketches("beyond-length")
-def length(results: Results) -> list[Sketch]:
-    return by_setting(results, "T", ["task"], "T (sequence length)")
-
-
-@sketches("beyond-variants")
-def variants(results: Results) -> list[Sketch]:
-    return by_setting(results, "variant", [], "what differs from ReLU, softmax and LeCun's law")
-
-
-@sketches("beyond-depth")
-def depth(results: Results) -> list[Sketch]:
-    return by_setting(results, "L", ["m"], "L (layers)")
-
-
-@sketches("beyond-norms")
-def norms(results: Results) -> list[Sketch]:
-    return by_setting(results, "radius", [], "radius of the balls")
-
-
-@sketches("beyond-masked")
-def masked(results: Results) -> list[Sketch]:
-    return by_setting(results, "m", ["V", "T"], "m (training sequences)")

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dudley.lab.experiment import Finding
+from dudley.lab.figures.sketch import Sketch, sketches
+from dudley.lab.pages.results import Results
 from dudley.show.figures import style
-from dudley.show.lab.results import Results
-from dudley.show.lab.sketch import Sketch, sketches
 
 Columns = dict[str, np.ndarray]
 BLOCKS = {"Q": "W_Q", "K": "W_K", "V": "W_V", "O": "w_O"}

@@ -9,9 +9,9 @@ import pytest
 
 from dudley.lab.conduct import conduct
 from dudley.lab.experiment import EXPERIMENTS
-from dudley.show.lab import page
-from dudley.show.lab.numbers import numbers
-from dudley.show.lab.results import committed
+from dudley.lab.pages import page
+from dudley.lab.pages.numbers import numbers
+from dudley.lab.pages.results import committed
 from lab_toy import Toy
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from dudley.core.boundary.damage import refusing
+from dudley.lab.figures import catalogue
+from dudley.lab.figures.sketch import Sketch
+from dudley.lab.pages.results import Results
 from dudley.show.figures.drawing import render
-from dudley.show.lab import catalogue
-from dudley.show.lab.results import Results
-from dudley.show.lab.sketch import Sketch
 
 ENDINGS = (".svg", ".png")
 

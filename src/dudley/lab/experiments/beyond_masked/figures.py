@@ -1,0 +1,12 @@
+"""The figure of beyond-masked: means by setting."""
+
+from __future__ import annotations
+
+from dudley.lab.figures.sketch import Sketch, sketches
+from dudley.lab.pages.results import Results
+from dudley.lab.shared.beyond_figures import by_setting
+
+
+@sketches("beyond-masked")
+def figures(results: Results) -> list[Sketch]:
+    return by_setting(results, "m", ["V", "T"], "m (training sequences)")

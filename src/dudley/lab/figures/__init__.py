@@ -1,0 +1,1 @@
+"""Figures of the laboratory, drawn from results folders; nothing here trains."""

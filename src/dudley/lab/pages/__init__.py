@@ -1,0 +1,1 @@
+"""Pages of the laboratory: results and runs as documents, and results as Markdown."""

@@ -1,1 +1,0 @@
-"""Figures and pages of the laboratory, drawn from results folders; nothing here trains."""
