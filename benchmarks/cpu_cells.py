@@ -25,7 +25,7 @@ import protocols  # noqa: E402
 from gpu_ascent import machine, source_hash  # noqa: E402
 
 from dudley.grid import Grid  # noqa: E402
-from dudley.train.work import packed, train_grid, trainings  # noqa: E402
+from dudley.lab.training import packed, train_grid, trainings  # noqa: E402
 
 CELLS = {"T": 100, "m": (60, 80, 100, 120)}
 COLUMNS = ("task.T", "task.m", "trial", "result.extremes.holdout_accuracy",

@@ -30,12 +30,12 @@ from gpu_ascent import machine, source_hash  # noqa: E402
 from ordinary import seconds  # noqa: E402
 
 from dudley.grid import curves  # noqa: E402
+from dudley.lab.training import memory_of, packed, train_grid, trainings  # noqa: E402
 from dudley.train.period import Period  # noqa: E402
 from dudley.train.precision import precision  # noqa: E402
 from dudley.train.problem import Problem  # noqa: E402
 from dudley.train.state import State  # noqa: E402
 from dudley.train.trainer import Memory, Pace, Trainer  # noqa: E402
-from dudley.train.work import memory_of, packed, train_grid, trainings  # noqa: E402
 
 SEED = 0
 COLUMNS = ("task.T", "task.m", "trial", "result.steps")

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from dudley.grid import Grid, Table
+from dudley.lab.training import packed, train_grid, trainings
 from dudley.train.problem import Problem
 from dudley.train.state import State
 from dudley.train.trainer import Memory, Pace, Trainer
-from dudley.train.work import packed, train_grid, trainings
 
 ADAM = {"name": "adam", "lr": 0.01}
 RULES = {

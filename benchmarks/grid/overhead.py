@@ -42,9 +42,9 @@ sys.path.insert(0, str(ROOT / "src"))
 from dudley.core.provenance import provenance  # noqa: E402
 from dudley.grid import Batch, Cost, Grid, Session, Trial, run, table  # noqa: E402
 from dudley.lab.conduct import sealed  # noqa: E402
+from dudley.lab.training import packed, train_batch, trainings  # noqa: E402
 from dudley.train.problem import Problem  # noqa: E402
 from dudley.train.trainer import Memory, Pace, Trainer  # noqa: E402
-from dudley.train.work import packed, train_batch, trainings  # noqa: E402
 
 SEED, TRIALS, LARGEST = 0, 24, 12
 # E1's protocol at T = 100, with fewer steps, points at every evaluation as in the laboratory, and

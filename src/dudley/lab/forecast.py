@@ -4,7 +4,7 @@ A part of a config that has ``task``, ``model`` and ``training`` is a grid of tr
 of trials a cell stands beside it, or further out, as ``trials``, ``seeds`` or ``runs``: a number,
 or a list with one entry a trial.
 
-The speed of a part is measured on its heaviest and on its lightest batch (`dudley.train.probe`), in
+The speed of a part is measured on its heaviest and on its lightest batch (`dudley.lab.probe`), in
 work a second, the parts with most work first, for `BUDGET` seconds in all; a part that is not
 reached in that time is taken to be as fast as the others. With w_b the work of batch b, the longest
 first, a part then takes about
@@ -82,8 +82,8 @@ def forecast(
     >>> part.trials, part.batches, part.work, min(part.speeds) > 0
     (20, 2, 172800.0, True)
     """
-    from dudley.train import probe
-    from dudley.train.work import memory_of, packed, trainings
+    from dudley.lab import probe
+    from dudley.lab.training import memory_of, packed, trainings
 
     bench = bench or Bench()
     limit = memory_of(bench.device, bench.memory)

@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
+from dudley.lab import probe
 from dudley.lab.catalogue import EXPERIMENTS
 from dudley.lab.experiment import SCALES
 from dudley.lab.forecast import forecast
 from dudley.lab.shared.sequential import designed
-from dudley.train import probe
 
 MANY = ("edelman2021-and", "edelman2021-and-far", "li2026-excess")  # long to pack at paper scale
 CASES = [

@@ -17,7 +17,7 @@ from dudley.lab.shared.edelman2021_protocol import sparse_and
 from dudley.lab.shared.sequential import at_most, designed, sequential, some_trials
 from dudley.lab.shared.training_table import read
 from dudley.lab.statistics.sequential import Design
-from dudley.train.work import trainings
+from dudley.lab.training import trainings
 
 TINY = {
     "seed": 3, "trials": 6, "learnt": 0.8,

@@ -21,12 +21,12 @@ from dudley.grid import Grid
 from dudley.lab.experiment import Bench
 from dudley.lab.shared.training_table import write
 from dudley.lab.statistics.trend import Slope, equivalence, estimate, slope, welch
+from dudley.lab.training import memory_of, packed, train_batch, train_grid, trainings
 from dudley.train.ensemble.base import Weights
 from dudley.train.losses import loss_of
 from dudley.train.optimise.magnitudes import STRUCTURES
 from dudley.train.problem import Problem
 from dudley.train.trainer import Trainer
-from dudley.train.work import memory_of, packed, train_batch, train_grid, trainings
 
 MARGIN, CLIP = 1.0, 4.0
 SHARES = ("train", "holdout", "bayes")

@@ -43,7 +43,7 @@ def trained(
     curves: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Columns of all trials, by `PLAIN` names, and curves over the checks as lists."""
-    from dudley.train.work import trainings
+    from dudley.lab.training import trainings
 
     grid = trainings(name, seed, protocol, trials)
     return columns_of(grid, bench.place(folder) / name, bench, curves)
@@ -52,7 +52,7 @@ def trained(
 def columns_of(grid: Grid, store: Place, bench: Bench, curves: tuple[str, ...]) -> dict[str, Any]:
     """Train a grid whose store is at ``store``; its columns as `trained` has them."""
     from dudley.grid import curves as read
-    from dudley.train.work import train_grid
+    from dudley.lab.training import train_grid
 
     table = train_grid(
         grid, store, bench.device, bench.workers,

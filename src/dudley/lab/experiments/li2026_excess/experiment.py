@@ -168,7 +168,7 @@ def arm(scale, kind, law, noise, loss, truncation) -> dict[str, Any]:
 
 def heads_rows(config: dict[str, Any], folder: Place, bench) -> list[dict[str, Any]]:
     """Train all arms; one row a trial."""
-    from dudley.train.work import trainings
+    from dudley.lab.training import trainings
 
     trials, names = [], []
     for one in config["arms"]:

@@ -36,6 +36,7 @@ from dudley.core.philox import Stream, normal, uniform
 from dudley.grid import Grid, Place, Session, Table
 from dudley.lab.experiment import Bench
 from dudley.lab.experiments.li2026_excess.tails import SIGN, Entries
+from dudley.lab.training import memory_of, packed, train_batch, train_grid
 from dudley.train.ensemble.layers import LayersEnsemble
 from dudley.train.losses import LOSSES, logistic, loss_of, square
 from dudley.train.measures import MEASURES, Weights
@@ -43,7 +44,6 @@ from dudley.train.problem import Problem
 from dudley.train.tasks.base import Labelled, Task, checked_cells, finite
 from dudley.train.tasks.entries import entries
 from dudley.train.tasks.registry import TASKS
-from dudley.train.work import memory_of, packed, train_batch, train_grid
 
 KINDS = ("regression", "classification")
 POWERS = {"catoni": 2.0, "log-truncated": 1.5}  # p of ψ_p; α = 1

@@ -43,7 +43,7 @@ class MnistDescent(Experiment):
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
         from dudley.grid import Grid, curves
         from dudley.lab.experiments.mwigo2026_mnist.start import inputs_of, start_of
-        from dudley.train.work import memory_of, packed, train_grid, trainings
+        from dudley.lab.training import memory_of, packed, train_grid, trainings
 
         seed, store = config["seed"], bench.place(folder)
         trials = []

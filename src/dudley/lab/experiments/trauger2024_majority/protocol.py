@@ -14,8 +14,8 @@ from typing import Any
 
 from dudley.grid import Place, Table
 from dudley.lab.experiment import Bench
+from dudley.lab.training import train_batch, train_grid, trainings
 from dudley.train.trainer import Trainer
-from dudley.train.work import train_batch, train_grid, trainings
 
 LENGTHS = [*range(20, 201, 20)]
 KEPT = "validation_loss"

@@ -14,8 +14,8 @@ import training_toy as toy
 from dudley.core.errors import InputError
 from dudley.core.philox import keys_tensor
 from dudley.grid import Trial, curves
+from dudley.lab.training import cost, memory_of, packed, shares, train_grid, trainings
 from dudley.train.tasks.registry import task_of
-from dudley.train.work import cost, memory_of, packed, shares, train_grid, trainings
 
 PAPER = {
     "task": {
@@ -124,7 +124,7 @@ MEASURED = """
 import json, re, sys
 from dudley.train.problem import Problem
 from dudley.train.trainer import Memory, Trainer
-from dudley.train.work import Trial, cost
+from dudley.lab.training import Trial, cost
 
 def peak(task, model, E):
     how = {"optimiser": {"name": "adamw"}, "steps": 1}

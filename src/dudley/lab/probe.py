@@ -13,9 +13,9 @@ from typing import Any
 
 from dudley.core.backend import torch
 from dudley.grid import Batch, Trial
+from dudley.lab.training import cost
 from dudley.train.problem import Problem
 from dudley.train.trainer import Memory, Trainer
-from dudley.train.work import cost
 
 SECONDS = 1.0
 FEW = 4  # trials that keep a processor as busy as many

@@ -9,8 +9,8 @@ import torch
 
 from dudley.grid import Batch, Grid, Trial
 from dudley.grid.batch import together
-from dudley.train.probe import shortened, speed
-from dudley.train.work import cost, trainings
+from dudley.lab.probe import shortened, speed
+from dudley.lab.training import cost, trainings
 
 HOW = {"optimiser": {"name": "adam", "lr": 0.01}, "steps": 40, "evaluate_every": 4}
 CONFIG = {
