@@ -9,6 +9,7 @@ laboratory from its folder.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from pathlib import Path
 from types import ModuleType
 
@@ -16,8 +17,10 @@ from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
 import dudley
+from dudley.core.lazy import homes
 
 ROOT = Path(__file__).resolve().parents[1]
+STUB = Path(dudley.__file__).with_suffix(".pyi")  # the list of public names
 
 project = "dudley"
 author = "The dudley developers"
@@ -62,16 +65,21 @@ def errata(text: str) -> str:
 
 def api(text: str) -> str:
     """docs/api.md and the documentation of every public name, module by module."""
+    names_of = defaultdict(list)
+    for name, home in sorted(homes(STUB).items()):
+        names_of[home].append(name)
     parts = [text]
-    for module, names in dudley._NAMES.items():
-        parts.append(f"## `dudley.{module}`")
-        body = [f".. py:currentmodule:: dudley.{module}", ""]
-        for name in sorted(names.split()):
+    for module, names in names_of.items():
+        parts.append(f"## `{module}`")
+        body = [f".. py:currentmodule:: {module}", ""]
+        for name in names:
             value = getattr(dudley, name)
-            kind = "autoclass" if isinstance(value, type) else "autofunction"
-            home = f"{module}.run" if isinstance(value, ModuleType) else module  # a package's call
-            body += [f".. {kind}:: dudley.{home}.{name}"]
-            body += ["   :members:", ""] if kind == "autoclass" else [""]
+            if isinstance(value, ModuleType):
+                body += [f".. automodule:: {module}.{name}", ""]
+            elif isinstance(value, type):
+                body += [f".. autoclass:: {module}.{name}", "   :members:", ""]
+            else:
+                body += [f".. autofunction:: {module}.{name}", ""]
         parts.append("```{eval-rst}\n" + "\n".join(body) + "\n```")
     return "\n\n".join(parts) + "\n"
 
@@ -85,20 +93,20 @@ def read(app, docname: str, source: list[str]) -> None:
     """What a page reads as, if not as its file."""
     if docname in MADE:
         source[0] = MADE[docname](source[0])
-    source[0] = LINK.sub(lambda found: named(found, docname), source[0])
+    source[0] = LINK.sub(lambda link: file_link(link, docname), source[0])
 
 
-def named(found: re.Match, docname: str) -> str:
+def file_link(link: re.Match, docname: str) -> str:
     """A link to a file becomes a download; a folder is no file, and is linked to its records."""
-    target = (ROOT / "docs" / docname).parent / found[1]
-    return f"]({found[1]}/provenance.json)" if target.is_dir() else found[0]
+    target = (ROOT / "docs" / docname).parent / link[1]
+    return f"]({link[1]}/provenance.json)" if target.is_dir() else link[0]
 
 
 def mathml(latex: str, display: str) -> str:
-    found = convert(latex, display=display)
+    markup = convert(latex, display=display)
     for escaped, sign in ((r"\{", "{"), (r"\}", "}"), (r"\|", "‖")):  # left after \bigl
-        found = found.replace(f">{escaped}<", f">{sign}<")
-    return found
+        markup = markup.replace(f">{escaped}<", f">{sign}<")
+    return markup
 
 
 def visit_inline(self, node) -> None:

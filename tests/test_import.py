@@ -1,10 +1,18 @@
-"""`import dudley` is light: the calculus answers where torch, flint and the rest are absent."""
+"""`import dudley` is light, and every public name is what its stub says."""
 
+import inspect
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
+import dudley as du
+from dudley.core.lazy import homes
+
+SOURCE = Path(du.__file__).parent
+STUBS = sorted(SOURCE.rglob("__init__.pyi"))
 HEAVY = ("torch", "flint", "matplotlib", "scipy")
 
 
@@ -24,3 +32,75 @@ def test_import_loads_nothing_heavy():
 @pytest.mark.parametrize("name", ["flint", "scipy.optimize"])
 def test_the_check_sees_what_is_heavy(name: str):
     assert name in loaded_heavy(f"import {name}")
+
+
+# -- the stubs ------------------
+
+
+def package_of(stub: Path) -> str:
+    return ".".join(stub.parent.relative_to(SOURCE.parent).parts)
+
+
+def test_there_are_stubs_to_compare():
+    assert {"dudley"} <= {package_of(stub) for stub in STUBS}
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=package_of)
+def test_a_stub_lists_what_the_package_has(stub: Path):
+    package = import_module(package_of(stub))
+    for name, home in homes(stub).items():
+        module = import_module(home)
+        expected = import_module(f"{home}.{name}") if module is package else getattr(module, name)
+        assert getattr(package, name) is expected
+    assert dir(package) == sorted(homes(stub)) == package.__all__
+    with pytest.raises(AttributeError, match="no attribute 'absent'"):
+        _ = package.absent
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("certify", {"model", "train", "holdout", "method", "delta"}),
+        ("measure", {"checkpoint", "init", "layout", "heads", "rank_tolerance", "device"}),
+    ],
+)
+def test_functions_show_their_arguments(name: str, arguments: set[str]):
+    parameters = inspect.signature(getattr(du, name)).parameters
+    assert arguments <= set(parameters)
+    assert not any(p.kind is p.VAR_POSITIONAL for p in parameters.values())
+
+
+IMPORT_ALL = """
+import sys
+from importlib import import_module
+from pathlib import Path
+from dudley.core.lazy import homes
+
+PUBLIC = {package: homes(Path(stub)) for package, stub in STUBS}
+before = {(p, n): getattr(import_module(p), n) for p, names in PUBLIC.items() for n in names}
+for module in MODULES:
+    try:
+        import_module(module)
+    except ImportError as absent:  # of an extra
+        assert not str(absent.name).startswith("dudley"), module
+    except Exception as refusal:
+        assert type(refusal).__name__ == "DudleyError", (module, refusal)
+rebound = [key for key, unit in before.items() if getattr(sys.modules[key[0]], key[1]) is not unit]
+assert not rebound, rebound
+print(len(before), "names,", sum(module in sys.modules for module in MODULES), "modules")
+"""
+
+
+def submodules() -> list[str]:
+    files = [path.relative_to(SOURCE.parent) for path in SOURCE.rglob("*.py")]
+    names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files]
+    return sorted(name for name in names if not name.endswith("__main__"))
+
+
+def test_importing_every_module_rebinds_no_public_name():
+    stubs = [(package_of(stub), str(stub)) for stub in STUBS]
+    code = f"STUBS = {stubs}\nMODULES = {submodules()}\n{IMPORT_ALL}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    names, modules = (int(word) for word in done.stdout.split() if word.isdigit())
+    assert names > 50 and modules > 0.9 * len(submodules())

@@ -1,10 +1,9 @@
 """The public names, for type checkers; ``__init__.py`` loads each on first use."""
 
+from dudley import models as models
 from dudley.audit.attack import attack as attack
 from dudley.audit.complexity import (
     offset_below as offset_below,
-)
-from dudley.audit.complexity import (
     rademacher_below as rademacher_below,
 )
 from dudley.audit.sensitivity import (
@@ -12,17 +11,9 @@ from dudley.audit.sensitivity import (
 )
 from dudley.calculus.compose import (
     Chain as Chain,
-)
-from dudley.calculus.compose import (
     Heads as Heads,
-)
-from dudley.calculus.compose import (
     Parallel as Parallel,
-)
-from dudley.calculus.compose import (
     Repeat as Repeat,
-)
-from dudley.calculus.compose import (
     Residual as Residual,
 )
 from dudley.calculus.union import (
@@ -31,7 +22,7 @@ from dudley.calculus.union import (
 from dudley.certificates.certify import (
     certify as certify,
 )
-from dudley.classes import (
+from dudley.classes.linear import (
     LinearMap as LinearMap,
 )
 from dudley.core.bound import (
@@ -39,56 +30,22 @@ from dudley.core.bound import (
 )
 from dudley.core.constraint import (
     L1 as L1,
-)
-from dudley.core.constraint import (
     L2 as L2,
-)
-from dudley.core.constraint import (
     L11 as L11,
-)
-from dudley.core.constraint import (
     Col1Inf as Col1Inf,
-)
-from dudley.core.constraint import (
     Col2Inf as Col2Inf,
-)
-from dudley.core.constraint import (
     Col21 as Col21,
-)
-from dudley.core.constraint import (
     Constraint as Constraint,
-)
-from dudley.core.constraint import (
     Frobenius as Frobenius,
-)
-from dudley.core.constraint import (
     LInf as LInf,
-)
-from dudley.core.constraint import (
     Nonzeros as Nonzeros,
-)
-from dudley.core.constraint import (
     Nuclear as Nuclear,
-)
-from dudley.core.constraint import (
     Observed as Observed,
-)
-from dudley.core.constraint import (
     Rank as Rank,
-)
-from dudley.core.constraint import (
     Row1Inf as Row1Inf,
-)
-from dudley.core.constraint import (
     Row2Inf as Row2Inf,
-)
-from dudley.core.constraint import (
     Row21 as Row21,
-)
-from dudley.core.constraint import (
     Spectral as Spectral,
-)
-from dudley.core.constraint import (
     ball as ball,
 )
 from dudley.core.entropy import (
@@ -96,14 +53,8 @@ from dudley.core.entropy import (
 )
 from dudley.core.errors import (
     DudleyError as DudleyError,
-)
-from dudley.core.errors import (
     InputError as InputError,
-)
-from dudley.core.errors import (
     NotYetPaid as NotYetPaid,
-)
-from dudley.core.errors import (
     UnknownName as UnknownName,
 )
 from dudley.core.situation import (
@@ -114,35 +65,19 @@ from dudley.core.sweep import (
 )
 from dudley.networks.blocks import (
     li_block as li_block,
-)
-from dudley.networks.blocks import (
     post_ln_block as post_ln_block,
-)
-from dudley.networks.blocks import (
     pre_ln_block as pre_ln_block,
-)
-from dudley.networks.blocks import (
     shallow_encoder as shallow_encoder,
-)
-from dudley.networks.blocks import (
     trauger_block as trauger_block,
 )
 from dudley.networks.capacity import (
     Capacity as Capacity,
-)
-from dudley.networks.capacity import (
     capacity as capacity,
 )
 from dudley.networks.embeddings import (
     Embedding as Embedding,
-)
-from dudley.networks.embeddings import (
     OneHot as OneHot,
-)
-from dudley.networks.embeddings import (
     Positions as Positions,
-)
-from dudley.networks.embeddings import (
     Tokens as Tokens,
 )
 from dudley.networks.general import (
@@ -153,11 +88,7 @@ from dudley.networks.head import (
 )
 from dudley.networks.losses import (
     CrossEntropy as CrossEntropy,
-)
-from dudley.networks.losses import (
     Loss as Loss,
-)
-from dudley.networks.losses import (
     Margin as Margin,
 )
 from dudley.networks.multihead import (
@@ -165,32 +96,16 @@ from dudley.networks.multihead import (
 )
 from dudley.networks.outputs import (
     Logits as Logits,
-)
-from dudley.networks.outputs import (
     Readout as Readout,
 )
 from dudley.networks.pointwise import (
     MLP as MLP,
-)
-from dudley.networks.pointwise import (
     Activate as Activate,
-)
-from dudley.networks.pointwise import (
     Dense as Dense,
-)
-from dudley.networks.pointwise import (
     LayerNorm as LayerNorm,
-)
-from dudley.networks.pointwise import (
     Pool as Pool,
-)
-from dudley.networks.pointwise import (
     ProjectRows as ProjectRows,
-)
-from dudley.networks.pointwise import (
     RMSNorm as RMSNorm,
-)
-from dudley.networks.pointwise import (
     SwiGLU as SwiGLU,
 )
 from dudley.networks.robust import (
@@ -198,10 +113,10 @@ from dudley.networks.robust import (
 )
 from dudley.theorems.comparison import (
     Comparison as Comparison,
-)
-from dudley.theorems.comparison import (
     compare as compare,
 )
+from dudley.weights.measure import measure as measure
+from dudley.weights.measurement import Measurement as Measurement
 
 __version__: str
 __all__: list[str]

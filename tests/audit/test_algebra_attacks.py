@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dudley.audit.attacks.algebra import dual_of_split, least_of_split
 from dudley.audit.attacks.tails import largest_of

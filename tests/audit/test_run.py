@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 import planted
-from dudley.audit import journal as journals
-from dudley.audit import judge as judges
-from dudley.audit import run as runs
+from dudley.audit import journal as journals, judge as judges, run as runs
 from dudley.audit.base import ATTACKS, Attack, Finding
 from dudley.audit.journal import Journal
 from dudley.audit.judge import Outcome, Row, diverges, judge, strongest

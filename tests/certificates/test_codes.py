@@ -7,8 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dudley.certificates.codes.atoms import (
     DELTA,
@@ -21,8 +20,16 @@ from dudley.certificates.codes.atoms import (
     dyadic,
     encode,
 )
-from dudley.certificates.codes.base import CODES, Frame, cheapest, on_grid, read, same, write
-from dudley.certificates.codes.base import decode as decoded
+from dudley.certificates.codes.base import (
+    CODES,
+    Frame,
+    cheapest,
+    decode as decoded,
+    on_grid,
+    read,
+    same,
+    write,
+)
 from dudley.certificates.codes.interval import Bits, Reader, Writer, bits_of
 from dudley.certificates.codes.kinds import low_rank, plain, sparse, subspace  # noqa: F401
 from dudley.core.errors import DudleyError, InputError

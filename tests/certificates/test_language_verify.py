@@ -11,8 +11,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from certificates.language_toys import frequencies, sentences
-from dudley.certificates import tensors
-from dudley.certificates import verify as check
+from dudley.certificates import tensors, verify as check
 from dudley.certificates.methods.language import files
 from dudley.certificates.methods.language.certificate import certify
 from dudley.certificates.methods.language.corpus import Alphabet, Corpus

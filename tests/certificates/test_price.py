@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import pytest
 from flint import arb, ctx
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dudley.certificates.price import Bill, Price, bits, one_of
 from dudley.core.errors import InputError

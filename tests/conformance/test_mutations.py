@@ -12,8 +12,7 @@ from dudley.calculus import allocate, chain, deviate, hull, offset, union
 from dudley.classes import counting, linear, ratio
 from dudley.classes.best import BestOf
 from dudley.classes.covers import maurey, perceptron, rounding, sparse, volumetric
-from dudley.core import constraint, norms
-from dudley.core import rounding as rounding_rules
+from dudley.core import constraint, norms, rounding as rounding_rules
 from dudley.core.magnitude import Magnitude
 
 CASE = {case.name: case for case in checks.CASES}

@@ -15,8 +15,7 @@ from dudley.audit.problem import Problem
 from dudley.calculus import compose
 from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
 from dudley.core.magnitude import ONE, ZERO, Magnitude
-from dudley.networks import head as head_module
-from dudley.networks import multihead, normalisers, pointwise
+from dudley.networks import head as head_module, multihead, normalisers, pointwise
 from dudley.networks.activations import Activation, activation
 from dudley.networks.embeddings import Positions
 from dudley.networks.head import Head

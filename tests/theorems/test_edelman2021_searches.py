@@ -17,8 +17,7 @@ from dudley.networks.general import GeneralHead
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
 from dudley.networks.pointwise import ProjectRows
-from dudley.theorems.edelman2021.deep import Layer
-from dudley.theorems.edelman2021.deep import printed as printed_deep
+from dudley.theorems.edelman2021.deep import Layer, printed as printed_deep
 from dudley.theorems.registry import load
 
 torch.set_num_threads(1)

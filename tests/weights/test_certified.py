@@ -6,13 +6,11 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dudley.core.errors import InputError
 from dudley.core.norms import NORMS
-from dudley.weights import certified as c
-from dudley.weights import entries, lanczos, spectral
+from dudley.weights import certified as c, entries, lanczos, spectral
 from dudley.weights.entries import DenormalsFlushed
 from dudley.weights.interval import LARGEST, Interval
 

@@ -4,12 +4,10 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dudley.core.errors import InputError
-from dudley.weights import certified as c
-from dudley.weights import inertia, ranks
+from dudley.weights import certified as c, inertia, ranks
 
 DIGITS = 60
 U = 2.0**-53

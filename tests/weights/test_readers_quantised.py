@@ -5,8 +5,7 @@ from fractions import Fraction
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dudley.core.errors import InputError
 from dudley.weights.named_tensors import open_weights

@@ -11,8 +11,7 @@ import math
 
 import numpy as np
 
-from dudley.calculus.memory import forget as forget
-from dudley.calculus.memory import remembered
+from dudley.calculus.memory import forget as forget, remembered
 from dudley.core.entropy import Entropy
 
 Hull = tuple[np.ndarray, np.ndarray, np.ndarray]  # y, log H, log slopes between

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dudley.certificates import data as sets
-from dudley.certificates import files
+from dudley.certificates import data as sets, files
 from dudley.certificates.auto import method_named
 from dudley.certificates.base import Method, Model
 from dudley.certificates.certificate import OLDER, SCHEMA

@@ -16,8 +16,7 @@ from functools import cached_property
 from dudley.core.bound import Bound
 from dudley.core.statement import Statement
 from dudley.theorems import registry
-from dudley.theorems.witness import Family, Witness
-from dudley.theorems.witness import load as load_witnesses
+from dudley.theorems.witness import Family, Witness, load as load_witnesses
 from dudley.theorems.witness.base import family_against
 
 

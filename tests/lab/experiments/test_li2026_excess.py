@@ -15,9 +15,12 @@ from scipy.stats import chi
 from dudley.core.errors import DudleyError, InputError
 from dudley.core.philox import Stream, key, keys_tensor
 from dudley.lab.experiment import EXPERIMENTS
-from dudley.lab.experiments.li2026_excess import bounds as li2026_bounds
-from dudley.lab.experiments.li2026_excess import experiment, findings
-from dudley.lab.experiments.li2026_excess import heads as li2026_heads
+from dudley.lab.experiments.li2026_excess import (
+    bounds as li2026_bounds,
+    experiment,
+    findings,
+    heads as li2026_heads,
+)
 from dudley.lab.experiments.li2026_excess.classes import PROBLEMS, measured_classes
 from dudley.lab.experiments.li2026_excess.heads import QUANTILES, Taught
 from dudley.lab.experiments.li2026_excess.tails import Entries

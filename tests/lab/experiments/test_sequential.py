@@ -8,14 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.integrate import quad
 from scipy.optimize import isotonic_regression
 
 from dudley.core.errors import InputError
-from dudley.lab.statistics import agreement as agreement_module
-from dudley.lab.statistics import crossing as crossing_module
+from dudley.lab.statistics import agreement as agreement_module, crossing as crossing_module
 from dudley.lab.statistics.agreement import agreement, full_cells
 from dudley.lab.statistics.completion import complete, isotonic
 from dudley.lab.statistics.crossing import crossing, evidence

@@ -21,8 +21,11 @@ from dudley.theorems.witness.counterexamples.identical_inputs import (
 )
 from dudley.theorems.witness.counterexamples.many_heads import SignHeads
 from dudley.theorems.witness.counterexamples.nine_cells import CELLS
-from dudley.theorems.witness.counterexamples.rectified_heads import RESOLUTION, RectifiedHeads
-from dudley.theorems.witness.counterexamples.rectified_heads import printed as printed_heads
+from dudley.theorems.witness.counterexamples.rectified_heads import (
+    RESOLUTION,
+    RectifiedHeads,
+    printed as printed_heads,
+)
 from dudley.theorems.witness.counterexamples.trained_encoder import (
     NegativeRisk,
     OrthogonalPair,

@@ -6,8 +6,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.optimize import minimize
 
 from dudley.core.backend import torch

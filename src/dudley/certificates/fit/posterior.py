@@ -29,8 +29,7 @@ from dudley.certificates.data import Dataset
 from dudley.certificates.fit.forward import blank
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.pac_bayes.posterior import Posterior
-from dudley.certificates.methods.pac_bayes.prior import Learned, Zero
-from dudley.certificates.methods.pac_bayes.prior import split as parts
+from dudley.certificates.methods.pac_bayes.prior import Learned, Zero, split as parts
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.networks.activations import activation

@@ -7,8 +7,7 @@ from dudley.grid.conformance.backend import Backend
 from dudley.grid.conformance.sample import STEPS, assert_right, expected, sample, work_off
 from dudley.grid.conformance.version_1 import fill
 from dudley.grid.database import Database
-from dudley.grid.migrate import STEPS as MIGRATIONS
-from dudley.grid.migrate import version
+from dudley.grid.migrate import STEPS as MIGRATIONS, version
 from dudley.grid.place import Place
 from dudley.grid.schema import VERSION, runs, sa
 from dudley.grid.store import Store

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from dudley.core.assumption import Assumption, Status
 from dudley.core.statement import Input
-from dudley.theorems.excess import ASSUMPTIONS as ERM
-from dudley.theorems.excess import Task
+from dudley.theorems.excess import ASSUMPTIONS as ERM, Task
 
 LEARNING = (
     Input("n"),

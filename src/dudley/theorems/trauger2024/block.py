@@ -28,8 +28,7 @@ from dudley.calculus.facts import Facts
 from dudley.core.constraint import L2, Spectral
 from dudley.core.errors import InputError
 from dudley.core.statement import Form, Input, Statement, Verdict
-from dudley.networks.activations import Activation
-from dudley.networks.activations import declared as declared_sigma
+from dudley.networks.activations import Activation, declared as declared_sigma
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
 from dudley.networks.pointwise import Activate, Dense, ProjectRows
