@@ -20,11 +20,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import postgres_server
-from dudley.grid import Batch, Cost, Grid, Session, Store, Trial
-from dudley.grid.export import export
-from dudley.grid.place import Place
-from dudley.grid.serve import serve
-from dudley.grid.summary import cells, summary
+from dudley.lab import Batch, Cost, Grid, Session, Store, Trial
+from dudley.lab.runners.worker import serve
+from dudley.lab.store.export import export
+from dudley.lab.store.location import Place
+from dudley.lab.store.summary import cells, summary
 
 CELLS, ALLOWED = 10_000, 10.0
 

@@ -24,7 +24,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
 import protocols  # noqa: E402
 from gpu_ascent import machine, source_hash  # noqa: E402
 
-from dudley.grid import Grid  # noqa: E402
+from dudley.lab import Grid  # noqa: E402
 from dudley.lab.training import packed, train_grid, trainings  # noqa: E402
 
 CELLS = {"T": 100, "m": (60, 80, 100, 120)}

@@ -29,7 +29,7 @@ import protocols  # noqa: E402
 from gpu_ascent import machine, source_hash  # noqa: E402
 from ordinary import seconds  # noqa: E402
 
-from dudley.grid import curves  # noqa: E402
+from dudley.lab import curves  # noqa: E402
 from dudley.lab.training import memory_of, packed, train_grid, trainings  # noqa: E402
 from dudley.train.period import Period  # noqa: E402
 from dudley.train.precision import precision  # noqa: E402

@@ -18,10 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dudley.grid import Batch, Cost, Grid, Session, Store, Trial, checkpoints, plan, run
-from dudley.grid.claims import Claim, claim
-from dudley.grid.conformance.killed import after_each, dying
-from dudley.grid.owner import Owner
+from dudley.lab import Batch, Cost, Grid, Session, Store, Trial, plan, run
+from dudley.lab.store import checkpoints
+from dudley.lab.store.claims import Claim, claim
+from dudley.lab.store.conformance.killed import after_each, dying
+from dudley.lab.store.owner import Owner
 
 STEPS, EVALUATE, KEEP = 24, 2, 6
 

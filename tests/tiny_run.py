@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from dudley.grid import Batch, Cost, Grid, Place, Session, Trial, run
+from dudley.lab import Batch, Cost, Grid, Place, Session, Trial, run
 
 
 def grid(sizes=(5, 6), trials: int = 2) -> Grid:

@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from dudley.grid import Grid, Table
+from dudley.lab import Grid, Table
 from dudley.lab.training import packed, train_grid, trainings
 from dudley.train.problem import Problem
 from dudley.train.state import State

@@ -40,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "src"))
 
 from dudley.core.provenance import provenance  # noqa: E402
-from dudley.grid import Batch, Cost, Grid, Session, Trial, run, table  # noqa: E402
+from dudley.lab import Batch, Cost, Grid, Session, Trial, run, table  # noqa: E402
 from dudley.lab.conduct import sealed  # noqa: E402
 from dudley.lab.training import packed, train_batch, trainings  # noqa: E402
 from dudley.train.problem import Problem  # noqa: E402

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as parquet
 import pytest
 
-from dudley.grid import BatchFailed
-from dudley.grid.store import Store
+from dudley.lab import BatchFailed
+from dudley.lab.store.store import Store
 from tiny_run import tiny
 
 
@@ -51,7 +51,7 @@ def test_cells_by_other_names(dudley, broken):
 
 
 def test_cells_are_told_apart_by_as_few_names_as_do(dudley, place):
-    from dudley.grid import Batch, Cost, Grid, Trial, run
+    from dudley.lab import Batch, Cost, Grid, Trial, run
 
     readings = {"printed": 0.5, "longer": 0.1}
     configs = [
@@ -122,8 +122,8 @@ def test_diff_does_not_call_an_unfinished_run_equal(dudley, broken, place):
 
 
 def test_a_live_worker_is_told(dudley, place):
-    from dudley.grid.claims import claim
-    from dudley.grid.owner import Owner
+    from dudley.lab.store.claims import claim
+    from dudley.lab.store.owner import Owner
 
     with pytest.raises(BatchFailed):
         tiny(place / "run", fails=(5, 6))
@@ -155,8 +155,8 @@ def test_stores_of_different_names_are_not_compared(dudley, place):
 
 
 def test_a_dead_worker_is_called_dead_and_nobody_waits_for_it(dudley, place):
-    from dudley.grid.claims import claim
-    from dudley.grid.owner import Owner
+    from dudley.lab.store.claims import claim
+    from dudley.lab.store.owner import Owner
 
     with pytest.raises(BatchFailed):
         tiny(place / "run", (5, 6, 7), fails=(6,))
@@ -170,7 +170,7 @@ def test_a_dead_worker_is_called_dead_and_nobody_waits_for_it(dudley, place):
 
 
 def test_a_config_that_comes_twice_is_compared_twice(dudley, place):
-    from dudley.grid import Batch, Cost, Grid, Trial, run
+    from dudley.lab import Batch, Cost, Grid, Trial, run
 
     grid = Grid([Trial({"m": 5}, key) for key in (1, 2)], "twice", 0)
     for name, squares in (("one", (1, 2)), ("two", (0, 2))):
@@ -194,8 +194,8 @@ def test_passwords_are_not_shown(dudley, place):
 
 def test_a_store_that_takes_nothing_more_is_told_once(place, monkeypatch, caplog):
     """A batch fails since its disk is full, and so does the note of it."""
-    from dudley.grid.claims import Claim
-    from dudley.grid.database import StoreFailed
+    from dudley.lab.store.claims import Claim
+    from dudley.lab.store.database import StoreFailed
 
     def full(*_):
         raise StoreFailed("store run: database or disk is full")

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import dudley.lab.experiments
-from dudley.grid import summary
-from dudley.grid.find import stores
+from dudley.lab import summary
 from dudley.lab.catalogue import EXPERIMENTS
 from dudley.lab.conduct import analyse
 from dudley.lab.experiment import SCALES, VERDICTS, Finding
@@ -18,6 +17,7 @@ from dudley.lab.figures import draw
 from dudley.lab.figures.catalogue import SKETCHES
 from dudley.lab.pages import page
 from dudley.lab.pages.results import Results, committed
+from dudley.lab.store.find import stores
 from smoke_runs import SmokeRuns
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,8 +7,8 @@ import itertools
 import pytest
 import torch
 
-from dudley.grid import Batch, Grid, Trial
-from dudley.grid.batch import together
+from dudley.lab import Batch, Grid, Trial
+from dudley.lab.grid.batch import together
 from dudley.lab.probe import shortened, speed
 from dudley.lab.training import cost, trainings
 

@@ -13,7 +13,7 @@ import pytest
 import training_toy as toy
 from dudley.core.errors import InputError
 from dudley.core.philox import keys_tensor
-from dudley.grid import Trial, curves
+from dudley.lab import Trial, curves
 from dudley.lab.training import cost, memory_of, packed, shares, train_grid, trainings
 from dudley.train.tasks.registry import task_of
 

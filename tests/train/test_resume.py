@@ -15,8 +15,8 @@ import pytest
 import torch
 
 import training_toy as toy
-from dudley.grid import Store, curves, table
-from dudley.grid.claims import held
+from dudley.lab import Store, curves, table
+from dudley.lab.store.claims import held
 from live import until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills processes")

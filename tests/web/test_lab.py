@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dudley.grid.batch import Batch, Cost
-from dudley.grid.store import Store
-from dudley.grid.trial import Grid, Trial
 from dudley.lab.catalogue import EXPERIMENTS
+from dudley.lab.grid.batch import Batch, Cost
+from dudley.lab.grid.trial import Grid, Trial
 from dudley.lab.pages.results import committed, committed_folder
+from dudley.lab.store.store import Store
 from dudley.web.app import create_app
 from dudley.web.check import ask
 from dudley.web.safety import Settings

@@ -116,7 +116,7 @@ def expect_device(device: str) -> None:
 
 def expect_runner(bench: Bench, folder: Path) -> None:
     """Refuse a runner that there is not, or not for such a store; and a store among the results."""
-    from dudley.grid.runner import runner_of
+    from dudley.lab.runners.runner import runner_of
 
     place = bench.place(folder)
     if place.folder is not None and place.folder.resolve() == folder.resolve():

@@ -20,10 +20,10 @@ from dudley.core.errors import InputError
 from dudley.core.provenance import hidden
 
 if TYPE_CHECKING:
-    from dudley.grid.compare import Difference
-    from dudley.grid.place import Place
-    from dudley.grid.summary import Summary
-    from dudley.grid.table import Table
+    from dudley.lab.store.compare import Difference
+    from dudley.lab.store.location import Place
+    from dudley.lab.store.summary import Summary
+    from dudley.lab.store.table import Table
 
 Run = Annotated[
     str, typer.Argument(help="The folder of a run, or postgresql://user@host/database#run.")
@@ -69,8 +69,8 @@ def retry(run: Run, as_json: Json = False) -> None:
 
     Example: dudley lab retry dudley-lab/edelman2021-and/smoke
     """
-    from dudley.grid import claims
-    from dudley.grid.store import Store
+    from dudley.lab.store import claims
+    from dudley.lab.store.store import Store
 
     told = []
     for name, place in places(run).items():
@@ -96,7 +96,7 @@ def export(
 
     Example: dudley lab export dudley-lab/edelman2021-and/smoke
     """
-    from dudley.grid.export import export as write
+    from dudley.lab.store.export import export as write
 
     told = []
     for name, place in places(run).items():
@@ -119,8 +119,8 @@ def diff(
 
     Example: dudley lab diff runs/one runs/two
     """
-    from dudley.grid.compare import compare
-    from dudley.grid.table import table
+    from dudley.lab.store.compare import compare
+    from dudley.lab.store.table import table
 
     sides = places(first), places(second)
     if len(sides[0]) == len(sides[1]) == 1:
@@ -156,15 +156,15 @@ def damage(place: Place) -> AbstractContextManager[None]:
 
 
 def places(run: str) -> dict[str, Place]:
-    from dudley.grid.find import stores
+    from dudley.lab.store.find import stores
 
     return stores(run)
 
 
 def standing(name: str, place: Place, names: list[str]) -> dict[str, Any]:
     """All that is told of one store, its trials counted by these names of their configs."""
-    from dudley.grid.store import Store
-    from dudley.grid.summary import cells, summary
+    from dudley.lab.store.store import Store
+    from dudley.lab.store.summary import cells, summary
 
     with closing(Store.open(place)) as store:
         found = summary(store)
@@ -202,7 +202,7 @@ def cell_names(place: Place, asked: list[str] | None) -> list[str]:
     Of names that fix each other those of the task stay, then those that come first.
     """
     from dudley.core.canonical import flat
-    from dudley.grid.store import Store
+    from dudley.lab.store.store import Store
 
     with closing(Store.open(place)) as store:
         configs = [flat(trial.config) for trial in store.grid.trials]
@@ -243,7 +243,7 @@ def at_work(workers: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def lines(one: dict[str, Any], errors: bool) -> list[str]:
     """A store for people."""
-    from dudley.grid.estimate import duration
+    from dudley.lab.grid.estimate import duration
 
     counts = ", ".join(f"{count:,} {state}" for state, count in one["trials"].items())
     told = [f"{one['id']}  ({one['place']})", f"  trials: {counts}; {one['share']:.0%} of the work"]

@@ -1,1 +1,11 @@
-"""The laboratory: experiments, what is run at each scale, and what follows from it."""
+"""The laboratory: grids of trials, stores that survive kills, runners, experiments.
+
+A `Grid` of trials is cut into batches by `plan`; `run` works them off and keeps every result in a
+`Place`, a folder or a PostgreSQL database; `table` and `curves` read it, `summary` and `cells`
+count it, `export` writes it as Parquet. `train_grid` does all of it for trainings.
+"""
+
+from dudley.core.lazy import attach_stub
+
+__getattr__, __dir__ = attach_stub(__name__, __file__)
+__all__ = __dir__()  # pyright: ignore[reportUnsupportedDunderAll]

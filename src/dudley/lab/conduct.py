@@ -27,8 +27,8 @@ from dudley.lab.record import FINDINGS, RECORD, findings
 from dudley.lab.shared.sequential import designed
 
 if TYPE_CHECKING:
-    from dudley.grid.place import Place
-    from dudley.grid.store import Store
+    from dudley.lab.store.location import Place
+    from dudley.lab.store.store import Store
 
 Seen = TypeVar("Seen")
 VERSIONS = ("numpy", "scipy", "torch", "pyarrow")
@@ -68,8 +68,8 @@ def packing(place: Place) -> dict[str, list[int]]:
 
 def looked_at(place: Place, look: Callable[[Store], Seen]) -> dict[str, Seen]:
     """What is seen in every store at a place, by its name; nothing where there is none."""
-    from dudley.grid.find import stores
-    from dudley.grid.store import Store
+    from dudley.lab.store.find import stores
+    from dudley.lab.store.store import Store
 
     try:
         places = stores(place)

@@ -18,7 +18,7 @@ from dudley.core.errors import InputError
 from dudley.core.registry import Registry
 
 if TYPE_CHECKING:
-    from dudley.grid.place import Place
+    from dudley.lab.store.location import Place
 
 SCALES = ("smoke", "laptop", "paper")
 VERDICTS = ("reproduced", "not reproduced", "differs", "undecided", "beyond the paper")
@@ -48,8 +48,8 @@ class Finding:
 class Bench:
     """Where an experiment runs: device, workers, whether progress is shown, bytes of a batch.
 
-    ``on`` is the runner of its grids (`dudley.grid.runner`); ``store`` is where they are kept, an
-    address that several machines share, or None: in the results' folder.
+    ``on`` is the runner of its grids (`dudley.lab.runners.runner`); ``store`` is where they are
+    kept, an address that several machines share, or None: in the results' folder.
     """
 
     device: str = "cpu"
@@ -61,7 +61,7 @@ class Bench:
 
     def place(self, folder: Path) -> Place:
         """Where the grids of an experiment with this results folder are kept."""
-        from dudley.grid.place import Place
+        from dudley.lab.store.location import Place
 
         return Place.of(folder / "store" if self.store is None else self.store)
 

@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from dudley.grid.estimate import duration
 from dudley.lab.experiment import Bench
+from dudley.lab.grid.estimate import duration
 
 BUDGET = 20.0  # seconds of measuring, for all parts together; the last batch is not cut short
 PROTOCOL = {"task", "model", "training"}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dudley.core.backend import torch
-from dudley.grid import Batch, Trial
+from dudley.lab import Batch, Trial
 from dudley.lab.training import cost
 from dudley.train.problem import Problem
 from dudley.train.trainer import Memory, Trainer

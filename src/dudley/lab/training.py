@@ -25,8 +25,8 @@ from dudley.core.backend import torch
 from dudley.core.canonical import canonical
 from dudley.core.errors import InputError
 from dudley.core.philox import keys_tensor
-from dudley.grid import Batch, Cost, Grid, Place, Runner, Session, Table, Trial, plan, run
-from dudley.grid.runner import runner_of
+from dudley.lab import Batch, Cost, Grid, Place, Runner, Session, Table, Trial, plan, run
+from dudley.lab.runners.runner import runner_of
 from dudley.train.ensemble.registry import ensemble_of
 from dudley.train.problem import Problem, alike, trial_key
 from dudley.train.trainer import Pace, Trainer
@@ -88,7 +88,7 @@ def packed(
     largest: int | None = None,
     spread: float = math.inf,
 ) -> tuple[Batch, ...]:
-    """The grid's batches, for a device of that memory; see `dudley.grid.plan`."""
+    """The grid's batches, for a device of that memory; see `dudley.lab.grid.plan`."""
     return plan(grid.trials, shares, cost, limit_bytes, largest, workers, spread)
 
 
@@ -110,7 +110,7 @@ def train_batch(
     pace: Pace | None = None,
     ending: Ending | None = None,
 ) -> None:
-    """Work off one batch: what a run of `dudley.grid` calls.
+    """Work off one batch: what a run of `dudley.lab` calls.
 
     ``ending`` looks at the trained weights before they are gone, and adds to the results.
     """
@@ -139,7 +139,7 @@ def train_grid(
 
     ``work`` is `train_batch`, or a function around it: its module is what a worker imports.
     Batches that are not given are packed into ``memory`` bytes, or into what the device has.
-    ``on`` is the runner (`dudley.grid.runner`); options are those of `dudley.grid.run`.
+    ``on`` is the runner (`dudley.lab.runners.runner`); options are those of `dudley.lab.run`.
     """
     if on == "local" and torch.device(device).type == "cuda" and workers > 1:
         raise InputError("workers on a GPU", "one: a batch fills it", workers)

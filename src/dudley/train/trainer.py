@@ -39,7 +39,7 @@ AHEAD = 2  # periods that may wait for the device
 
 
 class Sink(Protocol):
-    """Where results go: a session of a run (`dudley.grid`), or `Memory`."""
+    """Where results go: a session of a run (`dudley.lab`), or `Memory`."""
 
     def latest(self) -> tuple[int, Any] | None: ...
     def append(self, step: int, metrics: Mapping[str, Any]) -> None: ...

@@ -70,7 +70,7 @@ def run(place: str, runs: Path) -> dict[str, Any]:
 
 
 def _standing(folder: Path) -> dict[str, Any]:
-    from dudley.grid.store import Store
+    from dudley.lab.store.store import Store
 
     store = Store.open(folder)
     try:

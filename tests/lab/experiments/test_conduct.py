@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dudley.audit.journal import code_digest
-from dudley.grid import BatchFailed
+from dudley.lab import BatchFailed
 from dudley.lab.conduct import conduct, starts
 from dudley.lab.experiment import EXPERIMENTS, Bench
 from dudley.lab.pages.page import made
@@ -29,11 +29,11 @@ def test_earlier_starts_and_their_sources_are_told(tmp_path: Path, monkeypatch):
             super().run(config, folder, bench)
 
     monkeypatch.setitem(EXPERIMENTS._units, Toy.name, Trained())
-    monkeypatch.setattr("dudley.grid.launch.code_digest", lambda: "5" * 64)
+    monkeypatch.setattr("dudley.lab.runners.launch.code_digest", lambda: "5" * 64)
     with pytest.raises(BatchFailed):
         conduct(Toy.name, "smoke", tmp_path)
     fails.clear()
-    monkeypatch.setattr("dudley.grid.launch.code_digest", code_digest)
+    monkeypatch.setattr("dudley.lab.runners.launch.code_digest", code_digest)
     conduct(Toy.name, "smoke", tmp_path)
     told = json.loads((tmp_path / "provenance.json").read_text())
     (earlier,) = told["earlier_starts"]

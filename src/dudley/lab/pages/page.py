@@ -11,10 +11,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dudley.grid.estimate import duration
 from dudley.lab.catalogue import EXPERIMENTS, in_order
 from dudley.lab.experiment import SCALES, Experiment, Finding
 from dudley.lab.figures.draw import figures, file_name
+from dudley.lab.grid.estimate import duration
 from dudley.lab.pages.numbers import flattened, gathered, numbers
 from dudley.lab.pages.results import Results, committed
 from dudley.show.markdown import code, prose, section, table

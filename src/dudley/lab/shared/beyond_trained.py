@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dudley.core.backend import torch
-from dudley.grid import Grid
+from dudley.lab import Grid
 from dudley.lab.experiment import Bench
 from dudley.lab.shared.training_table import write
 from dudley.lab.statistics.trend import Slope, equivalence, estimate, slope, welch

@@ -74,7 +74,7 @@ def sequential(
 
 def some_trials(config: Mapping[str, Any], first: np.ndarray, last: np.ndarray):
     """The full grid's trials first ≤ number < last of every cell, as a grid."""
-    from dudley.grid import Grid, Trial
+    from dudley.lab import Grid, Trial
     from dudley.train.problem import trial_key
 
     protocol, seed = config["protocol"], config["seed"]

@@ -15,8 +15,8 @@ import numpy as np
 from dudley.lab.experiment import Bench
 
 if TYPE_CHECKING:
-    from dudley.grid import Grid
-    from dudley.grid.place import Place
+    from dudley.lab import Grid
+    from dudley.lab.store.location import Place
 
 PLAIN = {
     "T": "task.T",
@@ -51,7 +51,7 @@ def trained(
 
 def columns_of(grid: Grid, store: Place, bench: Bench, curves: tuple[str, ...]) -> dict[str, Any]:
     """Train a grid whose store is at ``store``; its columns as `trained` has them."""
-    from dudley.grid import curves as read
+    from dudley.lab import curves as read
     from dudley.lab.training import train_grid
 
     table = train_grid(

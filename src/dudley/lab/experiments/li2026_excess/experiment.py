@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dudley.core.extras import missing
-from dudley.grid import Grid, Place
+from dudley.lab import Grid, Place
 from dudley.lab.experiment import Experiment, experiment
 from dudley.lab.experiments.li2026_excess.classes import bounds_of, measured_classes
 from dudley.lab.experiments.li2026_excess.findings import findings

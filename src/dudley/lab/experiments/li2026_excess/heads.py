@@ -33,7 +33,7 @@ from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import UnknownName
 from dudley.core.philox import Stream, normal, uniform
-from dudley.grid import Grid, Place, Session, Table
+from dudley.lab import Grid, Place, Session, Table
 from dudley.lab.experiment import Bench
 from dudley.lab.experiments.li2026_excess.tails import SIGN, Entries
 from dudley.lab.training import memory_of, packed, train_batch, train_grid

@@ -41,7 +41,7 @@ class MnistDescent(Experiment):
         return of_scale(scale)
 
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
-        from dudley.grid import Grid, curves
+        from dudley.lab import Grid, curves
         from dudley.lab.experiments.mwigo2026_mnist.start import inputs_of, start_of
         from dudley.lab.training import memory_of, packed, train_grid, trainings
 

@@ -91,7 +91,7 @@ class SparseMajority(Experiment):
         }  # fmt: skip
 
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
-        from dudley.grid import curves
+        from dudley.lab import curves
 
         store = bench.place(folder) / "majority"
         table = trained(config, store, bench)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dudley.grid import Place, Table
+from dudley.lab import Place, Table
 from dudley.lab.experiment import Bench
 from dudley.lab.training import train_batch, train_grid, trainings
 from dudley.train.trainer import Trainer

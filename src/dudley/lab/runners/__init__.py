@@ -1,0 +1,1 @@
+"""Where batches are worked off: this process, several, a Slurm cluster, a Ray cluster."""

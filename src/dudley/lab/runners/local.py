@@ -1,0 +1,25 @@
+"""The runner of this machine: in this process, or in several that it starts (`processes`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dudley.lab.runners.processes import oversee
+from dudley.lab.runners.runner import Order, Runner
+from dudley.lab.runners.worker import serve
+from dudley.lab.store.location import Place
+
+
+@dataclass(frozen=True)
+class Local(Runner):
+    """One worker is this process; several are processes of one thread each."""
+
+    def expect(self, place: Place) -> None:
+        pass
+
+    def work_off(self, order: Order) -> None:
+        if order.workers > 1:
+            oversee(order)
+            return
+        stop = order.stop
+        serve(order.store, order.work, order.start, 0, lambda: bool(stop.value), order.heard)

@@ -1,0 +1,100 @@
+"""Worker processes: each is a fresh interpreter with one thread, and ends when its parent ends."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+
+from dudley.core.errors import InputError
+from dudley.lab.runners.runner import Order
+from dudley.lab.runners.supervisor import keep, variables
+from dudley.lab.runners.worker import Work, serve
+from dudley.lab.store.location import Place
+from dudley.lab.store.owner import Owner
+from dudley.lab.store.store import Store
+
+POLL = 0.2  # seconds
+
+
+@dataclass(frozen=True)
+class Process:
+    """A worker process."""
+
+    process: BaseProcess
+
+    def ended(self) -> str | None:
+        code = self.process.exitcode
+        return None if code is None else f"exit code {code}" if code else ""
+
+    def holds(self, owner: Owner) -> bool:
+        return owner.pid == self.process.pid
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.join()
+
+
+def oversee(order: Order) -> None:
+    """Keep the asked number of processes at it until no batch waits."""
+    try:
+        pickle.dumps(order.work)
+    except Exception as error:
+        told = f"{order.work!r} ({error})"
+        raise InputError("work of a run", "a function of a module", told) from None
+    context = multiprocessing.get_context("spawn")
+
+    def begin(slots: list[int]) -> list[Process]:
+        begun = []
+        for slot in slots:
+            args = (order.store.place, order.work, order.start, slot, order.stop)
+            process = context.Process(target=_worker, args=args)
+            with variables(order.environment), _deaf():
+                process.start()
+            begun.append(Process(process))
+        return begun
+
+    def pause(hands: Sequence[Process]) -> None:
+        wait([hand.process.sentinel for hand in hands], timeout=POLL)
+
+    keep(order, begin, pause)
+
+
+def _worker(place: Place, work: Work, start: int, slot: int, stop) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and sets the flag
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    store = Store.open(place)
+    if _parent().is_alive():  # else the next run may be under way: leave its batches to it
+        serve(store, work, start, slot, lambda: bool(stop.value))
+    store.close()
+
+
+def _end_with_the_parent() -> None:
+    wait([_parent().sentinel])
+    os._exit(1)
+
+
+def _parent() -> BaseProcess:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    return parent
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """A process started here and now hears no SIGINT from the first on."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

@@ -1,0 +1,48 @@
+"""Lost workers: their batches go back to waiting, and on from their latest checkpoint.
+
+A batch that costs `DEATHS` workers their lives, none of which brought it to a further checkpoint,
+is noted as failed: it would take the others too. One that gets further each time (a machine that
+is taken away now and then, a time limit of a queue) goes on for as long as it takes.
+"""
+
+from __future__ import annotations
+
+from dudley.core.errors import DudleyError
+from dudley.lab.runners.worker import log
+from dudley.lab.store.claims import KEPT_WORK, Claim
+from dudley.lab.store.schema import batches, sa
+
+DEATHS = 3
+
+
+class Toll:
+    """Deaths of one start."""
+
+    def __init__(self):
+        self._of: dict[int, tuple[int, float]] = {}  # batch ↦ deaths in a row, work kept then
+        self._outside = 0
+
+    def of(self, claim: Claim, told: str) -> None:
+        """Who held the claim is dead: give the batch back, or give it up."""
+        deaths, before = self._of.get(claim.id, (0, 0.0))
+        kept = _kept(claim)
+        deaths = 1 if kept > before else deaths + 1
+        self._of[claim.id] = deaths, kept
+        log.warning("batch %d: %s (%d of %d)", claim.id, told, deaths, DEATHS)
+        if deaths >= DEATHS:
+            claim.fail(f"{told}, {DEATHS} times")
+        else:
+            claim.release()
+
+    def outside(self, told: str) -> None:
+        """A worker is dead that held no batch: more than a few such are an error of all."""
+        self._outside += 1
+        if self._outside >= DEATHS:
+            raise DudleyError(f"{DEATHS} workers died outside a batch, the last: {told}")
+
+
+def _kept(claim: Claim) -> float:
+    """Work up to the latest checkpoint."""
+    wanted = sa.select(KEPT_WORK).select_from(batches).where(batches.c.id == claim.id)
+    with claim.store.database.reading() as connection:
+        return connection.execute(wanted).scalar_one()

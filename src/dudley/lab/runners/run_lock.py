@@ -1,0 +1,78 @@
+"""One live run in a place: a lock that is freed when its holder dies, however it dies.
+
+In a folder it is SQLite's own lock on an empty file, which works wherever the store works. On
+PostgreSQL it is an advisory lock of a connection that does nothing else: the server frees it when
+the connection ends, and asks a silent peer for a sign of life, so that a machine that vanished
+holds it for about a minute. (A pooler that hands connections out by the transaction breaks it:
+name the server itself.) Claims keep results right without this lock; it saves the work of two
+runs that would take batches from each other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from dudley.core.errors import InputError
+from dudley.lab.store.database import Database
+from dudley.lab.store.location import Place
+from dudley.lab.store.schema import sa
+
+KEEPALIVE = {"tcp_keepalives_idle": 30, "tcp_keepalives_interval": 10, "tcp_keepalives_count": 3}
+
+
+@contextmanager
+def alone(place: Place | Path | str) -> Iterator[None]:
+    """Hold the place; another live holder is an error that says so."""
+    place = Place.of(place)
+    with _file(place, place.folder) if place.folder is not None else _advisory(place):
+        yield
+
+
+@contextmanager
+def _file(place: Place, folder: Path) -> Iterator[None]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError("place of a run", "a folder, or a way to a new one", folder) from None
+    with closing(sqlite3.connect(folder / "lock", timeout=0, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                raise
+            raise _held(place) from None
+        yield
+
+
+@contextmanager
+def _advisory(place: Place) -> Iterator[None]:
+    digest = hashlib.sha256(f"dudley {place.run}".encode()).digest()
+    key = int.from_bytes(digest[:8], "big", signed=True)
+    database = Database.of(place)
+    try:
+        with database.telling():
+            connection = database.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        with closing(connection):
+            with database.telling():
+                for name, value in KEEPALIVE.items():
+                    connection.exec_driver_sql(f"SET {name} = {value}")
+                asked = sa.select(sa.func.pg_try_advisory_lock(key))
+                taken = connection.execute(asked).scalar_one()
+            if not taken:
+                raise _held(place)
+            yield
+    finally:
+        database.close()  # the connection's end is the lock's
+
+
+def _held(place: Place) -> InputError:
+    return InputError(
+        place.told,
+        "no other live run in it",
+        "one that holds it now",
+        f"wait for it to end, stop it, or {place.another}",
+    )

@@ -1,0 +1,88 @@
+"""Workers that take batches from the store by themselves: enough of them, until none waits.
+
+A worker is a process of this machine (`processes`) or a job of a queue (`slurm`). One that dies is
+replaced, and its batch taken up again from its latest checkpoint (`Toll`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+from dudley.lab.runners.retry_limit import Toll
+from dudley.lab.runners.runner import Order
+from dudley.lab.store.claims import held
+from dudley.lab.store.owner import Owner
+from dudley.lab.store.schema import WAITING
+from dudley.lab.store.store import Store
+
+
+class Hand(Protocol):
+    """A worker, as who started it sees it."""
+
+    def ended(self) -> str | None:
+        """None while it lives, an empty text if it ended well, else how it died."""
+        ...
+
+    def holds(self, owner: Owner) -> bool:
+        """Is it, or was it, this owner of a batch?"""
+        ...
+
+    def kill(self) -> None: ...
+
+
+H = TypeVar("H", bound=Hand)
+
+
+def keep(
+    order: Order,
+    begin: Callable[[list[int]], Sequence[H]],
+    pause: Callable[[Sequence[H]], None],
+) -> None:
+    """Workers until no batch waits: ``begin`` starts some by number, ``pause`` waits a while."""
+    alive: dict[int, H] = {}
+    toll = Toll()
+    try:
+        while True:
+            waiting = sum(one.status == WAITING for one in order.store.standing())
+            free = [slot for slot in range(order.workers) if slot not in alive][:waiting]
+            if free and not order.stop.value:
+                alive |= zip(free, begin(free), strict=True)
+            if not alive:
+                return
+            pause(list(alive.values()))
+            for slot, hand in list(alive.items()):
+                if (told := hand.ended()) is not None:
+                    del alive[slot]
+                    _bury(order.store, hand, told, toll)
+            order.heard()
+    finally:
+        for hand in alive.values():
+            hand.kill()
+            _bury(order.store, hand, "", Toll())
+
+
+def _bury(store: Store, hand: Hand, told: str, toll: Toll) -> None:
+    """What a worker that ended still held goes back, or is given up."""
+    theirs = [one for one, owner in held(store) if hand.holds(owner)]
+    for one in theirs:
+        toll.of(one, f"its worker died{' with ' if told else ''}{told}")
+    if told and not theirs:
+        toll.outside(told)
+
+
+@contextmanager
+def variables(values: Mapping[str, str]) -> Iterator[None]:
+    """What is started here and now has these variables of the environment."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

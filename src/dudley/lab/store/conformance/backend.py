@@ -1,0 +1,28 @@
+"""What a backend supplies to be checked."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+
+from dudley.lab.store.location import Place
+
+
+class Inapplicable(Exception):
+    """A check that cannot be made here, and why."""
+
+
+class Backend(ABC):
+    """Abstract: somewhere to keep runs."""
+
+    @abstractmethod
+    def place(self, name: str) -> Place:
+        """A place without a run; the same name is the same place, another name another one."""
+
+    @abstractmethod
+    def full(self, place: Place) -> AbstractContextManager[None]:
+        """Within it there is next to no room left for the place's store, as on a full disk.
+
+        What this process writes must fail after some megabytes at most, by RLIMIT_FSIZE, say.
+        Raise `Inapplicable` where that cannot be arranged.
+        """

@@ -1,0 +1,113 @@
+"""The run that is checked: a chaotic map, so that a step lost or made twice shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import numpy as np
+
+from dudley.lab.grid.batch import Batch, Cost
+from dudley.lab.grid.trial import Grid, Trial
+from dudley.lab.runners.run_lock import alone
+from dudley.lab.runners.session import Session
+from dudley.lab.runners.worker import Work, serve
+from dudley.lab.store.checkpoints import sweep
+from dudley.lab.store.claims import Claim, claim, take_over
+from dudley.lab.store.location import Place
+from dudley.lab.store.owner import Owner
+from dudley.lab.store.schema import WAITING
+from dudley.lab.store.store import Store
+from dudley.lab.store.table import Table, curves, table
+
+STEPS, EVALUATE, KEEP = 12, 2, 4
+
+
+def sample(batches: int, size: int = 4) -> tuple[Grid, tuple[Batch, ...]]:
+    """A grid of batches of one size."""
+    trials = [
+        Trial({"task": {"m": m}, "trial": i}, key=1000 * m + i)
+        for m in range(batches)
+        for i in range(size)
+    ]
+    packed = (tuple(trials[m * size : (m + 1) * size]) for m in range(batches))
+    grid = Grid(trials, "sample", 0)
+    return grid, tuple(Batch(m, one, Cost(1, 10.0)) for m, one in enumerate(packed))
+
+
+def prepared(place: Place, batches: int, size: int = 4) -> Store:
+    grid, packed = sample(batches, size)
+    return Store.prepare(place, grid, packed, resume=True)
+
+
+def taken(store: Store) -> Claim:
+    """The next batch, by this process."""
+    start, _ = store.begin("code", {"device": "none"})
+    found = claim(store, Owner.me(), start)
+    assert found is not None, "a batch waits, and none was given"
+    return found
+
+
+def work(session: Session) -> None:
+    """x ↦ 3.9 x (1 − x), with points, checkpoints and results."""
+    kept = session.latest()
+    if kept is None:
+        first, state = 0, np.array([(key % 997 + 1) / 1000 for key in session.batch.keys])
+    else:
+        first, state = kept[0], np.fromfile(kept[1])
+    for step in range(first + 1, STEPS + 1):
+        state = 3.9 * state * (1 - state)
+        if step % EVALUATE == 0:
+            session.append(step, {"state": state})
+        session.progress(session.batch.cost.work * step / STEPS)
+        if step % KEEP == 0:
+            session.checkpoint(step, partial(_save, state))
+    session.finish([{"state": x} for x in state])
+
+
+def _save(state: np.ndarray, path: Path) -> None:
+    path.write_bytes(state.tobytes())
+
+
+def expected(grid: Grid) -> list[float]:
+    """Results in the grid's order."""
+    state = np.array([(trial.key % 997 + 1) / 1000 for trial in grid.trials])
+    for _ in range(STEPS):
+        state = 3.9 * state * (1 - state)
+    return [float(x) for x in state]
+
+
+def work_off(place: Place, batches: int, size: int = 4, how: Work = work) -> None:
+    """What a runner does: alone with the place, take over, and serve until none waits."""
+    with alone(place):
+        store = prepared(place, batches, size)
+        take_over(store)
+        sweep(store)
+        start, _ = store.begin("code", {"device": "none"})
+        # A server may still lock a row for a process that was killed: then nobody is given it yet.
+        while any(one.status == WAITING for one in store.standing()):
+            serve(store, how, start, 0, lambda: False)
+        store.close()
+
+
+def assert_right(place: Place, grid: Grid) -> Table:
+    """Every cell once, with the result of an unbroken run, and its whole curve."""
+    found = table(place)
+    told = [row.get("result.state") for row in found]
+    assert told == expected(grid), "results differ from those of an unbroken run"
+    assert set(found["grid.status"]) == {"done"}
+    steps = list(range(EVALUATE, STEPS + 1, EVALUATE))
+    for x, (at, values) in zip(told, curves(place, "state"), strict=True):
+        assert list(at) == steps, f"points at {list(at)}, expected {steps}"
+        assert values[-1] == np.float32(x)
+    return found
+
+
+def process(target: Callable[..., None], *args) -> BaseProcess:
+    """A fresh interpreter at work."""
+    made = get_context("spawn").Process(target=target, args=args)
+    made.start()
+    return made

@@ -1,0 +1,75 @@
+"""The stores of a run by their names: a folder may hold several, a database too."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from dudley.core.errors import InputError
+from dudley.lab.store.database import Database
+from dudley.lab.store.location import Place
+from dudley.lab.store.migrate import version
+from dudley.lab.store.schema import runs, sa
+
+
+def stores(told: Place | Path | str) -> dict[str, Place]:
+    """All stores at a place and below it; a place that is one itself has the name ''.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from dudley.lab import Batch, Cost, Grid, Trial, run
+    >>> grid = Grid([Trial({"m": 1}, 0)], "a", 0)
+    >>> def work(session):
+    ...     session.finish([{}])
+    >>> with TemporaryDirectory() as folder:
+    ...     for name in ("far", "near"):
+    ...         _ = run(grid, [Batch(0, grid.trials, Cost(1, 1.0))], work, f"{folder}/store/{name}")
+    ...     list(stores(folder))
+    ['far', 'near']
+    """
+    place = Place.of(told)
+    found = _in_a_database(place) if place.folder is None else _below(place.folder)
+    if not found:
+        raise InputError(place.told, "the store of a run", "none", place.another)
+    return found
+
+
+def _below(folder: Path) -> dict[str, Place]:
+    named: dict[str, Place] = {}
+    for file in sorted(filter(_ours, folder.rglob("store.sqlite"))):
+        whole = file.parent.relative_to(folder)
+        short = whole.relative_to("store") if whole.parts[:1] == ("store",) else whole
+        name = "" if short == Path() else short.as_posix()
+        named[whole.as_posix() if name in named else name] = Place(folder=file.parent)
+    return named
+
+
+def _ours(file: Path) -> bool:
+    """Has it a run? A look changes nothing in a file of somebody else; what cannot be read may."""
+    try:
+        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+            rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            return {"runs", "batches"} <= {name for (name,) in rows}
+    except sqlite3.Error:
+        return True
+
+
+def _in_a_database(place: Place) -> dict[str, Place]:
+    database = Database.of(place)
+    try:
+        with database.reading() as connection:
+            made = version(connection)
+            if made is None:
+                return {}
+            column = runs.c.name if made == 1 else runs.c.label  # as a migration would call it
+            labels = connection.execute(sa.select(column).order_by(column)).scalars()
+            below = f"{place.run}/"
+            return {
+                label.removeprefix(place.run or "").removeprefix("/"): Place(
+                    url=place.url, run=label
+                )
+                for label in labels
+                if label == place.run or label.startswith(below)
+            }
+    finally:
+        database.close()

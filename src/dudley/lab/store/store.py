@@ -1,0 +1,272 @@
+"""The store of a run: one folder, ``store.sqlite`` and ``checkpoints/``, portable as it is; or one
+run of a PostgreSQL database (`Place`), for workers on several machines.
+
+A store is made once, with its grid and its packing; whoever comes later with the same grid finds
+both and goes on, and whoever comes with another grid is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dudley.core.canonical import canonical
+from dudley.core.errors import InputError
+from dudley.lab.grid.batch import Batch, Cost
+from dudley.lab.grid.trial import Grid, Trial, difference
+from dudley.lab.store import schema
+from dudley.lab.store.database import Database, StoreFailed, refused
+from dudley.lab.store.location import Place
+from dudley.lab.store.migrate import ensure, expect_known, version
+from dudley.lab.store.owner import Owner
+from dudley.lab.store.schema import DONE, VERSION, sa
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where one batch stands."""
+
+    number: int
+    status: str
+    work: float
+    done: float
+    error: str | None
+
+    @property
+    def left(self) -> float:
+        """Work still to do."""
+        return 0.0 if self.status == DONE else max(0.0, self.work - self.done)
+
+
+@dataclass(frozen=True)
+class Store:
+    """An open store; ``run`` is the number of its run."""
+
+    place: Place
+    database: Database
+    run: int
+
+    @staticmethod
+    def open(place: Place | Path | str) -> Store:
+        """The store of a place; one of an older version is migrated, where it may be written."""
+        place = Place.of(place)
+        if place.folder is not None and not (place.folder / "store.sqlite").is_file():
+            raise _none(place)
+        try:
+            database, run = _opened(Database.of(place), place)
+        except StoreFailed as error:
+            if place.folder is None or not refused(error.__cause__):
+                raise
+            database, run = _opened(Database.copied(place.folder / "store.sqlite"), place)
+            database.freeze()
+        return Store(place, database, run)
+
+    @staticmethod
+    def prepare(
+        place: Place | Path | str, grid: Grid, batches: Sequence[Batch], resume: bool
+    ) -> Store:
+        """The place's store, made if there is none; its packing stands, once made."""
+        place = Place.of(place)
+        if place.folder is not None:
+            (place.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+        database = Database.of(place)
+        try:
+            with database.making() as connection:
+                ensure(connection, place)
+                fresh = _found(connection, place) is None
+                if fresh:
+                    _make(connection, place, grid, batches)
+        finally:
+            database.close()
+        store = Store.open(place)
+        if not fresh:
+            if told := difference(store.grid, grid):
+                raise InputError(place.told, f"its own grid, {told[0]}", told[1], place.another)
+            if not resume:
+                done = sum(one.status == DONE for one in store.standing())
+                got = f"a run with {done} of {len(store.packing)} batches done"
+                raise InputError(place.told, "no run in it", got, f"resume, or {place.another}")
+        return store
+
+    def close(self) -> None:
+        self.database.close()
+        if self.place.folder is None and "files" in vars(self):
+            shutil.rmtree(self.files, ignore_errors=True)
+
+    @cached_property
+    def files(self) -> Path:
+        """Where files of checkpoints lie: the run's folder, or a private one of this process."""
+        if self.place.folder is not None:
+            return self.place.folder
+        made = Path(tempfile.mkdtemp(prefix="dudley-"))
+        weakref.finalize(self, shutil.rmtree, made, ignore_errors=True)
+        (made / "checkpoints").mkdir()
+        return made
+
+    def trials(self) -> sa.Select:
+        """Every trial of the run, with the number (``pack``) and the status of its batch."""
+        b = schema.batches
+        return (
+            sa.select(*schema.trials.c, b.c.number.label("pack"), b.c.status)
+            .join(b, schema.trials.c.batch == b.c.id)
+            .where(b.c.run == self.run)
+        )
+
+    def points(self) -> sa.Select:
+        """Every point of the run, batch by batch, in the order of steps."""
+        p, b = schema.points, schema.batches
+        own = sa.select(p).join(b, p.c.batch == b.c.id).where(b.c.run == self.run)
+        return own.order_by(p.c.batch, p.c.step)
+
+    @cached_property
+    def packing(self) -> tuple[Batch, ...]:
+        """The batches, as they were packed when the run was made."""
+        return tuple(sorted(self.packed.values(), key=lambda batch: batch.number))
+
+    @cached_property
+    def packed(self) -> dict[int, Batch]:
+        """The batches by their numbers in the table."""
+        with self.database.reading() as connection:
+            rows = connection.execute(
+                sa.select(schema.batches).where(schema.batches.c.run == self.run)
+            ).all()
+            found = connection.execute(
+                self.trials().order_by(schema.trials.c.batch, schema.trials.c.place)
+            ).all()
+        members: dict[int, list[Trial]] = {row.id: [] for row in rows}
+        for trial in found:
+            members[trial.batch].append(Trial(json.loads(trial.config), int(trial.key, 16)))
+        return {
+            row.id: Batch(row.number, tuple(members[row.id]), Cost(row.bytes, row.work))
+            for row in rows
+        }
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The trials in the grid's own order."""
+        own = sa.select(schema.runs).where(schema.runs.c.id == self.run)
+        with self.database.reading() as connection:
+            run = connection.execute(own).one()
+            rows = connection.execute(self.trials().order_by(schema.trials.c.number)).all()
+        trials = [Trial(json.loads(row.config), int(row.key, 16)) for row in rows]
+        return Grid(trials, run.name, int(run.seed))
+
+    def standing(self) -> list[Standing]:
+        """Every batch, in the order of the packing."""
+        c = schema.batches.c
+        wanted = sa.select(c.number, c.status, c.work, c.done, c.error)
+        with self.database.reading() as connection:
+            rows = connection.execute(wanted.where(c.run == self.run).order_by(c.number)).all()
+        return [Standing(*row) for row in rows]
+
+    def starts(self) -> list[tuple[str, str, str]]:
+        """When it was begun or gone on with, by which process, and with which code."""
+        c = schema.starts.c
+        wanted = sa.select(c.at, c.owner, c.code).where(c.run == self.run).order_by(c.id)
+        with self.database.reading() as connection:
+            return [(at, owner, code) for at, owner, code in connection.execute(wanted)]
+
+    def begin(self, code: str, about: Mapping[str, Any]) -> tuple[int, set[str]]:
+        """Note a start: its number, and the code versions of the starts before it."""
+        before = {code for *_, code in self.starts()}
+        with self.database.writing() as connection:
+            start = _added(
+                connection,
+                schema.starts,
+                run=self.run,
+                at=_now(),
+                owner=Owner.me().text,
+                code=code,
+                about=canonical(dict(about), "about"),
+            )
+        return start, before
+
+
+def _opened(database: Database, place: Place) -> tuple[Database, int]:
+    """With tables of this version, and the number of the place's run; nothing is left open."""
+    try:
+        with database.reading() as connection:
+            found = version(connection)
+        expect_known(found, place)
+        if found is not None and found < VERSION:
+            with database.making() as connection:
+                ensure(connection, place)
+        with database.reading() as connection:
+            run = None if found is None else _found(connection, place)
+        if run is None:
+            raise _none(place)
+    except BaseException:
+        database.close()
+        raise
+    return database, run
+
+
+def _none(place: Place) -> InputError:
+    return InputError(place.told, "the store of a run", "none", place.another)
+
+
+def _found(connection: sa.Connection, place: Place) -> int | None:
+    """The number of the place's run; a folder has one run, without a label."""
+    own = sa.select(schema.runs.c.id)
+    if place.run is not None:
+        own = own.where(schema.runs.c.label == place.run)
+    return connection.execute(own).scalar()
+
+
+def _make(connection: sa.Connection, place: Place, grid: Grid, batches: Sequence[Batch]) -> None:
+    """Run, batches and trials, in the caller's transaction."""
+    number = {trial.hash: i for i, trial in enumerate(grid.trials)}
+    packed = sorted(trial.hash for batch in batches for trial in batch.trials)
+    if packed != sorted(number):
+        got = f"{len(packed)} places for {len(grid)} trials, {len(set(packed) & set(number))} met"
+        raise InputError("batches", "every trial of the grid in one place", got, "use plan")
+    about = {"name": grid.name, "seed": str(grid.seed), "hash": grid.hash, "label": place.run}
+    run = _added(connection, schema.runs, schema=VERSION, created=_now(), **about)
+    rows = [
+        {
+            "number": i,
+            "hash": batch.hash,
+            "bytes": batch.cost.bytes,
+            "work": batch.cost.work,
+            "size": len(batch),
+        }
+        for i, batch in enumerate(batches)
+    ]
+    connection.execute(sa.insert(schema.batches).values(run=run), rows)
+    c = schema.batches.c
+    made = connection.execute(sa.select(c.number, c.id).where(c.run == run)).all()
+    ids: dict[int, int] = {row.number: row.id for row in made}
+    connection.execute(
+        sa.insert(schema.trials),
+        [
+            {
+                "batch": ids[i],
+                "place": at,
+                "number": number[trial.hash],
+                "hash": batch.hash_of(at),
+                "key": f"{trial.key:016x}",
+                "config": canonical(trial.config),
+            }
+            for i, batch in enumerate(batches)
+            for at, trial in enumerate(batch.trials)
+        ],
+    )
+
+
+def _added(connection: sa.Connection, table: sa.Table, **values) -> int:
+    """Insert a row; the number it got."""
+    key = connection.execute(sa.insert(table).values(**values)).inserted_primary_key
+    assert key is not None
+    return key[0]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,139 @@
+"""Progress: right at constant speed, honest otherwise, silent unless asked."""
+
+from __future__ import annotations
+
+import io
+import math
+
+import pytest
+
+from dudley.lab.grid.estimate import Estimate
+from dudley.lab.runners.progress import Display, told
+from dudley.lab.store.store import Standing
+
+
+def seen(estimate: Estimate, moves, busy: int = 1) -> Estimate:
+    for now, done in moves:
+        estimate.observe(now, done, busy)
+    return estimate
+
+
+def test_at_constant_speed_it_is_exact():
+    estimate = Estimate(workers=1)
+    for second in range(1, 500):
+        estimate.observe(float(second), 3.0 * second, busy=1)
+        left = estimate.remaining([6000 - 3.0 * second])
+        if second >= 8:
+            assert left is not None
+            assert left == pytest.approx((2000 - second, 2000 - second))
+
+
+def test_until_enough_was_seen_there_is_none():
+    assert Estimate(1).remaining([1.0]) is None
+    assert seen(Estimate(1), [(0, 0), (1, 1), (2, 2)]).remaining([1.0]) is None
+    assert seen(Estimate(1), [(t, 0.0) for t in range(100)]).remaining([1.0]) is None
+    assert Estimate(1).remaining([0.0, 0.0]) == (0.0, 0.0)
+
+
+def test_work_of_earlier_starts_is_no_evidence():
+    fresh = seen(Estimate(1), [(t, 2.0 * t) for t in range(20)])
+    resumed = seen(Estimate(1), [(1000 + t, 5000 + 2.0 * t) for t in range(20)])
+    assert resumed.remaining([100.0]) == pytest.approx(fresh.remaining([100.0]))
+    assert resumed.remaining([100.0]) == pytest.approx((50, 50))
+    slow = [(0, 0)] + [(10 + t, 1.0 + t) for t in range(7)]  # the first move is within the half
+    fresh, resumed = seen(Estimate(1), slow), seen(Estimate(1), [(t, 5000 + w) for t, w in slow])
+    assert resumed.remaining([100.0]) == pytest.approx(fresh.remaining([100.0]))
+
+
+def test_work_done_again_is_no_negative_speed():
+    estimate = seen(Estimate(1), [(t, 2.0 * t) for t in range(20)])
+    before = estimate.remaining([100.0])
+    estimate.observe(20, 10.0, 1)  # a worker died: its batch is back at its checkpoint
+    low, high = estimate.remaining([128.0]) or (0, 0)
+    assert 0 < low <= high < math.inf and low >= 128 / 100 * 50 * 0.99
+    seen(estimate, [(20 + t, 10.0 + 2 * t) for t in range(1, 60)])
+    assert estimate.remaining([100.0]) == pytest.approx(before)
+
+
+def test_a_changing_speed_gives_a_range_that_holds_it():
+    moves, done = [], 0.0
+    for t in range(200):
+        done += 1.0 if (t // 10) % 2 else 3.0
+        moves.append((float(t), done))
+    low, high = seen(Estimate(1), moves).remaining([1000.0]) or (0, 0)
+    assert low <= 1000 / 2 <= high and low < high and low >= 1000 / 3 and high <= 1000
+
+
+def test_a_slow_beginning_is_forgotten():
+    moves = [(0.0, 0.0), (60.0, 1.0)] + [(60.0 + t, 1.0 + t) for t in range(1, 200)]
+    assert seen(Estimate(1), moves).remaining([50.0]) == pytest.approx((50, 50))
+
+
+def test_a_standstill_grows_the_estimate():
+    estimate = seen(Estimate(1), [(t, float(t)) for t in range(50)])
+    longest = []
+    for still in (0.5, 5, 50, 500):
+        estimate.observe(49 + still, 49.0, 1)
+        low, high = estimate.remaining([10.0]) or (0, 0)
+        assert 0 < low <= high
+        longest.append(high)
+    assert longest[0] == pytest.approx(10) and longest == sorted(longest)
+    assert longest[-1] > 1000
+
+
+def test_lumps_are_no_standstill():
+    """Work that arrives every ten seconds, looked at every second."""
+    estimate = seen(Estimate(1), [(t, float(t // 10 * 10)) for t in range(201)])
+    assert estimate.remaining([100.0]) == pytest.approx((100, 100))
+    estimate.observe(209, 200.0, 1)
+    assert estimate.remaining([100.0]) == pytest.approx((100, 100))
+
+
+def test_the_last_batch_is_not_shared_among_workers():
+    estimate = seen(Estimate(workers=2), [(t, 2.0 * t) for t in range(50)], busy=2)
+    assert estimate.speeds() == pytest.approx((1, 1)) and estimate.throughput() == pytest.approx(2)
+    assert estimate.remaining([50.0, 50.0]) == pytest.approx((50, 50))
+    assert estimate.remaining([50.0]) == pytest.approx((50, 50))
+    seen(estimate, [(49 + t, 98.0 + t) for t in range(60)], busy=1)
+    assert estimate.remaining([50.0]) == pytest.approx((50, 50), rel=0.05)
+
+
+def test_many_observations_cost_little_memory():
+    estimate = seen(Estimate(1), [(t, 2.0 * t) for t in range(20_000)])
+    assert len(estimate._history) < 300
+    assert estimate.remaining([100.0]) == pytest.approx((50, 50))
+
+
+def one(done: float, status: str = "running", work: float = 100.0) -> Standing:
+    return Standing(0, status, work, done, None)
+
+
+def test_the_line():
+    estimate = seen(Estimate(1), [(t, 1.0 * t) for t in range(51)])
+    assert told([one(50.0)], estimate) == "0/1 batches · 50.0 % · 1 units/s · about 50 s left"
+    assert told([one(0, "done")], estimate).startswith("1/1 batches · 100.0 %")
+    assert told([one(0, "done")], estimate).endswith("done")
+    assert "1 failed" in told([one(0, "done"), one(0, "failed")], estimate)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(stream: io.StringIO, wanted: bool | None) -> str:
+    now = [0.0]
+    with Display("toy", 1, wanted, stream, every=30.0, clock=lambda: now[0]) as display:
+        for second in range(91):
+            now[0] = float(second)
+            display.show([one(float(second))])
+    return stream.getvalue()
+
+
+def test_where_it_is_shown():
+    assert shown(io.StringIO(), None) == ""
+    assert shown(Terminal(), False) == ""
+    lines = shown(io.StringIO(), True).splitlines()
+    assert len(lines) == 3 and lines[1].startswith("toy: 0/1 batches · 60.0 % · ")
+    assert lines[1].endswith("about 40 s left")
+    assert "90.0 %" in shown(Terminal(), None)
