@@ -20,16 +20,16 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import postgres_server
-from dudley.lab import Batch, Cost, Grid, Session, Store, Trial
+from dudley.lab import Batch, Cost, Session, Store, Trial, TrialGrid
 from dudley.lab.runners.worker import serve
 from dudley.lab.store.export import export
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.summary import cells, summary
 
 CELLS, ALLOWED = 10_000, 10.0
 
 
-def grid() -> Grid:
+def grid() -> TrialGrid:
     """A config as the laboratory's."""
     model = {"name": "and-classifier", "d": 64, "H": 4}
     how = {"optimiser": {"name": "adam", "lr": 1e-3}, "steps": 1000, "batch": None}
@@ -43,7 +43,7 @@ def grid() -> Grid:
         }
         for i in range(CELLS)
     ]
-    return Grid([Trial(one, key=i) for i, one in enumerate(configs)], "and", 0)
+    return TrialGrid([Trial(one, key=i) for i, one in enumerate(configs)], "and", 0)
 
 
 def work(session: Session) -> None:
@@ -52,14 +52,14 @@ def work(session: Session) -> None:
 
 
 @pytest.fixture(params=["folder", "postgres"])
-def place(request, tmp_path: Path) -> Iterator[Place]:
+def place(request, tmp_path: Path) -> Iterator[RunLocation]:
     if request.param == "folder":
-        yield Place.of(tmp_path / "run")
+        yield RunLocation.of(tmp_path / "run")
         return
     if (why := postgres_server.absent()) is not None:
         pytest.skip(f"postgres: {why}")
     with postgres_server.running() as server, server.database() as url:
-        yield Place.of(f"{url}#run")
+        yield RunLocation.of(f"{url}#run")
 
 
 def smallest(work: Callable[[], object], times: int) -> float:
@@ -71,7 +71,7 @@ def smallest(work: Callable[[], object], times: int) -> float:
     return min(found)
 
 
-def test_a_summary_costs_little_more_than_reading_the_export(place: Place, tmp_path: Path):
+def test_a_summary_costs_little_more_than_reading_the_export(place: RunLocation, tmp_path: Path):
     whole = grid()
     batches = [Batch(i, (trial,), Cost(1, 1.0)) for i, trial in enumerate(whole.trials)]
     store = Store.prepare(place, whole, batches, resume=True)

@@ -24,7 +24,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
 import protocols  # noqa: E402
 from gpu_ascent import machine, source_hash  # noqa: E402
 
-from dudley.lab import Grid  # noqa: E402
+from dudley.lab import TrialGrid  # noqa: E402
 from dudley.lab.training import packed, train_grid, trainings  # noqa: E402
 
 CELLS = {"T": 100, "m": (60, 80, 100, 120)}
@@ -46,7 +46,7 @@ def main() -> None:
         and trial.config["task"]["m"] in CELLS["m"]
         and trial.config["trial"] < given.trials
     ]
-    grid = Grid(wanted, "and-cells", 0)
+    grid = TrialGrid(wanted, "and-cells", 0)
     batches = packed(grid, 2 << 30, given.workers)
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dudley.lab import Batch, Cost, Grid, Session, Store, Trial, plan, run
+from dudley.lab import Batch, Cost, Session, Store, Trial, TrialGrid, plan, run
 from dudley.lab.store import checkpoints
 from dudley.lab.store.claims import Claim, claim
 from dudley.lab.store.conformance.killed import after_each, dying
@@ -27,14 +27,14 @@ from dudley.lab.store.owner import Owner
 STEPS, EVALUATE, KEEP = 24, 2, 6
 
 
-def toy_grid(seed: int = 0) -> Grid:
+def toy_grid(seed: int = 0) -> TrialGrid:
     trials = [
         Trial({"task": {"m": m}, "trial": i}, key=1000 * m + i) for m in (3, 5, 7) for i in range(4)
     ]
-    return Grid(trials, "toy", seed)
+    return TrialGrid(trials, "toy", seed)
 
 
-def toy_batches(grid: Grid) -> tuple[Batch, ...]:
+def toy_batches(grid: TrialGrid) -> tuple[Batch, ...]:
     """Three batches of four."""
     return plan(
         grid.trials,

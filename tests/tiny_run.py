@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from dudley.lab import Batch, Cost, Grid, Place, Session, Trial, run
+from dudley.lab import Batch, Cost, RunLocation, Session, Trial, TrialGrid, run
 
 
-def grid(sizes=(5, 6), trials: int = 2) -> Grid:
+def grid(sizes=(5, 6), trials: int = 2) -> TrialGrid:
     cells = [{"m": m, "trial": i} for m in sizes for i in range(trials)]
-    return Grid([Trial(cell, 100 * cell["m"] + cell["trial"]) for cell in cells], "squares", 0)
+    return TrialGrid([Trial(cell, 100 * cell["m"] + cell["trial"]) for cell in cells], "squares", 0)
 
 
 def work(session: Session, off: float = 0.0, fails: tuple[int, ...] = ()) -> None:
@@ -22,7 +22,7 @@ def work(session: Session, off: float = 0.0, fails: tuple[int, ...] = ()) -> Non
     session.finish([{"square": m * m + off, "even": m % 2 == 0} for m in sizes])
 
 
-def tiny(place: Place | Path, sizes=(5, 6), trials: int = 2, **how) -> None:
+def tiny(place: RunLocation | Path, sizes=(5, 6), trials: int = 2, **how) -> None:
     """Run it, a batch for every m."""
     whole = grid(sizes, trials)
     cells = [[t for t in whole.trials if t.config["m"] == m] for m in sizes]

@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from dudley.lab import Grid, Table
+from dudley.lab import TrialGrid, TrialTable
 from dudley.lab.training import packed, train_grid, trainings
 from dudley.train.problem import Problem
 from dudley.train.state import State
@@ -78,17 +78,17 @@ def train(one: Problem, folder: Path | None = None) -> tuple[Trainer, list[dict]
     return trainer, results, sink
 
 
-def toy_grid(steps: int = 76) -> Grid:
+def toy_grid(steps: int = 76) -> TrialGrid:
     """A batch trained plainly and one with a rule to stop and weights to keep; dropout in both."""
     trials = []
     for rules in ({}, RULES):
         own = config(steps=steps, evaluate_every=2, **rules)
         own["task"]["m"] = [16, 24]
         trials += trainings("toy", 0, own, trials=4).trials
-    return Grid(trials, "toy", 0)
+    return TrialGrid(trials, "toy", 0)
 
 
-def train_toy(folder: Path | str, workers: int = 1, pace: Pace | None = None) -> Table:
+def train_toy(folder: Path | str, workers: int = 1, pace: Pace | None = None) -> TrialTable:
     """The grid in its two batches, however many workers there are."""
     grid = toy_grid()
     return train_grid(grid, folder, workers=workers, batches=packed(grid, 1 << 30), pace=pace)

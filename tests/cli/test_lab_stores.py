@@ -51,7 +51,7 @@ def test_cells_by_other_names(dudley, broken):
 
 
 def test_cells_are_told_apart_by_as_few_names_as_do(dudley, place):
-    from dudley.lab import Batch, Cost, Grid, Trial, run
+    from dudley.lab import Batch, Cost, Trial, TrialGrid, run
 
     readings = {"printed": 0.5, "longer": 0.1}
     configs = [
@@ -60,7 +60,7 @@ def test_cells_are_told_apart_by_as_few_names_as_do(dudley, place):
         for name, lr in readings.items()
         for i in (0, 1)
     ]
-    grid = Grid([Trial(config, 0) for config in configs], "four", 0)
+    grid = TrialGrid([Trial(config, 0) for config in configs], "four", 0)
     run(grid, [Batch(0, grid.trials, Cost(1, 1.0))], lambda s: s.finish([{}] * 8), place / "run")
     (told,) = dudley("lab", "status", "run", "--json").json()["items"]
     assert [[*cell.values()] for cell in told["cells"]] == [
@@ -170,9 +170,9 @@ def test_a_dead_worker_is_called_dead_and_nobody_waits_for_it(dudley, place):
 
 
 def test_a_config_that_comes_twice_is_compared_twice(dudley, place):
-    from dudley.lab import Batch, Cost, Grid, Trial, run
+    from dudley.lab import Batch, Cost, Trial, TrialGrid, run
 
-    grid = Grid([Trial({"m": 5}, key) for key in (1, 2)], "twice", 0)
+    grid = TrialGrid([Trial({"m": 5}, key) for key in (1, 2)], "twice", 0)
     for name, squares in (("one", (1, 2)), ("two", (0, 2))):
         found = [{"square": square} for square in squares]
         batch = Batch(0, grid.trials, Cost(1, 1.0))

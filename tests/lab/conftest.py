@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 import postgres_server
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from postgres_server import Server
 
 
@@ -36,8 +36,8 @@ def of_all(postgres: Server) -> Iterator[str]:
 
 
 @pytest.fixture(params=["folder", "postgres"])
-def place(request, tmp_path) -> Place:
+def place(request, tmp_path) -> RunLocation:
     """A place for a run, on either backend."""
     if request.param == "folder":
-        return Place.of(tmp_path / "run")
-    return Place.of(f"{request.getfixturevalue('of_all')}#{uuid4().hex}")
+        return RunLocation.of(tmp_path / "run")
+    return RunLocation.of(f"{request.getfixturevalue('of_all')}#{uuid4().hex}")

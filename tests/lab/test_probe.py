@@ -7,7 +7,7 @@ import itertools
 import pytest
 import torch
 
-from dudley.lab import Batch, Grid, Trial
+from dudley.lab import Batch, Trial, TrialGrid
 from dudley.lab.grid.batch import together
 from dudley.lab.probe import shortened, speed
 from dudley.lab.training import cost, trainings
@@ -21,7 +21,7 @@ CONFIG = {
 
 
 def batch(**changed) -> Batch:
-    grid: Grid = trainings("probe", 0, CONFIG | {"training": HOW | changed}, 2)
+    grid: TrialGrid = trainings("probe", 0, CONFIG | {"training": HOW | changed}, 2)
     return Batch(0, grid.trials, cost(grid.trials[0]))
 
 

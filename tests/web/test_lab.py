@@ -9,7 +9,7 @@ import pytest
 
 from dudley.lab.catalogue import EXPERIMENTS
 from dudley.lab.grid.batch import Batch, Cost
-from dudley.lab.grid.trial import Grid, Trial
+from dudley.lab.grid.trial import Trial, TrialGrid
 from dudley.lab.pages.results import committed, committed_folder
 from dudley.lab.store.store import Store
 from dudley.web.app import create_app
@@ -57,7 +57,7 @@ def test_runs_are_listed_with_their_state(tmp_path: Path):
     shutil.copytree(committed_folder() / NAME / SCALE, tmp_path / NAME / SCALE)
     trials = [Trial({"a": i}, i) for i in range(3)]
     batches = [Batch(i, (trial,), Cost(1, 1.0)) for i, trial in enumerate(trials)]
-    Store.prepare(tmp_path / "begun", Grid(trials, "a grid", 0), batches, False).close()
+    Store.prepare(tmp_path / "begun", TrialGrid(trials, "a grid", 0), batches, False).close()
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "store.sqlite").write_bytes(b"")
     app = create_app(Settings(runs=tmp_path))

@@ -21,9 +21,9 @@ from dudley.core.provenance import hidden
 
 if TYPE_CHECKING:
     from dudley.lab.store.compare import Difference
-    from dudley.lab.store.location import Place
+    from dudley.lab.store.location import RunLocation
     from dudley.lab.store.summary import Summary
-    from dudley.lab.store.table import Table
+    from dudley.lab.store.table import TrialTable
 
 Run = Annotated[
     str, typer.Argument(help="The folder of a run, or postgresql://user@host/database#run.")
@@ -132,7 +132,7 @@ def diff(
             )
         pairs = {name: (sides[0][name], sides[1][name]) for name in sides[0]}
 
-    def rows(place: Place) -> Table:
+    def rows(place: RunLocation) -> TrialTable:
         with damage(place):
             return table(place)
 
@@ -150,18 +150,18 @@ def diff(
         raise typer.Exit(1)
 
 
-def damage(place: Place) -> AbstractContextManager[None]:
+def damage(place: RunLocation) -> AbstractContextManager[None]:
     """Around what reads a store: whatever its rows do not have is a refusal."""
     return refusing(f"store {place}", "the rows of a run")
 
 
-def places(run: str) -> dict[str, Place]:
+def places(run: str) -> dict[str, RunLocation]:
     from dudley.lab.store.find import stores
 
     return stores(run)
 
 
-def standing(name: str, place: Place, names: list[str]) -> dict[str, Any]:
+def standing(name: str, place: RunLocation, names: list[str]) -> dict[str, Any]:
     """All that is told of one store, its trials counted by these names of their configs."""
     from dudley.lab.store.store import Store
     from dudley.lab.store.summary import cells, summary
@@ -196,7 +196,7 @@ def standing(name: str, place: Place, names: list[str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def cell_names(place: Place, asked: list[str] | None) -> list[str]:
+def cell_names(place: RunLocation, asked: list[str] | None) -> list[str]:
     """The names that were asked for, or as few as tell apart all configs but for trial and seed.
 
     Of names that fix each other those of the task stay, then those that come first.

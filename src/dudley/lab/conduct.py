@@ -27,7 +27,7 @@ from dudley.lab.record import FINDINGS, RECORD, findings
 from dudley.lab.shared.sequential import designed
 
 if TYPE_CHECKING:
-    from dudley.lab.store.location import Place
+    from dudley.lab.store.location import RunLocation
     from dudley.lab.store.store import Store
 
 Seen = TypeVar("Seen")
@@ -52,7 +52,7 @@ def conduct(
     return findings(folder)
 
 
-def starts(place: Place) -> list[dict[str, str]]:
+def starts(place: RunLocation) -> list[dict[str, str]]:
     """Which processes began the grids at a place or went on with them, and with which sources."""
     every = itertools.chain(*looked_at(place, lambda store: store.starts()).values())
     first: dict[tuple[str, str], str] = {}
@@ -61,12 +61,12 @@ def starts(place: Place) -> list[dict[str, str]]:
     return [{"at": at, "src_sha256": code} for (_, code), at in first.items()]
 
 
-def packing(place: Place) -> dict[str, list[int]]:
+def packing(place: RunLocation) -> dict[str, list[int]]:
     """How many trials each batch holds, for every grid at a place; on it the last digits depend."""
     return looked_at(place, lambda store: [len(batch) for batch in store.packing])
 
 
-def looked_at(place: Place, look: Callable[[Store], Seen]) -> dict[str, Seen]:
+def looked_at(place: RunLocation, look: Callable[[Store], Seen]) -> dict[str, Seen]:
     """What is seen in every store at a place, by its name; nothing where there is none."""
     from dudley.lab.store.find import stores
     from dudley.lab.store.store import Store

@@ -18,7 +18,7 @@ from dudley.core.errors import InputError
 from dudley.core.registry import Registry
 
 if TYPE_CHECKING:
-    from dudley.lab.store.location import Place
+    from dudley.lab.store.location import RunLocation
 
 SCALES = ("smoke", "laptop", "paper")
 VERDICTS = ("reproduced", "not reproduced", "differs", "undecided", "beyond the paper")
@@ -59,11 +59,11 @@ class Bench:
     on: str = "local"
     store: str | None = None
 
-    def place(self, folder: Path) -> Place:
+    def place(self, folder: Path) -> RunLocation:
         """Where the grids of an experiment with this results folder are kept."""
-        from dudley.lab.store.location import Place
+        from dudley.lab.store.location import RunLocation
 
-        return Place.of(folder / "store" if self.store is None else self.store)
+        return RunLocation.of(folder / "store" if self.store is None else self.store)
 
 
 class Experiment(ABC):

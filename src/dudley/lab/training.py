@@ -25,7 +25,18 @@ from dudley.core.backend import torch
 from dudley.core.canonical import canonical
 from dudley.core.errors import InputError
 from dudley.core.philox import keys_tensor
-from dudley.lab import Batch, Cost, Grid, Place, Runner, Session, Table, Trial, plan, run
+from dudley.lab import (
+    Batch,
+    Cost,
+    RunLocation,
+    Runner,
+    Session,
+    Trial,
+    TrialGrid,
+    TrialTable,
+    plan,
+    run,
+)
 from dudley.lab.runners.runner import runner_of
 from dudley.train.ensemble.registry import ensemble_of
 from dudley.train.problem import Problem, alike, trial_key
@@ -35,7 +46,7 @@ from dudley.train.training import Training
 Ending = Callable[[Trainer, list[dict[str, Any]]], None]
 
 
-def trainings(name: str, seed: int, config: Mapping[str, Any], trials: int) -> Grid:
+def trainings(name: str, seed: int, config: Mapping[str, Any], trials: int) -> TrialGrid:
     """The grid of all combinations of what is given as a list in ``task``, so many trials each.
 
     A field that is a list itself, a truth table, is given as a tuple.
@@ -51,7 +62,7 @@ def trainings(name: str, seed: int, config: Mapping[str, Any], trials: int) -> G
         for cell in cells
         for trial in range(trials)
     ]
-    return Grid([Trial(one, trial_key(one)) for one in configs], name, seed)
+    return TrialGrid([Trial(one, trial_key(one)) for one in configs], name, seed)
 
 
 def shares(trial: Trial) -> str:
@@ -82,7 +93,7 @@ def _cost(shared: str) -> Cost:
 
 
 def packed(
-    grid: Grid,
+    grid: TrialGrid,
     limit_bytes: int,
     workers: int = 1,
     largest: int | None = None,
@@ -124,8 +135,8 @@ def train_batch(
 
 
 def train_grid(
-    grid: Grid,
-    folder: Place | Path | str,
+    grid: TrialGrid,
+    folder: RunLocation | Path | str,
     device: str = "cpu",
     workers: int = 1,
     batches: tuple[Batch, ...] | None = None,
@@ -134,7 +145,7 @@ def train_grid(
     memory: int | None = None,
     on: str | Runner = "local",
     **options: Any,
-) -> Table:
+) -> TrialTable:
     """Train every trial of a grid, into a folder; the same call goes on where it was broken off.
 
     ``work`` is `train_batch`, or a function around it: its module is what a worker imports.

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from dudley.core.canonical import canonical, digest, flat
 from dudley.core.errors import InputError
-from dudley.lab import Grid, Trial
+from dudley.lab import Trial, TrialGrid
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -67,12 +67,12 @@ def test_a_trial_owns_its_config():
 
 def test_a_grid_is_a_set_in_order():
     one, two = Trial({"m": 1}, 1), Trial({"m": 2}, 1)
-    assert Grid([one, two], "a", 0).hash != Grid([two, one], "a", 0).hash
+    assert TrialGrid([one, two], "a", 0).hash != TrialGrid([two, one], "a", 0).hash
     with pytest.raises(InputError, match="trial 2 equal to trial 0; number repeats"):
-        Grid([one, two, one], "a", 0)
+        TrialGrid([one, two, one], "a", 0)
     for trials, name, seed in [([], "a", 0), ([one], "", 0), ([one], "a", 0.5)]:
         with pytest.raises(InputError):
-            Grid(trials, name, seed)
+            TrialGrid(trials, name, seed)
 
 
 def test_flat_names():

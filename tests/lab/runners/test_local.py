@@ -16,7 +16,7 @@ import pytest
 
 import grid_toy as toy
 from dudley.core.errors import InputError
-from dudley.lab import BatchFailed, Grid, Session, Store, Table, Trial, curves, run, table
+from dudley.lab import BatchFailed, Session, Store, Trial, TrialGrid, TrialTable, curves, run, table
 from dudley.lab.store.claims import claim
 from dudley.lab.store.owner import Owner
 from live import lives, until
@@ -25,7 +25,7 @@ GRID = toy.toy_grid()
 BATCHES = toy.toy_batches(GRID)
 
 
-def go(folder: Path, work=toy.logistic, **options) -> Table:
+def go(folder: Path, work=toy.logistic, **options) -> TrialTable:
     return run(GRID, BATCHES, work, folder, **options)
 
 
@@ -229,10 +229,10 @@ def test_a_folder_of_another_grid_is_refused(tmp_path: Path, unbroken: Path):
     go(tmp_path)
     for other, told in [
         (toy.toy_grid(seed=1), "its own grid, seed 0, got seed 1"),
-        (Grid(GRID.trials, "other", 0), "name toy, got name other"),
-        (Grid(GRID.trials[:8], "toy", 0), "number of trials 12, got number of trials 8"),
+        (TrialGrid(GRID.trials, "other", 0), "name toy, got name other"),
+        (TrialGrid(GRID.trials[:8], "toy", 0), "number of trials 12, got number of trials 8"),
         (
-            Grid([*GRID.trials[:11], Trial({"task": {"m": 8}, "trial": 3}, 7003)], "toy", 0),
+            TrialGrid([*GRID.trials[:11], Trial({"task": {"m": 8}, "trial": 3}, 7003)], "toy", 0),
             "trial 11 with task.m = 7, got trial 11 with task.m = 8; name another folder",
         ),
     ]:

@@ -9,7 +9,7 @@ import pytest
 
 from dudley.lab.grid.estimate import Estimate
 from dudley.lab.runners.progress import Display, told
-from dudley.lab.store.store import Standing
+from dudley.lab.store.store import BatchStatus
 
 
 def seen(estimate: Estimate, moves, busy: int = 1) -> Estimate:
@@ -104,8 +104,8 @@ def test_many_observations_cost_little_memory():
     assert estimate.remaining([100.0]) == pytest.approx((50, 50))
 
 
-def one(done: float, status: str = "running", work: float = 100.0) -> Standing:
-    return Standing(0, status, work, done, None)
+def one(done: float, status: str = "running", work: float = 100.0) -> BatchStatus:
+    return BatchStatus(0, status, work, done, None)
 
 
 def test_the_line():

@@ -19,12 +19,12 @@ import pytest
 
 import grid_toy as toy
 from dudley.core.errors import InputError
-from dudley.lab import BatchFailed, Store, Table, curves, run
+from dudley.lab import BatchFailed, Store, TrialTable, curves, run
 from dudley.lab.runners.launch import ONE_THREAD
 from dudley.lab.runners.ray_runner import OnRay, _Flights
 from dudley.lab.runners.remote import Answer
 from dudley.lab.runners.runner import Order
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from live import until
 
 pytestmark = pytest.mark.slow  # a cluster takes seconds to start
@@ -51,7 +51,9 @@ def _cluster(require) -> Iterator[None]:
     ray.shutdown()
 
 
-def go(folder: Path | Place, work=toy.logistic, on: str | OnRay = "ray", **options) -> Table:
+def go(
+    folder: Path | RunLocation, work=toy.logistic, on: str | OnRay = "ray", **options
+) -> TrialTable:
     return run(GRID, BATCHES, work, folder, on=on, **options)
 
 
@@ -62,7 +64,7 @@ def local(tmp_path_factory) -> Path:
     return folder
 
 
-def assert_same(folder: Path | Place, found: Table, local: Path) -> None:
+def assert_same(folder: Path | RunLocation, found: TrialTable, local: Path) -> None:
     assert found == run(GRID, BATCHES, toy.logistic, local)
     for one, other in zip(curves(folder, "state"), curves(local, "state"), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -96,7 +98,9 @@ class Flag:
     value = 0
 
 
-def test_asked_to_stop_it_stops_at_a_checkpoint_and_goes_on_later(tmp_path, local, place: Place):
+def test_asked_to_stop_it_stops_at_a_checkpoint_and_goes_on_later(
+    tmp_path, local, place: RunLocation
+):
     store = Store.prepare(place, GRID, BATCHES, resume=True)
     start, _ = store.begin("code", {})
     marks, stop = tmp_path / "marks", Flag()

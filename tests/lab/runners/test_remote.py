@@ -16,14 +16,16 @@ from dudley.lab import Session, Store, curves, run, table
 from dudley.lab.runners.ray_mailbox import Desk, Parcel
 from dudley.lab.runners.remote import FULL, Answer, Call, Refused, RemoteSession, deliver
 from dudley.lab.runners.session import EVERY
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 
 GRID = toy.toy_grid()
 
 
 @pytest.fixture
 def store(tmp_path: Path):
-    store = Store.prepare(Place.of(tmp_path / "run"), GRID, toy.toy_batches(GRID), resume=True)
+    store = Store.prepare(
+        RunLocation.of(tmp_path / "run"), GRID, toy.toy_batches(GRID), resume=True
+    )
     yield store
     store.close()
 

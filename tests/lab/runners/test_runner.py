@@ -18,7 +18,7 @@ from dudley.lab.runners.ray_runner import OnRay
 from dudley.lab.runners.retry_limit import DEATHS, Toll
 from dudley.lab.runners.runner import runner_of
 from dudley.lab.runners.slurm import OnSlurm
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 
 GRID = toy.toy_grid()
 BATCHES = toy.toy_batches(GRID)
@@ -69,7 +69,7 @@ def test_slurm_needs_a_store_that_several_machines_may_write_to(tmp_path: Path, 
 
 @pytest.fixture
 def store(tmp_path: Path):
-    store = Store.prepare(Place.of(tmp_path), GRID, BATCHES, resume=True)
+    store = Store.prepare(RunLocation.of(tmp_path), GRID, BATCHES, resume=True)
     yield store
     store.close()
 

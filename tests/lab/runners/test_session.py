@@ -13,7 +13,7 @@ import grid_toy as toy
 from dudley.core.errors import InputError
 from dudley.lab import Lost, Session, Store, curves, table
 from dudley.lab.store import schema
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.schema import chunks, sa
 
@@ -21,7 +21,7 @@ GRID = toy.toy_grid()
 
 
 @pytest.fixture
-def store(place: Place):
+def store(place: RunLocation):
     store = Store.prepare(place, GRID, toy.toy_batches(GRID), resume=True)
     yield store
     store.close()

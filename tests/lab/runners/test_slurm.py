@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import grid_toy as toy
-from dudley.lab import BatchFailed, Session, Table, run
-from dudley.lab.store.location import Place
+from dudley.lab import BatchFailed, Session, TrialTable, run
+from dudley.lab.store.location import RunLocation
 from fake_slurm import install
 
 GRID = toy.toy_grid()
@@ -24,7 +24,7 @@ def _submitit(require, monkeypatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(toy.__file__).parent), prepend=os.pathsep)
 
 
-def go(folder: Path, work=toy.logistic, **options) -> Table:
+def go(folder: Path, work=toy.logistic, **options) -> TrialTable:
     on = f"slurm?cluster=local&folder={folder}-jobs"
     return run(GRID, toy.toy_batches(GRID), work, folder, on=on, **options)
 
@@ -74,7 +74,7 @@ def test_jobs_of_a_queue_share_a_database_and_one_that_dies_is_replaced(
 ):
     monkeypatch.setattr("dudley.lab.runners.slurm.ASK", 1.0)
     monkeypatch.setattr("dudley.lab.runners.slurm.PATIENCE", 1.0)
-    place = Place.of(f"{database}#toy")
+    place = RunLocation.of(f"{database}#toy")
     work = partial(toy.dies, marks=tmp_path, times=1)
     on = f"slurm?folder={tmp_path}/jobs&minutes=5&partition=any"
     found = run(GRID, toy.toy_batches(GRID), work, place, on=on, workers=2)
@@ -87,7 +87,7 @@ def test_jobs_of_a_queue_share_a_database_and_one_that_dies_is_replaced(
 def test_jobs_that_outlived_an_earlier_start_are_ended_first(
     tmp_path: Path, database: str, slurm: Path
 ):
-    place = Place.of(f"{database}#toy")
+    place = RunLocation.of(f"{database}#toy")
     on = f"slurm?folder={tmp_path}/jobs"
     with pytest.raises(BatchFailed):
         run(GRID, toy.toy_batches(GRID), fails, place, on=on)

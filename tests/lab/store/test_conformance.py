@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from dudley.lab.store import claims, migrate, schema
 from dudley.lab.store.conformance import CHECKS, Backend, Inapplicable
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import sa
 from live import lives
 from postgres_server import Server
@@ -30,11 +30,11 @@ class Folders(Backend):
 
     folder: Path
 
-    def place(self, name: str) -> Place:
-        return Place.of(self.folder / name)
+    def place(self, name: str) -> RunLocation:
+        return RunLocation.of(self.folder / name)
 
     @contextmanager
-    def full(self, place: Place) -> Iterator[None]:
+    def full(self, place: RunLocation) -> Iterator[None]:
         assert place.folder is not None
         largest = max(path.stat().st_size for path in place.folder.iterdir())
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -52,11 +52,11 @@ class Shared(Backend):
     url: str
     server: Server
 
-    def place(self, name: str) -> Place:
-        return Place.of(f"{self.url}#{name}")
+    def place(self, name: str) -> RunLocation:
+        return RunLocation.of(f"{self.url}#{name}")
 
     @contextmanager
-    def full(self, place: Place) -> Iterator[None]:
+    def full(self, place: RunLocation) -> Iterator[None]:
         """Every process of the server, and those that it starts."""
         if self.server.pid is None:
             raise Inapplicable("the limit can be set for a server of our own only")

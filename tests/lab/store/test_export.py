@@ -13,23 +13,23 @@ from dudley.lab import (
     Batch,
     BatchFailed,
     Cost,
-    Grid,
     Session,
-    Table,
     Trial,
+    TrialGrid,
+    TrialTable,
     curves,
     export,
     run,
     table,
 )
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 
 parquet = pytest.importorskip("pyarrow.parquet")
 GRID = toy.toy_grid(seed=2**70)
 BATCHES = toy.toy_batches(GRID)
 
 
-def test_trials_and_curves_are_those_of_the_store(place: Place, tmp_path: Path):
+def test_trials_and_curves_are_those_of_the_store(place: RunLocation, tmp_path: Path):
     run(GRID, BATCHES, toy.logistic, place, about={"device": "cpu", "other": [1]})
     files = export(place, tmp_path / "out" / "deep")
     assert [path.name for path in files] == ["trials.parquet", "curves.parquet"]
@@ -53,8 +53,10 @@ def test_trials_and_curves_are_those_of_the_store(place: Place, tmp_path: Path):
         np.testing.assert_array_equal(np.array(found["state"], dtype=np.float32)[own], values)
 
 
-def test_what_is_not_there_is_null_and_what_is_no_number_is_kept(place: Place, tmp_path: Path):
-    grid = Grid([Trial({"x": x}, i) for i, x in enumerate([1, "one", None, 2**70])], "g", 0)
+def test_what_is_not_there_is_null_and_what_is_no_number_is_kept(
+    place: RunLocation, tmp_path: Path
+):
+    grid = TrialGrid([Trial({"x": x}, i) for i, x in enumerate([1, "one", None, 2**70])], "g", 0)
 
     def work(session: Session) -> None:
         if session.batch.number == 1:
@@ -82,7 +84,7 @@ def test_what_is_not_there_is_null_and_what_is_no_number_is_kept(place: Place, t
 
 
 def test_a_run_without_points_has_empty_curves(tmp_path: Path):
-    grid = Grid([Trial({"m": 1}, 0)], "g", 0)
+    grid = TrialGrid([Trial({"m": 1}, 0)], "g", 0)
     run(grid, [Batch(0, grid.trials, Cost(1, 1.0))], lambda s: s.finish([{}]), tmp_path / "run")
     found = parquet.read_table(export(tmp_path / "run", tmp_path)[1])
     assert found.num_rows == 0 and found.column_names == ["grid.trial", "grid.step"]
@@ -107,7 +109,7 @@ def test_a_failure_leaves_the_files_as_they_were(tmp_path: Path, monkeypatch, wh
         raise OSError("no space left")
 
     module = import_module("dudley.lab.store.export")
-    owner, name = (Table, "to_parquet") if which == "table" else (module, "_write_curves")
+    owner, name = (TrialTable, "to_parquet") if which == "table" else (module, "_write_curves")
     monkeypatch.setattr(owner, name, full)
     with pytest.raises(OSError, match="no space left"):
         export(tmp_path / "run", out)

@@ -13,16 +13,16 @@ import pytest
 from dudley.core.errors import InputError
 from dudley.lab import summary
 from dudley.lab.store.find import stores
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from tiny_run import tiny
 
 
-def test_a_place_is_found_itself(place: Place):
+def test_a_place_is_found_itself(place: RunLocation):
     tiny(place)
     assert list(stores(place)) == [""]
 
 
-def test_places_below_are_found_by_name(place: Place):
+def test_places_below_are_found_by_name(place: RunLocation):
     for name in ("near", "far", "far/round-1"):
         tiny(place / name)
     tiny(place / "near-by")
@@ -32,8 +32,8 @@ def test_places_below_are_found_by_name(place: Place):
 
 
 def test_a_name_that_only_begins_alike_is_another_run(of_all: str):
-    tiny(Place.of(f"{of_all}#study"))
-    tiny(Place.of(f"{of_all}#study-2"))
+    tiny(RunLocation.of(f"{of_all}#study"))
+    tiny(RunLocation.of(f"{of_all}#study-2"))
     assert list(stores(f"{of_all}#study")) == [""]
     with pytest.raises(InputError, match="the store of a run"):
         stores(f"{of_all}#stud")

@@ -12,13 +12,13 @@ from dudley.core.errors import InputError
 from dudley.core.extras import ExtraMissing
 from dudley.lab import Store
 from dudley.lab.store.database import StoreFailed
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 
 
 @pytest.mark.parametrize("told", ["runs/and", "a#b", "/x/postgresql", "50%", "."])
 def test_what_is_no_address_is_a_folder(told: str):
-    place = Place.of(told)
-    assert place == Place.of(Path(told)) == Place.of(place)
+    place = RunLocation.of(told)
+    assert place == RunLocation.of(Path(told)) == RunLocation.of(place)
     assert (place.folder, place.url, place.run) == (Path(told), None, None)
     assert (place / "x").folder == Path(told) / "x"
 
@@ -33,10 +33,10 @@ def test_what_is_no_address_is_a_folder(told: str):
     ],
 )
 def test_an_address_is_a_database_and_a_run(told: str, url: str | None, run: str):
-    place = Place.of(told)
+    place = RunLocation.of(told)
     assert (place.url, place.run) == (url or told.partition("#")[0], run)
     assert place.folder is None and (place / "x").run == f"{run}/x"
-    assert Place.of(str(place)) == place == pickle.loads(pickle.dumps(place))
+    assert RunLocation.of(str(place)) == place == pickle.loads(pickle.dumps(place))
 
 
 @pytest.mark.parametrize(
@@ -56,19 +56,19 @@ def test_an_address_is_a_database_and_a_run(told: str, url: str | None, run: str
 )
 def test_others_are_refused(told: str | Path, match: str):
     with pytest.raises(InputError, match=match):
-        Place.of(told)
+        RunLocation.of(told)
 
 
 @pytest.mark.parametrize(
     "told", ["postgresql://ada:s3cr:et@h/d#r", "postgresql://ada@h/d?x=1&password=s3cr:et#r"]
 )
 def test_a_password_is_never_shown(told: str):
-    place = Place.of(told)
+    place = RunLocation.of(told)
     for shown in (str(place), repr(place), place.told, repr(place / "x")):
         assert "s3cr" not in shown and "ada" in shown
     assert place.url is not None and "s3cr:et" in place.url
     with pytest.raises(InputError) as error:
-        Place.of(told.replace("/d", "/"))
+        RunLocation.of(told.replace("/d", "/"))
     assert "s3cr" not in str(error.value)
 
 

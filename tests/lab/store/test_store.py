@@ -23,7 +23,7 @@ from dudley.lab.runners.run_lock import alone
 from dudley.lab.store.claims import claim, take_over
 from dudley.lab.store.conformance.killed import until_free
 from dudley.lab.store.database import StoreFailed
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.schema import sa, starts
 from dudley.lab.store.summary import summary
@@ -147,7 +147,7 @@ def test_tables_of_somebody_else_are_left_alone(database: str, tmp_path: Path):
 
 
 def test_runs_of_one_database_know_nothing_of_each_other(database: str, tmp_path: Path):
-    here, there = (Place.of(f"{database}#{name}") for name in ("a/1", "a/2"))
+    here, there = (RunLocation.of(f"{database}#{name}") for name in ("a/1", "a/2"))
     other = toy.toy_grid(seed=1)
     run(GRID, BATCHES, toy.logistic, here)
     with pytest.raises(InputError, match=r"run postgresql://.*#a/2: expected the store of a run"):
@@ -175,13 +175,13 @@ def test_runs_of_one_database_know_nothing_of_each_other(database: str, tmp_path
 
 
 def test_several_workers_share_a_database(database: str, tmp_path: Path):
-    place = Place.of(f"{database}#run")
+    place = RunLocation.of(f"{database}#run")
     found = run(GRID, BATCHES, toy.logistic, place, workers=2)
     assert found == run(GRID, BATCHES, toy.logistic, tmp_path)
     assert run(GRID, BATCHES, toy.logistic, str(place)) == found  # finished: nothing is done
 
 
-def test_a_place_is_held_by_one(place: Place):
+def test_a_place_is_held_by_one(place: RunLocation):
     with (
         alone(place),
         alone(place / "below"),
@@ -195,7 +195,7 @@ def test_a_place_is_held_by_one(place: Place):
         assert kept.value is not None
 
 
-def test_a_place_is_free_when_its_holder_is_killed(place: Place):
+def test_a_place_is_free_when_its_holder_is_killed(place: RunLocation):
     code = (
         "import sys, pickle; from dudley.lab.runners.run_lock import alone; "
         "place = pickle.load(sys.stdin.buffer)\n"
@@ -215,7 +215,7 @@ def test_a_place_is_free_when_its_holder_is_killed(place: Place):
     until_free(place)
 
 
-def test_what_another_machine_held_is_taken_over(place: Place):
+def test_what_another_machine_held_is_taken_over(place: RunLocation):
     store = Store.prepare(place, GRID, BATCHES, resume=True)
     start, _ = store.begin("code", {})
     gone = claim(store, Owner("elsewhere", 1, "0"), start)
@@ -229,12 +229,12 @@ def test_a_role_that_may_only_read_reads(postgres: Server, database: str):
 
     if postgres.pid is None:
         pytest.skip("postgres: roles are made on a server of our own only")
-    place = Place.of(f"{database}#run")
+    place = RunLocation.of(f"{database}#run")
     run(GRID, BATCHES, toy.logistic, place)
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("CREATE ROLE guest LOGIN")
         connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest")
-    guest = Place.of(str(place).replace("postgres@", "guest@"))
+    guest = RunLocation.of(str(place).replace("postgres@", "guest@"))
     store = Store.open(guest)
     assert table(guest) == table(place) and summary(store).batches == {"done": 3}
     with pytest.raises(StoreFailed, match="permission denied"):

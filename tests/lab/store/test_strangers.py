@@ -12,14 +12,14 @@ import grid_toy as toy
 from dudley.core.errors import DudleyError, InputError
 from dudley.lab import Session, Store, run
 from dudley.lab.store.checkpoints import sweep
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import checkpoints, sa
 
 GRID = toy.toy_grid()
 BATCHES = toy.toy_batches(GRID)
 
 
-def begun(place: Place) -> Store:
+def begun(place: RunLocation) -> Store:
     """A batch with a checkpoint, given back."""
     store = Store.prepare(place, GRID, BATCHES, resume=True)
     session = Session(toy.taken(store))
@@ -28,7 +28,7 @@ def begun(place: Place) -> Store:
     return store
 
 
-def test_a_checkpoint_outside_the_folder_is_refused(place: Place, tmp_path: Path):
+def test_a_checkpoint_outside_the_folder_is_refused(place: RunLocation, tmp_path: Path):
     precious = tmp_path / "precious"
     precious.write_text("mine")
     store = begun(place)
@@ -47,7 +47,7 @@ def test_files_behind_a_link_are_left_alone(tmp_path: Path):
     home = tmp_path / "home"
     home.mkdir()
     (home / "letter").write_text("mine")
-    store = Store.prepare(Place.of(tmp_path / "run"), GRID, BATCHES, resume=True)
+    store = Store.prepare(RunLocation.of(tmp_path / "run"), GRID, BATCHES, resume=True)
     (tmp_path / "run/checkpoints").rmdir()
     (tmp_path / "run/checkpoints").symlink_to(home)
     with pytest.raises(InputError, match="a link to elsewhere"):
@@ -57,7 +57,7 @@ def test_files_behind_a_link_are_left_alone(tmp_path: Path):
 
 
 def test_only_our_own_files_are_swept(tmp_path: Path):
-    store = Store.prepare(Place.of(tmp_path / "run"), GRID, BATCHES, resume=True)
+    store = Store.prepare(RunLocation.of(tmp_path / "run"), GRID, BATCHES, resume=True)
     folder = tmp_path / "run/checkpoints"
     for name in ("000001.000000000001.1", "000001.000000000002.1.part", "notes"):
         (folder / name).touch()
@@ -70,13 +70,13 @@ def test_only_our_own_files_are_swept(tmp_path: Path):
 @pytest.mark.parametrize("name", ["..", "a/../b", "./a", "a/.."])
 def test_a_name_is_no_way_out_of_a_folder(name: str):
     with pytest.raises(InputError, match="name of a run"):
-        Place.of(f"postgresql://ada@db/runs#{name}")
+        RunLocation.of(f"postgresql://ada@db/runs#{name}")
 
 
 @pytest.mark.parametrize("told", ["", "postgresql:/u:secret@h/db#run"])
 def test_an_address_that_is_none_is_no_folder(told: str):
     with pytest.raises(InputError, match="place of a run") as caught:
-        Place.of(told)
+        RunLocation.of(told)
     assert "secret" not in str(caught.value)
 
 

@@ -6,9 +6,9 @@ import pytest
 
 import grid_toy as toy
 from dudley.core.errors import InputError
-from dudley.lab import Batch, BatchFailed, Cost, Grid, Session, Store, Trial, run
+from dudley.lab import Batch, BatchFailed, Cost, Session, Store, Trial, TrialGrid, run
 from dudley.lab.store.claims import claim
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.summary import cells, summary
 
@@ -16,7 +16,7 @@ GRID = toy.toy_grid()
 BATCHES = toy.toy_batches(GRID)  # of m = 7, 5, 3: the longest first
 
 
-def stopped(place: Place) -> None:
+def stopped(place: RunLocation) -> None:
     """Batch 0 done, batch 1 failed, batch 2 not begun."""
 
     def work(session: Session) -> None:
@@ -30,7 +30,7 @@ def stopped(place: Place) -> None:
         run(GRID, BATCHES, work, place)
 
 
-def test_a_run_is_counted(place: Place):
+def test_a_run_is_counted(place: RunLocation):
     stopped(place)
     found = summary(place)
     assert found.batches == {"done": 1, "failed": 1, "waiting": 1}
@@ -47,7 +47,7 @@ def test_a_run_is_counted(place: Place):
     assert cells(place, ["task.m", "trial"])[(7, 3)] == {"done": 1}
 
 
-def test_who_works_is_told(place: Place):
+def test_who_works_is_told(place: RunLocation):
     store = Store.prepare(place, GRID, BATCHES, resume=True)
     start, _ = store.begin("code", {})
     taken = claim(store, Owner.me(), start)
@@ -61,7 +61,7 @@ def test_who_works_is_told(place: Place):
     store.close()
 
 
-def test_a_batch_that_failed_and_was_done_shows_both(place: Place):
+def test_a_batch_that_failed_and_was_done_shows_both(place: RunLocation):
     def fails(session: Session) -> None:
         raise RuntimeError("not today")
 
@@ -72,10 +72,10 @@ def test_a_batch_that_failed_and_was_done_shows_both(place: Place):
     assert found.batches == {"done": 3} and len(found.failures) == 3
 
 
-def test_cells_keep_the_types_of_their_values(place: Place):
+def test_cells_keep_the_types_of_their_values(place: RunLocation):
     values = [1, 1.5, "1", False, None, [1, 2], {"a": 1}, 'odd "name"']
     configs = [{"x.y": 0, "x": {"a {b}, $[0]": value}} for value in values] + [{"x": 1}]
-    grid = Grid([Trial(config, i) for i, config in enumerate(configs)], "g", 0)
+    grid = TrialGrid([Trial(config, i) for i, config in enumerate(configs)], "g", 0)
     Store.prepare(place, grid, [Batch(0, grid.trials, Cost(1, 1.0))], True).close()
     by = cells(place, ["x.a {b}, $[0]"])
     assert by[(None,)] == {"waiting": 2}  # null, and absent

@@ -12,13 +12,13 @@ import pytest
 import grid_toy as toy
 from dudley.core.errors import InputError
 from dudley.core.extras import ExtraMissing
-from dudley.lab import Batch, Cost, Grid, Session, Store, Table, Trial, curves, run, table
+from dudley.lab import Batch, Cost, Session, Store, Trial, TrialGrid, TrialTable, curves, run, table
 
 BIG = 2**64 - 1
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> Table:
+def found(tmp_path: Path) -> TrialTable:
     configs = [
         {"task": {"m": 50, "name": "and"}, "rate": 1, "shape": [1, 2]},
         {"task": {"m": 60, "name": "or"}, "rate": 0.5, "shape": [3]},
@@ -30,10 +30,10 @@ def found(tmp_path: Path) -> Table:
         session.finish(results)
 
     batch = Batch(0, trials, Cost(0, 1.0))
-    return run(Grid(trials, "a", 0), [batch], work, tmp_path / "run", about={"device": "cpu"})
+    return run(TrialGrid(trials, "a", 0), [batch], work, tmp_path / "run", about={"device": "cpu"})
 
 
-def test_columns_have_the_types_of_their_values(found: Table):
+def test_columns_have_the_types_of_their_values(found: TrialTable):
     assert found["task.m"].dtype == np.int64 and list(found["task.name"]) == ["and", "or"]
     assert found["rate"].dtype == float and list(found["rate"]) == [1.0, 0.5]
     assert found["result.good"].dtype == bool
@@ -46,7 +46,7 @@ def test_columns_have_the_types_of_their_values(found: Table):
         found["task.n"]
 
 
-def test_parquet_holds_the_same(found: Table, tmp_path: Path):
+def test_parquet_holds_the_same(found: TrialTable, tmp_path: Path):
     parquet = pytest.importorskip("pyarrow.parquet")
     found.to_parquet(tmp_path / "table.parquet")
     back = parquet.read_table(tmp_path / "table.parquet").to_pylist()
@@ -54,13 +54,13 @@ def test_parquet_holds_the_same(found: Table, tmp_path: Path):
     assert back[0]["result.extra"] is None
 
 
-def test_without_pyarrow_the_extra_is_named(found: Table, tmp_path: Path, monkeypatch):
+def test_without_pyarrow_the_extra_is_named(found: TrialTable, tmp_path: Path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ExtraMissing, match=r"needs pyarrow.*pip install '\.\[lab\]'"):
         found.to_parquet(tmp_path / "table.parquet")
 
 
-def test_a_start_is_stored_with_its_code_and_device(found: Table, tmp_path: Path):
+def test_a_start_is_stored_with_its_code_and_device(found: TrialTable, tmp_path: Path):
     rows = sqlite3.connect(tmp_path / "run/store.sqlite").execute(
         "select code, about, owner from starts"
     )
@@ -87,7 +87,7 @@ def test_a_folder_without_a_run_is_refused_and_left_as_it_was(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_store_of_another_version_is_refused(found: Table, tmp_path: Path):
+def test_a_store_of_another_version_is_refused(found: TrialTable, tmp_path: Path):
     with sqlite3.connect(tmp_path / "run/store.sqlite") as connection:
         connection.execute("update runs set schema = 99")
     connection.close()

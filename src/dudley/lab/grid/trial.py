@@ -4,8 +4,8 @@ The grid knows nothing of what a trial does: its config is JSON, and its key is 
 from which whoever runs it draws everything random.
 
 >>> trials = [Trial({"task": {"T": 100, "m": m}}, key=m) for m in (50, 60)]
->>> grid = Grid(trials, name="and", seed=0)
->>> len(grid), grid.hash == Grid(trials, name="and", seed=0).hash
+>>> grid = TrialGrid(trials, name="and", seed=0)
+>>> len(grid), grid.hash == TrialGrid(trials, name="and", seed=0).hash
 (2, True)
 """
 
@@ -50,7 +50,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Grid:
+class TrialGrid:
     """Distinct trials in order, under a name and a seed."""
 
     trials: tuple[Trial, ...]
@@ -86,10 +86,10 @@ class Grid:
         return digest([self.name, self.seed, [trial.hash for trial in self.trials]])
 
 
-def difference(old: Grid, new: Grid) -> tuple[str, str] | None:
+def difference(old: TrialGrid, new: TrialGrid) -> tuple[str, str] | None:
     """The first thing in which two grids differ, as told of each; None where they are equal.
 
-    >>> one, two = (Grid([Trial({"task": {"m": m}}, 1)], "and", 0) for m in (50, 60))
+    >>> one, two = (TrialGrid([Trial({"task": {"m": m}}, 1)], "and", 0) for m in (50, 60))
     >>> difference(one, two)
     ('trial 0 with task.m = 50', 'trial 0 with task.m = 60')
     """

@@ -6,8 +6,8 @@ its checkpoint. Ctrl-C asks the work to stop at its next checkpoint and ends in 
 a second Ctrl-C interrupts at once, which costs no more than a kill.
 
 >>> from tempfile import TemporaryDirectory
->>> from dudley.lab import Batch, Cost, Grid, Trial, run
->>> grid = Grid([Trial({"m": m}, key=m) for m in (50, 60)], name="squares", seed=0)
+>>> from dudley.lab import Batch, Cost, TrialGrid, Trial, run
+>>> grid = TrialGrid([Trial({"m": m}, key=m) for m in (50, 60)], name="squares", seed=0)
 >>> def work(session):
 ...     session.finish([{"square": trial.config["m"] ** 2} for trial in session.batch.trials])
 >>> with TemporaryDirectory() as folder:
@@ -28,17 +28,17 @@ from typing import Any
 from dudley.audit.journal import code_digest
 from dudley.core.errors import DudleyError, InputError
 from dudley.lab.grid.batch import Batch
-from dudley.lab.grid.trial import Grid
+from dudley.lab.grid.trial import TrialGrid
 from dudley.lab.runners.progress import Display
 from dudley.lab.runners.run_lock import alone
 from dudley.lab.runners.runner import Order, Runner, runner_of
 from dudley.lab.runners.worker import Work, log
 from dudley.lab.store.checkpoints import sweep
 from dudley.lab.store.claims import take_over
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import DONE, FAILED, WAITING
 from dudley.lab.store.store import Store
-from dudley.lab.store.table import Table, table
+from dudley.lab.store.table import TrialTable, table
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 
@@ -48,10 +48,10 @@ class BatchFailed(DudleyError):
 
 
 def run(
-    grid: Grid,
+    grid: TrialGrid,
     batches: Sequence[Batch],
     work: Work,
-    place: Place | Path | str,
+    place: RunLocation | Path | str,
     *,
     on: str | Runner = "local",
     workers: int = 1,
@@ -59,10 +59,10 @@ def run(
     progress: bool | None = None,
     about: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] = ONE_THREAD,
-) -> Table:
+) -> TrialTable:
     """Work off every batch that is not done, and return the table of all trials.
 
-    ``place`` is a folder, or a run of a PostgreSQL database (`Place`).
+    ``place`` is a folder, or a run of a PostgreSQL database (`RunLocation`).
     ``work(session)`` runs one batch; with several workers it must be importable (a module's
     function, or a `functools.partial` of one). ``on`` says where: ``local``, ``ray``,
     ``ray://host:port``, ``slurm`` (`runner`), and ``workers`` how many batches are worked off at a
@@ -72,7 +72,7 @@ def run(
     to be stored with this start (device, precision, versions). ``environment`` is set in worker
     processes.
     """
-    place, runner = Place.of(place), runner_of(on)
+    place, runner = RunLocation.of(place), runner_of(on)
     if workers < 1:
         raise InputError("number of workers", "an integer ≥ 1", workers)
     runner.expect(place)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from dudley.lab.runners.processes import oversee
 from dudley.lab.runners.runner import Order, Runner
 from dudley.lab.runners.worker import serve
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 
 
 @dataclass(frozen=True)
 class Local(Runner):
     """One worker is this process; several are processes of one thread each."""
 
-    def expect(self, place: Place) -> None:
+    def expect(self, place: RunLocation) -> None:
         pass
 
     def work_off(self, order: Order) -> None:

@@ -17,7 +17,7 @@ from dudley.core.errors import InputError
 from dudley.lab.runners.runner import Order
 from dudley.lab.runners.supervisor import keep, variables
 from dudley.lab.runners.worker import Work, serve
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.store import Store
 
@@ -67,7 +67,7 @@ def oversee(order: Order) -> None:
     keep(order, begin, pause)
 
 
-def _worker(place: Place, work: Work, start: int, slot: int, stop) -> None:
+def _worker(place: RunLocation, work: Work, start: int, slot: int, stop) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and sets the flag
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     store = Store.open(place)

@@ -12,13 +12,13 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from dudley.lab.grid.estimate import Estimate, duration
 from dudley.lab.store.schema import DONE, FAILED, RUNNING
-from dudley.lab.store.store import Standing
+from dudley.lab.store.store import BatchStatus
 
 
-def told(standing: Sequence[Standing], estimate: Estimate) -> str:
+def told(standing: Sequence[BatchStatus], estimate: Estimate) -> str:
     """One line: batches, share of the work, speed, remaining time.
 
-    >>> half = Standing(0, RUNNING, work=10.0, done=5.0, error=None)
+    >>> half = BatchStatus(0, RUNNING, work=10.0, done=5.0, error=None)
     >>> told([half], Estimate(workers=1))
     '0/1 batches · 50.0 % · measuring…'
     """
@@ -83,7 +83,7 @@ class Display:
         if self._bar is not None:
             self._bar.stop()
 
-    def show(self, standing: Sequence[Standing]) -> None:
+    def show(self, standing: Sequence[BatchStatus]) -> None:
         """Take note, and show it if it is time."""
         if self.silent:
             return

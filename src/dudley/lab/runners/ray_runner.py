@@ -38,7 +38,7 @@ from dudley.lab.runners.runner import Order, Runner
 from dudley.lab.runners.session import Session
 from dudley.lab.runners.worker import Work, log, settle
 from dudley.lab.store.claims import claim
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
 
 POLL = 0.2  # seconds
@@ -64,7 +64,7 @@ class OnRay(Runner):
             if not 0 <= value < float("inf"):
                 raise InputError(f"{what} of a batch", "a finite number ≥ 0", value)
 
-    def expect(self, place: Place) -> None:
+    def expect(self, place: RunLocation) -> None:
         the_ray()
 
     def work_off(self, order: Order) -> None:

@@ -18,22 +18,22 @@ from pathlib import Path
 
 from dudley.core.errors import InputError
 from dudley.lab.store.database import Database
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import sa
 
 KEEPALIVE = {"tcp_keepalives_idle": 30, "tcp_keepalives_interval": 10, "tcp_keepalives_count": 3}
 
 
 @contextmanager
-def alone(place: Place | Path | str) -> Iterator[None]:
+def alone(place: RunLocation | Path | str) -> Iterator[None]:
     """Hold the place; another live holder is an error that says so."""
-    place = Place.of(place)
+    place = RunLocation.of(place)
     with _file(place, place.folder) if place.folder is not None else _advisory(place):
         yield
 
 
 @contextmanager
-def _file(place: Place, folder: Path) -> Iterator[None]:
+def _file(place: RunLocation, folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
@@ -49,7 +49,7 @@ def _file(place: Place, folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _advisory(place: Place) -> Iterator[None]:
+def _advisory(place: RunLocation) -> Iterator[None]:
     digest = hashlib.sha256(f"dudley {place.run}".encode()).digest()
     key = int.from_bytes(digest[:8], "big", signed=True)
     database = Database.of(place)
@@ -69,7 +69,7 @@ def _advisory(place: Place) -> Iterator[None]:
         database.close()  # the connection's end is the lock's
 
 
-def _held(place: Place) -> InputError:
+def _held(place: RunLocation) -> InputError:
     return InputError(
         place.told,
         "no other live run in it",

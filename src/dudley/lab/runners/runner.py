@@ -21,7 +21,7 @@ from urllib.parse import parse_qsl
 
 from dudley.core.errors import InputError, UnknownName
 from dudley.lab.runners.worker import Work
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.store import Store
 
 
@@ -52,7 +52,7 @@ class Runner(ABC):
     """
 
     @abstractmethod
-    def expect(self, place: Place) -> None:
+    def expect(self, place: RunLocation) -> None:
         """Refuse what it cannot do with a store there, before anything is written."""
 
     @abstractmethod

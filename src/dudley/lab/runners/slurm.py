@@ -28,7 +28,7 @@ from dudley.lab.runners.runner import Order, Runner
 from dudley.lab.runners.supervisor import keep, variables
 from dudley.lab.runners.worker import Work, serve
 from dudley.lab.store.claims import take_over
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.store import Store
 
@@ -64,7 +64,7 @@ class OnSlurm(Runner):
         if self.gpus < 0:
             raise InputError("gpus of a job", "an integer ≥ 0", self.gpus)
 
-    def expect(self, place: Place) -> None:
+    def expect(self, place: RunLocation) -> None:
         _submitit()
         if place.folder is not None and self.cluster != "local":
             fix = "SQLite must not be written to from several machines"
@@ -146,7 +146,7 @@ class Job:
         self.job.cancel(check=False)
 
 
-def _worker(place: Place, work: Work, start: int, desk: Path, slot: int) -> None:
+def _worker(place: RunLocation, work: Work, start: int, desk: Path, slot: int) -> None:
     """The job: serve until none waits or somebody asks to stop."""
     environment = _submitit().JobEnvironment()
     path = _owner_file(desk, environment.job_id)

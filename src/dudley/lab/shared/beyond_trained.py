@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dudley.core.backend import torch
-from dudley.lab import Grid
+from dudley.lab import TrialGrid
 from dudley.lab.experiment import Bench
 from dudley.lab.shared.training_table import write
 from dudley.lab.statistics.trend import Slope, equivalence, estimate, slope, welch
@@ -90,7 +90,7 @@ def train_parts(
     """Train every part of a config; rows of what was set, and what became of it at the end."""
     seed, trials = config["seed"], config["trials"]
     own = [trainings(name, seed, part, trials).trials for part in config["parts"]]
-    grid = Grid([trial for some in own for trial in some], name, seed)
+    grid = TrialGrid([trial for some in own for trial in some], name, seed)
     table = train_grid(
         grid,
         bench.place(folder),

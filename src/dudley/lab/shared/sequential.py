@@ -74,7 +74,7 @@ def sequential(
 
 def some_trials(config: Mapping[str, Any], first: np.ndarray, last: np.ndarray):
     """The full grid's trials first ≤ number < last of every cell, as a grid."""
-    from dudley.lab import Grid, Trial
+    from dudley.lab import Trial, TrialGrid
     from dudley.train.problem import trial_key
 
     protocol, seed = config["protocol"], config["seed"]
@@ -85,7 +85,7 @@ def some_trials(config: Mapping[str, Any], first: np.ndarray, last: np.ndarray):
         for j, m in enumerate(sizes)
         for trial in range(first[i, j], last[i, j])
     ]
-    return Grid([Trial(one, trial_key(one)) for one in configs], task["name"], seed)
+    return TrialGrid([Trial(one, trial_key(one)) for one in configs], task["name"], seed)
 
 
 def axes(config: Mapping[str, Any]) -> tuple[list[int], list[int]]:

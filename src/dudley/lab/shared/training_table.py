@@ -15,8 +15,8 @@ import numpy as np
 from dudley.lab.experiment import Bench
 
 if TYPE_CHECKING:
-    from dudley.lab import Grid
-    from dudley.lab.store.location import Place
+    from dudley.lab import TrialGrid
+    from dudley.lab.store.location import RunLocation
 
 PLAIN = {
     "T": "task.T",
@@ -49,7 +49,9 @@ def trained(
     return columns_of(grid, bench.place(folder) / name, bench, curves)
 
 
-def columns_of(grid: Grid, store: Place, bench: Bench, curves: tuple[str, ...]) -> dict[str, Any]:
+def columns_of(
+    grid: TrialGrid, store: RunLocation, bench: Bench, curves: tuple[str, ...]
+) -> dict[str, Any]:
     """Train a grid whose store is at ``store``; its columns as `trained` has them."""
     from dudley.lab import curves as read
     from dudley.lab.training import train_grid

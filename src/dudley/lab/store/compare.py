@@ -4,10 +4,10 @@ A trial of one run is that of the other if their configs are equal; where a conf
 times, the first is compared with the first, and so on. A result differs if any of its values does;
 NaN equals NaN, and nothing equals what is absent.
 
->>> from dudley.lab.store.table import Table
->>> one = Table(({"m": 5, "grid.status": "done", "result.loss": 0.25},
+>>> from dudley.lab.store.table import TrialTable
+>>> one = TrialTable(({"m": 5, "grid.status": "done", "result.loss": 0.25},
 ...              {"m": 6, "grid.status": "done", "result.loss": 0.5}))
->>> other = Table(({"m": 5, "grid.status": "done", "result.loss": 0.5},
+>>> other = TrialTable(({"m": 5, "grid.status": "done", "result.loss": 0.5},
 ...                {"m": 7, "grid.status": "done", "result.loss": 0.5}))
 >>> found = compare(one, other)
 >>> found.only, found.common, found.columns
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dudley.lab.store.schema import DONE
-from dudley.lab.store.table import Table
+from dudley.lab.store.table import TrialTable
 
 Row = dict[str, Any]
 
@@ -51,7 +51,7 @@ class Difference:
         return self.only == (0, 0) and not self.undone and not self.differing
 
 
-def compare(one: Table, other: Table) -> Difference:
+def compare(one: TrialTable, other: TrialTable) -> Difference:
     """Where two tables of runs differ."""
     sides = [_numbered(table) for table in (one, other)]
     both = [config for config in sides[0] if config in sides[1]]
@@ -75,7 +75,7 @@ def compare(one: Table, other: Table) -> Difference:
     )
 
 
-def _numbered(table: Table) -> dict[Any, Row]:
+def _numbered(table: TrialTable) -> dict[Any, Row]:
     """Rows by their configs, and the how-manieth of that config each is."""
     seen: Counter[Any] = Counter()
     found = {}
@@ -109,7 +109,7 @@ def _distance(one: Any, other: Any) -> float | None:
     return abs(one - other) if numbers and math.isfinite(one - other) else None
 
 
-def _fields(one: Table, other: Table) -> dict[str, tuple[list[str], list[str]]]:
+def _fields(one: TrialTable, other: TrialTable) -> dict[str, tuple[list[str], list[str]]]:
     """Values of the config that only one side has, by name."""
     sides: list[dict[str, dict[str, None]]] = []
     for table in (one, other):

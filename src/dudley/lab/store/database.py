@@ -27,7 +27,7 @@ from sqlalchemy.pool import StaticPool
 
 from dudley.core.errors import DudleyError
 from dudley.core.extras import missing
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import sa
 
 PRAGMAS = ("busy_timeout=60000", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
@@ -52,7 +52,7 @@ class Database:
             event.listen(engine, "begin", _begin)
 
     @staticmethod
-    def of(place: Place) -> Database:
+    def of(place: RunLocation) -> Database:
         """That of a place; nothing is opened yet."""
         if place.folder is not None:
             return Database.file(place.folder / "store.sqlite")

@@ -22,15 +22,15 @@ import numpy as np
 
 from dudley.core.extras import missing
 from dudley.lab.store.checkpoints import placed
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import batches, points, runs, sa, starts, trials
 from dudley.lab.store.store import Store
-from dudley.lab.store.table import Table, flattened
+from dudley.lab.store.table import TrialTable, flattened
 
 ROWS = 1 << 17  # of curves, in memory at a time
 
 
-def export(place: Store | Place | Path | str, folder: Path | str) -> tuple[Path, Path]:
+def export(place: Store | RunLocation | Path | str, folder: Path | str) -> tuple[Path, Path]:
     """Write both files into a folder; each is whole or as it was before. A live run may be read.
 
     Both are of one moment. Where one cannot be written, neither is moved into place.
@@ -53,7 +53,7 @@ def export(place: Store | Place | Path | str, folder: Path | str) -> tuple[Path,
     return of_trials, of_curves
 
 
-def _trials(store: Store, connection: sa.Connection) -> Table:
+def _trials(store: Store, connection: sa.Connection) -> TrialTable:
     b, s = batches.c, starts.c
     run = connection.execute(sa.select(runs).where(runs.c.id == store.run)).one()
     columns = (b.id, b.attempt, b.seconds, s.code, s.about)
@@ -70,7 +70,7 @@ def _trials(store: Store, connection: sa.Connection) -> Table:
             "grid.seconds": row.seconds,
         }
     rows = connection.execute(store.trials().order_by(trials.c.number))
-    return Table(tuple({"grid.trial": r.number} | flattened(r) | told[r.batch] for r in rows))
+    return TrialTable(tuple({"grid.trial": r.number} | flattened(r) | told[r.batch] for r in rows))
 
 
 def _write_curves(store: Store, connection: sa.Connection, path: Path) -> None:

@@ -8,17 +8,17 @@ from pathlib import Path
 
 from dudley.core.errors import InputError
 from dudley.lab.store.database import Database
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.migrate import version
 from dudley.lab.store.schema import runs, sa
 
 
-def stores(told: Place | Path | str) -> dict[str, Place]:
+def stores(told: RunLocation | Path | str) -> dict[str, RunLocation]:
     """All stores at a place and below it; a place that is one itself has the name ''.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from dudley.lab import Batch, Cost, Grid, Trial, run
-    >>> grid = Grid([Trial({"m": 1}, 0)], "a", 0)
+    >>> from dudley.lab import Batch, Cost, TrialGrid, Trial, run
+    >>> grid = TrialGrid([Trial({"m": 1}, 0)], "a", 0)
     >>> def work(session):
     ...     session.finish([{}])
     >>> with TemporaryDirectory() as folder:
@@ -27,20 +27,20 @@ def stores(told: Place | Path | str) -> dict[str, Place]:
     ...     list(stores(folder))
     ['far', 'near']
     """
-    place = Place.of(told)
+    place = RunLocation.of(told)
     found = _in_a_database(place) if place.folder is None else _below(place.folder)
     if not found:
         raise InputError(place.told, "the store of a run", "none", place.another)
     return found
 
 
-def _below(folder: Path) -> dict[str, Place]:
-    named: dict[str, Place] = {}
+def _below(folder: Path) -> dict[str, RunLocation]:
+    named: dict[str, RunLocation] = {}
     for file in sorted(filter(_ours, folder.rglob("store.sqlite"))):
         whole = file.parent.relative_to(folder)
         short = whole.relative_to("store") if whole.parts[:1] == ("store",) else whole
         name = "" if short == Path() else short.as_posix()
-        named[whole.as_posix() if name in named else name] = Place(folder=file.parent)
+        named[whole.as_posix() if name in named else name] = RunLocation(folder=file.parent)
     return named
 
 
@@ -54,7 +54,7 @@ def _ours(file: Path) -> bool:
         return True
 
 
-def _in_a_database(place: Place) -> dict[str, Place]:
+def _in_a_database(place: RunLocation) -> dict[str, RunLocation]:
     database = Database.of(place)
     try:
         with database.reading() as connection:
@@ -65,7 +65,7 @@ def _in_a_database(place: Place) -> dict[str, Place]:
             labels = connection.execute(sa.select(column).order_by(column)).scalars()
             below = f"{place.run}/"
             return {
-                label.removeprefix(place.run or "").removeprefix("/"): Place(
+                label.removeprefix(place.run or "").removeprefix("/"): RunLocation(
                     url=place.url, run=label
                 )
                 for label in labels

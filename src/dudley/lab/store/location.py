@@ -3,9 +3,9 @@
 A folder is the default and needs no server. ``postgresql://user@host/database#run`` is a database
 that many runs share; what follows ``#`` names one of them.
 
->>> Place.of("runs/and") / "round-1"
-Place('runs/and/round-1')
->>> shared = Place.of("postgresql://ada:secret@db.lab/dudley#and") / "round-1"
+>>> RunLocation.of("runs/and") / "round-1"
+RunLocation('runs/and/round-1')
+>>> shared = RunLocation.of("postgresql://ada:secret@db.lab/dudley#and") / "round-1"
 >>> print(shared)
 postgresql://ada@db.lab/dudley#and/round-1
 
@@ -29,7 +29,7 @@ NAME = re.compile(f"{WORD}(/{WORD})*")
 
 
 @dataclass(frozen=True, repr=False)
-class Place:
+class RunLocation:
     """Either ``folder`` is set, or ``url`` (of the database) and ``run`` (its name there)."""
 
     folder: Path | None = None
@@ -37,18 +37,18 @@ class Place:
     run: str | None = None
 
     @staticmethod
-    def of(told: Place | Path | str) -> Place:
+    def of(told: RunLocation | Path | str) -> RunLocation:
         """The place that somebody named."""
-        if isinstance(told, Place):
+        if isinstance(told, RunLocation):
             return told
         if isinstance(told, Path):
             if told.parts and told.parts[0].rstrip(":") in SCHEMES and ":" in told.parts[0]:
                 raise InputError("place of a run", "an address as a string", f"the path {told}")
-            return Place(folder=told)
+            return RunLocation(folder=told)
         if not told or (":" in told and told.partition(":")[0] in SCHEMES and "://" not in told):
             raise InputError("place of a run", SPELLED, hidden(told) or "nothing")
         if "://" not in told:
-            return Place(folder=Path(told))
+            return RunLocation(folder=Path(told))
         try:
             parts = urlsplit(told)
             _ = parts.port
@@ -62,13 +62,13 @@ class Place:
         if not NAME.fullmatch(parts.fragment):
             fix = "end the address with # and the name of the run, words joined by /"
             raise InputError("name of a run", "a word after #", repr(parts.fragment), fix)
-        return Place(url=told.partition("#")[0], run=parts.fragment)
+        return RunLocation(url=told.partition("#")[0], run=parts.fragment)
 
-    def __truediv__(self, name: str) -> Place:
+    def __truediv__(self, name: str) -> RunLocation:
         """A place below: a folder in the folder, or a longer name in the same database."""
         if self.folder is not None:
-            return Place(folder=self.folder / name)
-        return Place(url=self.url, run=f"{self.run}/{name}")
+            return RunLocation(folder=self.folder / name)
+        return RunLocation(url=self.url, run=f"{self.run}/{name}")
 
     @property
     def told(self) -> str:
@@ -84,4 +84,4 @@ class Place:
         return str(self.folder) if self.url is None else f"{hidden(self.url)}#{self.run}"
 
     def __repr__(self) -> str:
-        return f"Place({str(self)!r})"
+        return f"RunLocation({str(self)!r})"

@@ -1,5 +1,5 @@
 """The store of a run: one folder, ``store.sqlite`` and ``checkpoints/``, portable as it is; or one
-run of a PostgreSQL database (`Place`), for workers on several machines.
+run of a PostgreSQL database (`RunLocation`), for workers on several machines.
 
 A store is made once, with its grid and its packing; whoever comes later with the same grid finds
 both and goes on, and whoever comes with another grid is refused.
@@ -21,17 +21,17 @@ from typing import Any
 from dudley.core.canonical import canonical
 from dudley.core.errors import InputError
 from dudley.lab.grid.batch import Batch, Cost
-from dudley.lab.grid.trial import Grid, Trial, difference
+from dudley.lab.grid.trial import Trial, TrialGrid, difference
 from dudley.lab.store import schema
 from dudley.lab.store.database import Database, StoreFailed, refused
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.migrate import ensure, expect_known, version
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.schema import DONE, VERSION, sa
 
 
 @dataclass(frozen=True)
-class Standing:
+class BatchStatus:
     """Where one batch stands."""
 
     number: int
@@ -50,14 +50,14 @@ class Standing:
 class Store:
     """An open store; ``run`` is the number of its run."""
 
-    place: Place
+    place: RunLocation
     database: Database
     run: int
 
     @staticmethod
-    def open(place: Place | Path | str) -> Store:
+    def open(place: RunLocation | Path | str) -> Store:
         """The store of a place; one of an older version is migrated, where it may be written."""
-        place = Place.of(place)
+        place = RunLocation.of(place)
         if place.folder is not None and not (place.folder / "store.sqlite").is_file():
             raise _none(place)
         try:
@@ -71,10 +71,10 @@ class Store:
 
     @staticmethod
     def prepare(
-        place: Place | Path | str, grid: Grid, batches: Sequence[Batch], resume: bool
+        place: RunLocation | Path | str, grid: TrialGrid, batches: Sequence[Batch], resume: bool
     ) -> Store:
         """The place's store, made if there is none; its packing stands, once made."""
-        place = Place.of(place)
+        place = RunLocation.of(place)
         if place.folder is not None:
             (place.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
         database = Database.of(place)
@@ -150,22 +150,22 @@ class Store:
         }
 
     @cached_property
-    def grid(self) -> Grid:
+    def grid(self) -> TrialGrid:
         """The trials in the grid's own order."""
         own = sa.select(schema.runs).where(schema.runs.c.id == self.run)
         with self.database.reading() as connection:
             run = connection.execute(own).one()
             rows = connection.execute(self.trials().order_by(schema.trials.c.number)).all()
         trials = [Trial(json.loads(row.config), int(row.key, 16)) for row in rows]
-        return Grid(trials, run.name, int(run.seed))
+        return TrialGrid(trials, run.name, int(run.seed))
 
-    def standing(self) -> list[Standing]:
+    def standing(self) -> list[BatchStatus]:
         """Every batch, in the order of the packing."""
         c = schema.batches.c
         wanted = sa.select(c.number, c.status, c.work, c.done, c.error)
         with self.database.reading() as connection:
             rows = connection.execute(wanted.where(c.run == self.run).order_by(c.number)).all()
-        return [Standing(*row) for row in rows]
+        return [BatchStatus(*row) for row in rows]
 
     def starts(self) -> list[tuple[str, str, str]]:
         """When it was begun or gone on with, by which process, and with which code."""
@@ -190,7 +190,7 @@ class Store:
         return start, before
 
 
-def _opened(database: Database, place: Place) -> tuple[Database, int]:
+def _opened(database: Database, place: RunLocation) -> tuple[Database, int]:
     """With tables of this version, and the number of the place's run; nothing is left open."""
     try:
         with database.reading() as connection:
@@ -209,11 +209,11 @@ def _opened(database: Database, place: Place) -> tuple[Database, int]:
     return database, run
 
 
-def _none(place: Place) -> InputError:
+def _none(place: RunLocation) -> InputError:
     return InputError(place.told, "the store of a run", "none", place.another)
 
 
-def _found(connection: sa.Connection, place: Place) -> int | None:
+def _found(connection: sa.Connection, place: RunLocation) -> int | None:
     """The number of the place's run; a folder has one run, without a label."""
     own = sa.select(schema.runs.c.id)
     if place.run is not None:
@@ -221,7 +221,9 @@ def _found(connection: sa.Connection, place: Place) -> int | None:
     return connection.execute(own).scalar()
 
 
-def _make(connection: sa.Connection, place: Place, grid: Grid, batches: Sequence[Batch]) -> None:
+def _make(
+    connection: sa.Connection, place: RunLocation, grid: TrialGrid, batches: Sequence[Batch]
+) -> None:
     """Run, batches and trials, in the caller's transaction."""
     number = {trial.hash: i for i, trial in enumerate(grid.trials)}
     packed = sorted(trial.hash for batch in batches for trial in batch.trials)

@@ -1,8 +1,9 @@
 """How far a run is, counted by the database itself: nothing is loaded but the counts.
 
 >>> from tempfile import TemporaryDirectory
->>> from dudley.lab import Batch, Cost, Grid, Trial, run
->>> grid = Grid([Trial({"m": m, "trial": i}, 2 * m + i) for m in (5, 6) for i in (0, 1)], "a", 0)
+>>> from dudley.lab import Batch, Cost, TrialGrid, Trial, run
+>>> grid = TrialGrid([Trial({"m": m, "trial": i}, 2 * m + i) for m in (5, 6) for i in (0, 1)], "a",
+0)
 >>> def work(session):
 ...     session.finish([{"good": True}] * len(session.batch))
 >>> with TemporaryDirectory() as folder:
@@ -26,7 +27,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from dudley.core.errors import InputError
 from dudley.lab.store import schema
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.schema import (
     DONE,
@@ -88,7 +89,7 @@ class Summary:
     failures: tuple[Failure, ...]
 
 
-def summary(place: Store | Place | Path | str) -> Summary:
+def summary(place: Store | RunLocation | Path | str) -> Summary:
     """Where a run stands now; a live run may be asked."""
     if not isinstance(place, Store):
         with closing(Store.open(place)) as store:
@@ -126,7 +127,7 @@ def summary(place: Store | Place | Path | str) -> Summary:
 
 
 def cells(
-    place: Store | Place | Path | str, by: Sequence[str]
+    place: Store | RunLocation | Path | str, by: Sequence[str]
 ) -> dict[tuple[Any, ...], dict[str, int]]:
     """Trials by status in each cell: those that agree in some names of the config (``task.m``)."""
     if not by:

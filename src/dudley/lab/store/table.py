@@ -17,16 +17,16 @@ import numpy as np
 from dudley.core.canonical import flat
 from dudley.core.errors import UnknownName
 from dudley.core.extras import missing
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import sa, trials
 from dudley.lab.store.store import Store
 
 
 @dataclass(frozen=True)
-class Table:
+class TrialTable:
     """Rows as dicts; columns as arrays.
 
-    >>> found = Table(({"task.m": 50, "result.success": True}, {"task.m": 60}))
+    >>> found = TrialTable(({"task.m": 50, "result.success": True}, {"task.m": 60}))
     >>> found["task.m"], found.names
     (array([50, 60]), ['task.m', 'result.success'])
     """
@@ -81,13 +81,13 @@ class Table:
         pyarrow.parquet.write_table(pyarrow.table(columns), path)
 
 
-def table(place: Place | Path | str) -> Table:
+def table(place: RunLocation | Path | str) -> TrialTable:
     """The trials of a run with whatever results they have; a live run may be read."""
     store = Store.open(place)
     with store.database.reading() as connection:
         found = connection.execute(store.trials().order_by(trials.c.number)).all()
     store.close()
-    return Table(tuple(map(flattened, found)))
+    return TrialTable(tuple(map(flattened, found)))
 
 
 def flattened(row: sa.Row) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def flattened(row: sa.Row) -> dict[str, Any]:
     return flat(columns)
 
 
-def curves(place: Place | Path | str, metric: str) -> list[tuple[np.ndarray, np.ndarray]]:
+def curves(place: RunLocation | Path | str, metric: str) -> list[tuple[np.ndarray, np.ndarray]]:
     """Steps and values of a metric for every trial, in the grid's order (empty: none yet)."""
     store = Store.open(place)
     with store.database.reading() as connection:

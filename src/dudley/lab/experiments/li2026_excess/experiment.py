@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dudley.core.extras import missing
-from dudley.lab import Grid, Place
+from dudley.lab import RunLocation, TrialGrid
 from dudley.lab.experiment import Experiment, experiment
 from dudley.lab.experiments.li2026_excess.classes import bounds_of, measured_classes
 from dudley.lab.experiments.li2026_excess.findings import findings
@@ -166,7 +166,7 @@ def arm(scale, kind, law, noise, loss, truncation) -> dict[str, Any]:
     }
 
 
-def heads_rows(config: dict[str, Any], folder: Place, bench) -> list[dict[str, Any]]:
+def heads_rows(config: dict[str, Any], folder: RunLocation, bench) -> list[dict[str, Any]]:
     """Train all arms; one row a trial."""
     from dudley.lab.training import trainings
 
@@ -176,7 +176,7 @@ def heads_rows(config: dict[str, Any], folder: Place, bench) -> list[dict[str, A
         grid = trainings("li2026-excess", config["seed"], protocol, config["trials"])
         trials += grid.trials
         names += [one["arm"]] * len(grid)
-    grid = Grid(trials, "li2026-excess", config["seed"])
+    grid = TrialGrid(trials, "li2026-excess", config["seed"])
     found = train_heads(grid, folder, bench)
     rows = []
     for name, row in zip(names, found, strict=True):

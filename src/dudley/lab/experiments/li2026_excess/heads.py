@@ -33,7 +33,7 @@ from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import UnknownName
 from dudley.core.philox import Stream, normal, uniform
-from dudley.lab import Grid, Place, Session, Table
+from dudley.lab import RunLocation, Session, TrialGrid, TrialTable
 from dudley.lab.experiment import Bench
 from dudley.lab.experiments.li2026_excess.tails import SIGN, Entries
 from dudley.lab.training import memory_of, packed, train_batch, train_grid
@@ -212,7 +212,7 @@ def work(session: Session, **options: Any) -> None:
     train_batch(session, **options)
 
 
-def train_heads(grid: Grid, folder: Place, bench: Bench) -> Table:
+def train_heads(grid: TrialGrid, folder: RunLocation, bench: Bench) -> TrialTable:
     """Every trial of the grid; goes on where it was broken off."""
     one = bench.on == "local" and torch.device(bench.device).type == "cuda"
     workers = 1 if one else bench.workers

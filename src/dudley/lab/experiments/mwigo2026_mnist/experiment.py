@@ -41,7 +41,7 @@ class MnistDescent(Experiment):
         return of_scale(scale)
 
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
-        from dudley.lab import Grid, curves
+        from dudley.lab import TrialGrid, curves
         from dudley.lab.experiments.mwigo2026_mnist.start import inputs_of, start_of
         from dudley.lab.training import memory_of, packed, train_grid, trainings
 
@@ -50,7 +50,7 @@ class MnistDescent(Experiment):
         for grid in config["grids"]:
             protocol = {name: value for name, value in grid.items() if name != "trials"}
             trials += trainings(self.name, seed, protocol, grid["trials"]).trials
-        whole = Grid(trials, self.name, seed)
+        whole = TrialGrid(trials, self.name, seed)
         limit = memory_of(bench.device, bench.memory)
         batches = packed(whole, limit, bench.workers, config["together"], SPREAD)
         table = train_grid(

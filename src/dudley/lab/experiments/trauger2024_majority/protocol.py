@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from dudley.lab import Place, Table
+from dudley.lab import RunLocation, TrialTable
 from dudley.lab.experiment import Bench
 from dudley.lab.training import train_batch, train_grid, trainings
 from dudley.train.trainer import Trainer
@@ -50,7 +50,7 @@ def majority(
     }  # fmt: skip
 
 
-def trained(config: dict[str, Any], store: Place, bench: Bench) -> Table:
+def trained(config: dict[str, Any], store: RunLocation, bench: Bench) -> TrialTable:
     """All runs, with norms of the kept weights, and bounds for the first runs of every T."""
     grid = trainings("majority", config["seed"], config["protocol"], config["runs"])
     work = partial(train_batch, ending=partial(bound_the_kept, asked=config["bounds"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 
 
 class Inapplicable(Exception):
@@ -16,11 +16,11 @@ class Backend(ABC):
     """Abstract: somewhere to keep runs."""
 
     @abstractmethod
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> RunLocation:
         """A place without a run; the same name is the same place, another name another one."""
 
     @abstractmethod
-    def full(self, place: Place) -> AbstractContextManager[None]:
+    def full(self, place: RunLocation) -> AbstractContextManager[None]:
         """Within it there is next to no room left for the place's store, as on a full disk.
 
         What this process writes must fail after some megabytes at most, by RLIMIT_FSIZE, say.

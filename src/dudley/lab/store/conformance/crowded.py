@@ -10,7 +10,7 @@ from dudley.lab.runners.session import Session
 from dudley.lab.runners.worker import serve
 from dudley.lab.store.conformance.backend import Backend
 from dudley.lab.store.conformance.sample import prepared, process, sample
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import attempts, batches, sa
 from dudley.lab.store.store import Store
 from dudley.lab.store.table import table
@@ -42,7 +42,7 @@ def many_writers(backend: Backend, thorough: bool = False) -> None:
         assert set(by) == set(starts), f"cells by writer: {dict(Counter(by))}"
 
 
-def _serve(place: Place, start: int, together: Barrier) -> None:
+def _serve(place: RunLocation, start: int, together: Barrier) -> None:
     store = Store.open(place)
     together.wait(120)
     serve(store, _work, start, 0, lambda: False)

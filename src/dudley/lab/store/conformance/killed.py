@@ -15,7 +15,7 @@ from dudley.core.errors import InputError
 from dudley.lab.runners.run_lock import alone
 from dudley.lab.store.conformance.backend import Backend
 from dudley.lab.store.conformance.sample import assert_right, process, sample, work_off
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import attempts, sa
 from dudley.lab.store.store import Store
 
@@ -54,7 +54,7 @@ def killed_while_writing(backend: Backend, thorough: bool = False) -> None:
     assert outcomes.count("released") >= 1, "no attempt was taken over"
 
 
-def until_free(place: Place) -> None:
+def until_free(place: RunLocation) -> None:
     """A server notices in its own time that who held the place is gone."""
     end = time.monotonic() + 60
     while True:
@@ -66,7 +66,7 @@ def until_free(place: Place) -> None:
             time.sleep(0.01)
 
 
-def _die(place: Place, statement: str, number: int) -> None:
+def _die(place: RunLocation, statement: str, number: int) -> None:
     """Work, until the statement was sent so many times."""
     die = dying(number)
     if statement == "COMMIT":

@@ -7,7 +7,7 @@ from dudley.lab.store.conformance.backend import Backend
 from dudley.lab.store.conformance.sample import STEPS, assert_right, expected, sample, work_off
 from dudley.lab.store.conformance.version_1 import fill
 from dudley.lab.store.database import Database
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.migrate import STEPS as MIGRATIONS, version
 from dudley.lab.store.schema import VERSION, runs, sa
 from dudley.lab.store.store import Store
@@ -43,7 +43,7 @@ def migration_from_the_previous_version(backend: Backend, thorough: bool = False
     database.close()
 
 
-def _broken_off(database: Database, place: Place) -> None:
+def _broken_off(database: Database, place: RunLocation) -> None:
     """A migration that fails at its end leaves the version before, whole."""
 
     def fails(connection: sa.Connection) -> None:
@@ -65,7 +65,7 @@ def _broken_off(database: Database, place: Place) -> None:
         assert not sa.inspect(connection).has_table("attempts"), "half a migration stands"
 
 
-def _later(database: Database, place: Place) -> None:
+def _later(database: Database, place: RunLocation) -> None:
     """A store that a later version wrote is refused, and stays as it is."""
     with database.writing() as connection:
         connection.execute(sa.update(runs).values(schema=VERSION + 1))

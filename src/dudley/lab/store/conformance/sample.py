@@ -11,22 +11,22 @@ from pathlib import Path
 import numpy as np
 
 from dudley.lab.grid.batch import Batch, Cost
-from dudley.lab.grid.trial import Grid, Trial
+from dudley.lab.grid.trial import Trial, TrialGrid
 from dudley.lab.runners.run_lock import alone
 from dudley.lab.runners.session import Session
 from dudley.lab.runners.worker import Work, serve
 from dudley.lab.store.checkpoints import sweep
 from dudley.lab.store.claims import Claim, claim, take_over
-from dudley.lab.store.location import Place
+from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.schema import WAITING
 from dudley.lab.store.store import Store
-from dudley.lab.store.table import Table, curves, table
+from dudley.lab.store.table import TrialTable, curves, table
 
 STEPS, EVALUATE, KEEP = 12, 2, 4
 
 
-def sample(batches: int, size: int = 4) -> tuple[Grid, tuple[Batch, ...]]:
+def sample(batches: int, size: int = 4) -> tuple[TrialGrid, tuple[Batch, ...]]:
     """A grid of batches of one size."""
     trials = [
         Trial({"task": {"m": m}, "trial": i}, key=1000 * m + i)
@@ -34,11 +34,11 @@ def sample(batches: int, size: int = 4) -> tuple[Grid, tuple[Batch, ...]]:
         for i in range(size)
     ]
     packed = (tuple(trials[m * size : (m + 1) * size]) for m in range(batches))
-    grid = Grid(trials, "sample", 0)
+    grid = TrialGrid(trials, "sample", 0)
     return grid, tuple(Batch(m, one, Cost(1, 10.0)) for m, one in enumerate(packed))
 
 
-def prepared(place: Place, batches: int, size: int = 4) -> Store:
+def prepared(place: RunLocation, batches: int, size: int = 4) -> Store:
     grid, packed = sample(batches, size)
     return Store.prepare(place, grid, packed, resume=True)
 
@@ -72,7 +72,7 @@ def _save(state: np.ndarray, path: Path) -> None:
     path.write_bytes(state.tobytes())
 
 
-def expected(grid: Grid) -> list[float]:
+def expected(grid: TrialGrid) -> list[float]:
     """Results in the grid's order."""
     state = np.array([(trial.key % 997 + 1) / 1000 for trial in grid.trials])
     for _ in range(STEPS):
@@ -80,7 +80,7 @@ def expected(grid: Grid) -> list[float]:
     return [float(x) for x in state]
 
 
-def work_off(place: Place, batches: int, size: int = 4, how: Work = work) -> None:
+def work_off(place: RunLocation, batches: int, size: int = 4, how: Work = work) -> None:
     """What a runner does: alone with the place, take over, and serve until none waits."""
     with alone(place):
         store = prepared(place, batches, size)
@@ -93,7 +93,7 @@ def work_off(place: Place, batches: int, size: int = 4, how: Work = work) -> Non
         store.close()
 
 
-def assert_right(place: Place, grid: Grid) -> Table:
+def assert_right(place: RunLocation, grid: TrialGrid) -> TrialTable:
     """Every cell once, with the result of an unbroken run, and its whole curve."""
     found = table(place)
     told = [row.get("result.state") for row in found]

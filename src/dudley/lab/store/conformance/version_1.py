@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from dudley.core.canonical import canonical
 from dudley.lab.grid.batch import Batch
-from dudley.lab.grid.trial import Grid
+from dudley.lab.grid.trial import TrialGrid
 from dudley.lab.store.conformance.sample import EVALUATE, STEPS
 
 OWNER = {"host": "a machine that is gone", "pid": 1, "started": "0"}
@@ -84,7 +84,7 @@ checkpoints = sa.Table(
 
 
 def fill(
-    connection: sa.Connection, grid: Grid, packed: Sequence[Batch], results: Sequence[float]
+    connection: sa.Connection, grid: TrialGrid, packed: Sequence[Batch], results: Sequence[float]
 ) -> None:
     """The first batch done, the second held by a process that is gone, the others waiting."""
     metadata.create_all(connection)
