@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import postgres_server
 from dudley.lab import Batch, Cost, Session, Store, Trial, TrialGrid
-from dudley.lab.runners.worker import serve
+from dudley.lab.runners.worker import work_batches
 from dudley.lab.store.export import export
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.summary import cells, summary
@@ -77,7 +77,7 @@ def test_a_summary_costs_little_more_than_reading_the_export(place: RunLocation,
     store = Store.prepare(place, whole, batches, resume=True)
     start, _ = store.begin("code", {"device": "cpu"})
     begun = time.process_time()
-    serve(store, work, start, 0, lambda: False)
+    work_batches(store, work, start, 0, lambda: False)
     each = (time.process_time() - begun) / CELLS
     store.close()
     file, _ = export(place, tmp_path)

@@ -34,7 +34,7 @@ from dudley.lab.statistics.critical import Cells, law  # noqa: E402
 from dudley.lab.statistics.crossing import crossing  # noqa: E402
 from dudley.lab.statistics.halfway import halfway  # noqa: E402
 from dudley.lab.statistics.proportions import clopper_pearson  # noqa: E402
-from dudley.lab.statistics.sequential import Design, Found, replay  # noqa: E402
+from dudley.lab.statistics.sequential import Design, DesignOutcome, replay  # noqa: E402
 from success_curves import SHAPES, SIZES, crossings, simulated  # noqa: E402
 
 RECORD = "edelman2021-and/paper"
@@ -106,7 +106,7 @@ def _width(outcomes: np.ndarray) -> float:
     return float((highest - lowest).mean())
 
 
-def _cells(found: Found, m: np.ndarray) -> np.ndarray:
+def _cells(found: DesignOutcome, m: np.ndarray) -> np.ndarray:
     return np.searchsorted(np.append(found.m, np.inf), m)
 
 

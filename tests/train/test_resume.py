@@ -16,7 +16,7 @@ import torch
 
 import training_toy as toy
 from dudley.lab import Store, curves, table
-from dudley.lab.store.claims import held
+from dudley.lab.store.claims import claims
 from live import until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="kills processes")
@@ -58,7 +58,7 @@ def until_it_moves(folder: Path, process: subprocess.Popen, before: set[str]) ->
 
 def workers(folder: Path) -> list[int]:
     """Processes that hold a batch: at least one, when one begins where another was killed."""
-    return until(lambda: [owner.pid for _, owner in held(Store.open(folder)) if owner.alive()])
+    return until(lambda: [owner.pid for _, owner in claims(Store.open(folder)) if owner.alive()])
 
 
 def assert_same(folder: Path, unbroken: Path) -> None:

@@ -20,7 +20,7 @@ from dudley.core.errors import InputError
 from dudley.core.provenance import hidden
 
 if TYPE_CHECKING:
-    from dudley.lab.store.compare import Difference
+    from dudley.lab.store.compare import RunDifference
     from dudley.lab.store.location import RunLocation
     from dudley.lab.store.summary import Summary
     from dudley.lab.store.table import TrialTable
@@ -314,7 +314,7 @@ def follow(run: str, by: list[str] | None, errors: bool, every: float) -> None:
             time.sleep(every)
 
 
-def apart(one: Difference) -> list[str]:
+def apart(one: RunDifference) -> list[str]:
     """A difference for people."""
     told = [f"{one.common:,} trials in both, {one.only[0]:,} only in the first, "
             f"{one.only[1]:,} only in the second"]  # fmt: skip

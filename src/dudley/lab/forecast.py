@@ -31,7 +31,7 @@ COUNTS = ("trials", "seeds", "runs")
 
 
 @dataclass(frozen=True)
-class Part:
+class ForecastPart:
     """One grid of trainings; work is counted in examples × tokens × steps.
 
     ``bytes`` and ``longest`` are of the largest batch; ``speeds`` in work a second of a worker, the
@@ -72,7 +72,7 @@ def forecast(
     tell: Callable[[str], None] = lambda text: None,
     budget: float = BUDGET,
     clock: Callable[[], float] = time.monotonic,
-) -> list[Part]:
+) -> list[ForecastPart]:
     """The grids of a config, each tried for a moment; ``tell`` hears what is being done.
 
     >>> task = {"name": "and", "T": [10, 20], "s": 3, "m": [50, 60], "holdout": 9}
@@ -97,7 +97,7 @@ def forecast(
         costs = [batch.cost for batch in batches]
         tried.append(probe.ends(batches))
         parts.append(
-            Part(
+            ForecastPart(
                 where,
                 len(grid),
                 len(batches),
@@ -128,7 +128,7 @@ def forecast(
 
 
 def whole(
-    parts: Sequence[Part], bench: Bench, price: float | None = None, share: float = 1.0
+    parts: Sequence[ForecastPart], bench: Bench, price: float | None = None, share: float = 1.0
 ) -> dict[str, Any]:
     """Time and cost of a share of all parts, one after another, with a sentence."""
     ends = [part.seconds(bench.workers) for part in parts]

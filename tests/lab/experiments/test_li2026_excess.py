@@ -23,7 +23,7 @@ from dudley.lab.experiments.li2026_excess import (
 )
 from dudley.lab.experiments.li2026_excess.classes import PROBLEMS, measured_classes
 from dudley.lab.experiments.li2026_excess.heads import QUANTILES, Taught
-from dudley.lab.experiments.li2026_excess.tails import Entries
+from dudley.lab.experiments.li2026_excess.tails import EntryLaw
 from dudley.lab.statistics.rates import log_ratio, rate, rate_of_means, slope_of
 from dudley.networks.robust import LogTruncation
 from dudley.theorems.witness import exact_risk
@@ -174,7 +174,7 @@ def test_a_robust_square_loss_is_as_steep_as_is_said():
 
 
 def test_tails_hold_and_the_scale_is_the_least():
-    light = Entries("gaussian", 6, 4, 0.5)
+    light = EntryLaw("gaussian", 6, 4, 0.5)
     t = np.linspace(0.1, 8, 4000)
     exact = chi.sf(t / 0.5, 24)
     assert (exact <= 10 * np.exp(-t * t / (2 * light.ν**2)) + 1e-300).all()
@@ -186,7 +186,7 @@ def test_tails_hold_and_the_scale_is_the_least():
             assert (norms > x).mean() <= task.inputs.C * x**-3
         assert task.inputs.C * task.inputs.level(500) ** -3 == pytest.approx(1 / 500)
     with pytest.raises(InputError):
-        Entries("sign", 6, 4, 0.5).level(10)
+        EntryLaw("sign", 6, 4, 0.5).level(10)
     with pytest.raises(DudleyError):
         Taught(T=6, d=4, law="gaussian", scale=0.5, kind="ranking", m=20)
 

@@ -11,7 +11,7 @@ from dudley.core.errors import InputError, UnknownName
 from dudley.lab.conduct import conduct
 from dudley.lab.experiment import EXPERIMENTS, Finding
 from dudley.lab.figures import draw
-from dudley.lab.figures.sketch import Sketch, told
+from dudley.lab.figures.sketch import Sketch, sentence_of
 from dudley.lab.pages.results import Results, committed, finished
 from dudley.show.figures import style
 from lab_toy import Toy
@@ -98,4 +98,4 @@ def test_what_is_ordered_gets_lighter():
 
 
 def test_a_finding_beyond_the_paper_is_called_so():
-    assert told(Finding("a", "beyond the paper", "b.")) == "Beyond the paper: a. Here: b."
+    assert sentence_of(Finding("a", "beyond the paper", "b.")) == "Beyond the paper: a. Here: b."

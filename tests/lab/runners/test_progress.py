@@ -8,7 +8,7 @@ import math
 import pytest
 
 from dudley.lab.grid.estimate import Estimate
-from dudley.lab.runners.progress import Display, told
+from dudley.lab.runners.progress import Display, progress_line
 from dudley.lab.store.store import BatchStatus
 
 
@@ -110,10 +110,12 @@ def one(done: float, status: str = "running", work: float = 100.0) -> BatchStatu
 
 def test_the_line():
     estimate = seen(Estimate(1), [(t, 1.0 * t) for t in range(51)])
-    assert told([one(50.0)], estimate) == "0/1 batches · 50.0 % · 1 units/s · about 50 s left"
-    assert told([one(0, "done")], estimate).startswith("1/1 batches · 100.0 %")
-    assert told([one(0, "done")], estimate).endswith("done")
-    assert "1 failed" in told([one(0, "done"), one(0, "failed")], estimate)
+    assert (
+        progress_line([one(50.0)], estimate) == "0/1 batches · 50.0 % · 1 units/s · about 50 s left"
+    )
+    assert progress_line([one(0, "done")], estimate).startswith("1/1 batches · 100.0 %")
+    assert progress_line([one(0, "done")], estimate).endswith("done")
+    assert "1 failed" in progress_line([one(0, "done"), one(0, "failed")], estimate)
 
 
 class Terminal(io.StringIO):

@@ -22,7 +22,7 @@ from dudley.core.errors import InputError
 from dudley.lab import BatchFailed, Store, TrialTable, curves, run
 from dudley.lab.runners.launch import ONE_THREAD
 from dudley.lab.runners.ray_runner import OnRay, _Flights
-from dudley.lab.runners.remote import Answer
+from dudley.lab.runners.remote import MailboxReply
 from dudley.lab.runners.runner import Order
 from dudley.lab.store.location import RunLocation
 from live import until
@@ -138,7 +138,7 @@ def test_what_no_batch_under_way_sent_is_refused():
     flights.desk = SimpleNamespace(exchange=exchange)
     flights._hear(0.0)
     told = "Lost: batch 1, attempt 1, was given to another worker"
-    assert flights.answers == {7: Answer(stop=True, refused=told)}
+    assert flights.answers == {7: MailboxReply(stop=True, refused=told)}
 
 
 def test_an_interrupt_reaches_the_work_and_nothing_else(tmp_path: Path, local: Path):

@@ -13,8 +13,8 @@ import pytest
 import grid_toy as toy
 from dudley.core.errors import InputError
 from dudley.lab import Session, Store, curves, run, table
-from dudley.lab.runners.ray_mailbox import Desk, Parcel
-from dudley.lab.runners.remote import FULL, Answer, Call, Refused, RemoteSession, deliver
+from dudley.lab.runners.ray_mailbox import Mailbox, Parcel
+from dudley.lab.runners.remote import FULL, Call, MailboxReply, Refused, RemoteSession, deliver
 from dudley.lab.runners.session import EVERY
 from dudley.lab.store.location import RunLocation
 
@@ -43,7 +43,7 @@ class Line:
         self.parcels.append(list(calls))
         return partial(self.answer, calls)
 
-    def answer(self, calls: Sequence[Call]) -> Answer:
+    def answer(self, calls: Sequence[Call]) -> MailboxReply:
         self.unanswered -= 1
         return deliver(self.session, calls, self.stop)
 
@@ -133,15 +133,15 @@ def test_what_the_store_refuses_is_raised_by_the_work(store: Store, tmp_path: Pa
 
 
 def test_at_the_desk_a_parcel_is_taken_at_once_and_its_sender_waits_for_the_answer():
-    async def meet() -> tuple[Sequence[Parcel], Sequence[Parcel], Answer]:
-        desk = Desk()
+    async def meet() -> tuple[Sequence[Parcel], Sequence[Parcel], MailboxReply]:
+        desk = Mailbox()
         sender = asyncio.create_task(desk.send((1, 1), [("progress", (1.0,))]))
         await asyncio.sleep(0)
         came = await desk.exchange({}, 0.0)
         assert not sender.done()
-        none = await desk.exchange({came[0][0]: Answer(stop=True)}, 0.01)
+        none = await desk.exchange({came[0][0]: MailboxReply(stop=True)}, 0.01)
         return came, none, await sender
 
     came, none, answer = asyncio.run(meet())
     assert came == [(0, (1, 1), [("progress", (1.0,))])]
-    assert none == [] and answer == Answer(stop=True)
+    assert none == [] and answer == MailboxReply(stop=True)

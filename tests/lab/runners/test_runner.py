@@ -15,7 +15,7 @@ from dudley.core.extras import ExtraMissing
 from dudley.lab import Session, Store, run
 from dudley.lab.runners import ray_runner
 from dudley.lab.runners.ray_runner import OnRay
-from dudley.lab.runners.retry_limit import DEATHS, Toll
+from dudley.lab.runners.retry_limit import DEATHS, RetryLimit
 from dudley.lab.runners.runner import runner_of
 from dudley.lab.runners.slurm import OnSlurm
 from dudley.lab.store.location import RunLocation
@@ -75,7 +75,7 @@ def store(tmp_path: Path):
 
 
 def test_a_batch_that_gets_no_further_is_given_up(store: Store):
-    toll = Toll()
+    toll = RetryLimit()
     for left in reversed(range(DEATHS)):
         one = toy.taken(store)
         toll.of(one, "its worker died")
@@ -84,7 +84,7 @@ def test_a_batch_that_gets_no_further_is_given_up(store: Store):
 
 
 def test_a_batch_that_gets_further_each_time_goes_on(store: Store):
-    toll = Toll()
+    toll = RetryLimit()
     for step in range(1, 2 * DEATHS):
         session = Session(toy.taken(store))
         session.progress(float(step))
@@ -95,7 +95,7 @@ def test_a_batch_that_gets_further_each_time_goes_on(store: Store):
 
 
 def test_workers_that_die_outside_a_batch_are_an_error():
-    toll = Toll()
+    toll = RetryLimit()
     for _ in range(DEATHS - 1):
         toll.outside("exit code 1")
     with pytest.raises(DudleyError, match="3 workers died outside a batch, the last: exit code 1"):

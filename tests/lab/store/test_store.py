@@ -19,7 +19,7 @@ import pytest
 import grid_toy as toy
 from dudley.core.errors import InputError
 from dudley.lab import BatchFailed, Store, curves, run, table
-from dudley.lab.runners.run_lock import alone
+from dudley.lab.runners.run_lock import run_lock
 from dudley.lab.store.claims import claim, take_over
 from dudley.lab.store.conformance.killed import until_free
 from dudley.lab.store.database import StoreFailed
@@ -183,15 +183,15 @@ def test_several_workers_share_a_database(database: str, tmp_path: Path):
 
 def test_a_place_is_held_by_one(place: RunLocation):
     with (
-        alone(place),
-        alone(place / "below"),
+        run_lock(place),
+        run_lock(place / "below"),
         pytest.raises(InputError, match="expected no other live run in it, got one that holds it"),
-        alone(place),
+        run_lock(place),
     ):
         pass
-    with pytest.raises(RuntimeError) as kept, alone(place):
+    with pytest.raises(RuntimeError) as kept, run_lock(place):
         raise RuntimeError("broken off")
-    with alone(place):  # free again, though the error and its frames are still there
+    with run_lock(place):  # free again, though the error and its frames are still there
         assert kept.value is not None
 
 
@@ -208,7 +208,7 @@ def test_a_place_is_free_when_its_holder_is_killed(place: RunLocation):
     process.stdin.write(pickle.dumps(place))
     process.stdin.flush()
     assert process.stdout.readline() == b"held\n"
-    with pytest.raises(InputError, match="no other live run"), alone(place):
+    with pytest.raises(InputError, match="no other live run"), run_lock(place):
         pass
     process.kill()
     process.wait()

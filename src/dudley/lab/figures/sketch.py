@@ -27,17 +27,17 @@ class Sketch(Drawing):
     @property
     def caption(self) -> str:
         """What is shown, then for each finding the claim and the verdict."""
-        return "\n".join([self.shows, *map(told, self.findings)])
+        return "\n".join([self.shows, *map(sentence_of, self.findings)])
 
     @property
     def short(self) -> str:
         """The same with the first sentences of what was found: below the panels there is little
         room."""
         short = [replace(f, found=first_sentences(f.found)) for f in self.findings]
-        return "\n".join([self.shows, *map(told, short)])
+        return "\n".join([self.shows, *map(sentence_of, short)])
 
 
-def told(finding: Finding) -> str:
+def sentence_of(finding: Finding) -> str:
     """A claim and what was found, in sentences.
 
     >>> told(Finding("m grows sublinearly in T.", "reproduced", "the exponent is 0.3"))

@@ -30,7 +30,7 @@ from dudley.core.errors import DudleyError, InputError
 from dudley.lab.grid.batch import Batch
 from dudley.lab.grid.trial import TrialGrid
 from dudley.lab.runners.progress import Display
-from dudley.lab.runners.run_lock import alone
+from dudley.lab.runners.run_lock import run_lock
 from dudley.lab.runners.runner import Order, Runner, runner_of
 from dudley.lab.runners.worker import Work, log
 from dudley.lab.store.checkpoints import sweep
@@ -76,7 +76,7 @@ def run(
     if workers < 1:
         raise InputError("number of workers", "an integer ≥ 1", workers)
     runner.expect(place)
-    with alone(place):
+    with run_lock(place):
         store = Store.prepare(place, grid, batches, resume)
         if [batch.hash for batch in batches] != [batch.hash for batch in store.packing]:
             log.warning("%s goes on with the packing it was started with", place)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dudley.lab.runners.processes import oversee
 from dudley.lab.runners.runner import Order, Runner
-from dudley.lab.runners.worker import serve
+from dudley.lab.runners.worker import work_batches
 from dudley.lab.store.location import RunLocation
 
 
@@ -22,4 +22,4 @@ class Local(Runner):
             oversee(order)
             return
         stop = order.stop
-        serve(order.store, order.work, order.start, 0, lambda: bool(stop.value), order.heard)
+        work_batches(order.store, order.work, order.start, 0, lambda: bool(stop.value), order.heard)

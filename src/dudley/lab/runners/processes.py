@@ -15,8 +15,8 @@ from multiprocessing.process import BaseProcess
 
 from dudley.core.errors import InputError
 from dudley.lab.runners.runner import Order
-from dudley.lab.runners.supervisor import keep, variables
-from dudley.lab.runners.worker import Work, serve
+from dudley.lab.runners.supervisor import supervise, variables
+from dudley.lab.runners.worker import Work, work_batches
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.store import Store
@@ -64,7 +64,7 @@ def oversee(order: Order) -> None:
     def pause(hands: Sequence[Process]) -> None:
         wait([hand.process.sentinel for hand in hands], timeout=POLL)
 
-    keep(order, begin, pause)
+    supervise(order, begin, pause)
 
 
 def _worker(place: RunLocation, work: Work, start: int, slot: int, stop) -> None:
@@ -72,7 +72,7 @@ def _worker(place: RunLocation, work: Work, start: int, slot: int, stop) -> None
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     store = Store.open(place)
     if _parent().is_alive():  # else the next run may be under way: leave its batches to it
-        serve(store, work, start, slot, lambda: bool(stop.value))
+        work_batches(store, work, start, slot, lambda: bool(stop.value))
     store.close()
 
 

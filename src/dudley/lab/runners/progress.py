@@ -15,7 +15,7 @@ from dudley.lab.store.schema import DONE, FAILED, RUNNING
 from dudley.lab.store.store import BatchStatus
 
 
-def told(standing: Sequence[BatchStatus], estimate: Estimate) -> str:
+def progress_line(standing: Sequence[BatchStatus], estimate: Estimate) -> str:
     """One line: batches, share of the work, speed, remaining time.
 
     >>> half = BatchStatus(0, RUNNING, work=10.0, done=5.0, error=None)
@@ -93,7 +93,7 @@ class Display:
         if now - self._shown < self.every:
             return
         self._shown = now
-        words = told(standing, self.estimate)
+        words = progress_line(standing, self.estimate)
         if self._bar is None or self._task is None:
             print(f"{self.name}: {words}", file=self.stream, flush=True)
         else:

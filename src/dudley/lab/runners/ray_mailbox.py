@@ -24,21 +24,21 @@ from dudley.audit.journal import code_digest
 from dudley.core.errors import InputError
 from dudley.core.extras import missing
 from dudley.lab.grid.batch import Batch
-from dudley.lab.runners.remote import Answer, Call, RemoteSession
+from dudley.lab.runners.remote import Call, MailboxReply, RemoteSession
 
 Key = tuple[int, int]  # of a claim: batch and attempt
 Parcel = tuple[int, Key, list[Call]]  # its number, from whom, what
 
 
-class Desk:
+class Mailbox:
     """Where parcels wait for the driver, and workers for its answers."""
 
     def __init__(self):
         self._parcels: list[Parcel] = []
-        self._answers: dict[int, asyncio.Future[Answer]] = {}
+        self._answers: dict[int, asyncio.Future[MailboxReply]] = {}
         self._numbers, self._some = count(), asyncio.Event()
 
-    async def send(self, key: Key, calls: list[Call]) -> Answer:
+    async def send(self, key: Key, calls: list[Call]) -> MailboxReply:
         """A worker's parcel; returns with the answer."""
         number = next(self._numbers)
         self._answers[number] = asyncio.get_running_loop().create_future()
@@ -46,7 +46,7 @@ class Desk:
         self._some.set()
         return await self._answers[number]
 
-    async def exchange(self, answers: dict[int, Answer], patience: float) -> list[Parcel]:
+    async def exchange(self, answers: dict[int, MailboxReply], patience: float) -> list[Parcel]:
         """The driver's answers, for the parcels that have come or come within so many seconds."""
         for number, answer in answers.items():
             self._answers.pop(number).set_result(answer)

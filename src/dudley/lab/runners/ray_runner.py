@@ -31,9 +31,9 @@ import numpy as np
 
 from dudley.audit.journal import code_digest
 from dudley.core.errors import DudleyError, InputError
-from dudley.lab.runners.ray_mailbox import Desk, the_ray, work_on
-from dudley.lab.runners.remote import Answer, deliver
-from dudley.lab.runners.retry_limit import Toll
+from dudley.lab.runners.ray_mailbox import Mailbox, the_ray, work_on
+from dudley.lab.runners.remote import MailboxReply, deliver
+from dudley.lab.runners.retry_limit import RetryLimit
 from dudley.lab.runners.runner import Order, Runner
 from dudley.lab.runners.session import Session
 from dudley.lab.runners.worker import Work, log, settle
@@ -101,13 +101,13 @@ class _Flights:
 
     def __init__(self, runner: OnRay, order: Order):
         ray = self.ray = the_ray()
-        self.order, self.toll = order, Toll()
+        self.order, self.toll = order, RetryLimit()
         self.flights: dict[Any, _Flight] = {}  # by the reference to what the task returns
-        self.answers: dict[int, Answer] = {}  # by the parcel's number
+        self.answers: dict[int, MailboxReply] = {}  # by the parcel's number
         here = ray.get_runtime_context().get_node_id()
         pinned = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(here, soft=False)
         self.desk = (
-            ray.remote(Desk)
+            ray.remote(Mailbox)
             .options(num_cpus=0, max_concurrency=2 * order.workers + 2, scheduling_strategy=pinned)
             .remote()
         )
@@ -169,7 +169,7 @@ class _Flights:
                 self.answers[number] = deliver(sessions[key], calls, stop)
             else:
                 told = f"Lost: batch {key[0]}, attempt {key[1]}, was given to another worker"
-                self.answers[number] = Answer(True, told)
+                self.answers[number] = MailboxReply(True, told)
 
     def _land(self, ref: Any, flight: _Flight) -> None:
         """A task has ended: see how."""

@@ -33,14 +33,14 @@ class Refused(DudleyError):
 
 
 @dataclass(frozen=True)
-class Answer:
+class MailboxReply:
     """Of who holds the store."""
 
     stop: bool = False
     refused: str | None = None
 
 
-Wait = Callable[[], Answer]
+Wait = Callable[[], MailboxReply]
 
 
 class RemoteSession:
@@ -63,7 +63,7 @@ class RemoteSession:
         self._send, self._folder, self._clock = send, folder, clock
         self._calls: list[Call] = []
         self._wait: Wait | None = None
-        self._answer, self._sent = Answer(), clock()
+        self._answer, self._sent = MailboxReply(), clock()
         self._kept = None
         if kept is not None:
             step, data = kept
@@ -136,14 +136,14 @@ class RemoteSession:
             raise Refused(self._answer.refused)
 
 
-def deliver(session: Session, calls: Sequence[Call], stop: bool) -> Answer:
+def deliver(session: Session, calls: Sequence[Call], stop: bool) -> MailboxReply:
     """Tell a session what is in a parcel; what follows a call that it refuses is dropped."""
     try:
         for name, arguments in calls:
             _DELIVER[name](session, *arguments)
     except Exception as error:
-        return Answer(stop, f"{type(error).__name__}: {error}")
-    return Answer(stop)
+        return MailboxReply(stop, f"{type(error).__name__}: {error}")
+    return MailboxReply(stop)
 
 
 def _checkpoint(session: Session, step: int, data: np.ndarray) -> None:

@@ -15,7 +15,7 @@ from dudley.lab.store.schema import batches, sa
 DEATHS = 3
 
 
-class Toll:
+class RetryLimit:
     """Deaths of one start."""
 
     def __init__(self):

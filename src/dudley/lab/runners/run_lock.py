@@ -25,7 +25,7 @@ KEEPALIVE = {"tcp_keepalives_idle": 30, "tcp_keepalives_interval": 10, "tcp_keep
 
 
 @contextmanager
-def alone(place: RunLocation | Path | str) -> Iterator[None]:
+def run_lock(place: RunLocation | Path | str) -> Iterator[None]:
     """Hold the place; another live holder is an error that says so."""
     place = RunLocation.of(place)
     with _file(place, place.folder) if place.folder is not None else _advisory(place):

@@ -25,8 +25,8 @@ from dudley.core.canonical import digest
 from dudley.core.errors import InputError
 from dudley.core.extras import missing
 from dudley.lab.runners.runner import Order, Runner
-from dudley.lab.runners.supervisor import keep, variables
-from dudley.lab.runners.worker import Work, serve
+from dudley.lab.runners.supervisor import supervise, variables
+from dudley.lab.runners.worker import Work, work_batches
 from dudley.lab.store.claims import take_over
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
@@ -104,7 +104,7 @@ class OnSlurm(Runner):
             if order.stop.value:
                 (desk / STOP).touch()
 
-        keep(order, begin, pause)
+        supervise(order, begin, pause)
 
     def _parameters(self) -> dict[str, Any]:
         """In submitit's words."""
@@ -156,7 +156,7 @@ def _worker(place: RunLocation, work: Work, start: int, desk: Path, slot: int) -
     for name in ("SIG" + environment.USR_SIG, "SIGTERM"):
         signal.signal(getattr(signal, name), stop.ask)
     store = Store.open(place)
-    serve(store, work, start, slot, stop)
+    work_batches(store, work, start, slot, stop)
     store.close()
 
 

@@ -1,7 +1,7 @@
 """Workers that take batches from the store by themselves: enough of them, until none waits.
 
 A worker is a process of this machine (`processes`) or a job of a queue (`slurm`). One that dies is
-replaced, and its batch taken up again from its latest checkpoint (`Toll`).
+replaced, and its batch taken up again from its latest checkpoint (`RetryLimit`).
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
-from dudley.lab.runners.retry_limit import Toll
+from dudley.lab.runners.retry_limit import RetryLimit
 from dudley.lab.runners.runner import Order
-from dudley.lab.store.claims import held
+from dudley.lab.store.claims import claims
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.schema import WAITING
 from dudley.lab.store.store import Store
 
 
-class Hand(Protocol):
+class WorkerHandle(Protocol):
     """A worker, as who started it sees it."""
 
     def ended(self) -> str | None:
@@ -33,17 +33,17 @@ class Hand(Protocol):
     def kill(self) -> None: ...
 
 
-H = TypeVar("H", bound=Hand)
+H = TypeVar("H", bound=WorkerHandle)
 
 
-def keep(
+def supervise(
     order: Order,
     begin: Callable[[list[int]], Sequence[H]],
     pause: Callable[[Sequence[H]], None],
 ) -> None:
     """Workers until no batch waits: ``begin`` starts some by number, ``pause`` waits a while."""
     alive: dict[int, H] = {}
-    toll = Toll()
+    toll = RetryLimit()
     try:
         while True:
             waiting = sum(one.status == WAITING for one in order.store.standing())
@@ -61,12 +61,12 @@ def keep(
     finally:
         for hand in alive.values():
             hand.kill()
-            _bury(order.store, hand, "", Toll())
+            _bury(order.store, hand, "", RetryLimit())
 
 
-def _bury(store: Store, hand: Hand, told: str, toll: Toll) -> None:
+def _bury(store: Store, hand: WorkerHandle, told: str, toll: RetryLimit) -> None:
     """What a worker that ended still held goes back, or is given up."""
-    theirs = [one for one, owner in held(store) if hand.holds(owner)]
+    theirs = [one for one, owner in claims(store) if hand.holds(owner)]
     for one in theirs:
         toll.of(one, f"its worker died{' with ' if told else ''}{told}")
     if told and not theirs:

@@ -15,7 +15,7 @@ Work = Callable[[Session], None]
 log = logging.getLogger("dudley.lab")
 
 
-def serve(
+def work_batches(
     store: Store,
     work: Work,
     start: int,

@@ -23,7 +23,7 @@ from dudley.lab.shared.growth import finite, information
 from dudley.lab.shared.training_table import columns_of
 from dudley.lab.statistics.critical import Cells
 from dudley.lab.statistics.halfway import halfway
-from dudley.lab.statistics.sequential import Design, Found, follow
+from dudley.lab.statistics.sequential import Design, DesignOutcome, follow
 
 
 def designed(one: Experiment, scale: str, design: str = "full") -> dict[str, Any]:
@@ -94,13 +94,13 @@ def axes(config: Mapping[str, Any]) -> tuple[list[int], list[int]]:
     return sorted(task["T"]), sorted(task["m"])
 
 
-def found_in(config: Mapping[str, Any], cells: Cells) -> Found:
+def found_in(config: Mapping[str, Any], cells: Cells) -> DesignOutcome:
     """What the design found, from the trials of its table."""
     T, m = axes(config)
     k, n = (np.zeros((len(T), len(m)), dtype=int) for _ in range(2))
     where = np.searchsorted(T, cells.T), np.searchsorted(m, cells.m)
     k[where], n[where] = cells.successes, cells.trials
-    return Found(np.array(m), config["trials"], k, n, (), Design(**config["design"]))
+    return DesignOutcome(np.array(m), config["trials"], k, n, (), Design(**config["design"]))
 
 
 def critical_sizes(config: Mapping[str, Any], cells: Cells) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ import numpy as np
 from dudley.core.errors import InputError
 from dudley.lab.statistics.bootstrap import Scatter
 from dudley.lab.statistics.critical import first_crossing
-from dudley.lab.statistics.sequential import Design, Found, replay
+from dudley.lab.statistics.sequential import Design, DesignOutcome, replay
 
 AT_ONCE = 50  # draws
 
@@ -35,7 +35,7 @@ AT_ONCE = 50  # draws
 class Agreement:
     """The design's result, the full grid's critical cells, and the differences in steps."""
 
-    found: Found
+    found: DesignOutcome
     full: np.ndarray
     columns: tuple[Scatter, ...]
     mean: Scatter

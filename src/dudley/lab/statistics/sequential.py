@@ -77,7 +77,7 @@ class Design:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class DesignOutcome:
     """What a design found: by column and cell, successes ``k`` among the first ``n`` of N trials.
 
     ``rounds`` holds n after each round. A critical m that the grid does not reach is infinite.
@@ -125,7 +125,9 @@ class Found:
         return np.append(self.m.astype(float), np.inf)[cell]
 
 
-def follow(m: Any, columns: int, trials: int, ask: Ask, design: Design | None = None) -> Found:
+def follow(
+    m: Any, columns: int, trials: int, ask: Ask, design: Design | None = None
+) -> DesignOutcome:
     """Run a design over columns of cells with these m and so many trials in the full grid.
 
     ``ask(first, last)``: the successes among trials first ≤ number < last of every cell, all
@@ -142,7 +144,7 @@ def follow(m: Any, columns: int, trials: int, ask: Ask, design: Design | None = 
             break
         k, n = k + np.asarray(ask(n, wanted), dtype=int), wanted
         rounds.append(n)
-    return Found(m, trials, k, n, tuple(rounds), design)
+    return DesignOutcome(m, trials, k, n, tuple(rounds), design)
 
 
 def propose(
@@ -178,7 +180,7 @@ def filled(n: np.ndarray, where: np.ndarray, most: int, quota: np.ndarray) -> np
     return even + (able & (able.cumsum(-1) <= over))
 
 
-def replay(m: Any, outcomes: Any, design: Design | None = None) -> Found:
+def replay(m: Any, outcomes: Any, design: Design | None = None) -> DesignOutcome:
     """A design on trials whose outcomes are known, (columns, cells, trials in order)."""
     known = np.asarray(outcomes, dtype=int)
     sums = running(known)

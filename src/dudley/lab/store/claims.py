@@ -108,8 +108,8 @@ class Claim:
                 self.end(connection, outcome)
 
     def _set(self, connection: sa.Connection, statement: sa.Update, **values) -> bool:
-        held = {"of": self.id, "held": self.attempt}
-        return connection.execute(statement, held | values).rowcount == 1
+        claims = {"of": self.id, "held": self.attempt}
+        return connection.execute(statement, claims | values).rowcount == 1
 
 
 def claim(store: Store, owner: Owner, start: int) -> Claim | None:
@@ -125,7 +125,7 @@ def claim(store: Store, owner: Owner, start: int) -> Claim | None:
     return taken
 
 
-def held(store: Store) -> list[tuple[Claim, Owner]]:
+def claims(store: Store) -> list[tuple[Claim, Owner]]:
     """The batches that run, with their owners."""
     c = batches.c
     wanted = sa.select(c.id, c.attempt, c.owner).where(c.run == store.run, c.status == RUNNING)
@@ -142,7 +142,7 @@ def take_over(store: Store, patience: float = 10.0) -> int:
     ``patience`` seconds.
     """
     freed, end = 0, time.monotonic() + patience
-    while still := held(store):
+    while still := claims(store):
         for one, owner in still:
             if not owner.alive() or owner == Owner.me():
                 one.release()

@@ -31,7 +31,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Difference:
+class RunDifference:
     """``only``: trials that only the first, only the second has. Of those that both have,
     ``common``, ``undone`` are not done in one or the other. ``columns``: in how many trials a
     result differs, and by how much at most (None where it is no number). ``fields``: values of the
@@ -51,7 +51,7 @@ class Difference:
         return self.only == (0, 0) and not self.undone and not self.differing
 
 
-def compare(one: TrialTable, other: TrialTable) -> Difference:
+def compare(one: TrialTable, other: TrialTable) -> RunDifference:
     """Where two tables of runs differ."""
     sides = [_numbered(table) for table in (one, other)]
     both = [config for config in sides[0] if config in sides[1]]
@@ -65,7 +65,7 @@ def compare(one: TrialTable, other: TrialTable) -> Difference:
         for name, size in apart.items():
             count, most = columns.get(name, (0, 0.0))
             columns[name] = count + 1, None if most is None or size is None else max(most, size)
-    return Difference(
+    return RunDifference(
         only=(len(sides[0]) - len(both), len(sides[1]) - len(both)),
         common=len(both),
         undone=len(pairs) - len(done),

@@ -58,7 +58,7 @@ class Running:
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedAttempt:
     """An attempt that failed; a later one may have succeeded."""
 
     batch: int
@@ -86,7 +86,7 @@ class Summary:
     seconds: float
     speed: float | None
     running: tuple[Running, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[FailedAttempt, ...]
 
 
 def summary(place: Store | RunLocation | Path | str) -> Summary:
@@ -122,7 +122,7 @@ def summary(place: Store | RunLocation | Path | str) -> Summary:
         sum(row[5] or 0.0 for row in rows),
         work / seconds if work and seconds else None,
         tuple(Running(n, i, Owner.read(owner), *rest) for n, i, owner, *rest in running),
-        tuple(Failure(n, i, at, error or "") for n, i, at, error in failures),
+        tuple(FailedAttempt(n, i, at, error or "") for n, i, at, error in failures),
     )
 
 

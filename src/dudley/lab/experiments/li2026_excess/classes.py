@@ -41,7 +41,7 @@ WIDTH, BIAS, CLEAR = 64, 0.375, 0.1
 SUMMED = 200_000  # n up to which offset complexities are summed exactly
 
 
-class Problem(ABC):
+class ExcessProblem(ABC):
     """Abstract: a learning problem for every n."""
 
     name: ClassVar[str]
@@ -67,15 +67,15 @@ class Problem(ABC):
         return {}
 
 
-PROBLEMS: Registry[Problem] = Registry("problem")
+PROBLEMS: Registry[ExcessProblem] = Registry("problem")
 
 
-def problem(cls: type[Problem]) -> type[Problem]:
+def problem(cls: type[ExcessProblem]) -> type[ExcessProblem]:
     PROBLEMS.register(cls.name)(cls())
     return cls
 
 
-class Coin(Problem):
+class Coin(ExcessProblem):
     """Abstract: constants and a coin of bias h, so that f* = 1 and the minimiser is the majority.
 
     E g² = (1 − c)² and E g = 2h(1 − c): Bernstein's condition holds with V = 1/h.
@@ -122,7 +122,7 @@ class ClearConstants(Coin):
 
 
 @problem
-class WideOneHot(Problem):
+class WideOneHot(ExcessProblem):
     """x uniform on {e_1, …, e_2n}, Y = 0; the worst minimiser spreads w over what is unseen."""
 
     name, rate = "one-hot", -0.5
@@ -157,7 +157,7 @@ class NarrowOneHot(WideOneHot):
 
 
 @problem
-class NoisyOneHot(Problem):
+class NoisyOneHot(ExcessProblem):
     """x uniform on {e_1, …, e_d}, d = ⌈√n⌉, Y = ±b with b = 1/√d and P(Y = b) = ½ + h.
 
     f* = b everywhere is optimal given X, and x·w with w = (b, …, b), ‖w‖₂ = 1, is in the class. The
@@ -199,7 +199,7 @@ class NoisyOneHot(Problem):
 
 
 @problem
-class Pair(Problem):
+class Pair(ExcessProblem):
     """Two predictors, each right on one of two points: any minimiser has risk ½ = inf_F exc."""
 
     name, rate = "two points", 0.0

@@ -35,7 +35,7 @@ from dudley.core.errors import UnknownName
 from dudley.core.philox import Stream, normal, uniform
 from dudley.lab import RunLocation, Session, TrialGrid, TrialTable
 from dudley.lab.experiment import Bench
-from dudley.lab.experiments.li2026_excess.tails import SIGN, Entries
+from dudley.lab.experiments.li2026_excess.tails import SIGN, EntryLaw
 from dudley.lab.training import memory_of, packed, train_batch, train_grid
 from dudley.train.ensemble.layers import LayersEnsemble
 from dudley.train.losses import LOSSES, logistic, loss_of, square
@@ -96,8 +96,8 @@ class Taught(Task):
         self.inputs.level(1, self.truncation)
 
     @cached_property
-    def inputs(self) -> Entries:
-        return Entries(self.law, self.T, self.d, self.scale, self.tail)
+    def inputs(self) -> EntryLaw:
+        return EntryLaw(self.law, self.T, self.d, self.scale, self.tail)
 
     @property
     def level(self) -> float:

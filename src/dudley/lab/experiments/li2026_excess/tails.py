@@ -10,10 +10,10 @@ Entries are independent, ``scale`` times a law of `train.tasks.entries`, or ±sc
 
 The level M ``"tail"`` is where that bound is 1/n: ν√(2 log(n(T + d))) as in Remark 6.7, (Cn)^{1/β}.
 
->>> light = Entries("gaussian", 4, 6, 0.5)
+>>> light = EntryLaw("gaussian", 4, 6, 0.5)
 >>> round(light.ν, 3), round(light.level(1000), 2)
 (0.988, 4.24)
->>> heavy = Entries("pareto", 4, 6, 0.5, 3.0)
+>>> heavy = EntryLaw("pareto", 4, 6, 0.5, 3.0)
 >>> heavy.C == 24**2.5 * 0.125, round(heavy.level(1000), 1)
 (True, 70.7)
 """
@@ -32,7 +32,7 @@ SIGN, HEAVY = "sign", ("student", "pareto")
 
 
 @dataclass(frozen=True)
-class Entries:
+class EntryLaw:
     """A law of entries in T×d matrices."""
 
     law: str

@@ -7,7 +7,7 @@ from multiprocessing import get_context
 from multiprocessing.synchronize import Barrier
 
 from dudley.lab.runners.session import Session
-from dudley.lab.runners.worker import serve
+from dudley.lab.runners.worker import work_batches
 from dudley.lab.store.conformance.backend import Backend
 from dudley.lab.store.conformance.sample import prepared, process, sample
 from dudley.lab.store.location import RunLocation
@@ -45,7 +45,7 @@ def many_writers(backend: Backend, thorough: bool = False) -> None:
 def _serve(place: RunLocation, start: int, together: Barrier) -> None:
     store = Store.open(place)
     together.wait(120)
-    serve(store, _work, start, 0, lambda: False)
+    work_batches(store, _work, start, 0, lambda: False)
     store.close()
 
 

@@ -12,7 +12,7 @@ from itertools import count
 from sqlalchemy import Engine, event
 
 from dudley.core.errors import InputError
-from dudley.lab.runners.run_lock import alone
+from dudley.lab.runners.run_lock import run_lock
 from dudley.lab.store.conformance.backend import Backend
 from dudley.lab.store.conformance.sample import assert_right, process, sample, work_off
 from dudley.lab.store.location import RunLocation
@@ -59,7 +59,7 @@ def until_free(place: RunLocation) -> None:
     end = time.monotonic() + 60
     while True:
         try:
-            with alone(place):
+            with run_lock(place):
                 return
         except InputError:
             assert time.monotonic() < end, "the place of a process that was killed is still held"

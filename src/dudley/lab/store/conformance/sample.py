@@ -12,9 +12,9 @@ import numpy as np
 
 from dudley.lab.grid.batch import Batch, Cost
 from dudley.lab.grid.trial import Trial, TrialGrid
-from dudley.lab.runners.run_lock import alone
+from dudley.lab.runners.run_lock import run_lock
 from dudley.lab.runners.session import Session
-from dudley.lab.runners.worker import Work, serve
+from dudley.lab.runners.worker import Work, work_batches
 from dudley.lab.store.checkpoints import sweep
 from dudley.lab.store.claims import Claim, claim, take_over
 from dudley.lab.store.location import RunLocation
@@ -82,14 +82,14 @@ def expected(grid: TrialGrid) -> list[float]:
 
 def work_off(place: RunLocation, batches: int, size: int = 4, how: Work = work) -> None:
     """What a runner does: alone with the place, take over, and serve until none waits."""
-    with alone(place):
+    with run_lock(place):
         store = prepared(place, batches, size)
         take_over(store)
         sweep(store)
         start, _ = store.begin("code", {"device": "none"})
         # A server may still lock a row for a process that was killed: then nobody is given it yet.
         while any(one.status == WAITING for one in store.standing()):
-            serve(store, how, start, 0, lambda: False)
+            work_batches(store, how, start, 0, lambda: False)
         store.close()
 
 
