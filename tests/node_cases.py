@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 import dudley as du
-from dudley.audit.found import Found
-from dudley.audit.problem import Problem
+from dudley.audit.problem import SearchProblem
 from dudley.audit.search import search
+from dudley.audit.search_ratios import SearchRatios
 from dudley.audit.starts import Start
 from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
 from dudley.networks.activations import ACTIVATIONS, Activation
@@ -24,7 +24,7 @@ TRIPLE = Activation("triple", lambda x: 3 * x * (x > 0) + 0.5, 3.0, 0.5)
 QUICK = {"steps": 25, "lr": 0.12}
 
 
-def check_facts(problem: Problem, **options) -> Found:
+def check_facts(problem: SearchProblem, **options) -> SearchRatios:
     """Raise if the search finds anything above what the node declares."""
     found = search(problem, **options)
     assert not found.exceeded(), f"found above declared: {found.exceeded()}"
@@ -79,100 +79,100 @@ TRAUGER = du.trauger_block(4, S(2.0), S(2.0), S(1.5), k=3)
 TRAUGER_START = head_start((0,), after=(3, "W_c"))
 SMALL = (0.1, 0.5, 1.0)  # linear attention: the floor falls like e^{−2R}
 
-CASES: dict[str, Problem] = {
-    "dense": Problem(du.Dense(4, S(2.0), 3)),
-    "dense l11": Problem(du.Dense(4, du.L11(2.0), 3, b(0.5), "relu")),
-    "dense frobenius": Problem(du.Dense(4, du.Frobenius(2.0), 3, b(0.5), "relu")),
-    "dense row2inf": Problem(du.Dense(4, du.Row2Inf(1.0) & S(1.7), 3)),
-    "dense l1 inputs": Problem(du.Dense(4, du.Row2Inf(1.0) & S(1.7), 3), l1=1.3),
+CASES: dict[str, SearchProblem] = {
+    "dense": SearchProblem(du.Dense(4, S(2.0), 3)),
+    "dense l11": SearchProblem(du.Dense(4, du.L11(2.0), 3, b(0.5), "relu")),
+    "dense frobenius": SearchProblem(du.Dense(4, du.Frobenius(2.0), 3, b(0.5), "relu")),
+    "dense row2inf": SearchProblem(du.Dense(4, du.Row2Inf(1.0) & S(1.7), 3)),
+    "dense l1 inputs": SearchProblem(du.Dense(4, du.Row2Inf(1.0) & S(1.7), 3), l1=1.3),
     **{
-        f"dense {σ}": Problem(du.Dense(4, S(2.0), 3, b(0.5), σ))
+        f"dense {σ}": SearchProblem(du.Dense(4, S(2.0), 3, b(0.5), σ))
         for σ in sorted(ACTIVATIONS)
     },
-    "dense own activation": Problem(du.Dense(4, S(2.0), 3, b(0.5), TRIPLE)),
-    "mlp": Problem(MLP),
-    "swiglu": Problem(du.SwiGLU(4, 3, S(1.5), S(2.0), S(0.7))),
-    **{f"activate {σ}": Problem(du.Activate(σ)) for σ in sorted(ACTIVATIONS)},
-    "activate own": Problem(du.Activate(TRIPLE)),
-    "project rows": Problem(du.ProjectRows()),
-    "layer norm": Problem(du.LayerNorm(4, 0.1)),
-    "layer norm tiny eps": Problem(du.LayerNorm(4, 1e-5)),
-    "layer norm gain bias": Problem(LN),
-    "rms norm": Problem(du.RMSNorm(4, 0.1, du.LInf(2.0))),
-    "pool cls": Problem(du.Pool("cls")),
-    "pool mean": Problem(du.Pool("mean")),
-    "readout": Problem(du.Readout(b(2.0))),
-    "readout mean l1": Problem(du.Readout(du.L1(2.0), pool="mean")),
-    "logits": Problem(du.Logits(5, du.Col2Inf(1.5)), logits=True),
-    "logits rows": Problem(du.Logits(5, S(1.5), rows=2), logits=True),
-    "logits bias": Problem(du.Logits(5, S(1.5), b=du.LInf(0.5)), logits=True),
-    "positions fixed": Problem(du.Positions(4, 5, du.Row2Inf(0.7))),
-    "positions trained": Problem(du.Positions(4, 5, du.Row2Inf(0.7), trained=True)),
-    "embedding": Problem(
+    "dense own activation": SearchProblem(du.Dense(4, S(2.0), 3, b(0.5), TRIPLE)),
+    "mlp": SearchProblem(MLP),
+    "swiglu": SearchProblem(du.SwiGLU(4, 3, S(1.5), S(2.0), S(0.7))),
+    **{f"activate {σ}": SearchProblem(du.Activate(σ)) for σ in sorted(ACTIVATIONS)},
+    "activate own": SearchProblem(du.Activate(TRIPLE)),
+    "project rows": SearchProblem(du.ProjectRows()),
+    "layer norm": SearchProblem(du.LayerNorm(4, 0.1)),
+    "layer norm tiny eps": SearchProblem(du.LayerNorm(4, 1e-5)),
+    "layer norm gain bias": SearchProblem(LN),
+    "rms norm": SearchProblem(du.RMSNorm(4, 0.1, du.LInf(2.0))),
+    "pool cls": SearchProblem(du.Pool("cls")),
+    "pool mean": SearchProblem(du.Pool("mean")),
+    "readout": SearchProblem(du.Readout(b(2.0))),
+    "readout mean l1": SearchProblem(du.Readout(du.L1(2.0), pool="mean")),
+    "logits": SearchProblem(du.Logits(5, du.Col2Inf(1.5)), logits=True),
+    "logits rows": SearchProblem(du.Logits(5, S(1.5), rows=2), logits=True),
+    "logits bias": SearchProblem(du.Logits(5, S(1.5), b=du.LInf(0.5)), logits=True),
+    "positions fixed": SearchProblem(du.Positions(4, 5, du.Row2Inf(0.7))),
+    "positions trained": SearchProblem(du.Positions(4, 5, du.Row2Inf(0.7), trained=True)),
+    "embedding": SearchProblem(
         du.Embedding(5, 3, du.Row2Inf(1.5)), d=5, radii=(1.0,), one_hot=True, l1=1.0
     ),
-    "embedding positions head": Problem(
+    "embedding positions head": SearchProblem(
         du.Embedding(5, 4, du.Row2Inf(1.5)) >> du.Positions(4, 4, du.Row2Inf(0.5), True) >> head(),
         d=5,
         radii=(1.0,),
         one_hot=True,
         l1=1.0,
     ),
-    "head": Problem(head(), T=5, witness=head_start()),
-    "head cls": Problem(head(query="cls"), T=5, witness=head_start()),
-    "head fixed": Problem(head(query="fixed", query_norm=1.5), T=5),
-    "head own query": Problem(head(W_QK=None, query="fixed", v=S(1.8)), T=5),
-    "head apart": Problem(head(W_Q=S(1.5), W_K=S(1.2)), T=5),
-    "head apart cls": Problem(head(W_Q=S(1.5), W_K=S(1.2), query="cls"), T=3),
-    "head papers": Problem(head(attention="softmax-papers"), T=5, witness=head_start()),
-    "head sparsemax": Problem(head(attention="sparsemax"), T=5, witness=head_start()),
-    "head sigmoid": Problem(head(attention="sigmoid"), T=5, witness=head_start()),
-    "head causal": Problem(head(causal=True), T=5, witness=head_start()),
-    "head causal sparsemax": Problem(head(causal=True, attention="sparsemax"), T=4),
-    "head causal sigmoid": Problem(head(causal=True, attention="sigmoid"), T=4),
-    "head without W_c": Problem(head(W_c=None), T=5, witness=head_start(after=("none",))),
-    "head scale": Problem(head(scale=0.5), T=5, witness=head_start(B=1.0)),
-    "head softplus": Problem(head(sigma="softplus"), T=5, witness=head_start()),
-    "head own activation": Problem(head(sigma=TRIPLE), T=5, witness=head_start()),
-    "head l11": Problem(head(W_QK=du.L11(2.0), W_v=du.L11(1.0), W_c=du.L11(1.0)), T=5),
-    "head readout": Problem(head() >> du.Readout(b(2.0)), T=5),
-    "heads": Problem(Heads(head(), 2), T=5),
-    "parallel": Problem(Parallel((head(), head(W_v=S(0.5), attention="sparsemax"))), T=4),
-    "residual": Problem(Residual(du.Dense(4, S(0.7), b=b(0.3), sigma="tanh"))),
-    "chain": Problem(Chain((MLP, LN, du.Dense(4, S(0.5), 3)))),
-    "repeat trauger": Problem(Repeat(TRAUGER, 2), T=5),
-    "repeat residual": Problem(Repeat(Residual(du.Dense(4, S(0.7), sigma="relu")), 3)),
-    "trauger block": Problem(TRAUGER, T=5, witness=TRAUGER_START),
-    "trauger block softplus": Problem(
+    "head": SearchProblem(head(), T=5, witness=head_start()),
+    "head cls": SearchProblem(head(query="cls"), T=5, witness=head_start()),
+    "head fixed": SearchProblem(head(query="fixed", query_norm=1.5), T=5),
+    "head own query": SearchProblem(head(W_QK=None, query="fixed", v=S(1.8)), T=5),
+    "head apart": SearchProblem(head(W_Q=S(1.5), W_K=S(1.2)), T=5),
+    "head apart cls": SearchProblem(head(W_Q=S(1.5), W_K=S(1.2), query="cls"), T=3),
+    "head papers": SearchProblem(head(attention="softmax-papers"), T=5, witness=head_start()),
+    "head sparsemax": SearchProblem(head(attention="sparsemax"), T=5, witness=head_start()),
+    "head sigmoid": SearchProblem(head(attention="sigmoid"), T=5, witness=head_start()),
+    "head causal": SearchProblem(head(causal=True), T=5, witness=head_start()),
+    "head causal sparsemax": SearchProblem(head(causal=True, attention="sparsemax"), T=4),
+    "head causal sigmoid": SearchProblem(head(causal=True, attention="sigmoid"), T=4),
+    "head without W_c": SearchProblem(head(W_c=None), T=5, witness=head_start(after=("none",))),
+    "head scale": SearchProblem(head(scale=0.5), T=5, witness=head_start(B=1.0)),
+    "head softplus": SearchProblem(head(sigma="softplus"), T=5, witness=head_start()),
+    "head own activation": SearchProblem(head(sigma=TRIPLE), T=5, witness=head_start()),
+    "head l11": SearchProblem(head(W_QK=du.L11(2.0), W_v=du.L11(1.0), W_c=du.L11(1.0)), T=5),
+    "head readout": SearchProblem(head() >> du.Readout(b(2.0)), T=5),
+    "heads": SearchProblem(Heads(head(), 2), T=5),
+    "parallel": SearchProblem(Parallel((head(), head(W_v=S(0.5), attention="sparsemax"))), T=4),
+    "residual": SearchProblem(Residual(du.Dense(4, S(0.7), b=b(0.3), sigma="tanh"))),
+    "chain": SearchProblem(Chain((MLP, LN, du.Dense(4, S(0.5), 3)))),
+    "repeat trauger": SearchProblem(Repeat(TRAUGER, 2), T=5),
+    "repeat residual": SearchProblem(Repeat(Residual(du.Dense(4, S(0.7), sigma="relu")), 3)),
+    "trauger block": SearchProblem(TRAUGER, T=5, witness=TRAUGER_START),
+    "trauger block softplus": SearchProblem(
         du.trauger_block(4, S(2.0), S(2.0), S(1.5), k=3, sigma="softplus"), T=5
     ),
-    "li block": Problem(
+    "li block": SearchProblem(
         du.li_block(4, S(2.0), S(2.0), S(1.5), k=3), T=5, witness=head_start((0,))
     ),
-    "pre-ln block": Problem(du.pre_ln_block(MLP, LN, **ATTENTION)),
-    "post-ln block": Problem(du.post_ln_block(MLP, LN, **ATTENTION)),
-    "shallow encoder": Problem(du.shallow_encoder(4, 3, S(1.5), S(1.2), S(2.0), b(1.0))),
-    "mha": Problem(mha()),
-    "mha biases": Problem(mha(**BIASES)),
-    "mha grouped": Problem(mha(d=8, H=4, groups=2, **BIASES), d=8),
-    "mha one group": Problem(mha(d=6, H=3, groups=1, **BIASES), d=6),
-    "mha rope": Problem(mha(rope=True, **BIASES)),
-    "mha causal": Problem(mha(causal=True)),
-    "mha qk-norm": Problem(mha(qk_norm=True, qk_eps=0.2, qk_gain=du.LInf(1.5))),
-    "mha qk-norm plain": Problem(mha(qk_norm=True, qk_eps=0.2, b_Q=b(0.5), rope=True)),
-    "mha qk-norm grouped": Problem(
+    "pre-ln block": SearchProblem(du.pre_ln_block(MLP, LN, **ATTENTION)),
+    "post-ln block": SearchProblem(du.post_ln_block(MLP, LN, **ATTENTION)),
+    "shallow encoder": SearchProblem(du.shallow_encoder(4, 3, S(1.5), S(1.2), S(2.0), b(1.0))),
+    "mha": SearchProblem(mha()),
+    "mha biases": SearchProblem(mha(**BIASES)),
+    "mha grouped": SearchProblem(mha(d=8, H=4, groups=2, **BIASES), d=8),
+    "mha one group": SearchProblem(mha(d=6, H=3, groups=1, **BIASES), d=6),
+    "mha rope": SearchProblem(mha(rope=True, **BIASES)),
+    "mha causal": SearchProblem(mha(causal=True)),
+    "mha qk-norm": SearchProblem(mha(qk_norm=True, qk_eps=0.2, qk_gain=du.LInf(1.5))),
+    "mha qk-norm plain": SearchProblem(mha(qk_norm=True, qk_eps=0.2, b_Q=b(0.5), rope=True)),
+    "mha qk-norm grouped": SearchProblem(
         mha(d=8, H=4, groups=2, qk_norm=True, qk_eps=0.2, qk_gain=du.LInf(1.5)), d=8
     ),
-    "mha linear": Problem(mha(attention="linear"), radii=SMALL),
-    "mha linear biases causal": Problem(
+    "mha linear": SearchProblem(mha(attention="linear"), radii=SMALL),
+    "mha linear biases causal": SearchProblem(
         mha(attention="linear", causal=True, **BIASES), radii=SMALL
     ),
-    "mha linear qk-norm": Problem(
+    "mha linear qk-norm": SearchProblem(
         mha(attention="linear", qk_norm=True, qk_eps=0.5, qk_gain=du.LInf(0.7)), radii=SMALL
     ),
-    "mha sigmoid": Problem(mha(attention="sigmoid")),
-    "mha sparsemax": Problem(mha(attention="sparsemax")),
-    "mha head width": Problem(mha(k=3, **BIASES)),
-    "mha few tokens": Problem(mha(d=6, H=3), d=6, T=2),
-    "mha sigmoid grouped": Problem(mha(H=2, k=2, groups=1, attention="sigmoid", **BIASES)),
+    "mha sigmoid": SearchProblem(mha(attention="sigmoid")),
+    "mha sparsemax": SearchProblem(mha(attention="sparsemax")),
+    "mha head width": SearchProblem(mha(k=3, **BIASES)),
+    "mha few tokens": SearchProblem(mha(d=6, H=3), d=6, T=2),
+    "mha sigmoid grouped": SearchProblem(mha(H=2, k=2, groups=1, attention="sigmoid", **BIASES)),
 }  # fmt: skip

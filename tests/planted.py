@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from dudley.audit import run as runs
-from dudley.audit.base import Finding
+from dudley.audit.base import AttackFinding
 from dudley.audit.judge import Outcome, judge
 from dudley.core.bound import Bound
 from dudley.core.statement import Form
@@ -24,7 +24,7 @@ def names(family: str) -> list[str]:
 
 
 @cache
-def findings(name: str, seed: int = 0) -> tuple[Finding, ...]:
+def findings(name: str, seed: int = 0) -> tuple[AttackFinding, ...]:
     """What an attack finds, as the audit runs it."""
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
     return tuple(runs.load()[name]().run(rng))

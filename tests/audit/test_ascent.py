@@ -10,9 +10,9 @@ from hypothesis import given, settings, strategies as st
 
 import dudley as du
 from dudley.audit.ascent import supremum_below
+from dudley.audit.batched_network import BatchedNetwork
 from dudley.audit.broadcast import apply_many
 from dudley.audit.complexity import offset_below, rademacher_below
-from dudley.audit.family import Family
 from dudley.audit.leaves import leaves, nest_like
 from dudley.audit.pairing import Pairing
 from dudley.calculus.compose import Repeat
@@ -107,7 +107,7 @@ def test_networks_never_above_their_upper_bound(name, β):
     net, X = NETWORKS[name], sample(3, 4, 3, seed=1)
     every = np.array(list(itertools.product([-1.0, 1.0], repeat=3)))
     found = supremum_below(net, X, every, β, restarts=3, steps=12)
-    A = Family.of(net, X).radius
+    A = BatchedNetwork.of(net, X).radius
     assert np.isfinite(found).all() and (found <= A).all()
     assert found.mean() > 0.02 * A
     if β:
@@ -123,10 +123,10 @@ def test_values_are_those_of_members(name, monkeypatch):
     """The reported number is the objective at weights strictly inside, by numpy."""
     net, X, s = NETWORKS[name], sample(5, 4, 3), signs(2, 5)
     kept = {}
-    inside = Family.inside
-    monkeypatch.setattr(Family, "inside", lambda f, W: kept.setdefault("W", inside(f, W)))
+    inside = BatchedNetwork.inside
+    monkeypatch.setattr(BatchedNetwork, "inside", lambda f, W: kept.setdefault("W", inside(f, W)))
     found = supremum_below(net, X, s, 0.3, restarts=2, steps=6)
-    family = Family.of(net, X)
+    family = BatchedNetwork.of(net, X)
     for i in range(2):
         own = {path: w[i].numpy() for path, w in kept["W"].items()}
         for leaf in family.free:

@@ -11,8 +11,8 @@ import dudley as du
 from dudley.audit.ascent import supremum_below
 from dudley.audit.backend import tensor
 from dudley.audit.balls import into_ball, norm
+from dudley.audit.batched_network import BatchedNetwork
 from dudley.audit.complexity import offset_below, rademacher_below
-from dudley.audit.family import Family
 from dudley.core.constraint import Ball, Constraint
 from dudley.core.norms import NORMS
 from dudley.theorems.witness.suprema import BallClass
@@ -51,7 +51,7 @@ def test_the_deviation_is_paid_at_every_scale(scale):
     """Identical points: the supremum is R·B·|S|/n for the sum S of the signs of a draw."""
     n, draws = 9, 400
     X = scale * np.ones((n, 1, 2))
-    assert Family.of(du.Readout(du.L2(1.0)), X).radius >= scale * math.sqrt(2)
+    assert BatchedNetwork.of(du.Readout(du.L2(1.0)), X).radius >= scale * math.sqrt(2)
     found = rademacher_below(du.Readout(du.L2(1.0)), X, draws=draws, restarts=1, steps=1)
     S = np.random.default_rng([0]).choice([-1.0, 1.0], size=(draws, n)).sum(axis=1)
     share = np.abs(S).mean() / n - math.sqrt(2 * math.log(1e9) / (n * draws))
@@ -72,7 +72,7 @@ def test_the_margin_grows_with_what_amplifies_rounding():
     margins = []
     for C in (1.0, 1e4, 1e8):
         head = du.Head(4, du.Spectral(1.0), du.Spectral(C), query="cls") >> du.Readout(du.L2(1.0))
-        family = Family.of(head, X)
+        family = BatchedNetwork.of(head, X)
         margins.append(family.scale / family.radius)
         found = supremum_below(head, np.stack([X[0], X[0]]), np.array([[1.0, -1.0]]))
         assert found[0] <= -0.9e-12 * family.scale  # the truth is 0

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dudley as du
-from dudley.audit.attacked import Attacked, Point
+from dudley.audit.attacked import Attacked, AttackedPoint
 from dudley.audit.instances import mean_sign
 from dudley.audit.readouts import _by_signs
 from dudley.theorems.witness import suprema
@@ -83,7 +83,7 @@ def test_all_signs_of_few_inputs_are_enumerated():
 
 def test_a_claim_stands_only_where_a_tenth_of_it_would_have_been_broken():
     def point(claimed, lower=0.25):
-        return Point(10, LowerBound(lower, "exact"), claimed)
+        return AttackedPoint(10, LowerBound(lower, "exact"), claimed)
 
     assert point(0.2).verdict == "broken"
     assert point(0.3).verdict == "stands" and "below 0.25 would" in point(0.3).told

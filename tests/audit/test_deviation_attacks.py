@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 import planted
-from dudley.audit.attacks.deviations import Coin
+from dudley.audit.attacks.deviations import BinomialLoss
 from dudley.calculus import deviate
 from dudley.theorems import registry
 
@@ -39,7 +39,7 @@ def test_quantiles_by_enumeration(n, p, δ, sides):
         return sum(c for c, gap in zip(chance, gaps, strict=True) if gap >= q)
 
     wanted = max((q for q in gaps if q > 0 and beyond(q) > δ), default=0)
-    assert Coin(n, p).quantile(δ, sides) == pytest.approx(float(wanted), rel=1e-9)
+    assert BinomialLoss(n, p).quantile(δ, sides) == pytest.approx(float(wanted), rel=1e-9)
 
 
 def test_the_trained_encoders_satisfy_the_hypotheses():

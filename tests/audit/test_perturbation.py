@@ -11,7 +11,7 @@ import planted
 from dudley.audit.attacks import perturbation, pointwise
 from dudley.audit.base import ATTACKS
 from dudley.audit.judge import Outcome, judge
-from dudley.audit.scenes import Scene, hunt
+from dudley.audit.perturbation_search import PerturbationProblem, hardest_instance
 from dudley.core.magnitude import Magnitude
 from dudley.networks.head import Head
 from dudley.networks.normalisers import Softmax
@@ -132,7 +132,7 @@ def test_a_halved_lipschitz_constant_is_found(monkeypatch):
 def test_an_instance_is_true():
     """Measured again by numpy: a head with one matrix moved, against what was reported."""
     head = du.Head(3, du.Spectral(1.0), du.Spectral(1.0), sigma="identity")
-    scene = Scene(
+    scene = PerturbationProblem(
         "edelman2021/lemma-A.13",
         du.Chain((head,)),
         {"W_v.op": 1.0, "X.row2inf": 1.0},
@@ -140,7 +140,7 @@ def test_an_instance_is_true():
         form="best",
     )
     for seed in range(5):
-        found = hunt(scene, np.random.default_rng(seed), 6, 5)
+        found = hardest_instance(scene, np.random.default_rng(seed), 6, 5)
         claimed = load()[scene.statement].evaluate_on(found.inputs, "best").value
         assert 0 < found.lower.value <= claimed
         assert min(found.inputs.values()) >= 0

@@ -13,9 +13,9 @@ import pytest
 
 import planted
 from dudley.audit import journal as journals, judge as judges, run as runs
-from dudley.audit.base import ATTACKS, Attack, Finding
+from dudley.audit.base import ATTACKS, Attack, AttackFinding
 from dudley.audit.journal import Journal
-from dudley.audit.judge import Outcome, Row, diverges, judge, strongest
+from dudley.audit.judge import Judgement, Outcome, diverges, judge, strongest
 from dudley.core.errors import DudleyError, InputError
 from dudley.core.statement import Form
 from dudley.theorems import registry
@@ -26,11 +26,11 @@ LINEAR = "trauger2024/lemma-3.6"
 VALUES = {"d": 4, "k": 4, "W.l11": 1.0, "X.row2inf": 1.0, "epsilon": 0.1}
 
 
-def found(value: float, id: str = LINEAR) -> Finding:
-    return Finding(id, VALUES, LowerBound(value, "a guess"))
+def found(value: float, id: str = LINEAR) -> AttackFinding:
+    return AttackFinding(id, VALUES, LowerBound(value, "a guess"))
 
 
-def outcomes(rows: list[Row]) -> dict[str, Outcome]:
+def outcomes(rows: list[Judgement]) -> dict[str, Outcome]:
     return {row.form: row.outcome for row in rows}
 
 
@@ -54,7 +54,9 @@ def test_the_strongest_attack_is_kept_and_a_false_verdict_must_be_reproduced():
     id = "trauger2024/lemma-3.1"
     inputs = registry.load()[id].example
     weak = [
-        row for v in (1e-9, 2e-9) for row in judge(str(v), Finding(id, inputs, LowerBound(v, "")))
+        row
+        for v in (1e-9, 2e-9)
+        for row in judge(str(v), AttackFinding(id, inputs, LowerBound(v, "")))
     ]
     table = {row.form: row for row in strongest(weak)}
     assert table["printed"].outcome is Outcome.NOT_REPRODUCED
@@ -160,7 +162,7 @@ def test_an_unknown_statement_is_refused():
 
 def test_rows_survive_json():
     for row in judge("x", found(1.0)):
-        again = Row.from_json(json.loads(json.dumps(row.to_json(), allow_nan=False)))
+        again = Judgement.from_json(json.loads(json.dumps(row.to_json(), allow_nan=False)))
         assert again == row
         assert math.isfinite(again.lower)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dudley as du
-from dudley.audit.problem import Problem
+from dudley.audit.problem import SearchProblem
 from dudley.calculus import compose
 from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
 from dudley.core.magnitude import ONE, ZERO, Magnitude
@@ -64,7 +64,7 @@ def attribute(owner, name, value):
 
 
 def planted(name, modes, node, patch, **more):
-    return pytest.param(patch, Problem(node, **more), modes, id=name)
+    return pytest.param(patch, SearchProblem(node, **more), modes, id=name)
 
 
 def only_local(node, signal, facts):
@@ -445,7 +445,7 @@ def test_and_nothing_where_none_is_planted(problem, modes):
 def test_tied_weights_must_add(monkeypatch):
     """Two layers that share one matrix: the larger of the two weights alone is too small."""
     shared = du.Dense(4, S(1.0).tied("W"))
-    problem = Problem(Chain((shared, shared)), ties={(1, "W"): ((0, "W"), False)})
+    problem = SearchProblem(Chain((shared, shared)), ties={(1, "W"): ((0, "W"), False)})
     check_facts(problem, modes=["weights"])
     right = compose._merged
     monkeypatch.setattr(

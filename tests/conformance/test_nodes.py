@@ -16,7 +16,7 @@ import dudley as du
 from dudley.audit.backend import tensor
 from dudley.audit.balls import clip_rows, rows
 from dudley.audit.climb import climb
-from dudley.audit.problem import Problem, signal_of
+from dudley.audit.problem import SearchProblem, signal_of
 from dudley.audit.search import search
 from dudley.core.entropy import PowerLaw
 from node_cases import CASES, QUICK, S, check_facts, head, head_start
@@ -135,7 +135,7 @@ def clipped_head(node, B_v, B_QK=None, B_Q=None):
 
 
 def outside(node, T=4, **more):
-    return Problem(node, T=T, radii=(0.1, 1.0), free_hats=True, **more)
+    return SearchProblem(node, T=T, radii=(0.1, 1.0), free_hats=True, **more)
 
 
 def test_clipped_covers_may_leave_the_ball():
@@ -188,10 +188,10 @@ def test_trauger_block_stands_for_arbitrary_centres_where_its_projection_clips()
     """
     node = du.trauger_block(4, S(2.0), S(2.0), S(1.5), k=3)
     wild = {"modes": ["weights"], "restarts": 24}
-    found = check_facts(Problem(node, radii=(0.5, 1.0), free_hats=True), **wild)
+    found = check_facts(SearchProblem(node, radii=(0.5, 1.0), free_hats=True), **wild)
     assert max(found.ratios.values()) > 0.5
     with pytest.raises(AssertionError):
-        check_facts(Problem(node, radii=(0.1,), free_hats=True), **wild)
+        check_facts(SearchProblem(node, radii=(0.1,), free_hats=True), **wild)
 
 
 # -- the general head ----------------------------------------------------------

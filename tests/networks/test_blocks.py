@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dudley as du
-from dudley.audit.problem import Problem, signal_of
+from dudley.audit.problem import SearchProblem, signal_of
 from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual, compose
 from dudley.core.errors import InputError
 from dudley.core.magnitude import Magnitude
@@ -207,7 +207,7 @@ def test_magnitudes_are_not_negative(value):
 
 def test_logits_are_measured_by_coordinates_so_what_follows_must_know():
     wide = du.Logits(9, du.Col2Inf(1.0)) >> du.Readout(du.L2(1.0))
-    holds_or_is_refused(Problem(wide, radii=(1.0,)))
+    holds_or_is_refused(SearchProblem(wide, radii=(1.0,)))
 
 
 @pytest.mark.parametrize(

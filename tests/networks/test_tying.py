@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dudley as du
-from dudley.audit.problem import Problem, signal_of
+from dudley.audit.problem import SearchProblem, signal_of
 from dudley.calculus.compose import Chain, Repeat, compose, tie_together
 from dudley.core.errors import InputError
 from node_cases import S, check_facts
@@ -22,7 +22,7 @@ def embedding_and_logits(V=5, d=4, between=()):
 def test_an_embedding_tied_to_the_logits(between):
     """Merged: the weights add, and the error is the spectral norm that both orientations share."""
     last = len(between) + 1
-    problem = Problem(
+    problem = SearchProblem(
         embedding_and_logits(between=between),
         d=5,
         radii=(1.0,),
@@ -36,7 +36,7 @@ def test_an_embedding_tied_to_the_logits(between):
 
 
 def shared(inner, L, master_paths, T=5):
-    return Problem(
+    return SearchProblem(
         Repeat(inner, L),
         T=T,
         radii=(0.5, 1.0),

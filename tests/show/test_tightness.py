@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dudley.audit.judge import Outcome, Row, by_attack
+from dudley.audit.judge import Judgement, Outcome, by_attack
 from dudley.audit.run import load as load_attacks
 from dudley.show.generated import tightness
 from dudley.theorems import registry
@@ -32,7 +32,7 @@ def test_every_attack_is_in_the_record():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.statement}-{row.form}-{row.attack}")
-def test_the_claims_are_those_of_this_code(row: Row):
+def test_the_claims_are_those_of_this_code(row: Judgement):
     bound = registry.load()[row.statement].evaluate_on(row.inputs, row.form)
     claimed = math.inf if row.claimed is None else row.claimed
     assert bound.value == pytest.approx(claimed, rel=1e-9), AGAIN

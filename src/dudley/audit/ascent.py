@@ -23,8 +23,8 @@ import numpy as np
 
 from dudley.audit.backend import tensor
 from dudley.audit.balls import TINY, into_ball
+from dudley.audit.batched_network import BatchedNetwork, Weights
 from dudley.audit.corners import corner
-from dudley.audit.family import Family, Weights
 from dudley.audit.teacher import objective, taught
 from dudley.calculus.compose import Node
 from dudley.core.backend import torch
@@ -50,7 +50,7 @@ def supremum_below(
     ``at_once`` limits the members in one batch (all of them unless given). Starts depend on the
     seed, the row and the restart alone, so batches of any size find the same up to rounding.
     """
-    family, signs = Family.of(network, X), np.asarray(signs, dtype=np.float64)
+    family, signs = BatchedNetwork.of(network, X), np.asarray(signs, dtype=np.float64)
     if signs.ndim != 2 or signs.shape[1] != len(family.X) or not (abs(signs) == 1).all():
         raise InputError("signs", f"±1 in an array (D, {len(family.X)})", f"shape {signs.shape}")
     size_of("steps", steps)
@@ -66,7 +66,7 @@ def supremum_below(
 
 
 def climbed(
-    family: Family, signs: np.ndarray, restarts: int, steps: int, seed: int, at_once: int
+    family: BatchedNetwork, signs: np.ndarray, restarts: int, steps: int, seed: int, at_once: int
 ) -> Weights:
     """Weights strictly inside their balls, climbed for every row of signs and every restart."""
     members = [(i, r) for i in range(len(signs)) for r in range(restarts)]
@@ -82,7 +82,7 @@ def climbed(
 class _Batch:
     """Some members (row of signs, restart), climbing side by side."""
 
-    family: Family
+    family: BatchedNetwork
     members: list[tuple[int, int]]
     all_signs: np.ndarray
     β: float

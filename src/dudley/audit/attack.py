@@ -24,7 +24,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dudley.audit.attacked import Attacked, Point
+from dudley.audit.attacked import Attacked, AttackedPoint
 from dudley.calculus.compose import Node
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError, UnknownName
@@ -95,7 +95,7 @@ def attack(
             lower, untried = _on_network(subject, data, bounds, x, *how, budget)
         else:
             lower = _on_members(subject, data, bounds, x, *how)
-        reached.append(Point(x, lower, _claimed(claim, x), untried))
+        reached.append(AttackedPoint(x, lower, _claimed(claim, x), untried))
     return Attacked(bounds, tuple(reached))
 
 

@@ -3,11 +3,11 @@
 A claim is *broken* where it is below something true. It *stands* only where the attack had power:
 where it would have broken a tenth of the claim. Otherwise the answer is *undecided*.
 
->>> print(Attacked("Rademacher complexity", (Point(9, LowerBound(0.25, "exact"), 0.3),)))
+>>> print(Attacked("Rademacher complexity", (AttackedPoint(9, LowerBound(0.25, "exact"), 0.3),)))
 Rademacher complexity at 9: at least 0.25 (exact), claimed 0.3: stands (a claim below 0.25 would
 have been broken)
->>> Point(9, LowerBound(0.25, "exact"), 3.0).verdict, Point(9, LowerBound(0.25, ""), 0.2).verdict
-('undecided', 'broken')
+>>> AttackedPoint(9, LowerBound(0.25, "exact"), 3.0).verdict, AttackedPoint(9, LowerBound(0.25, ""),
+0.2).verdict ('undecided', 'broken')
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TENTH = 0.1
 
 
 @dataclass(frozen=True)
-class Point:
+class AttackedPoint:
     """A claim at one ε or n, what was found there, and what the budget left untried."""
 
     at: float
@@ -60,7 +60,7 @@ class Attacked:
     """What became of a claim, at every point."""
 
     bounds: str
-    points: tuple[Point, ...]
+    points: tuple[AttackedPoint, ...]
 
     @property
     def broken(self) -> bool:

@@ -23,7 +23,7 @@ from dudley.theorems.witness.lower import LowerBound
 
 
 @dataclass(frozen=True)
-class Finding:
+class AttackFinding:
     """On these inputs of this statement the bounded quantity is at least so large."""
 
     statement: str
@@ -44,7 +44,7 @@ class Attack(ABC):
     quick: ClassVar[bool] = True  # belongs to the set that always completes
 
     @abstractmethod
-    def run(self, rng: np.random.Generator) -> Iterable[Finding]:
+    def run(self, rng: np.random.Generator) -> Iterable[AttackFinding]:
         """What it finds, for each statement in reach; the same for the same generator."""
 
 

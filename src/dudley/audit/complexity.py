@@ -27,7 +27,7 @@ import numpy as np
 
 from dudley.audit.ascent import supremum_below
 from dudley.audit.backend import tensor
-from dudley.audit.family import Family
+from dudley.audit.batched_network import BatchedNetwork
 from dudley.calculus.compose import Node
 from dudley.core.backend import torch
 from dudley.core.constraint import radius_of, size_of
@@ -66,7 +66,7 @@ def offset_below(
     """The offset complexity R_off(F, β) of a network class on X (n, T, d) is at least this."""
     if not 0 < δ < 1:
         raise InputError("δ", "a number strictly between 0 and 1", δ)
-    family = Family.of(network, X)
+    family = BatchedNetwork.of(network, X)
     n, D = len(family.X), size_of("draws", draws)
     every = n <= ENUMERATED and 2**n <= D
     signs = all_signs(n) if every else _drawn(D, n, seed)
@@ -88,7 +88,7 @@ def _drawn(draws: int, n: int, seed: int) -> np.ndarray:
     return np.random.default_rng([seed]).choice([-1.0, 1.0], size=(draws, n))
 
 
-def at_zero(family: Family, β: float, seed: int = 0) -> float:
+def at_zero(family: BatchedNetwork, β: float, seed: int = 0) -> float:
     """What the member with weights 0 gives in expectation over the signs: −(β/n) Σ f(X_i)²."""
     if not β:
         return 0.0

@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from dudley.audit.ascent import supremum_below
-from dudley.audit.family import Family
+from dudley.audit.batched_network import BatchedNetwork
 from dudley.audit.instances import mean_sign
 from dudley.audit.teacher import last_readout
 from dudley.calculus.compose import Node
@@ -61,7 +61,7 @@ def copies_below(
     at least 1.5 (2 copies of one input)
     """
     X = np.concatenate([basis_rows(signal, 1), inputs(signal, DRAWN, rng)])
-    scaled, radius = last_readout(network) is not None, Family.of(network, X).radius
+    scaled, radius = last_readout(network) is not None, BatchedNetwork.of(network, X).radius
     best, seed = -math.inf if β else 0.0, int(rng.integers(2**31))
     for x in X[:, None]:
         high, low = supremum_below(

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import dudley
-from dudley.audit.judge import Row
+from dudley.audit.judge import Judgement
 
 
 @cache
@@ -33,9 +33,9 @@ class Journal:
     path: Path | None
     seed: int
 
-    def read(self) -> dict[str, list[Row]]:
+    def read(self) -> dict[str, list[Judgement]]:
         """What earlier runs with this seed and this code found."""
-        found: dict[str, list[Row]] = {}
+        found: dict[str, list[Judgement]] = {}
         if self.path is None or not self.path.is_file():
             return found
         for line in self.path.read_text(encoding="utf-8").splitlines():
@@ -44,10 +44,10 @@ class Journal:
             except json.JSONDecodeError:
                 continue
             if entry.get("code") == code_digest() and entry.get("seed") == self.seed:
-                found[entry["attack"]] = [Row.from_json(row) for row in entry["rows"]]
+                found[entry["attack"]] = [Judgement.from_json(row) for row in entry["rows"]]
         return found
 
-    def write(self, attack: str, rows: list[Row]) -> None:
+    def write(self, attack: str, rows: list[Judgement]) -> None:
         """Append one attack's rows, and see them to the disk."""
         if self.path is None:
             return

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from dudley.audit.base import Finding
+from dudley.audit.base import AttackFinding
 from dudley.core.bound import Sense
 from dudley.core.errors import InputError
 from dudley.core.statement import Statement, Verdict
@@ -34,7 +34,7 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True)
-class Row:
+class Judgement:
     """One form of a statement against one attack."""
 
     statement: str
@@ -60,17 +60,17 @@ class Row:
         return {**vars(self), "inputs": dict(self.inputs), "outcome": self.outcome.value}
 
     @classmethod
-    def from_json(cls, fields: Mapping) -> Row:
+    def from_json(cls, fields: Mapping) -> Judgement:
         return cls(**{**fields, "outcome": Outcome(fields["outcome"])})
 
 
-def judge(attack: str, finding: Finding) -> list[Row]:
+def judge(attack: str, finding: AttackFinding) -> list[Judgement]:
     """Every form of the statement on the instance that was found."""
     statement = registry.load()[finding.statement]
     return [_row(attack, finding, statement, form) for form in statement.forms]
 
 
-def _row(attack: str, finding: Finding, statement: Statement, form: str) -> Row:
+def _row(attack: str, finding: AttackFinding, statement: Statement, form: str) -> Judgement:
     lower = finding.lower
     try:
         bound = statement.evaluate_on(finding.inputs, form)
@@ -86,7 +86,7 @@ def _row(attack: str, finding: Finding, statement: Statement, form: str) -> Row:
         outcome = Outcome.REFUTED if diverges(finding.family) else Outcome.CONSTANT
     else:
         outcome = Outcome.REFUTED if below else Outcome.STANDS
-    return Row(
+    return Judgement(
         statement=statement.id,
         form=form,
         verdict=statement.verdict.value,
@@ -117,12 +117,12 @@ def diverges(family: Family | None) -> bool:
     return family.exponent > 0.1 and ratios[-1] > 2 * ratios[0]
 
 
-def by_attack(rows: Iterable[Row]) -> list[Row]:
+def by_attack(rows: Iterable[Judgement]) -> list[Judgement]:
     """For each form of ours and each attack the strongest instance where the form says something.
 
     Where it says nothing on any instance of an attack, the strongest of them.
     """
-    best: dict[tuple[str, str, str], Row] = {}
+    best: dict[tuple[str, str, str], Judgement] = {}
     for row in rows:
         key = (row.statement, row.form, row.attack)
         rank = (not row.vacuous, row.strength)
@@ -133,9 +133,9 @@ def by_attack(rows: Iterable[Row]) -> list[Row]:
     return list(best.values())
 
 
-def strongest(rows: Iterable[Row]) -> list[Row]:
+def strongest(rows: Iterable[Judgement]) -> list[Judgement]:
     """One row for each form: its strongest attack, with false verdicts that nothing refuted."""
-    best: dict[tuple[str, str], Row] = {}
+    best: dict[tuple[str, str], Judgement] = {}
     for row in rows:
         key = (row.statement, row.form)
         if key not in best or row.strength > best[key].strength:
@@ -143,8 +143,8 @@ def strongest(rows: Iterable[Row]) -> list[Row]:
     return [_reproduced(row) for row in best.values()]
 
 
-def _reproduced(row: Row) -> Row:
+def _reproduced(row: Judgement) -> Judgement:
     missed = row.form == "printed" and row.verdict == Verdict.FALSE.value
     if not missed or row.outcome is Outcome.REFUTED:
         return row
-    return Row(**{**vars(row), "outcome": Outcome.NOT_REPRODUCED})
+    return Judgement(**{**vars(row), "outcome": Outcome.NOT_REPRODUCED})

@@ -4,7 +4,7 @@ One batch holds them all. ``declared`` numbers come from the node's facts; start
 extreme (``starts``), and half of the members take one kind for all their weights.
 
 >>> import dudley as du
->>> problem = Problem(du.Dense(3, du.Spectral(2.0)), d=3, radii=(1.0,))
+>>> problem = SearchProblem(du.Dense(3, du.Spectral(2.0)), d=3, radii=(1.0,))
 >>> members = Members(problem, None, 2, np.random.default_rng(0), False, "cpu")
 >>> len(members.plan), members.modes
 (8, ['radius', 'lipschitz', 'everything', ('W',)])
@@ -20,7 +20,7 @@ import numpy as np
 from dudley.audit.backend import tensor
 from dudley.audit.balls import clip_rows, norm
 from dudley.audit.leaves import Leaf, leaves, masters, nest_like, with_ties
-from dudley.audit.problem import Problem, signal_of
+from dudley.audit.problem import SearchProblem, signal_of
 from dudley.audit.starts import ROWS, WEIGHTS, Start, start_rows, start_weight
 from dudley.calculus.compose import tie_together
 from dudley.calculus.facts import Use
@@ -34,7 +34,7 @@ FREE = 30.0  # the largest of them where covered weights may leave their balls
 class Members:
     """All radii, modes and restarts of a search, as one batch of B = len(plan)."""
 
-    p: Problem
+    p: SearchProblem
     modes: list | None
     restarts: int
     rng: np.random.Generator

@@ -1,7 +1,7 @@
 """Problem: a node, the rows it is run on, and what a search may vary.
 
 >>> import dudley as du
->>> Problem(du.Dense(4, du.Spectral(2.0), 3)).radii
+>>> SearchProblem(du.Dense(4, du.Spectral(2.0), 3)).radii
 (0.1, 1.0, 3.0)
 """
 
@@ -24,7 +24,7 @@ def signal_of(R, T: int, d: int, l1: float | None = None) -> Signal:
 
 
 @dataclass(frozen=True)
-class Problem:
+class SearchProblem:
     """A node on T rows of width d, at several radii.
 
     ``l1`` bounds a row's ℓ1 norm by that multiple of R; ``one_hot`` rows stay as they are drawn.

@@ -19,8 +19,8 @@ import numpy as np
 from dudley.audit.ascent import climbed
 from dudley.audit.backend import tensor
 from dudley.audit.balls import STRICT, into_ball
+from dudley.audit.batched_network import BatchedNetwork
 from dudley.audit.copies import together
-from dudley.audit.family import Family
 from dudley.audit.teacher import features, last_readout
 from dudley.calculus.compose import Node
 from dudley.core.constraint import Constraint
@@ -60,7 +60,11 @@ def readout_below(
     >>> print(readout_below(net, X, 400, 0.0, 4096, 1e-9, np.random.default_rng(0)))
     at least 0.041... (closed-form readout, 4096 sign draws; wrong with probability at most 1e-09)
     """
-    family, end, draws = Family.of(network, X), last_readout(network), min(draws, SIGNS_IN_ALL // n)
+    family, end, draws = (
+        BatchedNetwork.of(network, X),
+        last_readout(network),
+        min(draws, SIGNS_IN_ALL // n),
+    )
     if end is None or family.ties or end[1] not in {leaf.path for leaf in family.moving}:
         return None
     constraint, choices = end[0].w, _features(family, end[0], rng)
@@ -108,7 +112,7 @@ def _by_rank(constraint: Constraint, Φ: np.ndarray, β: float, n: int) -> Lower
     return offset_in_ball(times[:, None] * Φ, β, min(sizes) * STRICT, n)
 
 
-def _features(family: Family, last: Readout, rng: np.random.Generator) -> list[np.ndarray]:
+def _features(family: BatchedNetwork, last: Readout, rng: np.random.Generator) -> list[np.ndarray]:
     """Features (m, k) of each climbed choice of the earlier weights."""
     signs, seed = rng.choice([-1.0, 1.0], size=(SIGNS, len(family.X))), int(rng.integers(2**31))
     if len(family.free) == 1:

@@ -16,9 +16,9 @@ from pkgutil import iter_modules
 
 import numpy as np
 
-from dudley.audit.base import ATTACKS, Attack, Finding, reach
+from dudley.audit.base import ATTACKS, Attack, AttackFinding, reach
 from dudley.audit.journal import Journal
-from dudley.audit.judge import Outcome, Row, judge, strongest
+from dudley.audit.judge import Judgement, Outcome, judge, strongest
 from dudley.core.extras import ExtraMissing
 from dudley.core.registry import Registry
 from dudley.core.statement import Verdict
@@ -27,7 +27,7 @@ from dudley.theorems.witness import load as load_witnesses
 from dudley.theorems.witness.base import family_against
 from dudley.theorems.witness.lower import LowerBound
 
-Ended = tuple[str, list[Row]]  # an attack that ended, and what it found
+Ended = tuple[str, list[Judgement]]  # an attack that ended, and what it found
 
 
 def load() -> Registry[type[Attack]]:
@@ -47,12 +47,12 @@ def from_witness(witness) -> type[Attack]:
     class FromWitness(Attack):
         targets = witness.refutes
 
-        def run(self, rng) -> Iterator[Finding]:
+        def run(self, rng) -> Iterator[AttackFinding]:
             instance = witness()
             lower = LowerBound(instance.lower_bound(), witness.story)
             for statement in witness.refutes:
                 family = family_against(instance, statement)
-                yield Finding(statement, instance.inputs(statement), lower, family)
+                yield AttackFinding(statement, instance.inputs(statement), lower, family)
 
     return FromWitness
 
@@ -72,7 +72,7 @@ class Failure:
     traceback: str
 
 
-def attempt(name: str, seed: int) -> list[Row] | Failure:
+def attempt(name: str, seed: int) -> list[Judgement] | Failure:
     """Execute an attack; a failure is returned."""
     try:
         return execute(name, seed)
@@ -82,7 +82,7 @@ def attempt(name: str, seed: int) -> list[Row] | Failure:
         return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
-def _rows(name: str, found: list[Row] | Failure) -> list[Row]:
+def _rows(name: str, found: list[Judgement] | Failure) -> list[Judgement]:
     if isinstance(found, Failure):
         failed = AttackFailed([name], found.told)
         failed.add_note(found.traceback)
@@ -90,7 +90,7 @@ def _rows(name: str, found: list[Row] | Failure) -> list[Row]:
     return found
 
 
-def execute(name: str, seed: int) -> list[Row]:
+def execute(name: str, seed: int) -> list[Judgement]:
     """One attack and the judgement of all it finds; the same for the same seed."""
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
     return [row for finding in load()[name]().run(rng) for row in judge(name, finding)]
@@ -100,13 +100,13 @@ def execute(name: str, seed: int) -> list[Row]:
 class Report:
     """What an audit found, and what it had no time for."""
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Judgement] = field(default_factory=list)
     undone: list[str] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)  # false statements that were to be refuted
     unattacked: list[str] = field(default_factory=list)  # statements that no attack fits
 
     @property
-    def table(self) -> list[Row]:
+    def table(self) -> list[Judgement]:
         """One row for each form, by its strongest attack."""
         return strongest(self.rows)
 

@@ -10,7 +10,7 @@ blocks may differ is a *mode*: ``radius``, ``lipschitz`` (the inputs alone), one
 values, on weights strictly inside their balls.
 
 >>> import dudley as du
->>> found = search(Problem(du.Dense(3, du.Spectral(2.0)), d=3, radii=(1.0,)))
+>>> found = search(SearchProblem(du.Dense(3, du.Spectral(2.0)), d=3, radii=(1.0,)))
 >>> found.exceeded(), {mode: ratio > 0.99 for mode, ratio in found.worst().items()}
 ({}, {'radius': True, 'lipschitz': True, 'everything': True, 'W': True})
 """
@@ -23,14 +23,14 @@ import numpy as np
 
 from dudley.audit.balls import TINY, into_ball, rows
 from dudley.audit.climb import climb
-from dudley.audit.found import Found
 from dudley.audit.members import Members
-from dudley.audit.problem import Problem
+from dudley.audit.problem import SearchProblem
+from dudley.audit.search_ratios import SearchRatios
 from dudley.core.backend import torch
 
 
 def search(
-    problem: Problem,
+    problem: SearchProblem,
     modes=None,
     restarts: int = 10,
     steps: int = 50,
@@ -38,7 +38,7 @@ def search(
     lr: float = 0.08,
     scores: bool = False,
     device: str = "cpu",
-) -> Found:
+) -> SearchRatios:
     """Gradient ascent from many starts, for all radii and modes in one batch.
 
     With ``scores`` the error of a score matrix is what it is on the inputs, max |x ΔW zᵀ|/R²,
@@ -87,9 +87,9 @@ def _size(m: Members, Y):
     return Y.abs().flatten(1).amax(-1) if m.p.logits else rows(Y)
 
 
-def _best(m: Members, value, where) -> Found:
+def _best(m: Members, value, where) -> SearchRatios:
     """The best member of each radius and mode."""
-    found, values = Found(), value.cpu().numpy()
+    found, values = SearchRatios(), value.cpu().numpy()
     true, hats, x, hat_x = where
     for b, (R, mode, _) in enumerate(m.plan):
         key = (R, mode if isinstance(mode, str) else ".".join(map(str, mode)))

@@ -14,10 +14,10 @@
 
 from __future__ import annotations
 
-from dudley.audit.found import Found
 from dudley.audit.leaves import leaves, ties_of
-from dudley.audit.problem import Problem
+from dudley.audit.problem import SearchProblem
 from dudley.audit.search import search
+from dudley.audit.search_ratios import SearchRatios
 from dudley.calculus.compose import Node
 from dudley.core.constraint import radius_of
 from dudley.core.entropy import Metric
@@ -34,7 +34,7 @@ def sensitivity(
     steps: int = 50,
     seed: int = 0,
     device: str = "cpu",
-) -> Found:
+) -> SearchRatios:
     """Found/declared for the radius, the Lipschitz constant and each block of a network.
 
     ``inputs``: ``Tokens``, or a radius for ``T`` rows. A ratio above 1 refutes a declared fact; a
@@ -48,7 +48,7 @@ def sensitivity(
     signal = inputs.signal(d)
     if float(signal.radius) == 0:
         raise InputError("radius of the inputs", "a number > 0", 0)
-    problem = Problem(
+    problem = SearchProblem(
         network,
         T=inputs.T,
         d=d,

@@ -7,8 +7,8 @@ sizes bring it near the ball, and the best of them is taken.
 
 >>> import numpy as np, dudley as du
 >>> from dudley.audit.backend import tensor
->>> from dudley.audit.family import Family
->>> family = Family.of(du.Readout(du.L2(9.0)), np.eye(2)[:, None, :])
+>>> from dudley.audit.batched_network import BatchedNetwork
+>>> family = BatchedNetwork.of(du.Readout(du.L2(9.0)), np.eye(2)[:, None, :])
 >>> taught(family, {("w",): tensor([[[0.0], [0.0]]])}, tensor(family.X), tensor([[1, -1]]), 0.25)[
 ...     ("w",)].flatten().round(decimals=6).tolist()  # s/(2β)
 [2.0, -2.0]
@@ -17,9 +17,9 @@ sizes bring it near the ball, and the best of them is taken.
 from __future__ import annotations
 
 from dudley.audit.balls import into_ball
+from dudley.audit.batched_network import BatchedNetwork, Weights
 from dudley.audit.broadcast import apply_many
 from dudley.audit.corners import corner
-from dudley.audit.family import Family, Weights
 from dudley.audit.leaves import Path
 from dudley.calculus.compose import Chain, Node
 from dudley.core.backend import torch
@@ -43,7 +43,7 @@ def last_readout(network: Node) -> tuple[Readout, Path] | None:
     return last, (len(network.nodes) - 1, "w") if isinstance(network, Chain) else ("w",)
 
 
-def features(family: Family, last: Readout, W: Weights, X):
+def features(family: BatchedNetwork, last: Readout, W: Weights, X):
     """Φ (B, n, k) with f = Φw, for a network that ends in the readout ``last``."""
     network, rows = family.network, X
     if isinstance(network, Chain) and len(network.nodes) > 1:
@@ -53,7 +53,7 @@ def features(family: Family, last: Readout, W: Weights, X):
     return Pool(last.pool).apply({}, rows)[..., 0, :]
 
 
-def taught(family: Family, W: Weights, X, signs, β: float) -> Weights:
+def taught(family: BatchedNetwork, W: Weights, X, signs, β: float) -> Weights:
     """The same weights with the readout that the signs ask for; unchanged if there is none."""
     end = last_readout(family.network)
     if end is None or end[1] not in W:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from dudley.audit.base import ATTACKS, Attack, Finding
+from dudley.audit.base import ATTACKS, Attack, AttackFinding
 from dudley.core.rounding import down, up
 from dudley.theorems.witness.lower import LowerBound
 
@@ -47,7 +47,7 @@ class Splits(Attack):
 
     targets = ("edelman2021/lemma-A.8", "trauger2024/lemma-E.1", "li2026/corollary-5.6")
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for C, b, ε, H in (
             ((1.0, 8.0), (1.0, 2.0), 0.5, 1),
             ((0.3, 50.0), (7.0, 0.1), 0.01, 3),
@@ -56,15 +56,15 @@ class Splits(Attack):
             values = {"score.C": C[0], "inner.C": C[1], "score.weight": b[0], "inner.weight": b[1]}
             values |= {"epsilon": ε}
             one = LowerBound(dual_of_split(C, b, ε), "the dual problem")
-            yield Finding(self.targets[1], values, one)
+            yield AttackFinding(self.targets[1], values, one)
             many = LowerBound(dual_of_split(C * H, b * H, ε), "the dual problem")
-            yield Finding(self.targets[0], values | {"H": H}, many)
+            yield AttackFinding(self.targets[0], values | {"H": H}, many)
         for r, C, b, B, ε in (
             ((1.0, 2.0), (0.5, 0.5), (1.0, 3.0), 2.0, 0.1),
             ((8.0, 1.0), (3.0, 20.0), (0.2, 1.0), 1.0, 0.5),
             ((2.0, 2.0), (1.0, 1.0), (1.0, 1.0), 1.0, 5.0),
         ):
-            yield Finding(self.targets[2], *self.by_rank(r, C, b, B, ε))
+            yield AttackFinding(self.targets[2], *self.by_rank(r, C, b, B, ε))
 
     def by_rank(self, r, C, b, B, ε):
         """Σ r_iC_i log⁺(r_iB²/ε_i²) with β_iε_i = tε and (1 − t)ε."""
@@ -89,19 +89,19 @@ class Averages(Attack):
 
     targets = ("trauger2024/lemma-3.1",)
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         yield self.found(np.full(2, 0.5), 1, 2.0)
         yield self.found(np.full(1, 0.5), 1, 1.0)
         yield self.found(np.full(4, 0.2), 2, 1.0)
         yield self.found(rng.dirichlet(np.ones(4)) * 0.9, 4, 1.0)
 
-    def found(self, α, K: int, b: float) -> Finding:
+    def found(self, α, K: int, b: float) -> AttackFinding:
         d = len(α)
         counts = [k for k in itertools.product(range(K + 1), repeat=d) if sum(k) <= K]
         distance = float(((α - np.array(counts) / K) ** 2).sum(axis=1).min()) * b * b
         values = {"d": d, "terms": K, "atoms.norm2": b, "combination.mass": float(α.sum())}
         values["combination.norm2"] = b * float(np.linalg.norm(α))
-        return Finding(
+        return AttackFinding(
             self.targets[0], values, LowerBound(distance * (1 - 1e-12), f"{len(counts)} averages")
         )
 
@@ -121,7 +121,7 @@ class Attained(Attack):
         "li2026/remark-6.12",
     )
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for id, values, value, method in (
             *self.on_the_ball(),
             *self.moved(rng),
@@ -131,7 +131,7 @@ class Attained(Attack):
             *self.slopes(),
             *self.levels(),
         ):
-            yield Finding(id, values, LowerBound(float(value) * (1 - 1e-12), method))
+            yield AttackFinding(id, values, LowerBound(float(value) * (1 - 1e-12), method))
 
     def on_the_ball(self):
         """The cover {0} of {0, εI}, on e_1 and on the mean of the basis."""

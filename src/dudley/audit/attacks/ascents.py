@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dudley.audit.base import ATTACKS, Attack, Finding
+from dudley.audit.base import ATTACKS, Attack, AttackFinding
 from dudley.core.constraint import L1, L2, L11, Col1Inf, Frobenius, Row1Inf
 from dudley.networks.blocks import shallow_encoder
 from dudley.networks.embeddings import Tokens
@@ -37,7 +37,7 @@ class ClimbedHeads(Attack):
     targets = ("trauger2024/corollary-4.1.1",)
     quick = False
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         d, T, n = 8, 2, 40
         ball = Row1Inf(1.0) & Col1Inf(1.0)
         head = Head(d, W_v=ball, W_QK=L11(4.0), W_c=ball, sigma="identity", query="cls")
@@ -45,7 +45,7 @@ class ClimbedHeads(Attack):
         values = {f"{W}.{norm}": 1.0 for W in ("W_v", "W_c") for norm in ("row1inf", "col1inf")}
         values |= {"n": n, "d": d, "k": d, "T": T, "w.l1": 1.0, "sigma.lipschitz": 1.0}
         values |= {"X.row2inf": 1.0, "W_QK.l11": 4.0}
-        yield Finding(self.targets[0], values, lower)
+        yield AttackFinding(self.targets[0], values, lower)
 
 
 @ATTACKS.register("climbed encoders")
@@ -55,11 +55,11 @@ class ClimbedEncoders(Attack):
     targets = ("mwigo2026/lemma-2",)
     quick = False
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         d, T, n = 4, 2, 40
         ball = Frobenius(1.0)
         encoder = shallow_encoder(d, d, ball, ball, ball, L2(1.0))
         lower = climbed(encoder, Tokens(0.5**0.5, T), d, n, rng)
         values = {"n": n, "T": T, "d": d, "k": d, "X.fro": 1.0 + 1e-12, "w.l2": 1.0}
         values |= {f"{W}.fro": 1.0 for W in ("W_Q", "W_K", "W_v")}
-        yield Finding(self.targets[0], values, lower)
+        yield AttackFinding(self.targets[0], values, lower)

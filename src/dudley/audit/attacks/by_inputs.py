@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dudley.audit.aims import Aim, constraint_on, filled
 from dudley.audit.attacks.linear_covers import Maps
 from dudley.audit.attacks.network_covers import strongest
-from dudley.audit.base import ATTACKS, Attack, Finding, reach
+from dudley.audit.base import ATTACKS, Attack, AttackFinding, reach
 from dudley.audit.instances import mean_sign
 from dudley.core.constraint import L11, Constraint
 from dudley.core.errors import InputError
@@ -81,7 +81,7 @@ class AnyLinearMaps(Attack):
         rank=True,
     )
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for id in reach(type(self)):
             s = registry.load()[id]
             shapes = [{"d": (d,), "k": (k,), "n": (1, d)} for d, k in SHAPES]
@@ -89,7 +89,7 @@ class AnyLinearMaps(Attack):
                 v = filled(s, values)
                 W, w = constraint_on("W", v), constraint_on("w", v)
                 if W is None or w is None:  # both would be another class
-                    yield Finding(id, values, self.below(v, W or w or L11(0.0)))
+                    yield AttackFinding(id, values, self.below(v, W or w or L11(0.0)))
 
     def below(self, v: Values, W: Constraint) -> LowerBound:
         shape, l1 = (v["d"], v.get("k", 1)), "X.row1inf" in v
@@ -109,14 +109,14 @@ class AnyFunctionals(Attack):
         without=OTHER_COMPLEXITIES,
     )
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for id in reach(type(self)):
             s = registry.load()[id]
             for values in instances(s, {"n": SAMPLES, "d": (1, 64)}):
                 v = filled(s, values)
                 w = constraint_on("w", v)
                 if w is not None:
-                    yield Finding(
+                    yield AttackFinding(
                         id, values, self.below(v, entry(w) * radius(v), "sample" in s.quantity)
                     )
 
@@ -146,7 +146,7 @@ class AnyHeads(Attack):
         rank=True,
     )
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for id in reach(type(self)):
             s = registry.load()[id]
             for values in instances(s, {"n": SAMPLES, "d": (4,), "k": (4,), "T": (2,), "H": (1,)}):
@@ -155,7 +155,7 @@ class AnyHeads(Attack):
                 size = math.prod(entry(W) for W in sets if W is not None)
                 value = size * v.get("sigma.lipschitz", 1.0) * radius(v) * mean_sign(n)
                 lower = LowerBound(float(down(value, 32)), f"{n} identical inputs, exact")
-                yield Finding(id, values, lower)
+                yield AttackFinding(id, values, lower)
 
 
 @ATTACKS.register("covers of heads by their norms")
@@ -171,13 +171,13 @@ class AnyHeadCovers(Attack):
         without=("entropy", "loss", *OTHER_METRICS),
     )
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for id in reach(type(self)):
             s = registry.load()[id]
             grid = {"n": (64,), "d": (1, 17), "k": (1, 17), "T": (3,), "H": (1,)}
             for values in instances(s, grid | {"epsilon": RESOLUTIONS}):
                 v = filled(s, values)
-                yield Finding(id, values, strongest((self.members(v),), v["epsilon"]))
+                yield AttackFinding(id, values, strongest((self.members(v),), v["epsilon"]))
 
     def members(self, v: Values) -> NetworkClass:
         QK, W_v, W_c, w = (constraint_on(W, v) for W in ("W_QK", "W_v", "W_c", "w"))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dudley.audit.base import ATTACKS, Attack, Finding
+from dudley.audit.base import ATTACKS, Attack, AttackFinding
 from dudley.audit.instances import mean_sign, only
 from dudley.audit.patterns import Patterns
 from dudley.core.rounding import down, up
@@ -78,12 +78,12 @@ class Towers(Attack):
         Tower.of(10**6, 3.0, 64, 1.2, 16),
     )
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for tower in self.towers:
             lower = LowerBound(tower.complexity, f"tower of {len(tower.parts)} parts, exact")
             values = {"n": tower.n, "class.C": tower.C, "class.radius": tower.parts[0][0]}
             for id in self.targets:
-                yield Finding(id, values, lower)
+                yield AttackFinding(id, values, lower)
 
 
 @ATTACKS.register("exact suprema")
@@ -97,10 +97,10 @@ class ExactSuprema(Attack):
         "li2026/definition-3.1",
     )
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for n, B, R in ((4, 2.0, 0.5), (9, 1.0, 3.0)):  # orthogonal points
             ball = BallClass("l2", B, R * np.eye(n))
-            yield Finding(
+            yield AttackFinding(
                 self.targets[0],
                 {"n": n, "w.l2": B, "X.row2inf": R},
                 rademacher(ball, n, ball.size),
@@ -108,16 +108,18 @@ class ExactSuprema(Attack):
         for n, d, B in ((1, 3, 2.0), (1000, 1, 1.0), (100_000, 64, 3.0)):  # identical points
             values = {"n": n, "d": d, "k": d, "W.l11": B, "X.row2inf": 1.0}
             lower = LowerBound(B * mean_sign(n), f"{n} identical inputs, exact")
-            yield Finding(self.targets[1], values, lower)
+            yield AttackFinding(self.targets[1], values, lower)
         for H, n in ((1, 6), (8, 8)):  # one fixed readout, heads x ↦ xW_h, each in an ℓ1 ball
             X = rng.normal(size=(n, 3))
             ball = BallClass("l1", 1.0, X)
             one = rademacher(ball, n, ball.size).value
             many = rademacher(lambda s, H=H, ball=ball: H * ball(s), n, H * ball.size)
-            yield Finding(self.targets[2], {"H": H, "class.rademacher": one * (1 + 1e-9)}, many)
+            yield AttackFinding(
+                self.targets[2], {"H": H, "class.rademacher": one * (1 + 1e-9)}, many
+            )
         for n, d, β in ((100, 5, 0.25), (12, 12, 2.0)):
             lower = offset_unconstrained(rng.normal(size=(n, d)), β)
-            yield Finding(self.targets[3], {"n": n, "d": d, "beta": β}, lower)
+            yield AttackFinding(self.targets[3], {"n": n, "d": d, "beta": β}, lower)
 
 
 HEADS = (
@@ -138,7 +140,7 @@ class IdenticalInputs(Attack):
 
     targets = (*HEADS, "trauger2024/theorem-5.1")
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for n, d, B, x in (
             (2, 1, 2.0, 0.5),
             (30, 4, 1.0, 1.0),
@@ -153,7 +155,7 @@ class IdenticalInputs(Attack):
             values |= {f"W_QK.{norm}": 0.0 for norm in ("l11", "col1inf", "col21")}
             lower = LowerBound(B * x * mean_sign(n), f"{n} identical inputs, exact")
             for id in HEADS:
-                yield Finding(id, only(id, values), lower)
+                yield AttackFinding(id, only(id, values), lower)
             V, clip, r = (2 if n == 10**4 else 1000), 20.0, B * x
             ends = [min(clip, math.log1p((V - 1) * math.exp(t))) for t in (-2 * r, 2 * r)]
             lower = LowerBound(
@@ -161,7 +163,7 @@ class IdenticalInputs(Attack):
                 f"{n} identical inputs, exact",
             )
             words = only(self.targets[-1], values | {"V": V, "loss.range": clip})
-            yield Finding(self.targets[-1], words, lower)
+            yield AttackFinding(self.targets[-1], words, lower)
 
 
 @ATTACKS.register("patterns of a head")
@@ -175,7 +177,7 @@ class HeadPatterns(Attack):
         (Patterns(3, 8), 10_000),
     )
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for heads, copies in self.heads:
             values = heads.norms() | {"n": heads.count * copies}
             apart = heads.scale * 2 * heads.κ * math.sqrt(heads.count)  # of two maps x ↦ xW_QK
@@ -183,7 +185,7 @@ class HeadPatterns(Attack):
             value = heads.prediction * mean_sign(copies)
             lower = LowerBound(value, f"all 2^{heads.count} answers to {heads.count} inputs")
             for id in self.targets:
-                yield Finding(id, only(id, values), lower)
+                yield AttackFinding(id, only(id, values), lower)
 
 
 @ATTACKS.register("identical inputs to an encoder")
@@ -196,13 +198,13 @@ class EncoderInputs(Attack):
 
     targets = ("mwigo2026/lemma-1", "mwigo2026/lemma-2")
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for n, B, d in ((1, 2.0, 8), (10**6, 1.0, 1), (10**9, 1.0, 8)):
             yield from self.found(n, B, 0.0, 1.5, d, self.targets)
         for n, c, R in ((1, 1.0, 0.01), (10_000, 3.0, 0.1)):
             yield from self.found(n, 1.0, c, R, 8, self.targets[:1])
 
-    def found(self, n, B, c, R, d, targets) -> Iterator[Finding]:
+    def found(self, n, B, c, R, d, targets) -> Iterator[AttackFinding]:
         values = {"n": n, "T": 1, "d": d, "k": d, "X.fro": B, "X.row2inf": B, "w.l2": c + R}
         values |= {f"W_v.{norm}": c + R for norm in ("fro", "op")}
         values |= {"w.moved": R, "W_v.moved": R}
@@ -211,4 +213,4 @@ class EncoderInputs(Attack):
         width = float(down(B * ((c + R) ** 2 - least) / 2, 16))
         lower = LowerBound(width * mean_sign(n), f"{n} identical inputs, exact")
         for id in targets:
-            yield Finding(id, only(id, values), lower)
+            yield AttackFinding(id, only(id, values), lower)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dudley.audit.base import ATTACKS, Attack, Finding
+from dudley.audit.base import ATTACKS, Attack, AttackFinding
 from dudley.core.rounding import up
 from dudley.theorems.constructions import bag_head, positions_head, trained_head
 from dudley.theorems.constructions.assemble import build
@@ -25,7 +25,7 @@ class PrintedHeads(Attack):
     targets = ("edelman2021/lemma-B.2", "edelman2021/lemma-B.3", "edelman2021/lemma-B.4")
     cases = ((8, 3, 0.3, 0.05), (6, 2, 0.9, 0.2), (9, 1, 0.1, 0.0))
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for T, s, γ, Δ in self.cases:
             I = list(range(s))
             for pattern in ("worst", "equal", "random"):
@@ -38,12 +38,14 @@ class PrintedHeads(Attack):
             for make in (trained_head.one_head, trained_head.s_heads):
                 yield self.found(1, make(T, I, γ, "printed"), values)
 
-    def found(self, which: int, selector, values) -> Finding:
+    def found(self, which: int, selector, values) -> AttackFinding:
         bits = all_bits(int(values["T"]))
         I = list(range(int(values["s"])))
         error = float(np.abs(selector.features(bits) - selector.goal(bits[:, I])).max())
         method = f"the printed head on all {len(bits)} inputs"
-        return Finding(self.targets[which], values, LowerBound(max(0.0, error - LOST), method))
+        return AttackFinding(
+            self.targets[which], values, LowerBound(max(0.0, error - LOST), method)
+        )
 
 
 @ATTACKS.register("networks behind the heads")
@@ -57,7 +59,7 @@ class Networks(Attack):
         "edelman2021/lemma-B.8",
     )
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for which, name, s, heads in ((0, "majority", 3, "one"), (0, "parity", 4, "one"),
                                       (1, "and", 2, "s"), (1, "parity", 3, "s")):  # fmt: skip
             built = build(target(name, s), T=s + 1, heads=heads)
@@ -65,16 +67,16 @@ class Networks(Attack):
             first = np.vstack(list(built.mlp[0].values()))
             lower = LowerBound(float(np.abs(first).max()) * (1 - 1e-12), f"{name} of {s} bits")
             values = {"gamma": γ, "points.linf": B}
-            yield Finding(self.targets[which], values, lower)
+            yield AttackFinding(self.targets[which], values, lower)
             if heads == "s":
                 sizes = [np.linalg.norm(np.vstack(list(layer.values()))) for layer in built.mlp]
                 values = values | {"s": s, "target.bound": built.target.largest}
                 lower = LowerBound(float(max(sizes)) * (1 - 1e-12), f"{name} of {s} bits")
-                yield Finding(self.targets[2], values, lower)
+                yield AttackFinding(self.targets[2], values, lower)
         for n, δ, M in ((3, 0.25, 1.0), (5, 0.1, 2.0)):
             yield self.steps(n, δ, M)
 
-    def steps(self, n: int, δ: float, M: float) -> Finding:
+    def steps(self, n: int, δ: float, M: float) -> AttackFinding:
         """Points on a line, f = −M at the rightmost and M elsewhere."""
         points = 4 * δ * (1 + 1e-9) * np.arange(n)[:, None]
         f = np.where(np.arange(n) < n - 1, M, -M)
@@ -85,7 +87,7 @@ class Networks(Attack):
         values = {"n": n, "d": 1, "tolerance": δ, "target.bound": M}
         values["points.linf"] = float(np.abs(points).max())
         method = "the printed network on the line"
-        return Finding(self.targets[3], values, LowerBound(error - LOST, method))
+        return AttackFinding(self.targets[3], values, LowerBound(error - LOST, method))
 
 
 @ATTACKS.register("softmax cut off")
@@ -94,7 +96,7 @@ class CutOff(Attack):
 
     targets = ("edelman2021/lemma-B.7",)
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for T, s, R in ((100, 3, 8.0), (4, 2, 0.5), (1000, 1, 0.0)):
             z = np.zeros(T)
             z[:s] = R
@@ -103,4 +105,4 @@ class CutOff(Attack):
             lower = LowerBound(
                 float(np.abs(p - q).sum()) * (1 - 1e-12) - 1e-15, f"{s} scores {R:g} among {T}"
             )
-            yield Finding(self.targets[0], {"T": T, "s": s, "score.gap": R}, lower)
+            yield AttackFinding(self.targets[0], {"T": T, "s": s, "score.gap": R}, lower)

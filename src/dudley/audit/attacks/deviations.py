@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dudley.audit.base import ATTACKS, Attack, Finding
+from dudley.audit.base import ATTACKS, Attack, AttackFinding
 from dudley.audit.instances import only
 from dudley.core.rounding import up
 from dudley.theorems.witness.lower import LowerBound
@@ -28,12 +28,12 @@ ONE_SIDED = ("mwigo2026/equation-3.2",)
 
 
 @dataclass(frozen=True)
-class Coin:
+class BinomialLoss:
     """A loss that is 1 with probability p, n times; gaps are those of its mean.
 
-    >>> round(Coin(1, 0.5).quantile(0.99, sides=2), 9)
+    >>> round(BinomialLoss(1, 0.5).quantile(0.99, sides=2), 9)
     0.5
-    >>> round(Coin(100, 0.5).quantile(0.05), 3)
+    >>> round(BinomialLoss(100, 0.5).quantile(0.05), 3)
     0.08
     """
 
@@ -62,13 +62,13 @@ class OneCoin(Attack):
 
     targets = (*TWO_SIDED, *ONE_SIDED)
     coins = (
-        (Coin(1, 0.5), 0.9),
-        (Coin(5, 0.5), 0.05),
-        (Coin(400, 0.5), 1e-6),
-        (Coin(2000, 0.5), 0.05),
+        (BinomialLoss(1, 0.5), 0.9),
+        (BinomialLoss(5, 0.5), 0.05),
+        (BinomialLoss(400, 0.5), 1e-6),
+        (BinomialLoss(2000, 0.5), 0.05),
     )
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for coin, δ in self.coins:
             for id in self.targets:
                 sides = 1 if id in ONE_SIDED else 2
@@ -78,7 +78,7 @@ class OneCoin(Attack):
                 lower = LowerBound(
                     b * coin.quantile(δ, sides), f"a quantile of Bin({coin.n}, {coin.p:g})"
                 )
-                yield Finding(id, only(id, values), lower)
+                yield AttackFinding(id, only(id, values), lower)
 
 
 @ATTACKS.register("nothing to see")
@@ -87,7 +87,7 @@ class NothingToSee(Attack):
 
     targets = (*TWO_SIDED, *ONE_SIDED)
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for n, A, L, δ in ((10, 0.5, 1.0, 0.1), (10**6, 0.1, 2.0, 0.05), (10**8, 0.2, 1.0, 0.01)):
             C = float(up(4 * A * A * n * math.log(2), 8))
             R = L * A  # of the loss class, up to a constant; F itself has A
@@ -96,11 +96,11 @@ class NothingToSee(Attack):
             lower = LowerBound(2 * A * L * (1 - 1e-6), "all answers to a million n questions")
             for id in self.targets:
                 own = R if id == "trauger2024/equation-2.3" else A
-                yield Finding(id, only(id, values | {"class.rademacher": own}), lower)
+                yield AttackFinding(id, only(id, values | {"class.rademacher": own}), lower)
 
 
 @ATTACKS.register("a small encoder, trained")
-class TrainedEncoder(Attack):
+class SmallTrainedEncoder(Attack):
     """Gradient descent on Φ from LeCun initialisation, run; labels near what it says at first.
 
     N inputs e_1, …, e_N of one token, so f(x) = w·relu(xW_v) and only w and N rows of W_v move.
@@ -117,7 +117,7 @@ class TrainedEncoder(Attack):
     targets = ("mwigo2026/lemma-4", "mwigo2026/theorem-5")
     near = 0.1
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for N, k, t in ((1, 16, 1), (2, 64, 20), (3, 256, 1000)):
             W, w = rng.normal(size=(k, k)) / math.sqrt(k), rng.normal(size=k) / math.sqrt(k)
             Q, K = rng.normal(size=(2, k, k)) / math.sqrt(k)
@@ -137,17 +137,17 @@ class TrainedEncoder(Attack):
             loss = float(np.abs(np.maximum(rows, 0) @ readout - y).mean())
             own = values | {"loss.initial": Φ * (1 + 1e-7)}
             lower = LowerBound(max(0.0, loss - 1e-12), f"{t} steps of gradient descent")
-            yield Finding(self.targets[0], only(self.targets[0], own), lower)
+            yield AttackFinding(self.targets[0], only(self.targets[0], own), lower)
             different = math.prod(1 - j / k for j in range(N))
             p = (1 - (values["delta"] / different) ** (1 / N)) * (1 - 1e-9)
             lower = LowerBound(p, "a rare label that the sample does not show")
             risk = values | {"loss.initial": 0.0, "d": k, "loss.range": 1.0, "X.row2inf": 1.0}
             risk["features.smin"] = self.smallest(np.maximum(W, 0))
-            yield Finding(self.targets[1], only(self.targets[1], risk), lower)
+            yield AttackFinding(self.targets[1], only(self.targets[1], risk), lower)
 
         yield self.at_zero(20, 8000)
 
-    def at_zero(self, N: int, k: int) -> Finding:
+    def at_zero(self, N: int, k: int) -> AttackFinding:
         """The same from weights 0: only the input e_1, f⁰ = 0, labels 0 or, with chance p, 1."""
         R = 1e-3
         values = {"n": N, "T": 1, "d": k, "k": k, "X.fro": 1.0, "X.row2inf": 1.0, "w.l2": R}
@@ -157,7 +157,7 @@ class TrainedEncoder(Attack):
         values |= {"loss.range": 1.0, "step.size": 1e-6, "steps": 1}
         p = (1 - 0.05 ** (1 / N)) * (1 - 1e-9)
         lower = LowerBound(p, "a rare label that the sample does not show")
-        return Finding(self.targets[1], only(self.targets[1], values), lower)
+        return AttackFinding(self.targets[1], only(self.targets[1], values), lower)
 
     def smallest(self, features) -> float:
         return float(np.linalg.svd(features, compute_uv=False)[-1]) * (1 - 1e-9)

@@ -20,7 +20,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from dudley.audit.base import ATTACKS, Attack, Finding
+from dudley.audit.base import ATTACKS, Attack, AttackFinding
 from dudley.audit.instances import mean_sign, only
 from dudley.audit.patterns import Patterns, rare
 from dudley.core.rounding import down, up
@@ -46,7 +46,7 @@ def tails(T: float, d: float, norm: float, chance: float, level: float) -> dict[
 
 
 @dataclass(frozen=True)
-class Task:
+class LearningProblem:
     """A learning problem as inputs of statements, with its excess risk and that for ψ."""
 
     values: dict[str, float]
@@ -54,15 +54,15 @@ class Task:
     share: float
     method: str
 
-    def finding(self, id: str) -> Finding:
+    def finding(self, id: str) -> AttackFinding:
         if id not in HEAVY:
             lower = self.loss * self.share
-            return Finding(id, only(id, self.values), LowerBound(lower, self.method))
+            return AttackFinding(id, only(id, self.values), LowerBound(lower, self.method))
         values = dict(self.values)
         if values.get("class.approximation", 0) > 0:
             values["class.approximation"] = float(up(ROBUST(values["class.approximation"]), 8))
         lower = float(down(ROBUST(self.loss), 8)) * self.share
-        return Finding(id, only(id, values), LowerBound(lower, self.method))
+        return AttackFinding(id, only(id, values), LowerBound(lower, self.method))
 
 
 @ATTACKS.register("unseen answers")
@@ -75,7 +75,7 @@ class UnseenAnswers(Attack):
     layers = ("li2026/theorem-5.3", "li2026/theorem-5.8", "li2026/theorem-6.11")
     heads = (OFFSET[1], NORMS[2], RANKS[2], LIGHT[1], HEAVY[1])
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for heads, n in self.tasks:
             for id in self.targets:
                 yield self.task(heads, n, id).finding(id)
@@ -84,7 +84,7 @@ class UnseenAnswers(Attack):
         for id in self.heads:
             yield self.task(*self.larger, id, H=4).finding(id)
 
-    def task(self, heads: Patterns, n: int, id: str, L: int = 1, H: int = 1) -> Task:
+    def task(self, heads: Patterns, n: int, id: str, L: int = 1, H: int = 1) -> LearningProblem:
         """L blocks or H heads that all know the answer; tokens of length 1/√2 for ‖X‖_op ≤ 1."""
         if id in (*OFFSET[:2], *COVERS[:2]):
             heads = replace(heads, scale=math.sqrt(0.5), query=0.1)
@@ -102,7 +102,7 @@ class UnseenAnswers(Attack):
         offset = max(0.0, (2 * top - 4 * a * a / M) / 2) * chance
         values |= {"class.offset": float(up(offset, 16)), "class.rademacher": top * chance}
         method = f"{heads.count} answers, unseen in {n} examples with chance {chance:.3g}"
-        return Task(values, 2 * a, risk / (2 * a), method)
+        return LearningProblem(values, 2 * a, risk / (2 * a), method)
 
 
 @ATTACKS.register("experts")
@@ -112,7 +112,7 @@ class Experts(Attack):
     targets = COVERS
     c = 1 - 1e-9
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for N, n in ((1, 20), (10**4, 100), (10**9, 10**6)):
             p = min(1.0, max(1.0, math.log(N) - 1) / n)
             never = math.exp(n * math.log1p(-p)) if p < 1 else 0.0
@@ -122,7 +122,9 @@ class Experts(Attack):
             values |= {"w.l2": 1.0, "sigma.lipschitz": 1.0, "X.row2inf": 1.0}
             values |= {"X.op": math.sqrt(N + 2), "epsilon": 1e-12}
             values["class.log_cover"] = float(up(math.log(N + 1), 8))
-            task = Task(values, 2 * self.c, share * (1 - 1e-9), f"{N} experts, {n} examples")
+            task = LearningProblem(
+                values, 2 * self.c, share * (1 - 1e-9), f"{N} experts, {n} examples"
+            )
             known = {"noise.free": 0, "bernstein.V": 2 * self.c}  # g is 0 or 2c
             for id in self.targets:
                 yield task.finding(id)
@@ -145,7 +147,7 @@ class LoadedCoin(Attack):
 
     targets = (*OFFSET, *COVERS, *NORMS, *RANKS, *LIGHT, *HEAVY)
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for n, h in ((1, 0.25), (101, 0.375 / math.sqrt(101)), (100_001, 0.375 / math.sqrt(1e5))):
             values = UNIT | {"n": n, "target.bound": 1.0}
             above = mean_sign(n) * (1 if n <= 1000 else 1 + 1 / n)
@@ -154,7 +156,7 @@ class LoadedCoin(Attack):
             risk = constants(n, h)
             for id in self.targets:
                 own = values | ({"epsilon": 1e-12} if id in COVERS else {})
-                task = Task(own, 2.0, risk.value / 2, risk.method)
+                task = LearningProblem(own, 2.0, risk.value / 2, risk.method)
                 yield task.finding(id)
                 if id not in (*LIGHT, *HEAVY):
                     V = {"bernstein.V": float(up(1 / h))}
@@ -172,7 +174,7 @@ class RareExample(Attack):
 
     targets = (*OFFSET, *COVERS, *NORMS, *RANKS, *LIGHT, *HEAVY)
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for n in (1, 100, 10**5):
             risk, p = rare(n, 1, 2.0)
             values = UNIT | {"n": n, "target.bound": 1.0, "noise.free": 1}
@@ -180,7 +182,9 @@ class RareExample(Attack):
             values |= tails(1, 1, 1.0, p, 1.0)
             for id in self.targets:
                 own = values | ({"epsilon": 1e-12} if id in COVERS else {})
-                yield Task(own, 2.0, risk / 2, f"one example in {n + 1} tells").finding(id)
+                yield LearningProblem(own, 2.0, risk / 2, f"one example in {n + 1} tells").finding(
+                    id
+                )
 
 
 @ATTACKS.register("out of reach")
@@ -189,7 +193,7 @@ class OutOfReach(Attack):
 
     targets = LoadedCoin.targets
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for n, B, level in ((10, 2.0, 1.0), (10**8, 1.3, 6.0)):
             values = UNIT | {"n": n, "target.bound": B, "class.approximation": B - 1}
             values |= tails(1, 1, 1.0, 1.0, level)
@@ -200,4 +204,4 @@ class OutOfReach(Attack):
             values |= {"class.log_cover": math.log(3 * n), "class.offset": 0.0}
             for id in self.targets:
                 own = values | ({"epsilon": 1 / n} if id in COVERS else {})
-                yield Task(own, B - 1, 1.0, "every minimiser is 1").finding(id)
+                yield LearningProblem(own, B - 1, 1.0, "every minimiser is 1").finding(id)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dudley.audit.base import ATTACKS, Attack, Finding
+from dudley.audit.base import ATTACKS, Attack, AttackFinding
 from dudley.classes.linear import LinearMap
 from dudley.core.constraint import (
     L2,
@@ -144,10 +144,10 @@ class LinearMaps(Attack):
 
     targets = tuple(CLASSES)
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for id in self.targets:
             for values in (*INSTANCES[id], registry.load()[id].example):
-                yield Finding(id, values, CLASSES[id](values).below(values["epsilon"]))
+                yield AttackFinding(id, values, CLASSES[id](values).below(values["epsilon"]))
 
 
 def by_members(n: int, k: int, ε: float) -> float:
@@ -174,12 +174,12 @@ class MembersOnly(Attack):
 
     targets = ("edelman2021/definition-2.1",)
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for n, ε in ((10**6, 0.7), (10**4, 0.5), (1000, 0.3)):
             values = {"d": n, "n": n, "w.l2": 0.5, "X.row2inf": 2.0, "epsilon": ε}
             value, k = max((by_members(n, k, ε), k) for k in range(1, 12))
             found = LowerBound(value, f"members close to few vectors with {k} signs")
-            yield Finding(self.targets[0], values, found)
+            yield AttackFinding(self.targets[0], values, found)
 
 
 @ATTACKS.register("outputs one by one")
@@ -188,13 +188,15 @@ class OutputsOneByOne(Attack):
 
     targets = ("trauger2024/appendix-A",)
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for k, bits in ((1, 1), (4, 20), (64, 40)):
             ε = 2.0**-bits
             resolution = float(up(math.sqrt(k) * ε)) if k > 1 else ε
             value, _ = volume_ratio({"linf": 1.0}, (k, 1), "fro", resolution)
             values = {"k": k, "class.log_cover": float(up(bits * math.log(2)))}
-            yield Finding(self.targets[0], values, LowerBound(value, "volume of a cube, q = 2"))
+            yield AttackFinding(
+                self.targets[0], values, LowerBound(value, "volume of a cube, q = 2")
+            )
 
 
 @ATTACKS.register("exact covers")
@@ -209,7 +211,7 @@ class ExactCovers(Attack):
         "trauger2024/lemma-3.5",
     )
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         angles = np.arange(100) * (2 * np.pi / 100)
         circle = np.stack([np.cos(angles), np.sin(angles)], axis=1) * (1 - 1e-12)
         found = scalar_cover(np.concatenate([circle, circle[::2] / 2, [[0.0, 0.0]]]), 0.4)
@@ -219,4 +221,4 @@ class ExactCovers(Attack):
         for id in self.targets:
             named = {given.name for given in registry.load()[id].inputs}
             values = {name: value for name, value in common.items() if name in named}
-            yield Finding(id, values, found)
+            yield AttackFinding(id, values, found)

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from dudley.audit.attacks.linear_covers import Values
 from dudley.audit.attacks.network_instances import INSTANCES
-from dudley.audit.base import ATTACKS, Attack, Finding
+from dudley.audit.base import ATTACKS, Attack, AttackFinding
 from dudley.calculus.compose import Heads, Node, Repeat
 from dudley.core.constraint import L1, L2, L11, Col2Inf, Col21, Constraint, Row1Inf, Row21, Spectral
 from dudley.networks.blocks import trauger_block
@@ -116,10 +116,10 @@ class InsideNetworks(Attack):
 
     targets = tuple(CLASSES)
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for id in self.targets:
             for values in (*INSTANCES[id], registry.load()[id].example):
-                yield Finding(id, values, strongest(CLASSES[id](values), values["epsilon"]))
+                yield AttackFinding(id, values, strongest(CLASSES[id](values), values["epsilon"]))
 
 
 def strongest(classes: Classes, ε: float) -> LowerBound:
@@ -136,7 +136,7 @@ class DrawnNetworks(Attack):
     targets = tuple(CLASSES)
     tiny: ClassVar = {"d": 2, "k": 2, "n": 8, "T": 2, "L": 2, "H": 2, "epsilon": 0.05}
 
-    def run(self, rng) -> Iterator[Finding]:
+    def run(self, rng) -> Iterator[AttackFinding]:
         for id in self.targets:
             statement = registry.load()[id]
             named = {i.name for i in statement.inputs}
@@ -145,7 +145,7 @@ class DrawnNetworks(Attack):
             one = CLASSES[id](values)[0]
             tokens = Tokens(one.radius, 2, row1inf=one.radius if one.ell1 else None)
             found = packings.network(runnable(one), tokens.signal(2), 0.05, rng, 200, 8)
-            yield Finding(id, values, found)
+            yield AttackFinding(id, values, found)
 
 
 def runnable(one: NetworkClass) -> Node:

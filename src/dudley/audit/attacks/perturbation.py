@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dudley.audit.base import ATTACKS, Attack, Finding
+from dudley.audit.base import ATTACKS, Attack, AttackFinding
 from dudley.calculus.compose import Chain
 from dudley.core.constraint import L2, L11, Constraint, Spectral
 from dudley.networks.activations import Activation
@@ -35,21 +35,21 @@ def slope(L_σ: float) -> Activation:
     return Activation(f"times {L_σ:g}", lambda u: L_σ * u, L_σ)
 
 
-class _Hunt(Attack):
+class _PerturbationAttack(Attack):
     """Abstract: scenes, hunted one after the other."""
 
     @abstractmethod
     def scenes(self) -> Iterator[dict]:
         """What each scene is made of."""
 
-    def run(self, rng: np.random.Generator) -> Iterator[Finding]:
-        from dudley.audit.scenes import Scene, hunt  # torch
+    def run(self, rng: np.random.Generator) -> Iterator[AttackFinding]:
+        from dudley.audit.perturbation_search import PerturbationProblem, hardest_instance  # torch
 
         for given in self.scenes():
-            scene = Scene(**given)
-            yield hunt(scene, rng)
+            scene = PerturbationProblem(**given)
+            yield hardest_instance(scene, rng)
             for only in scene.inputs & SCORES if len(scene.inputs) > 1 else ():
-                yield hunt(replace(scene, only=only), rng)
+                yield hardest_instance(replace(scene, only=only), rng)
 
 
 def _head(b_v: float, W_QK: Constraint, **more) -> Chain:
@@ -57,7 +57,7 @@ def _head(b_v: float, W_QK: Constraint, **more) -> Chain:
 
 
 @ATTACKS.register("attention moves")
-class Attention(_Hunt):
+class AttentionMoves(_PerturbationAttack):
     """Lemmas 4.3, A.13, A.14 of edelman2021: one attention layer."""
 
     targets = ("edelman2021/lemma-4.3", "edelman2021/lemma-A.13", "edelman2021/lemma-A.14")
@@ -97,7 +97,7 @@ BLOCK = {(0, "W_QK"): "error.QK", (0, "W_v"): "error.v", (3, "W_c"): "error.c"}
 
 
 @ATTACKS.register("blocks move")
-class Blocks(_Hunt):
+class BlocksMove(_PerturbationAttack):
     """Lemma A.15 of edelman2021; Definition 2.6 and Lemma E.2 of trauger2024."""
 
     targets = (
@@ -130,7 +130,7 @@ class Blocks(_Hunt):
 
 
 @ATTACKS.register("predictions move")
-class Predictions(_Hunt):
+class PredictionsMove(_PerturbationAttack):
     """Equations (15) and (18) of li2026: one head, and layers of heads, with their readout."""
 
     targets = ("li2026/equation-15", "li2026/equation-18")
@@ -163,7 +163,7 @@ class Predictions(_Hunt):
 
 
 @ATTACKS.register("outputs are large")
-class Radii(_Hunt):
+class OutputsAreLarge(_PerturbationAttack):
     """Definitions 3.1 and 3.2 of edelman2021: how large the outputs can be."""
 
     targets = ("edelman2021/definition-3.1", "edelman2021/definition-3.2")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dudley.audit.base import ATTACKS, Attack, Finding
+from dudley.audit.base import ATTACKS, Attack, AttackFinding
 from dudley.core.constraint import Spectral
 from dudley.networks.normalisers import Softmax
 from dudley.networks.outputs import Readout
@@ -22,10 +22,10 @@ from dudley.theorems.witness.lower import LowerBound
 ROOM = 1e-12
 
 
-def finding(statement: str, change: float, **errors: float) -> Finding:
+def finding(statement: str, change: float, **errors: float) -> AttackFinding:
     """Errors rounded up, the change rounded down."""
     inputs = {name.replace("_", ".", 1): e * (1 + ROOM) + ROOM for name, e in errors.items()}
-    return Finding(statement, inputs, LowerBound(change * (1 - ROOM) - 2 * ROOM, "by hand"))
+    return AttackFinding(statement, inputs, LowerBound(change * (1 - ROOM) - 2 * ROOM, "by hand"))
 
 
 @ATTACKS.register("softmax moves")
@@ -37,7 +37,7 @@ class SoftmaxMoves(Attack):
 
     targets = ("edelman2021/lemma-A.6", "edelman2021/corollary-A.7", "trauger2024/lemma-C.1")
 
-    def run(self, rng: np.random.Generator) -> Iterator[Finding]:
+    def run(self, rng: np.random.Generator) -> Iterator[AttackFinding]:
         for e in (0.01, 1.0, 6.0):
             one = np.array([e / 2, -e / 2])
             change = np.abs(Softmax().apply(one) - Softmax().apply(-one)).sum()
@@ -58,7 +58,7 @@ class ProjectionMoves(Attack):
 
     targets = ("edelman2021/lemma-A.9",)
 
-    def run(self, rng: np.random.Generator) -> Iterator[Finding]:
+    def run(self, rng: np.random.Generator) -> Iterator[AttackFinding]:
         u, v = rng.normal(size=(2, 20, 3)) * 10 ** rng.uniform(-1, 1, (2, 20, 1))
         u[0], v[0] = (0.6, 0.0, 0.0), (0.0, 0.5, 0.0)
         u[1], v[1] = (1.0, 0.0, 0.0), (-1.0, 0.0, 0.0)
@@ -74,7 +74,7 @@ class ReadoutMoves(Attack):
 
     targets = ("edelman2021/lemma-A.16", "trauger2024/lemma-E.3")
 
-    def run(self, rng: np.random.Generator) -> Iterator[Finding]:
+    def run(self, rng: np.random.Generator) -> Iterator[AttackFinding]:
         apply = Readout(Spectral(1.0)).apply
         for i in range(10):
             w, Δw, y, Δy = rng.normal(size=(4, 3, 1))
@@ -97,7 +97,7 @@ class LossMoves(Attack):
 
     targets = ("trauger2024/appendix-G",)
 
-    def run(self, rng: np.random.Generator) -> Iterator[Finding]:
+    def run(self, rng: np.random.Generator) -> Iterator[AttackFinding]:
         for i in range(10):
             x, Δ = rng.normal(size=(2, 4)) * 10 ** rng.uniform(-2, 1, (2, 1))
             if i == 0:

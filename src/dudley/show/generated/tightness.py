@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from pathlib import Path
 
-from dudley.audit.judge import Row
+from dudley.audit.judge import Judgement
 from dudley.core.statement import MEASURES
 from dudley.show.cells import short
 from dudley.show.markdown import cell, code, section, table
@@ -34,15 +34,15 @@ come first: sharpen these, or attack them better."""
 HEAD = ["statement", "form", "smallest factor", "by attack"]
 
 
-def load(path: Path) -> list[Row]:
+def load(path: Path) -> list[Judgement]:
     """The rows of a record."""
     record = json.loads(path.read_text(encoding="utf-8"))
-    return [Row.from_json(item) for item in record["items"]]
+    return [Judgement.from_json(item) for item in record["items"]]
 
 
-def page(rows: list[Row]) -> str:
+def page(rows: list[Judgement]) -> str:
     """The whole page, a table for each kind of quantity, the loosest first."""
-    lines: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    lines: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     for row in rows:
         lines[row.statement, row.form].append(row)
     parts = [INTRO]
@@ -55,17 +55,17 @@ def page(rows: list[Row]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def factor(row: Row) -> float:
+def factor(row: Judgement) -> float:
     """claimed/lower; infinite where nothing was found."""
     return 1 / row.ratio if row.ratio else math.inf
 
 
-def smallest(rows: list[Row]) -> float:
+def smallest(rows: list[Judgement]) -> float:
     """The smallest factor where the form says something, or at all if it never does."""
     return min(map(factor, [row for row in rows if not row.vacuous] or rows))
 
 
-def line(key: tuple[str, str], rows: list[Row]) -> list[str]:
+def line(key: tuple[str, str], rows: list[Judgement]) -> list[str]:
     """One line of a table."""
     ordered = sorted(rows, key=lambda row: (row.vacuous, factor(row), row.attack))
     attacks = "; ".join(f"{row.attack} {shown(row)}" for row in ordered)
@@ -77,5 +77,5 @@ def number(value: float) -> str:
     return short(value) if value < math.inf else "found nothing"
 
 
-def shown(row: Row) -> str:
+def shown(row: Judgement) -> str:
     return number(factor(row)) + (" (trivial)" if row.vacuous and row.ratio else "")

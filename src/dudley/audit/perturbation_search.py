@@ -9,7 +9,8 @@ the change, rounded down. Weights lie strictly inside their balls, so the instan
 >>> import dudley as du
 >>> layer = du.Chain((du.Head(3, du.Spectral(1.5), du.Spectral(1.0), W_c=du.Spectral(0.7)),))
 >>> norms = {"W_v.op": 1.5, "W_c.op": 0.7, "sigma.lipschitz": 1.0, "X.row2inf": 2.0}
->>> scene = Scene("edelman2021/definition-3.2", layer, norms, quantity="radius", R=2.0)
+>>> scene = PerturbationProblem("edelman2021/definition-3.2", layer, norms, quantity="radius",
+R=2.0)
 >>> found = hunt(scene, np.random.default_rng(0))
 >>> round(found.lower.value, 3), round(0.7 * 1.5 * 2.0, 3)  # L_σB_cB_vB_X
 (2.1, 2.1)
@@ -24,7 +25,7 @@ import numpy as np
 
 from dudley.audit.backend import tensor
 from dudley.audit.balls import STRICT, TINY, clip_rows, into_ball, rows
-from dudley.audit.base import Finding
+from dudley.audit.base import AttackFinding
 from dudley.audit.climb import climb
 from dudley.audit.starts import ROWS, WEIGHTS, start_rows, start_weight
 from dudley.calculus.compose import Chain
@@ -44,7 +45,7 @@ HOW = {
 
 
 @dataclass(frozen=True)
-class Scene:
+class PerturbationProblem:
     """A statement, a chain that satisfies its hypotheses, and which errors it speaks of.
 
     ``errors``: (node, name of a weight) → (input that bounds its error, how it is measured); blocks
@@ -85,7 +86,7 @@ class Scene:
 class _Copies:
     """The two copies, a batch of them."""
 
-    def __init__(self, scene: Scene, B: int, rng: np.random.Generator):
+    def __init__(self, scene: PerturbationProblem, B: int, rng: np.random.Generator):
         self.scene = scene
         self.nest, _ = scene.chain.parameters(scene.d)
         self.places = [(i, n) for i, own in enumerate(self.nest) for n in own]
@@ -139,7 +140,9 @@ class _Copies:
         return error, change, far, torch.maximum(rows(y), rows(hat_y))
 
 
-def hunt(scene: Scene, rng: np.random.Generator, restarts: int = 24, steps: int = 50) -> Finding:
+def hardest_instance(
+    scene: PerturbationProblem, rng: np.random.Generator, restarts: int = 24, steps: int = 50
+) -> AttackFinding:
     """The instance of a scene that a search finds hardest for its statement."""
     copies, prices = _Copies(scene, restarts, rng), scene.prices()
     floor = RELATIVE * max(scene.R, 1e-3)
@@ -163,4 +166,4 @@ def hunt(scene: Scene, rng: np.random.Generator, restarts: int = 24, steps: int 
     inputs = dict.fromkeys(scene.inputs, 0.0)
     inputs |= {name: float(e[best]) * (1 + RELATIVE) + room for name, e in error.items()}
     method = f"search with gradients, {restarts} restarts"
-    return Finding(scene.statement, dict(scene.fixed) | inputs, LowerBound(lower, method))
+    return AttackFinding(scene.statement, dict(scene.fixed) | inputs, LowerBound(lower, method))

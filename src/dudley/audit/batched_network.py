@@ -1,7 +1,7 @@
 """Family: a network class on fixed examples, as a batched function of its weights.
 
 >>> import numpy as np, dudley as du
->>> family = Family.of(du.Readout(du.L2(2.0)), np.ones((5, 1, 4)))
+>>> family = BatchedNetwork.of(du.Readout(du.L2(2.0)), np.ones((5, 1, 4)))
 >>> round(family.radius, 6), [leaf.label for leaf in family.moving]
 (4.0, ['w'])
 """
@@ -32,7 +32,7 @@ Weights = dict[Path, torch.Tensor]
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class BatchedNetwork:
     """A network with one output on examples X (n, T, d): leaves, ties, and A with |f(X_i)| ≤ A.
 
     ``scale``: how far outputs move per relative change of all weights and signals, as by rounding.
@@ -47,7 +47,7 @@ class Family:
     scale: float
 
     @classmethod
-    def of(cls, network: Node, X) -> Family:
+    def of(cls, network: Node, X) -> BatchedNetwork:
         X = np.asarray(X, dtype=np.float64)
         if X.ndim != 3 or 0 in X.shape or not np.isfinite(X).all():
             raise InputError("X", "a finite array of shape (n, T, d)", f"shape {X.shape}")

@@ -3,7 +3,7 @@
 A ratio above 1 refutes a declared fact; one far below 1 says that the fact, or the search, is
 loose. ``where`` holds the weights, the moved weights, the rows and the moved rows of each ratio.
 
->>> found = Found({(1.0, "radius"): 0.9}, declared={(1.0, "radius"): 2.0})
+>>> found = SearchRatios({(1.0, "radius"): 0.9}, declared={(1.0, "radius"): 2.0})
 >>> print(found)
        R  mode                declared     found  ratio
        1  radius                     2       1.8  0.900
@@ -18,7 +18,7 @@ TOLERANCE = 1e-6
 
 
 @dataclass
-class Found:
+class SearchRatios:
     """The largest ratio found to declared, for each radius R and mode, and where."""
 
     ratios: dict[tuple[float, str], float] = field(default_factory=dict)
