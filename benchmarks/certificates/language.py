@@ -23,7 +23,7 @@ import torch
 
 from dudley.certificates.methods.language.certificate import certify, decoded, held_out, recheck
 from dudley.certificates.methods.language.coded import Coded
-from dudley.certificates.methods.language.fit import Recipe, fit, fit_subspace
+from dudley.certificates.methods.language.fit import CodeTraining, fit, fit_subspace
 from dudley.certificates.methods.language.gpt import Gpt
 from dudley.certificates.methods.language.smoothing import ENTRIES
 from dudley.certificates.methods.language.wordnet import FOLDER, PACKAGE, SHA256, wordnet
@@ -34,12 +34,12 @@ POPULATION = (
     "an alphabet of 32 signs; training documents were drawn from them without replacement"
 )
 MODELS = {
-    "quantised": (Gpt(32, 64, 24, 4, 8, 96, 1), Recipe(steps=5000, q=4, shrink=0.03), 0),
-    "subspace": (Gpt(32, 64, 24, 4, 8, 64, 1), Recipe(steps=3000, q=3, shrink=0.0), 1500),
+    "quantised": (Gpt(32, 64, 24, 4, 8, 96, 1), CodeTraining(steps=5000, q=4, shrink=0.03), 0),
+    "subspace": (Gpt(32, 64, 24, 4, 8, 64, 1), CodeTraining(steps=3000, q=3, shrink=0.0), 1500),
 }
 
 
-def trained(name: str, recipe: Recipe, train) -> tuple[Coded, dict]:
+def trained(name: str, recipe: CodeTraining, train) -> tuple[Coded, dict]:
     """The model, and the seconds it took."""
     gpt, _, D = MODELS[name]
     start, cpu = time.perf_counter(), time.process_time()
@@ -54,7 +54,7 @@ def trained(name: str, recipe: Recipe, train) -> tuple[Coded, dict]:
     return model, {"train": time.perf_counter() - start, "train_cpu": time.process_time() - cpu}
 
 
-def certified(name: str, recipe: Recipe, model: Coded, seconds: dict, train, rest) -> dict:
+def certified(name: str, recipe: CodeTraining, model: Coded, seconds: dict, train, rest) -> dict:
     """Certify, look at the documents left out."""
     start, cpu = time.perf_counter(), time.process_time()
     told = {"delta": DELTA, "population": POPULATION}
@@ -108,7 +108,7 @@ def main() -> None:
         if args.again:
             told = json.loads(args.again.read_text())["models"]
             row = next(row for row in told if row["name"] == name)
-            model, recipe = decoded(row["certificate"], train), Recipe(**row["recipe"])
+            model, recipe = decoded(row["certificate"], train), CodeTraining(**row["recipe"])
             seconds = {what: s for what, s in row["seconds"].items() if what.startswith("train")}
         else:
             model, seconds = trained(name, recipe, train)

@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT / "src"))
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
-from dudley.certificates.fit.posterior import Plan, fit  # noqa: E402
+from dudley.certificates.fit.posterior import PosteriorTraining, fit  # noqa: E402
 from dudley.certificates.fit.recipes import BLOCKS, tables  # noqa: E402
 from dudley.certificates.methods.pac_bayes import PacBayes  # noqa: E402
 from dudley.certificates.methods.pac_bayes.monte_carlo import errors_of_pairs  # noqa: E402
@@ -90,13 +90,13 @@ def run(case: dict, seed: int) -> dict:
     data = drawn(case["task"], case["n"], seed)
     test = drawn(case["task"], case["test"], seed, "test")
     started = time.perf_counter()
-    prior_plan = Plan(**case["prior_plan"], seed=seed) if case["prefix"] else None
+    prior_plan = PosteriorTraining(**case["prior_plan"], seed=seed) if case["prefix"] else None
     Q = fit(
         case["network"],
         case["encoding"],
         data,
         case["prefix"],
-        Plan(**case["plan"], seed=seed),
+        PosteriorTraining(**case["plan"], seed=seed),
         prior_plan,
     )
     fitted = time.perf_counter()

@@ -25,7 +25,7 @@ sys.path[:0] = [str(ROOT / "src")]
 import torch  # noqa: E402
 
 from dudley.certificates.fit.heads import HeadFit, fit_best  # noqa: E402
-from dudley.certificates.fit.posterior import Plan  # noqa: E402
+from dudley.certificates.fit.posterior import PosteriorTraining  # noqa: E402
 from dudley.certificates.samples import drawn  # noqa: E402
 from dudley.certificates.standing import standing  # noqa: E402
 from dudley.core.provenance import provenance  # noqa: E402
@@ -51,7 +51,7 @@ def main() -> None:
     tried = [HeadFit(penalty=p, seed=asked.seed) for p in PENALTIES]
     model, used = fit_best(train, ENCODING, tried)
     trained = time.perf_counter()
-    plan = Plan(**PLAN, seed=asked.seed)
+    plan = PosteriorTraining(**PLAN, seed=asked.seed)
     found = standing(model, train, test, declared=DECLARED, plan=plan)
     record = {
         "what": "certificates and published bounds on one head for sparse majority",

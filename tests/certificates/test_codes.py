@@ -14,8 +14,8 @@ from dudley.certificates.codes.atoms import (
     GAMMA,
     STEP,
     Levels,
+    OneOf,
     Subset,
-    Uniform,
     decode,
     dyadic,
     encode,
@@ -49,7 +49,7 @@ def kraft(words: list[Bits]) -> float:
 
 
 SMALL = {
-    "uniform": (Uniform(11), range(11)),
+    "uniform": (OneOf(11), range(11)),
     "gamma": (GAMMA, range(1, 200)),
     "delta": (DELTA, range(1, 200)),
     "subset": (Subset(7, 3), list(itertools.combinations(range(7), 3))),
@@ -187,7 +187,7 @@ def test_codes_of_models_come_back(name):
 def test_points_of_a_subspace_come_back(rank):
     generator = np.random.default_rng(rank)
     for step in (1.0, 0.375, 2.5):
-        point = subspace.Point(4, 5, rank, step, generator.integers(-2, 3, 4))
+        point = subspace.SubspacePoint(4, 5, rank, step, generator.integers(-2, 3, 4))
         weights = subspace.Subspace().weights(point, FRAME)
         kind, back = read(write("subspace", point, FRAME), FRAME)
         assert kind == "subspace" and same(CODES[kind].weights(back, FRAME), weights)
@@ -197,7 +197,7 @@ def test_points_of_a_subspace_come_back(rank):
 
 
 def test_a_subspace_is_that_of_its_seed_and_of_nothing_else():
-    point = subspace.Point(4, 5, 0, 1.0, np.array([1, -2, 0, 1]))
+    point = subspace.SubspacePoint(4, 5, 0, 1.0, np.array([1, -2, 0, 1]))
     one = subspace.Subspace().weights(point, FRAME)
     other = subspace.Subspace().weights(point, Frame(FRAME.shapes, 2, 4, (2, 4), (3, 5)))
     assert not same(one, other)
@@ -215,10 +215,10 @@ def test_whole_model_code_is_prefix_free():
             continue
         words.append(write("plain", [(step, N)], frame))
         for fold in sparse.FOLDS:
-            part = sparse.Part(fold, step, N if fold == "plain" else N[1:])
+            part = sparse.SparsePart(fold, step, N if fold == "plain" else N[1:])
             if N.any() and (fold == "plain" or not N[0].any()) and part.levels.any():
                 words.append(write("sparse", (part,), frame))
-    words.append(write("sparse", (sparse.Part("plain", 1.0, np.zeros((3, 1), int)),), frame))
+    words.append(write("sparse", (sparse.SparsePart("plain", 1.0, np.zeros((3, 1), int)),), frame))
     assert len(words) > 70
     assert prefix_free(words) and kraft(words) <= 1
 

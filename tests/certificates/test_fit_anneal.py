@@ -8,10 +8,10 @@ import pytest
 import dudley.certificates.methods.occam.method  # noqa: F401
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import frame_of
-from dudley.certificates.codes.kinds.sparse import Part
+from dudley.certificates.codes.kinds.sparse import SparsePart
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.anneal import REACH, annealed, changed
-from dudley.certificates.fit.forward import Examples, blank
+from dudley.certificates.fit.forward import FitExamples, blank
 from dudley.certificates.fit.quantised import Search, pruned
 from dudley.certificates.fit.recipes import tables
 
@@ -26,14 +26,17 @@ def search() -> Search:
     means = X.reshape(-1, 5, 2, 5, 2).mean((2, 4)).reshape(-1, 25)
     data = Dataset(X, (means[:, 3] > means[:, 17]).astype(np.int64))
     model = blank(tables(PICTURES), PICTURES)
-    return Search(Examples(model, data), frame_of(model, OCCAM.declared({})), data.n)
+    return Search(FitExamples(model, data), frame_of(model, OCCAM.declared({})), data.n)
 
 
 def state(**levels: int):
     N = np.zeros((25, 1), np.int64)
     for place, level in levels.items():
         N[int(place[1:])] = level
-    return {"0.v": Part("plain", 1.0, np.zeros((25, 1), np.int64)), "0.W_v": Part("plain", 1.0, N)}
+    return {
+        "0.v": SparsePart("plain", 1.0, np.zeros((25, 1), np.int64)),
+        "0.W_v": SparsePart("plain", 1.0, N),
+    }
 
 
 def test_finds_the_planted_blocks_where_local_moves_end(search):
@@ -62,7 +65,7 @@ def test_the_same_seed_walks_the_same_way(search):
 
 def test_a_change_moves_one_entry_or_exchanges_two():
     rng, seen = np.random.default_rng(0), set()
-    part = Part("plain", 0.5, np.array([[3], [0], [-2], [0]]))
+    part = SparsePart("plain", 0.5, np.array([[3], [0], [-2], [0]]))
     for _ in range(300):
         now = changed(part, rng)
         assert (now.fold, now.step) == (part.fold, part.step)
@@ -72,5 +75,5 @@ def test_a_change_moves_one_entry_or_exchanges_two():
             assert sorted(now.levels.ravel()) == sorted(part.levels.ravel())
         seen.add(now.levels.tobytes())
     assert part.levels.ravel().tolist() == [3, 0, -2, 0] and len(seen) > 20
-    silent = Part("plain", 1.0, np.zeros((4, 1), np.int64))
+    silent = SparsePart("plain", 1.0, np.zeros((4, 1), np.int64))
     assert np.count_nonzero(changed(silent, rng).levels) == 1

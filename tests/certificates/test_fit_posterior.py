@@ -7,7 +7,7 @@ import pytest
 
 from dudley.certificates.data import Dataset, rows_of
 from dudley.certificates.fit.forward import blank
-from dudley.certificates.fit.posterior import Plan, _Examples, fit
+from dudley.certificates.fit.posterior import PosteriorTraining, _Examples, fit
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.pac_bayes import PacBayes
 from dudley.certificates.methods.pac_bayes.monte_carlo import errors_of_pairs
@@ -65,7 +65,7 @@ def test_the_short_cut_and_whole_draws_have_one_distribution():
 
 def test_a_fitted_posterior_has_a_certificate_that_says_something():
     data = conjunction(4000)
-    Q = fit(TABLES, BITS, data, plan=Plan(steps=500, batch=256))
+    Q = fit(TABLES, BITS, data, plan=PosteriorTraining(steps=500, batch=256))
     certificate = PacBayes()(Q, data, pairs=5000, scale=4.0)
     assert not certificate.vacuous and certificate.value < 0.03
     fresh = conjunction(2000, seed=1)
@@ -73,7 +73,7 @@ def test_a_fitted_posterior_has_a_certificate_that_says_something():
 
 
 def test_the_prior_has_not_seen_what_is_counted():
-    data, plan = conjunction(600), Plan(steps=30, batch=64)
+    data, plan = conjunction(600), PosteriorTraining(steps=30, batch=64)
     data = data.part(np.unique(data.X, axis=0, return_index=True)[1])  # each row once
     first = fit(TABLES, BITS, data, prefix=20, plan=plan)
     seen = rows_of(split(data, 20, 0)[0].X)
@@ -98,7 +98,7 @@ def test_rows_are_fitted_too():
         "layer": [layer],
         "output": {"w": "free"},
     }
-    plan = Plan(steps=200, batch=64)
+    plan = PosteriorTraining(steps=200, batch=64)
     Q = fit(tables, {"name": "rows", "T": 3, "d": 4, "R": 5.0}, data, plan=plan)
     assert errors_of_pairs(Q, data, 1000) < 300
 
@@ -106,7 +106,7 @@ def test_rows_are_fitted_too():
 @pytest.mark.parametrize("bad", [{"steps": 0}, {"λ": -1.0}, {"τ": 0.0}])
 def test_plans_that_cannot_be_are_refused(bad):
     with pytest.raises(InputError):
-        Plan(**bad)
+        PosteriorTraining(**bad)
 
 
 def test_what_cannot_be_fitted_is_refused():

@@ -8,9 +8,9 @@ import pytest
 import dudley.certificates.methods.occam.method  # noqa: F401
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import frame_of
-from dudley.certificates.codes.kinds.sparse import Part
+from dudley.certificates.codes.kinds.sparse import SparsePart
 from dudley.certificates.data import Dataset
-from dudley.certificates.fit.forward import Examples, blank
+from dudley.certificates.fit.forward import FitExamples, blank
 from dudley.certificates.fit.quantised import Search, compress, pruned, quantised, relaxed
 from dudley.certificates.fit.sparse import all_foldings, fit_sparse
 from dudley.certificates.fit.subspace import fit_subspace
@@ -92,7 +92,7 @@ def test_forward_agrees_with_the_reference(tables, encoding, closed):
         data = Dataset(pictures, generator.integers(0, 2, 50))
     else:
         data = Dataset(generator.normal(size=(50, 3, 4)), generator.integers(0, 2, 50))
-    examples = Examples(model, data)
+    examples = FitExamples(model, data)
     assert (examples.closed is not None) == closed
     told = {name: torch.tensor(W).float() for name, W in model.weights.items()}
     found, exact = examples.outputs(told).numpy(), model.outputs(data.X)
@@ -106,16 +106,16 @@ def test_blocks_all_attended_alike():
     X = np.random.default_rng(1).integers(0, 10, (50, 4, 6))
     data = Dataset(X, X[:, 0, 0] % 2)
     told = {name: torch.tensor(W).float() for name, W in flat.weights.items()}
-    found = Examples(flat, data).outputs(told).numpy()
+    found = FitExamples(flat, data).outputs(told).numpy()
     assert np.abs(found - flat.outputs(X)).max() < 1e-6
     told["0.v"].requires_grad_()  # scores that are trained are not left out
-    Examples(flat, data).outputs(told).sum().backward()
+    FitExamples(flat, data).outputs(told).sum().backward()
     assert told["0.v"].grad is not None and told["0.v"].grad.abs().sum() > 0
 
 
 def test_causal_attention_has_no_closed_form():
     tables = BLOCK | {"layer": [BLOCK["layer"][0], BLOCK["layer"][1] | {"rope": True, "k": 4}]}
-    assert Examples(blank(tables, BITS), AND).closed is None
+    assert FitExamples(blank(tables, BITS), AND).closed is None
 
 
 @pytest.mark.parametrize(("share", "length"), [(0.0, 37), (0.01, 60), (0.3, 5)])
@@ -133,14 +133,14 @@ def test_quantised_levels():
 def test_the_search_only_goes_down_and_finds_the_planted_head():
     model = blank(HEAD, BITS)
     frame = frame_of(model, OCCAM.declared({}))
-    search = Search(Examples(model, AND), frame, AND.n)
+    search = Search(FitExamples(model, AND), frame, AND.n)
     generator = np.random.default_rng(0)
     hidden = [i for i in range(T) if AND.X[AND.y == 1, i].all()]
     start = generator.integers(-1, 2, (T + 1, 1))
     start[hidden], start[T] = 8, -5
     state = {
-        "0.v": Part("plain", 1.0, np.zeros((2 * T + 1, 1), int)),
-        "0.W_v": Part("odd", 1.0, start),
+        "0.v": SparsePart("plain", 1.0, np.zeros((2 * T + 1, 1), int)),
+        "0.W_v": SparsePart("odd", 1.0, start),
     }
     before = search.value(state)
     found, value = pruned(search, state)

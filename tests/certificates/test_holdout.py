@@ -14,7 +14,7 @@ from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.hold_out import HoldOut, upper
-from dudley.certificates.methods.hold_out.losses import Loss, losses
+from dudley.certificates.methods.hold_out.losses import BoundedLoss, losses
 from dudley.certificates.pool import hypergeometric_upper
 from dudley.certificates.verify import verify
 from dudley.core.errors import DudleyError, InputError
@@ -50,7 +50,7 @@ def test_looks_intervals_and_methods_are_paid():
 @pytest.mark.parametrize("interval", REAL)
 def test_a_declared_interval_is_used(interval):
     found = HELD(MODEL, DATA, interval=interval, loss="ramp", margin=0.4)
-    z = losses(MODEL.outputs(ORDERED.X), ORDERED.y, Loss("ramp", 0.4))
+    z = losses(MODEL.outputs(ORDERED.X), ORDERED.y, BoundedLoss("ramp", 0.4))
     assert found.value == upper(interval, z, found.bill.log_confidence)
     assert found.quantity != RISK and "ramp" in found.quantity
     assert ("order of the examples" in " ".join(found.declarations)) == (interval == "betting")
@@ -58,7 +58,7 @@ def test_a_declared_interval_is_used(interval):
 
 def test_the_smallest_of_several_is_chosen():
     found = HELD(MODEL, DATA, loss="clipped cross-entropy", clip=3.0, interval=list(REAL))
-    z = losses(MODEL.outputs(ORDERED.X), ORDERED.y, Loss("clipped cross-entropy", 3.0))
+    z = losses(MODEL.outputs(ORDERED.X), ORDERED.y, BoundedLoss("clipped cross-entropy", 3.0))
     bounds = [upper(name, z, found.bill.log_confidence) for name in REAL]
     assert found.value == min(bounds)
     assert found.bill.nats == pytest.approx(math.log(4))
@@ -66,7 +66,7 @@ def test_the_smallest_of_several_is_chosen():
 
 def test_the_order_of_a_file_does_not_help_betting():
     """Right answers first would win the game before the errors come."""
-    z, c = losses(MODEL.outputs(DATA.X), DATA.y, Loss("error")), math.log(20)
+    z, c = losses(MODEL.outputs(DATA.X), DATA.y, BoundedLoss("error")), math.log(20)
     assert upper("betting", np.sort(z), c) < upper("betting", z, c)
     right_first = DATA.part(np.argsort(-MODEL.margins(DATA), kind="stable"))
     made, again = (HELD(MODEL, data, interval="betting") for data in (DATA, right_first))

@@ -12,7 +12,7 @@ from scipy import stats
 from dudley.certificates.inversion import kl_upper
 from dudley.certificates.methods.hold_out import INTERVALS, upper
 from dudley.certificates.methods.hold_out.intervals.betting import log_capital, plug_in, κ
-from dudley.certificates.methods.hold_out.losses import Loss, cross_entropy, losses
+from dudley.certificates.methods.hold_out.losses import BoundedLoss, cross_entropy, losses
 from dudley.core.errors import DudleyError, InputError
 
 unit = st.floats(0, 1, allow_subnormal=False).map(lambda x: round(x, 12))
@@ -212,9 +212,9 @@ def test_one_output_is_two_logits(f, label):
 @given(st.lists(st.floats(-3, 3), min_size=1, max_size=9), st.floats(0.01, 2), st.floats(0.1, 9))
 def test_ramp_and_cross_entropy_are_above_the_error(f, γ, C):
     outputs, y = np.array(f)[:, None], np.ones(len(f), int)
-    error = losses(outputs, y, Loss("error"))
-    ramp = losses(outputs, y, Loss("ramp", γ))
-    entropy = losses(outputs, y, Loss("clipped cross-entropy", C))
+    error = losses(outputs, y, BoundedLoss("error"))
+    ramp = losses(outputs, y, BoundedLoss("ramp", γ))
+    entropy = losses(outputs, y, BoundedLoss("clipped cross-entropy", C))
     for z in (error, ramp, entropy):
         assert ((z >= 0) & (z <= 1)).all()
     for x, e, r in zip(f, error, ramp, strict=True):
@@ -226,7 +226,8 @@ def test_ramp_and_cross_entropy_are_above_the_error(f, γ, C):
 
 
 @pytest.mark.parametrize(
-    "loss", [Loss("error"), Loss("ramp", 1.0), Loss("clipped cross-entropy", 2)]
+    "loss",
+    [BoundedLoss("error"), BoundedLoss("ramp", 1.0), BoundedLoss("clipped cross-entropy", 2)],
 )
 def test_undefined_outputs_lose_all(loss):
     y = np.array([1, 0])

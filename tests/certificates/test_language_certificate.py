@@ -16,10 +16,10 @@ from dudley.core.errors import InputError, UnknownName
 @pytest.fixture(scope="module")
 def fitted():
     pytest.importorskip("torch")
-    from dudley.certificates.methods.language.fit import Recipe, fit
+    from dudley.certificates.methods.language.fit import CodeTraining, fit
 
     corpus, rest = sentences(12_000).split(10_000, 0)
-    recipe = Recipe(steps=250, batch=32, rate=1e-2, q=2, price=1e-3)
+    recipe = CodeTraining(steps=250, batch=32, rate=1e-2, q=2, price=1e-3)
     return fit(TINY, corpus, recipe), corpus, rest
 
 
@@ -90,12 +90,12 @@ def test_what_does_not_fit_is_refused(fitted):
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_point_of_a_random_subspace(rank):
     pytest.importorskip("torch")
-    from dudley.certificates.methods.language.fit import Recipe, fit_subspace
+    from dudley.certificates.methods.language.fit import CodeTraining, fit_subspace
 
     with pytest.raises(InputError, match="D and L"):
-        fit_subspace(TINY, sentences(20), Recipe(), 123)
+        fit_subspace(TINY, sentences(20), CodeTraining(), 123)
     corpus, seen = sentences(2000), []
-    recipe = Recipe(steps=80, batch=32, rate=5e-2, q=3, price=0.0, shrink=0.0)
+    recipe = CodeTraining(steps=80, batch=32, rate=5e-2, q=3, price=0.0, shrink=0.0)
     model = fit_subspace(TINY, corpus, recipe, 100, rank, lambda i, loss: seen.append(loss))
     assert model.kind == "subspace" and model.word.length < 330
     found = certify(model, corpus)

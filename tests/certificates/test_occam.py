@@ -13,7 +13,7 @@ from certificates.validity import NoisyCopies, reader
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import frame_of, write
 from dudley.certificates.codes.interval import Bits, bits_of
-from dudley.certificates.codes.kinds.sparse import Part
+from dudley.certificates.codes.kinds.sparse import SparsePart
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.occam.method import Occam, network_sha256
@@ -91,7 +91,8 @@ def test_the_shortest_of_several_words_is_chosen_and_any_of_them_is_valid():
     frame = frame_of(model, told)
     levels = (2 * model.weights["0.W_v"]).astype(int)
     parts = tuple(
-        Part("plain", 0.5, levels if name == "0.W_v" else 0 * levels) for name, _ in frame.shapes
+        SparsePart("plain", 0.5, levels if name == "0.W_v" else 0 * levels)
+        for name, _ in frame.shapes
     )
     longer = {"code": write("sparse", parts, frame).to_json()}
     best = OCCAM(model, DATA)

@@ -11,7 +11,7 @@ from dudley.certificates.auto import method_named
 from dudley.certificates.clipping import clipping_prices
 from dudley.certificates.data import Dataset
 from dudley.certificates.encodings import Blocks
-from dudley.certificates.fit.posterior import Plan, fit
+from dudley.certificates.fit.posterior import PosteriorTraining, fit
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.language.certificate import certify as certify_language
@@ -187,7 +187,7 @@ def test_a_radius_read_off_the_training_data_is_refused(name):
         weights = {"0.v": np.zeros((2, 1)), "0.W_v": np.array([[1.0], [0.0]])}
         if name != "pac-bayes":
             return Hypothesis(tables, encoding, weights)
-        return fit(tables, encoding, data, plan=Plan(steps=2, batch=16))
+        return fit(tables, encoding, data, plan=PosteriorTraining(steps=2, batch=16))
 
     method, quick = method_named(name), {"pairs": 200} if name == "pac-bayes" else {}
     with pytest.raises(InputError, match="clipped: expected a power of two"):

@@ -11,13 +11,13 @@ import pytest
 from dudley.calculus.union import Grid
 from dudley.certificates.auto import method_named
 from dudley.certificates.data import Dataset
-from dudley.certificates.fit.posterior import Plan
+from dudley.certificates.fit.posterior import PosteriorTraining
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.standing import Row, from_json, standing
+from dudley.certificates.standing import StandingRow, from_json, standing
 from dudley.certificates.standing.blame import blame, factors
 from dudley.certificates.standing.case import Case, radius
 from dudley.certificates.standing.certificates import COMPRESSED, DRAWN, ITSELF, _blame
-from dudley.certificates.standing.margins import Scene
+from dudley.certificates.standing.margins import TrainingMargins
 from dudley.certificates.standing.published import about_networks, published
 from dudley.certificates.standing.reading import read_off
 from dudley.certificates.standing.stated import Stated
@@ -26,7 +26,7 @@ from dudley.theorems import registry
 from dudley.theorems.chaining import chained
 
 T = 5
-FAST = Plan(steps=60, batch=64)
+FAST = PosteriorTraining(steps=60, batch=64)
 
 
 def head(k: int = 1, sigma: str = "identity", readout: bool = False, out: bool = False, size=1.0):
@@ -163,14 +163,14 @@ def test_no_statement_about_a_network_is_dropped(found):
 
 
 def case_of(id: str, model: Hypothesis, data: Dataset) -> Case:
-    scene = Scene(model.margins(data), 0.05, 0.24)
+    scene = TrainingMargins(model.margins(data), 0.05, 0.24)
     return Case(registry.load()[id], read_off(model), scene)
 
 
 @pytest.mark.slow
 def test_a_complexity_becomes_a_bound_on_the_error(good, data):
     """Corollary 4.1.1: norms up to the grid, each paid; ramp, 2R/γ and the deviation."""
-    scene = Scene(good.margins(data), 0.05, 0.24)
+    scene = TrainingMargins(good.margins(data), 0.05, 0.24)
     rows = published(read_off(good), scene, ("trauger2024",))
     (row,) = [row for row in rows if row.name == "trauger2024/corollary-4.1.1"]
     v, u = (np.abs(good.weights[name]) for name in ("0.v", "0.W_v"))
@@ -236,7 +236,7 @@ def test_other_architectures_are_refused_by_name(good, data):
     weights = {name: np.ones((2 * T + 1, k)) for name, k in shapes.items()}
     with pytest.raises(InputError, match="one head"):
         read_off(Hypothesis(two, good.encoding_table, weights))
-    rows = published("published bounds: expected one head", Scene(np.ones(9), 0.05, 0.5))
+    rows = published("published bounds: expected one head", TrainingMargins(np.ones(9), 0.05, 0.5))
     assert len(rows) == len(about_networks()) and all(row.refused for row in rows)
 
 
@@ -270,9 +270,9 @@ def test_a_standing_is_plain_data(found):
 
 def test_bad_input_is_refused(good, data):
     with pytest.raises(InputError, match="neither"):
-        Row("x", "published")
+        StandingRow("x", "published")
     with pytest.raises(InputError, match="kind"):
-        Row("x", "guess", value=1.0)
+        StandingRow("x", "guess", value=1.0)
     with pytest.raises(UnknownName, match="paper"):
         standing(good, data, papers=("nobody1999",))
     with pytest.raises(InputError, match="declared"):
@@ -280,4 +280,4 @@ def test_bad_input_is_refused(good, data):
     with pytest.raises(InputError, match="in the training set"):
         standing(good, data, data)
     with pytest.raises(InputError, match="rightly"):
-        _ = Scene(-np.ones(3), 0.05, 0.5).γ
+        _ = TrainingMargins(-np.ones(3), 0.05, 0.5).γ

@@ -14,9 +14,9 @@ import pytest
 import dudley.certificates.methods.occam.method  # noqa: F401
 from certificates.validity import NoisyCopies, allowed, failures, leaks, reader, tight
 from dudley.certificates.base import METHODS
-from dudley.certificates.codes.atoms import Uniform, encode
+from dudley.certificates.codes.atoms import OneOf, encode
 from dudley.certificates.codes.base import Frame
-from dudley.certificates.codes.kinds.subspace import Point, Subspace
+from dudley.certificates.codes.kinds.subspace import Subspace, SubspacePoint
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
@@ -46,7 +46,7 @@ def test_near_tight_and_5_6_best_of_logged(count):
 
     The leaky variant is a logged certificate that was to be declared beforehand and was not.
     """
-    length = encode(Uniform(count), count - 1).length
+    length = encode(OneOf(count), count - 1).length
     assert length == math.log2(count)
     risk = tight(12, N, δ / count)
     toy = NoisyCopies((risk,) * count, N)
@@ -80,7 +80,7 @@ def of_seeds(count: int, T: int = 8) -> np.ndarray:
     told = []
     for seed in range(count):
         frame = Frame(tuple(model.shapes.items()), T, seed, (2,), (3,))
-        W = Subspace().weights(Point(2, 3, 0, 1.0, np.array([1, -1])), frame)
+        W = Subspace().weights(SubspacePoint(2, 3, 0, 1.0, np.array([1, -1])), frame)
         f = Hypothesis(model.tables, model.encoding_table, W).outputs(X)[:, 0]
         assert np.abs(f).min() > 1e-9
         told.append(f > 0)
@@ -95,7 +95,7 @@ def test_13_a_seed_chosen_after_looking_must_be_coded():
         place = data.X.astype(int) @ (1 << np.arange(T))
         return (said[:, place] != data.y).sum(axis=1)
 
-    assert allowed(best_of(errors, encode(Uniform(count), 3).length, 0.5, coins(T)), TIMES, δ)
+    assert allowed(best_of(errors, encode(OneOf(count), 3).length, 0.5, coins(T)), TIMES, δ)
     assert leaks(best_of(errors, 0, 0.5, coins(T)), TIMES, δ)
 
 
@@ -108,7 +108,7 @@ def test_7_a_step_chosen_after_looking_must_be_coded():
         wrong = ((sums[None] - steps[:, None] > 0) != data.y).sum(axis=1)
         return np.minimum(wrong, data.n - wrong)
 
-    assert allowed(best_of(errors, encode(Uniform(16), 0).length, 0.5, coins(T)), TIMES, δ)
+    assert allowed(best_of(errors, encode(OneOf(16), 0).length, 0.5, coins(T)), TIMES, δ)
     assert leaks(best_of(errors, 0, 0.5, coins(T)), TIMES, δ)
 
 

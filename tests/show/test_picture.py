@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dudley.certificates.standing import Row, Standing, from_json
+from dudley.certificates.standing import Standing, StandingRow, from_json
 from dudley.show import standing
 from dudley.show.figures import picture
 
@@ -42,8 +42,8 @@ def test_equal_rows_of_one_paper_are_one_line(held):
     rows = standing.merged(held.of("published"))
     assert "edelman2021/corollary-4.4, lemma-A.11, lemma-A.12" in [row.name for row in rows]
     assert len(rows) < len(held.of("published"))
-    other = Row("p/b", "published", value=1.0, verdict="false")
-    assert len(standing.merged([Row("p/a", "published", value=1.0), other])) == 2
+    other = StandingRow("p/b", "published", value=1.0, verdict="false")
+    assert len(standing.merged([StandingRow("p/a", "published", value=1.0), other])) == 2
 
 
 def test_the_record_is_what_the_picture_claims(held):

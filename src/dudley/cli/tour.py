@@ -129,11 +129,11 @@ class Story:
         ]
 
     def stand(self) -> list[str]:
-        from dudley.certificates.fit.posterior import Plan
+        from dudley.certificates.fit.posterior import PosteriorTraining
         from dudley.certificates.standing import standing
         from dudley.show import standing as told
 
-        plan = Plan(**POSTERIOR)
+        plan = PosteriorTraining(**POSTERIOR)
         found = standing(self.model, self.data, self.test, DELTA, plan=plan, papers=self.papers)
         self.facts["standing"] = found.to_json()
         whole, rows = width() >= WIDE, [told.HEAD, *told.every(found)]

@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from dudley.certificates.certificate import RISK
-from dudley.certificates.standing.row import KINDS, Row, Standing
+from dudley.certificates.standing.row import KINDS, Standing, StandingRow
 from dudley.core.rounding import ceiling, floor
 from dudley.show.cells import short
 from dudley.show.markdown import cell, code, section, table
@@ -26,14 +26,14 @@ hold in expectation for an empirical risk minimiser, above the risk of the best 
 norms and a margin fixed beforehand: no bound on this model's error."""
 
 
-def merged(rows: list[Row]) -> list[Row]:
+def merged(rows: list[StandingRow]) -> list[StandingRow]:
     """Rows of one paper with the same numbers as one, their names joined.
 
-    >>> rows = [Row(f"p/{x}", "published", value=1.0) for x in "ab"]
-    >>> [row.name for row in merged([*rows, Row("p/c", "published", value=2.0)])]
+    >>> rows = [StandingRow(f"p/{x}", "published", value=1.0) for x in "ab"]
+    >>> [row.name for row in merged([*rows, StandingRow("p/c", "published", value=2.0)])]
     ['p/a, b', 'p/c']
     """
-    groups: dict[tuple, list[Row]] = defaultdict(list)
+    groups: dict[tuple, list[StandingRow]] = defaultdict(list)
     for row in rows:
         paper = row.name.partition("/")[0]
         numbers = row.value, row.printed, row.best, tuple(row.needed.items())
@@ -41,26 +41,26 @@ def merged(rows: list[Row]) -> list[Row]:
     return [replace(own[0], name=_joined(own)) for own in groups.values()]
 
 
-def _joined(rows: list[Row]) -> str:
+def _joined(rows: list[StandingRow]) -> str:
     return ", ".join([rows[0].name, *(row.name.partition("/")[2] for row in rows[1:])])
 
 
-def in_expectation(row: Row) -> bool:
+def in_expectation(row: StandingRow) -> bool:
     """Is it about the mean over samples, and not about this model?"""
     return row.sense.startswith("in expectation")
 
 
-def marks(row: Row) -> str:
+def marks(row: StandingRow) -> str:
     """† for a refuted printed form, ° for a bound in expectation."""
     return (" †" if row.verdict == "false" else "") + (" °" if in_expectation(row) else "")
 
 
-def of_whom(row: Row) -> str:
+def of_whom(row: StandingRow) -> str:
     """A certificate's name, with the model that it is about where that is another one."""
     return row.name if row.kind == "published" or row.about == "this model" else _other(row)
 
 
-def _other(row: Row) -> str:
+def _other(row: StandingRow) -> str:
     told = "quantised" if "quantised" in row.about else "randomised"
     return f"{row.name} ({told})"
 
@@ -135,7 +135,7 @@ def text(standing: Standing) -> str:
     return "\n".join(parts)
 
 
-def remarked(standing: Standing) -> list[Row]:
+def remarked(standing: Standing) -> list[StandingRow]:
     """The certificates of which some steps were left out."""
     return [row for row in standing.rows if row.kind != "published" and row.note]
 
@@ -169,7 +169,7 @@ def markdown(standing: Standing) -> str:
 def compact(standing: Standing) -> str:
     """Certificates, and of each paper the statement that needs the fewest examples."""
     rows = [x for k in ("baseline", "certificate") for x in lines(standing, k)]
-    papers: dict[str, Row] = {}
+    papers: dict[str, StandingRow] = {}
     for row in standing.of("published"):
         paper = row.name.partition("/")[0]
         held = papers.get(paper)
@@ -179,7 +179,7 @@ def compact(standing: Standing) -> str:
     return _table(rows + lines(kept, "published"))
 
 
-def _wanted(row: Row) -> tuple[bool, float]:
+def _wanted(row: StandingRow) -> tuple[bool, float]:
     """Bounds with confidence before others; then by the examples needed."""
     return in_expectation(row), row.needed.get("value", float("inf"))
 

@@ -57,7 +57,7 @@ def decode(atom: Atom, bits: Bits) -> Any:
 
 
 @dataclass(frozen=True)
-class Uniform(Atom):
+class OneOf(Atom):
     """0, …, size − 1: log₂ size bits each."""
 
     size: int

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dudley.certificates.codes.kinds.sparse import Part
+from dudley.certificates.codes.kinds.sparse import SparsePart
 from dudley.certificates.fit.quantised import Search, State
 
 REACH = 4  # new entries start on levels up to this
@@ -38,7 +38,7 @@ def annealed(
     return best, least
 
 
-def changed(part: Part, rng: np.random.Generator) -> Part:
+def changed(part: SparsePart, rng: np.random.Generator) -> SparsePart:
     """One random change."""
     levels = part.levels.copy()
     flat, held = levels.reshape(-1), np.flatnonzero(levels)

@@ -40,7 +40,7 @@ Tensors = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True, eq=False)
-class Examples:
+class FitExamples:
     """A network (the weights of ``model`` are not read) and data."""
 
     model: Hypothesis
@@ -116,9 +116,9 @@ class Examples:
                 wrong += len(y) - int(clear.sum())
         return wrong
 
-    def part(self, rows) -> Examples:
+    def part(self, rows) -> FitExamples:
         """Some of the examples."""
-        return Examples(self.model, self.data.part(rows))
+        return FitExamples(self.model, self.data.part(rows))
 
     @property
     def _size(self) -> int:

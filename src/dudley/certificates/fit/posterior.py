@@ -40,7 +40,7 @@ Tensors = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True)
-class Plan:
+class PosteriorTraining:
     """How long and how hard: λ weighs errors against nats, τ is the width of the sigmoid.
 
     The first ``warm`` of the steps use the logistic loss, and the divergence enters slowly. The
@@ -72,8 +72,8 @@ def fit(
     encoding: dict[str, Any],
     data: Dataset,
     prefix: int = 0,
-    plan: Plan | None = None,
-    prior_plan: Plan | None = None,
+    plan: PosteriorTraining | None = None,
+    prior_plan: PosteriorTraining | None = None,
     split: int = 0,
     look: Callable[[], None] = lambda: None,
 ) -> Posterior:
@@ -81,7 +81,7 @@ def fit(
 
     ``look`` is called at every step, and may raise.
     """
-    plan = plan or Plan()
+    plan = plan or PosteriorTraining()
     empty = blank(tables, encoding)
     if not 0 <= prefix < data.n:
         raise InputError("prefix", f"fewer than the {data.n} examples", prefix)
@@ -158,7 +158,7 @@ def _fitted(
     w0: Arrays,
     σ0: Arrays,
     prior: tuple[Arrays, Arrays | None],
-    plan: Plan,
+    plan: PosteriorTraining,
     look: Callable[[], None],
 ) -> tuple[Arrays, Arrays]:
     """Means and standard deviations after a plan's steps; scales of ``None`` move along."""

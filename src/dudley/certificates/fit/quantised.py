@@ -19,27 +19,27 @@ import numpy as np
 
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import Frame, Weights, cheapest, write
-from dudley.certificates.codes.kinds.low_rank import LowRank, Product
-from dudley.certificates.codes.kinds.sparse import Part, Sparse
+from dudley.certificates.codes.kinds.low_rank import LowRankCode, Product
+from dudley.certificates.codes.kinds.sparse import SparseCode, SparsePart
 from dudley.certificates.codes.kinds.subspace import short
 from dudley.certificates.data import Dataset
-from dudley.certificates.fit.forward import Examples
+from dudley.certificates.fit.forward import FitExamples
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.occam.method import checked_frame
 from dudley.core.errors import DudleyError, InputError
 from dudley.core.watch import Watch
 
 LARGEST = 100_000  # weights: to write a code word takes a time that grows with their square
-State = dict[str, Part]
+State = dict[str, SparsePart]
 Candidate = tuple[float, Weights]  # about its bound, and the weights
-Move = Callable[[Part], Part]
+Move = Callable[[SparsePart], SparsePart]
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
     """Models on a grid over one network, judged on some of the training data."""
 
-    examples: Examples
+    examples: FitExamples
     frame: Frame
     n: int
     delta: float = 0.05
@@ -54,7 +54,7 @@ class Search:
     def weights(self, state: State) -> Weights:
         """What it decodes to."""
         parts = tuple(state[name] for name, _ in self.frame.shapes)
-        return Sparse().weights(parts, self.frame)
+        return SparseCode().weights(parts, self.frame)
 
     def value(self, state: State, limit: float = math.inf) -> float:
         """About the bound; infinity at once where the bits alone exceed the limit."""
@@ -92,20 +92,20 @@ def relaxed(share: float, length: float, n: int, delta: float) -> float:
     return high
 
 
-def quantised(U: np.ndarray, fold: str, q: int, digits: int = 0) -> Part:
+def quantised(U: np.ndarray, fold: str, q: int, digits: int = 0) -> SparsePart:
     """Levels −q, …, q; the step is max|U|/q with so many binary digits after the first.
 
     Without digits it is a power of two, and the matrix is rescaled by up to √2.
     """
     largest = float(np.abs(U).max(initial=0.0))
     if largest == 0:
-        return Part(fold, 1.0, np.zeros(U.shape, np.int64))
+        return SparsePart(fold, 1.0, np.zeros(U.shape, np.int64))
     if digits == 0:
         step = 2.0 ** round(math.log2(largest / q))
     else:
         m, e = math.frexp(largest / q)
         step = math.ldexp(round(m * 2 ** (digits + 1)), e - digits - 1)
-    return Part(fold, step, np.rint(U * (q / largest)).astype(np.int64))
+    return SparsePart(fold, step, np.rint(U * (q / largest)).astype(np.int64))
 
 
 def compress(
@@ -126,7 +126,7 @@ def compress(
     it is.
     """
     told, watch = METHODS["occam"].declared(declared), watch or Watch()
-    frame, examples = checked_frame(model, told), Examples(model, data)
+    frame, examples = checked_frame(model, told), FitExamples(model, data)
     if frame.count > LARGEST:
         fix = "train a model that a short code describes: dudley certify train --method occam"
         raise InputError("model to compress", f"at most {LARGEST:,} weights", frame.count, fix)
@@ -175,7 +175,7 @@ def _product(weights: Weights, frame: Frame, q: int, r: int) -> Weights | None:
         A = quantised(U[:, :k] * np.sqrt(S[:k]), "plain", q, 3)
         B = quantised(np.sqrt(S[:k])[:, None] * V[:k], "plain", q, 3)
         parts.append(Product(short(A.step * B.step), A.levels, B.levels))
-    made = LowRank().weights(parts, frame)
+    made = LowRankCode().weights(parts, frame)
     return made if all(np.isfinite(W).all() for W in made.values()) else None
 
 
@@ -203,20 +203,20 @@ def pruned(
     return best, value
 
 
-def _coarser(part: Part) -> Iterator[Move]:
+def _coarser(part: SparsePart) -> Iterator[Move]:
     q = int(np.abs(part.levels).max(initial=0))
     for other in sorted({1, 2, 3, 4, 6, 8, q // 2, q - 1}):
         if 0 < other < q:
             yield lambda now, other=other: quantised(now.levels * now.step, now.fold, other)
 
 
-def _simpler_steps(part: Part) -> Iterator[Move]:
+def _simpler_steps(part: SparsePart) -> Iterator[Move]:
     yield lambda now: replace(now, levels=0 * now.levels)
     for step in (1.0, 0.5, 2.0, part.step / 2, part.step * 2):
         yield lambda now, step=step: replace(now, step=step)
 
 
-def _fewer(part: Part) -> Iterator[Move]:
+def _fewer(part: SparsePart) -> Iterator[Move]:
     """Without the smaller half, quarter, … of the nonzeros, down to single entries."""
     flat = part.levels.ravel()
     order = sorted(np.flatnonzero(flat), key=lambda i: abs(flat[i]))
@@ -229,7 +229,7 @@ def _fewer(part: Part) -> Iterator[Move]:
         yield _set([i], 0)
 
 
-def _other_levels(part: Part) -> Iterator[Move]:
+def _other_levels(part: SparsePart) -> Iterator[Move]:
     flat = part.levels.ravel()
     for i in np.flatnonzero(flat):
         for level in sorted({flat[i] + 1, flat[i] - 1, flat[i] // 2, 2 * flat[i], -flat[i]}):
@@ -239,7 +239,7 @@ def _other_levels(part: Part) -> Iterator[Move]:
             yield _set(np.flatnonzero(flat == level), int(other))
 
 
-def _moved(part: Part) -> Iterator[Move]:
+def _moved(part: SparsePart) -> Iterator[Move]:
     """A nonzero goes to a neighbouring place."""
     flat, width = part.levels.ravel(), part.levels.shape[1]
     for i in np.flatnonzero(flat):
@@ -249,7 +249,7 @@ def _moved(part: Part) -> Iterator[Move]:
 
 
 def _set(places, levels) -> Move:
-    def change(now: Part) -> Part:
+    def change(now: SparsePart) -> SparsePart:
         changed = now.levels.copy()
         changed.flat[list(places)] = levels
         return replace(now, levels=changed)

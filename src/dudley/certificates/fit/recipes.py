@@ -93,6 +93,6 @@ def _occam(data: Dataset, encoding: Encoding, seed: int, watch: Watch) -> Hypoth
 
 @RECIPES.register("pac-bayes")
 def _pac_bayes(data: Dataset, encoding: Encoding, seed: int, watch: Watch) -> Posterior:
-    plan = posterior.Plan(steps=1500, batch=1024, seed=seed)
+    plan = posterior.PosteriorTraining(steps=1500, batch=1024, seed=seed)
     watch.say(f"a posterior in {plan.steps:,} steps")
     return posterior.fit(tables(encoding), encoding, data, plan=plan)

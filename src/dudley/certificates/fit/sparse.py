@@ -21,7 +21,7 @@ from dudley.certificates.codes.base import Frame
 from dudley.certificates.codes.kinds.sparse import folds_of, unfolded
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.anneal import annealed
-from dudley.certificates.fit.forward import Examples, blank
+from dudley.certificates.fit.forward import FitExamples, blank
 from dudley.certificates.fit.quantised import Search, State, pruned, quantised
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.occam.method import checked_frame
@@ -56,7 +56,7 @@ def fit_sparse(
     """
     empty, told = blank(tables, encoding), METHODS["occam"].declared(declared)
     watch = watch or Watch()
-    frame, examples = checked_frame(empty, told), Examples(empty, data)
+    frame, examples = checked_frame(empty, told), FitExamples(empty, data)
     few = examples.part(slice(0, searched)) if data.n > searched else examples
     search = Search(few, frame, data.n, told["delta"], watch)
     whole = Search(examples, frame, data.n, told["delta"], watch)
@@ -103,7 +103,7 @@ def all_foldings(frame: Frame) -> list[dict[str, str]]:
 
 
 def trained(
-    examples: Examples,
+    examples: FitExamples,
     frame: Frame,
     folds: dict[str, str],
     λ: float,

@@ -18,9 +18,9 @@ import numpy as np
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import Frame, write
 from dudley.certificates.codes.interval import Bits
-from dudley.certificates.codes.kinds.subspace import Map, Point, Subspace, maps
+from dudley.certificates.codes.kinds.subspace import Map, Subspace, SubspacePoint, maps
 from dudley.certificates.data import Dataset
-from dudley.certificates.fit.forward import Examples, blank
+from dudley.certificates.fit.forward import FitExamples, blank
 from dudley.certificates.fit.quantised import relaxed
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.occam.method import checked_frame
@@ -46,9 +46,9 @@ def fit_subspace(
 ) -> tuple[Hypothesis, Bits]:
     """The model and its code word, the best of several D; the subspace is the declared seed's."""
     empty, told = blank(tables, encoding), METHODS["occam"].declared(declared)
-    frame, examples = checked_frame(empty, told), Examples(empty, data)
+    frame, examples = checked_frame(empty, told), FitExamples(empty, data)
     few = examples.part(slice(0, searched)) if data.n > searched else examples
-    found: list[tuple[float, Point]] = []
+    found: list[tuple[float, SubspacePoint]] = []
     for size in [D] if isinstance(D, int) else D:
         if size not in frame.dimensions or L not in frame.levels:
             raise InputError("D and L", "entries of the declared dimensions and levels", (size, L))
@@ -63,8 +63,8 @@ def fit_subspace(
 
 
 def trained(
-    examples: Examples,
-    few: Examples,
+    examples: FitExamples,
+    few: FitExamples,
     frame: Frame,
     D: int,
     L: int,
@@ -73,14 +73,14 @@ def trained(
     steps: int,
     batch: int,
     lr: float,
-) -> Point:
+) -> SubspacePoint:
     """The grid point that erred least on a few examples among those that training went through."""
     whole = {name: _tensors(one) for name, one in maps(frame, D, rank).items()}
     source = torch.Generator().manual_seed(seed)
     z, h = (0.1 * torch.randn(D, generator=source)).requires_grad_(), L // 2
     optimiser = torch.optim.Adam([z], lr, betas=(0.9, 0.99))
     step: float | None = None
-    best: tuple[int, Point] | None = None
+    best: tuple[int, SubspacePoint] | None = None
     for i in range(steps):
         if i == steps // 2:  # from now on z counts steps
             step = _dyadic(float(z.detach().abs().quantile(0.95)) / h)
@@ -96,7 +96,7 @@ def trained(
         optimiser.step()
         if step is not None and ((i + 1) % LOOKS == 0 or i + 1 == steps):
             ℓ = z.detach().round().clamp(-h, h).numpy().astype(np.int64)
-            point = Point(D, L, rank, step, ℓ)
+            point = SubspacePoint(D, L, rank, step, ℓ)
             errors = few.errors(Subspace().weights(point, frame))
             if best is None or errors <= best[0]:
                 best = errors, point
@@ -105,8 +105,8 @@ def trained(
 
 
 def polished(
-    few: Examples, frame: Frame, point: Point, n: int, delta: float, rounds: int = 4
-) -> Point:
+    few: FitExamples, frame: Frame, point: SubspacePoint, n: int, delta: float, rounds: int = 4
+) -> SubspacePoint:
     """One coordinate at a time, a level up, down or 0, while the bound falls."""
     value, h = _value(few, frame, point, n, delta), point.L // 2
     for _ in range(rounds):
@@ -127,7 +127,12 @@ def polished(
 
 
 def _value(
-    examples: Examples, frame: Frame, point: Point, n: int, delta: float, limit: float = math.inf
+    examples: FitExamples,
+    frame: Frame,
+    point: SubspacePoint,
+    n: int,
+    delta: float,
+    limit: float = math.inf,
 ) -> float:
     length = write("subspace", point, frame).length
     if relaxed(0.0, length, n, delta) >= limit:

@@ -10,6 +10,6 @@ The parts: :mod:`~.certificates`, :mod:`~.reading` (the model in the papers' wor
 """
 
 from dudley.certificates.standing.gather import standing
-from dudley.certificates.standing.row import Row, Standing, from_json
+from dudley.certificates.standing.row import Standing, StandingRow, from_json
 
-__all__ = ["Row", "Standing", "from_json", "standing"]
+__all__ = ["Standing", "StandingRow", "from_json", "standing"]

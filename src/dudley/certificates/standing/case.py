@@ -24,7 +24,7 @@ from functools import cached_property
 from dudley.calculus.deviate import deviation
 from dudley.calculus.union import Grid
 from dudley.certificates.standing.least import least
-from dudley.certificates.standing.margins import Scene
+from dudley.certificates.standing.margins import TrainingMargins
 from dudley.certificates.standing.reading import Reading
 from dudley.certificates.standing.stated import Stated
 from dudley.core.bound import Sense
@@ -48,7 +48,7 @@ class Case:
 
     statement: Statement
     readings: Readings
-    scene: Scene
+    scene: TrainingMargins
 
     @property
     def takes(self) -> frozenset[str]:

@@ -28,13 +28,13 @@ from dudley.certificates.methods.pac_bayes.form import FORMS
 from dudley.certificates.methods.pac_bayes.monte_carlo import errors_of_pairs
 from dudley.certificates.methods.pac_bayes.posterior import Posterior
 from dudley.certificates.standing.least import least
-from dudley.certificates.standing.row import Row
+from dudley.certificates.standing.row import StandingRow
 from dudley.core.bound import Sense
 from dudley.core.errors import InputError
 from dudley.core.watch import Watch
 
 TIME = "time"  # the culprit of a row that was left out
-PLAN = posterior.Plan(steps=1500, batch=1024)
+PLAN = posterior.PosteriorTraining(steps=1500, batch=1024)
 ITSELF, COMPRESSED = "this model", "this model with its weights quantised"
 DRAWN = "weights drawn from a posterior on the same network and data"
 Declared = Mapping[str, Mapping[str, Any]]
@@ -48,9 +48,9 @@ def certificates(
     delta: float,
     guess: float,
     declared: Declared,
-    plan: posterior.Plan = PLAN,
+    plan: posterior.PosteriorTraining = PLAN,
     watch: Watch | None = None,
-) -> list[Row]:
+) -> list[StandingRow]:
     """One row a method; without a test set there is no hold-out."""
     watch = watch or Watch()
     names = [name for name in MODULES if test is not None or name != HOLD_OUT]
@@ -68,10 +68,10 @@ def certificates(
         try:
             certified = _certified(name, model, data, told, plan, watch)
         except InputError as refusal:
-            rows.append(Row(name, kind, culprit="refused", refused=str(refusal)))
+            rows.append(StandingRow(name, kind, culprit="refused", refused=str(refusal)))
             continue
         if certified is None:
-            rows.append(Row(name, kind, culprit=TIME, refused=watch.remark))
+            rows.append(StandingRow(name, kind, culprit=TIME, refused=watch.remark))
             continue
         about, judged, certificate = certified
         row = _row(certificate, kind, about, tested(judged, test), guess)
@@ -108,12 +108,14 @@ def tested(model: Hypothesis | Posterior, test: Dataset | None) -> dict[str, Any
     return {"errors": int((model.margins(test) <= 0).sum()), "n": test.n}
 
 
-def _row(one: Certificate, kind: str, about: str, measured: dict[str, Any], guess: float) -> Row:
+def _row(
+    one: Certificate, kind: str, about: str, measured: dict[str, Any], guess: float
+) -> StandingRow:
     terms, share, number = _parts(one)
     c, n = math.fsum(terms.values()), one.facts["n"]
     culprit, blame = _blame(terms, share, number, n)
     n_needed = least(lambda m: number(share, c, m), guess)
-    return Row(
+    return StandingRow(
         one.method,
         kind,
         about=about,

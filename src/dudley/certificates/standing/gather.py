@@ -8,13 +8,13 @@ from typing import Any
 from dudley.certificates.base import Model
 from dudley.certificates.certificate import baseline
 from dudley.certificates.data import Dataset
-from dudley.certificates.fit.posterior import Plan
+from dudley.certificates.fit.posterior import PosteriorTraining
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.price import Bill
 from dudley.certificates.standing.case import Readings
 from dudley.certificates.standing.certificates import PLAN, Declared, certificates, tested
-from dudley.certificates.standing.margins import Scene
+from dudley.certificates.standing.margins import TrainingMargins
 from dudley.certificates.standing.published import about_networks, published
 from dudley.certificates.standing.reading import read_off
 from dudley.certificates.standing.row import Standing
@@ -29,7 +29,7 @@ def standing(
     test: Dataset | None = None,
     delta: float = 0.05,
     declared: Declared | None = None,
-    plan: Plan = PLAN,
+    plan: PosteriorTraining = PLAN,
     papers: tuple[str, ...] = (),
     watch: Watch | None = None,
 ) -> Standing:
@@ -44,7 +44,7 @@ def standing(
     if not isinstance(model, Hypothesis):
         raise InputError("model", "one model, whose weights have norms", type(model).__name__)
     guess = baseline(train, delta)["error_at_least"]
-    scene = Scene(model.margins(train), Bill(delta).delta, guess)
+    scene = TrainingMargins(model.margins(train), Bill(delta).delta, guess)
     rows = certificates(model, train, test, delta, guess, declared or {}, plan, watch)
     readings = _readings(model)
     rows += published(readings, scene, papers, watch)
@@ -69,7 +69,9 @@ def _measured(model: Hypothesis, test: Dataset | None, delta: float) -> dict[str
     return found | {"error": found["errors"] / found["n"], "at_most": most}
 
 
-def _facts(readings: Readings | str, scene: Scene, papers: tuple[str, ...]) -> dict[str, Any]:
+def _facts(
+    readings: Readings | str, scene: TrainingMargins, papers: tuple[str, ...]
+) -> dict[str, Any]:
     """What the published rows were evaluated at, and the statements that have none."""
     about = [s.id for s in about_networks(papers)]
     every = [(id, s.paper) for id, s in registry.load().items()]

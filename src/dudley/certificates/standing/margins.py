@@ -3,7 +3,7 @@
 The ramp loss at margin γ is 1 at margin ≤ 0 and 0 at margin ≥ γ. γ makes the number of examples
 small that a bound ∝ 1/(γ√n) needs to get below guessing, b: it maximises γ·(b − mean ramp).
 
->>> scene = Scene(np.array([0.5] * 99 + [-0.1]), 0.05, 0.5)
+>>> scene = TrainingMargins(np.array([0.5] * 99 + [-0.1]), 0.05, 0.5)
 >>> round(scene.γ[0], 3), round(scene.ramp(0.5), 3), scene.separated is None
 (0.5, 0.01, True)
 """
@@ -24,7 +24,7 @@ RANGE = 64.0  # margins down to the largest one over this are tried
 
 
 @dataclass(frozen=True)
-class Scene:
+class TrainingMargins:
     """The training margins, what they are to be compared with, and the confidence."""
 
     margins: np.ndarray

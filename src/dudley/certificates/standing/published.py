@@ -7,8 +7,8 @@ from functools import partial
 from dudley.certificates.standing.blame import blame
 from dudley.certificates.standing.case import Case, Readings
 from dudley.certificates.standing.certificates import TIME
-from dudley.certificates.standing.margins import Scene
-from dudley.certificates.standing.row import Row
+from dudley.certificates.standing.margins import TrainingMargins
+from dudley.certificates.standing.row import StandingRow
 from dudley.core.errors import DudleyError
 from dudley.core.statement import Statement
 from dudley.core.watch import Watch
@@ -36,16 +36,16 @@ def speaks_of_a_network(s: Statement) -> bool:
 
 def published(
     readings: Readings | str,
-    scene: Scene,
+    scene: TrainingMargins,
     papers: tuple[str, ...] = (),
     watch: Watch | None = None,
-) -> list[Row]:
+) -> list[StandingRow]:
     """One row for each of them; ``readings`` may be the reason why the model has none."""
     watch = watch or Watch()
     watch.begin("published bounds")
     if isinstance(readings, str):
         return [
-            Row(
+            StandingRow(
                 s.id, "published", verdict=s.verdict.value, culprit="architecture", refused=readings
             )
             for s in about_networks(papers)
@@ -56,28 +56,30 @@ def published(
     ]
 
 
-def _left_out(s: Statement, watch: Watch) -> Row:
+def _left_out(s: Statement, watch: Watch) -> StandingRow:
     why = f"left out after {watch.seconds:g} s; --budget SECONDS gives more time"
-    return Row(s.id, "published", verdict=s.verdict.value, culprit=TIME, refused=why)
+    return StandingRow(s.id, "published", verdict=s.verdict.value, culprit=TIME, refused=why)
 
 
-def _row(s: Statement, readings: Readings, scene: Scene) -> Row:
+def _row(s: Statement, readings: Readings, scene: TrainingMargins) -> StandingRow:
     verdict, case = s.verdict.value, Case(s, readings, scene)
     if why := case.fails:
         culprit, reason = why
-        return Row(s.id, "published", verdict=verdict, culprit=culprit, refused=reason)
+        return StandingRow(s.id, "published", verdict=verdict, culprit=culprit, refused=reason)
     try:
         return _found(case)
     except DudleyError as refusal:  # numbers past the floats
-        return Row(s.id, "published", verdict=verdict, culprit="refused", refused=str(refusal))
+        return StandingRow(
+            s.id, "published", verdict=verdict, culprit="refused", refused=str(refusal)
+        )
 
 
-def _found(case: Case) -> Row:
+def _found(case: Case) -> StandingRow:
     s, n = case.statement, case.scene.n
     culprit, told = blame(case)
     forms = {"value": "derived"} | ({"best": "best"} if "best" in s.forms else {})
     needed = {name: case.needed(form) for name, form in forms.items()}
-    return Row(
+    return StandingRow(
         s.id,
         "published",
         about=case.about,

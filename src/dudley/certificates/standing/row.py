@@ -14,7 +14,7 @@ SCHEMA = "dudley.standing/1"
 
 
 @dataclass(frozen=True)
-class Row:
+class StandingRow:
     """One bound on the error of a model, or why there is none.
 
     ``value`` is the number that is proved: a certificate, or the derived form of a statement.
@@ -54,14 +54,14 @@ class Row:
 class Standing:
     """All rows on one model, and what they are measured against."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[StandingRow, ...]
     n: int
     delta: float
     guess: float  # the error of guessing the most frequent class, at least
     test: dict[str, Any]  # errors, n, error, at_most
     facts: dict[str, Any]  # margin, ramp loss, norms, what was left out and why
 
-    def of(self, kind: str) -> list[Row]:
+    def of(self, kind: str) -> list[StandingRow]:
         """The rows of a kind that have a number, the least first."""
         return sorted(
             (row for row in self.rows if row.kind == kind and row.value is not None),
@@ -69,7 +69,7 @@ class Standing:
         )
 
     @property
-    def refused(self) -> list[Row]:
+    def refused(self) -> list[StandingRow]:
         """The rows without a number."""
         return [row for row in self.rows if row.refused]
 
@@ -85,4 +85,6 @@ def from_json(told: dict[str, Any]) -> Standing:
         raise InputError("standing", f"schema {SCHEMA}", told.get("schema"))
     names = [f.name for f in dataclasses.fields(Standing) if f.name != "rows"]
     rows: Iterable[dict[str, Any]] = told["rows"]
-    return Standing(tuple(Row(**row) for row in rows), **{name: told[name] for name in names})
+    return Standing(
+        tuple(StandingRow(**row) for row in rows), **{name: told[name] for name in names}
+    )

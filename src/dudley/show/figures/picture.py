@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dudley.certificates.standing.row import Row, Standing
+from dudley.certificates.standing.row import Standing, StandingRow
 from dudley.core.files import written
 from dudley.show.figures.drawing import Drawing, render
 from dudley.show.figures.figure import COLOURS
@@ -55,18 +55,18 @@ def drawing(standing: Standing) -> Drawing:
     )
 
 
-def _rows(standing: Standing) -> list[Row]:
+def _rows(standing: Standing) -> list[StandingRow]:
     """From top to bottom: by kind, and published ones by the examples they need."""
     first = [*standing.of("baseline"), *merged(standing.of("certificate"))]
     rest = merged(standing.of("published"))
     return first + sorted(rest, key=lambda row: (in_expectation(row), _n(row)))
 
 
-def _n(row: Row) -> float:
+def _n(row: StandingRow) -> float:
     return row.needed.get("value", math.inf)
 
 
-def _paint(axes: list[Any], standing: Standing, rows: list[Row]) -> None:
+def _paint(axes: list[Any], standing: Standing, rows: list[StandingRow]) -> None:
     left, right = axes
     y = list(range(len(rows)))
     for axis in axes:
@@ -89,7 +89,7 @@ def _paint(axes: list[Any], standing: Standing, rows: list[Row]) -> None:
                fontweight="bold", va="center")  # fmt: skip
 
 
-def _errors(axis, standing: Standing, rows: list[Row]) -> None:
+def _errors(axis, standing: Standing, rows: list[StandingRow]) -> None:
     every = [x for row in rows for x in (row.value, row.printed, row.best) if x]
     test = standing.test
     low = min(every + ([test["at_most"]] if test else []))
@@ -115,7 +115,7 @@ def _errors(axis, standing: Standing, rows: list[Row]) -> None:
     _legend(axis)
 
 
-def _look(row: Row) -> tuple[str, str]:
+def _look(row: StandingRow) -> tuple[str, str]:
     """Colour and marker."""
     return (PINK, "^") if in_expectation(row) else OF_KIND[row.kind]
 
@@ -142,7 +142,7 @@ def _test(axis, test: dict[str, Any]) -> None:
         )
 
 
-def _examples(axis, standing: Standing, rows: list[Row]) -> None:
+def _examples(axis, standing: Standing, rows: list[StandingRow]) -> None:
     known = [n for row in rows for n in row.needed.values()]
     axis.set_xlim(1, 100 * max([standing.n, *known]))
     axis.axvline(standing.n, color="black", lw=1.0, ls=(0, (1, 1.5)))

@@ -38,7 +38,7 @@ class Product:
 
 
 @code
-class LowRank(ModelCode):
+class LowRankCode(ModelCode):
     """Two factors a matrix."""
 
     name: ClassVar[str] = "low-rank"

@@ -11,7 +11,7 @@ equal; or plain. Folded it has (T + 1) × k free entries, and a place costs one 
 >>> from dudley.certificates.codes.base import Frame
 >>> frame = Frame((("W", (5, 1)),), T=2)
 >>> W = {"W": np.array([[-3.0], [0], [3], [0], [0]])}
->>> [(part.fold, part.step, part.levels.ravel()) for (part,) in Sparse().describe(W, frame)]
+>>> [(part.fold, part.step, part.levels.ravel()) for (part,) in SparseCode().describe(W, frame)]
 [('odd', 3.0, array([1, 0, 0]))]
 """
 
@@ -31,7 +31,7 @@ FOLDS = ("plain", "odd", "even")
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SparsePart:
     """One matrix: its fold, step and integer levels of the free entries."""
 
     fold: str
@@ -63,7 +63,7 @@ def folds_of(shape: tuple[int, int], T: int | None) -> tuple[str, ...]:
 
 
 @code
-class Sparse(ModelCode):
+class SparseCode(ModelCode):
     """Support and levels."""
 
     name: ClassVar[str] = "sparse"
@@ -77,7 +77,7 @@ class Sparse(ModelCode):
                 return []
             step, N = found
             fold = next(f for f in ("odd", "even", "plain") if _fits(f, N, shape, frame.T))
-            parts.append(Part(fold, step, folded(fold, N, frame.T)))
+            parts.append(SparsePart(fold, step, folded(fold, N, frame.T)))
         return [tuple(parts)]
 
     def weights(self, description, frame):
@@ -94,7 +94,7 @@ class Sparse(ModelCode):
     def get(self, source, frame):
         return tuple(self._get(source, shape, frame.T) for _, shape in frame.shapes)
 
-    def _put(self, out: Writer, part: Part, folds: tuple[str, ...]) -> None:
+    def _put(self, out: Writer, part: SparsePart, folds: tuple[str, ...]) -> None:
         flat = part.levels.ravel()
         support = np.flatnonzero(flat)
         GAMMA.put(out, len(support) + 1)
@@ -108,13 +108,13 @@ class Sparse(ModelCode):
         signed = flat[support]
         Levels(len(support), 2 * q).put(out, np.where(signed > 0, signed - 1, q - 1 - signed))
 
-    def _get(self, source: Reader, shape: tuple[int, int], T: int | None) -> Part:
+    def _get(self, source: Reader, shape: tuple[int, int], T: int | None) -> SparsePart:
         folds, count = folds_of(shape, T), GAMMA.get(source) - 1
         fold = folds[source.uniform(len(folds))] if count else folds[0]
         rows = shape[0] if fold == "plain" or T is None else T + 1
         levels = np.zeros(rows * shape[1], np.int64)
         if not count:
-            return Part(fold, 1.0, levels.reshape(rows, shape[1]))
+            return SparsePart(fold, 1.0, levels.reshape(rows, shape[1]))
         if count > len(levels):
             raise InputError("code word", f"at most {len(levels)} nonzeros", count)
         step, q = STEP.get(source), GAMMA.get(source)
@@ -123,7 +123,7 @@ class Sparse(ModelCode):
         support = list(Subset(len(levels), count).get(source))
         letters = Levels(count, 2 * q).get(source)
         levels[support] = np.where(letters < q, letters + 1, q - 1 - letters)
-        return Part(fold, step, levels.reshape(rows, shape[1]))
+        return SparsePart(fold, step, levels.reshape(rows, shape[1]))
 
 
 def _fits(fold: str, N: np.ndarray, shape: tuple[int, int], T: int | None) -> bool:

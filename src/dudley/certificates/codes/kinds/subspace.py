@@ -14,7 +14,7 @@ P ℓ and A B are integers below 2^53, step and c are dyadic: one rounding, in a
 
 >>> from dudley.certificates.codes.base import read, write
 >>> frame = Frame((("W", (4, 2)),), seed=7, dimensions=(2, 5), levels=(3, 7))
->>> point = Point(5, 7, 0, 0.5, np.array([1, 0, -3, 2, 0]))
+>>> point = SubspacePoint(5, 7, 0, 0.5, np.array([1, 0, -3, 2, 0]))
 >>> bits = write("subspace", point, frame)
 >>> bits.length, np.array_equal(read(bits, frame)[1].levels, point.levels)
 (25, True)
@@ -29,7 +29,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dudley.certificates.codes.atoms import GAMMA, MANTISSA, STEP, Levels, Uniform
+from dudley.certificates.codes.atoms import GAMMA, MANTISSA, STEP, Levels, OneOf
 from dudley.certificates.codes.base import Frame, ModelCode, code, on_grid
 from dudley.core.errors import InputError
 
@@ -37,7 +37,7 @@ CHECKED = 64  # rows by which a candidate is tried
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class SubspacePoint:
     """A point ℓ of the grid with L letters in D dimensions; rank 0 moves the weights themselves."""
 
     D: int
@@ -114,8 +114,8 @@ class Subspace(ModelCode):
 
     def put(self, out, description, frame):
         D, L, h = description.D, description.L, description.L // 2
-        Uniform(len(frame.dimensions)).put(out, frame.dimensions.index(D))
-        Uniform(len(frame.levels)).put(out, frame.levels.index(L))
+        OneOf(len(frame.dimensions)).put(out, frame.dimensions.index(D))
+        OneOf(len(frame.levels)).put(out, frame.levels.index(L))
         GAMMA.put(out, description.rank + 1)
         STEP.put(out, description.step)
         Levels(D, L).put(out, description.levels + h)
@@ -123,13 +123,13 @@ class Subspace(ModelCode):
     def get(self, source, frame):
         if not frame.dimensions or not frame.levels:
             raise InputError("code word", "declared dimensions and levels", "none")
-        D = frame.dimensions[Uniform(len(frame.dimensions)).get(source)]
-        L = frame.levels[Uniform(len(frame.levels)).get(source)]
+        D = frame.dimensions[OneOf(len(frame.dimensions)).get(source)]
+        L = frame.levels[OneOf(len(frame.levels)).get(source)]
         rank = GAMMA.get(source) - 1
         if rank > 64:
             raise InputError("code word", "a rank up to 64", rank)
         step = STEP.get(source)
-        return Point(D, L, rank, step, Levels(D, L).get(source) - L // 2)
+        return SubspacePoint(D, L, rank, step, Levels(D, L).get(source) - L // 2)
 
 
 def _signs(words, rows: int, columns: int) -> np.ndarray:
@@ -139,7 +139,7 @@ def _signs(words, rows: int, columns: int) -> np.ndarray:
     return 2.0 * bits - 1.0
 
 
-def _found(weights, frame: Frame, D: int) -> Point | None:
+def _found(weights, frame: Frame, D: int) -> SubspacePoint | None:
     """The point of a subspace of rank 0 that these weights are, if they are one.
 
     The moves of the first matrices, D + 64 of them, determine step·ℓ by least squares; what is
@@ -159,12 +159,16 @@ def _found(weights, frame: Frame, D: int) -> Point | None:
         return None
     size = np.abs(z).max()
     if size == 0:
-        return Point(D, frame.levels[0], 0, 1.0, np.zeros(D, np.int64)) if frame.levels else None
+        return (
+            SubspacePoint(D, frame.levels[0], 0, 1.0, np.zeros(D, np.int64))
+            if frame.levels
+            else None
+        )
     for L in frame.levels:
         for h in range(L // 2, 0, -1):
             ℓ = np.rint(z * h / size)
             if np.abs(z - ℓ * (size / h)).max() < 1e-4 * size:
-                return Point(D, L, 0, short(size / h), ℓ.astype(np.int64))
+                return SubspacePoint(D, L, 0, short(size / h), ℓ.astype(np.int64))
     return None
 
 

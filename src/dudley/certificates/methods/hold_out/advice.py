@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dudley.certificates.methods.hold_out.plan import Plan
+from dudley.certificates.methods.hold_out.plan import HoldOutPlan
 from dudley.certificates.price import Bill
 
 
-def advice(plan: Plan, interval: str, z: np.ndarray, value: float) -> tuple[str, ...]:
+def advice(plan: HoldOutPlan, interval: str, z: np.ndarray, value: float) -> tuple[str, ...]:
     """Each thing that would lower the number, with the number it would give; the best first."""
     c, n = plan.bill.log_confidence, len(z)
     free = Bill(plan.delta).log_confidence

@@ -8,9 +8,9 @@
 A margin ≤ 0 means q_y ≤ ½, so a risk r of the third is an error of at most r·C/min(ln 2, C).
 
 >>> outputs, y = np.array([[2.0], [0.5], [-1.0]]), np.array([1, 1, 1])
->>> losses(outputs, y, Loss("error")), losses(outputs, y, Loss("ramp", 1.0)).round(3)
+>>> losses(outputs, y, BoundedLoss("error")), losses(outputs, y, BoundedLoss("ramp", 1.0)).round(3)
 (array([0., 0., 1.]), array([0. , 0.5, 1. ]))
->>> losses(outputs, y, Loss("clipped cross-entropy", 4.0)).round(3)
+>>> losses(outputs, y, BoundedLoss("clipped cross-entropy", 4.0)).round(3)
 array([0.032, 0.119, 0.328])
 """
 
@@ -30,7 +30,7 @@ LEVELS = {"error": None, "ramp": "margin", "clipped cross-entropy": "clip"}
 
 
 @dataclass(frozen=True)
-class Loss:
+class BoundedLoss:
     """A loss, and its level: γ of the ramp, C of the cross-entropy."""
 
     name: str
@@ -65,7 +65,7 @@ class Loss:
         return f"mean of min(cross-entropy, {self.level:g})/{self.level:g} on a new example"
 
 
-def declared_loss(declared: dict[str, Any]) -> Loss:
+def declared_loss(declared: dict[str, Any]) -> BoundedLoss:
     """The loss that ``loss``, ``margin`` and ``clip`` declare; another loss's level is refused."""
     name = declared["loss"]
     if not isinstance(name, str) or name not in LEVELS:
@@ -73,10 +73,10 @@ def declared_loss(declared: dict[str, Any]) -> Loss:
     for level in ("margin", "clip"):
         if declared[level] is not None and LEVELS[name] != level:
             raise InputError(level, f"nothing: the loss is {name}", declared[level])
-    return Loss(name, declared[LEVELS[name]] if LEVELS[name] else None)
+    return BoundedLoss(name, declared[LEVELS[name]] if LEVELS[name] else None)
 
 
-def losses(outputs: np.ndarray, y: np.ndarray, loss: Loss) -> np.ndarray:
+def losses(outputs: np.ndarray, y: np.ndarray, loss: BoundedLoss) -> np.ndarray:
     """One number in [0, 1] an example, not below the loss of these outputs."""
     margin = margins(outputs, y)
     if loss.name == "error":

@@ -32,7 +32,7 @@ from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis, margins
 from dudley.certificates.methods.hold_out.advice import advice
 from dudley.certificates.methods.hold_out.losses import losses
-from dudley.certificates.methods.hold_out.plan import Plan, plan_of
+from dudley.certificates.methods.hold_out.plan import HoldOutPlan, plan_of
 from dudley.certificates.pool import (
     hypergeometric_lower,
     hypergeometric_upper,
@@ -136,7 +136,7 @@ def _pool_facts(errors: int, n: int, pool: int, c: float) -> dict[str, Any]:
     return {"pool": pool, "pool_errors_at_most": most, "undrawn_error_at_most": rest}
 
 
-def _baseline(data: Dataset, plan: Plan) -> dict[str, Any]:
+def _baseline(data: Dataset, plan: HoldOutPlan) -> dict[str, Any]:
     """How much a constant loses at least, in the loss and the population of the plan.
 
     A constant errs where its most likely class is wrong, and there its cross-entropy is ≥ ln 2.
@@ -153,7 +153,7 @@ def _baseline(data: Dataset, plan: Plan) -> dict[str, Any]:
     return found
 
 
-def _declarations(plan: Plan, interval: str, data: Dataset) -> tuple[str, ...]:
+def _declarations(plan: HoldOutPlan, interval: str, data: Dataset) -> tuple[str, ...]:
     unseen = "no choice that led to this model saw these examples: no training, tuning or stopping"
     if plan.looks > 1:
         unseen += f", but the choice among {plan.looks} models or checkpoints"

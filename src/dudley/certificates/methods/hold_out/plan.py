@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dudley.certificates.methods.hold_out.interval import INTERVALS, upper
-from dudley.certificates.methods.hold_out.losses import Loss, declared_loss
+from dudley.certificates.methods.hold_out.losses import BoundedLoss, declared_loss
 from dudley.certificates.pool import hypergeometric_upper, share_up
 from dudley.certificates.price import Bill, Price, one_of
 from dudley.core.errors import InputError
@@ -17,10 +17,10 @@ POOL = "hypergeometric"
 
 
 @dataclass(frozen=True)
-class Plan:
+class HoldOutPlan:
     """What was declared, checked."""
 
-    loss: Loss
+    loss: BoundedLoss
     intervals: tuple[str, ...]
     looks: int
     pool: int | None
@@ -47,7 +47,7 @@ class Plan:
         return share_up(hypergeometric_upper(int(z.sum()), len(z), self.pool, c), self.pool)
 
 
-def plan_of(declared: dict[str, Any], n: int) -> Plan:
+def plan_of(declared: dict[str, Any], n: int) -> HoldOutPlan:
     """The plan, or a refusal."""
     loss, pool = declared_loss(declared), declared["pool"]
     if pool is not None:
@@ -72,7 +72,9 @@ def plan_of(declared: dict[str, Any], n: int) -> Plan:
     for name in ("looks", "among"):
         if not _whole(declared[name]) or declared[name] < 1:
             raise InputError(name, "an integer ≥ 1", declared[name])
-    return Plan(loss, tuple(named), declared["looks"], pool, declared["among"], declared["delta"])
+    return HoldOutPlan(
+        loss, tuple(named), declared["looks"], pool, declared["among"], declared["delta"]
+    )
 
 
 def _whole(value: Any) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dudley.certificates.codes.base import write
-from dudley.certificates.codes.kinds.subspace import Point, maps
+from dudley.certificates.codes.kinds.subspace import SubspacePoint, maps
 from dudley.certificates.methods.language.coded import Coded
 from dudley.certificates.methods.language.corpus import Corpus
 from dudley.certificates.methods.language.gpt import Gpt
@@ -29,7 +29,7 @@ LEVELS = (3, 5, 7, 9, 11, 15)
 
 
 @dataclass(frozen=True)
-class Recipe:
+class CodeTraining:
     """How it is trained. ``price``: bits a symbol that a bit of code is worth, about Δ/n."""
 
     steps: int = 4000
@@ -48,7 +48,7 @@ Parts = dict[str, Any]
 
 
 def fit(
-    gpt: Gpt, corpus: Corpus, recipe: Recipe, log: Callable[[int, float], None] | None = None
+    gpt: Gpt, corpus: Corpus, recipe: CodeTraining, log: Callable[[int, float], None] | None = None
 ) -> Coded:
     """A model whose every matrix is on a grid of its own."""
     start = _start(gpt, recipe.seed)
@@ -66,7 +66,7 @@ def fit(
 def fit_subspace(
     gpt: Gpt,
     corpus: Corpus,
-    recipe: Recipe,
+    recipe: CodeTraining,
     D: int,
     rank: int = 0,
     log: Callable[[int, float], None] | None = None,
@@ -95,7 +95,7 @@ def fit_subspace(
 
     θ = {"θ": torch.zeros(D, 1)}
     step, level = _trained(θ, assembled, gpt, corpus, recipe, log, first_step=1.0)["θ"]
-    point = Point(D, 2 * recipe.q + 1, rank, step, level.numpy().ravel().astype(np.int64))
+    point = SubspacePoint(D, 2 * recipe.q + 1, rank, step, level.numpy().ravel().astype(np.int64))
     return replace(empty, word=write("subspace", point, empty.frame))
 
 
@@ -104,7 +104,7 @@ def _trained(
     assembled: Callable[[Parts], dict[str, Any]],
     gpt: Gpt,
     corpus: Corpus,
-    recipe: Recipe,
+    recipe: CodeTraining,
     log: Callable[[int, float], None] | None,
     first_step: float | None = None,
 ) -> Parts:

@@ -24,11 +24,11 @@ from dudley.core.errors import InputError, NotYetPaid
 from dudley.core.registry import Registry
 from dudley.core.rounding import up
 
-RECIPES: Registry[Recipe] = Registry("recipe")
+RECIPES: Registry[NormRecipe] = Registry("recipe")
 
 
 @dataclass(frozen=True)
-class Recipe:
+class NormRecipe:
     """The norms read off a vector and a matrix, and whether nonzeros are counted."""
 
     vector: tuple[str, ...]
@@ -37,9 +37,9 @@ class Recipe:
 
 
 for _name, _recipe in {
-    "sparse": Recipe(("linf",), ("linf", "op"), counts=True),
-    "l1": Recipe(("linf", "l11"), ("op", "l11")),
-    "l2": Recipe(("linf", "fro"), ("op", "fro")),
+    "sparse": NormRecipe(("linf",), ("linf", "op"), counts=True),
+    "l1": NormRecipe(("linf", "l11"), ("op", "l11")),
+    "l2": NormRecipe(("linf", "fro"), ("op", "fro")),
 }.items():
     RECIPES.register(_name)(_recipe)
 
@@ -69,7 +69,7 @@ class Paid:
 
 
 def paid(
-    network: Node, weights: Mapping[str, np.ndarray], recipe: Recipe, grid: Grid, width: int
+    network: Node, weights: Mapping[str, np.ndarray], recipe: NormRecipe, grid: Grid, width: int
 ) -> Paid:
     """The sets in which the weights of a network lie, each number moved to its grid."""
     sets: dict[Path, Constraint] = {}
@@ -98,7 +98,7 @@ def _constrained(network: Node, sets: dict[Path, Constraint]) -> Node:
     return constrained(network, sets)
 
 
-def around(W: np.ndarray, recipe: Recipe) -> Constraint:
+def around(W: np.ndarray, recipe: NormRecipe) -> Constraint:
     """The balls in which W lies, their radii observed, and how many nonzeros it has.
 
     >>> print(around(np.array([[3.0], [0.0], [-4.0]]), RECIPES["sparse"]))

@@ -18,10 +18,10 @@ from typing import ClassVar
 from dudley.certificates.price import Price
 from dudley.core.registry import Registry
 
-FORMS: Registry[Form] = Registry("PAC-Bayes form")
+FORMS: Registry[PacBayesForm] = Registry("PAC-Bayes form")
 
 
-class Form(ABC):
+class PacBayesForm(ABC):
     """Abstract: a bound, uniform over all posteriors."""
 
     name: ClassVar[str]

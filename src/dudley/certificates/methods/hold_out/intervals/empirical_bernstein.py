@@ -22,7 +22,7 @@ from dudley.core.rounding import up
 
 
 @INTERVALS.register("empirical-bernstein")
-def bernstein(losses: np.ndarray, c: float) -> float:
+def empirical_bernstein(losses: np.ndarray, c: float) -> float:
     """From average and variance; 1 for a single loss.
 
     Σ(z_i − m)² is least at m = z̄, so a rounded average only raises it.

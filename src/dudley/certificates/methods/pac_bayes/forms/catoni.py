@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 
 from dudley.calculus.union import Grid
-from dudley.certificates.methods.pac_bayes.form import FORMS, Form
+from dudley.certificates.methods.pac_bayes.form import FORMS, PacBayesForm
 from dudley.certificates.price import Price
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
@@ -27,7 +27,7 @@ from dudley.core.rounding import up
 GRID, LARGEST = Grid(), 20
 
 
-class Catoni(Form):
+class Catoni(PacBayesForm):
     """Final: Catoni's form."""
 
     name = "catoni"

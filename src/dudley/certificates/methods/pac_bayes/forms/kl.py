@@ -27,7 +27,7 @@ from functools import lru_cache
 import numpy as np
 
 from dudley.certificates.inversion import kl_upper
-from dudley.certificates.methods.pac_bayes.form import FORMS, Form
+from dudley.certificates.methods.pac_bayes.form import FORMS, PacBayesForm
 from dudley.core.constraint import size_of
 from dudley.core.rounding import up
 
@@ -47,7 +47,7 @@ def log_xi(n: int) -> float:
     return float(up(math.log(xi(n))))
 
 
-class KL(Form):
+class KL(PacBayesForm):
     """Final: the kl form."""
 
     name = "kl"

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import math
 
-from dudley.certificates.methods.pac_bayes.form import FORMS, Form
+from dudley.certificates.methods.pac_bayes.form import FORMS, PacBayesForm
 from dudley.certificates.methods.pac_bayes.forms.kl import log_xi
 from dudley.core.rounding import up
 
 
-class Quadratic(Form):
+class Quadratic(PacBayesForm):
     """Final: the quadratic form."""
 
     name = "quadratic"
