@@ -17,7 +17,7 @@ from dudley.networks.general import GeneralHead
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
 from dudley.networks.pointwise import ProjectRows
-from dudley.theorems.edelman2021.deep import Layer, printed as printed_deep
+from dudley.theorems.edelman2021.deep import LayerBounds, printed as printed_deep
 from dudley.theorems.registry import load
 
 torch.set_num_threads(1)
@@ -283,8 +283,8 @@ def test_errors_pass_through_the_layers_behind_them():
 
     change, error_c = np.linalg.norm(run(1e-3) - run(5e-4)), 5e-4 * 0.5
     assert error_c * 1.0 < change <= error_c * 50 * (1 + 1e-9)  # ∏_{j<1} = 1, ∏_{j>1} = 50
-    small = Layer(0, 0, 1, 1, 1e-3, 1e-3)
-    large = Layer(0, 0, 1, 1, 50, 50)
+    small = LayerBounds(0, 0, 1, 1, 1e-3, 1e-3)
+    large = LayerBounds(0, 0, 1, 1, 50, 50)
     one_way, other = (
         printed_deep(layers, 2, 2, 10, 10, 1.0, 1.0, 0.1, 1.0).value
         for layers in ((small, large), (large, small))

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from dudley.core.entropy import PowerLaw
 from dudley.theorems import excess
-from dudley.theorems.excess import Task
+from dudley.theorems.excess import ExcessTask
 from dudley.theorems.registry import load
 from oracles import Finite
 
@@ -36,7 +36,7 @@ def test_noise_free_finite_classes(rule, seed):
     rng = np.random.default_rng(seed)
     losses = (rng.random((4, 4)) < 0.5).astype(float)
     n = 5
-    task = Task(n, 1.0, 1.0, 0.0, float(losses.mean(axis=1).min()), noise_free=True)
+    task = ExcessTask(n, 1.0, 1.0, 0.0, float(losses.mean(axis=1).min()), noise_free=True)
     assert rule(Finite(4), task).value >= exact_excess(losses, n) - 1e-12
 
 
@@ -54,7 +54,7 @@ def test_the_slow_rate_holds_with_noise(seed):
             p = np.prod([heads[x] if y > 0 else 1 - heads[x] for x, y in zip(xs, ys, strict=True)])
             emp = sum(np.abs(y - predictions[:, x]) for x, y in zip(xs, ys, strict=True))
             worst += p / 3**n * risk[emp <= emp.min() + 1e-12].max()
-    task = Task(n, 1.0, 1.0, 1.0, float(risk.min() - best))
+    task = ExcessTask(n, 1.0, 1.0, 1.0, float(risk.min() - best))
     for rule in (excess.derived, excess.best):
         assert rule(Finite(4), task).value >= worst - best - 1e-12
 
@@ -63,7 +63,9 @@ def test_best_is_never_above_the_others_and_never_above_the_trivial_bound():
     rng = np.random.default_rng(1)
     for _ in range(30):
         n, κ, A, B = (float(np.exp(x)) for x in rng.uniform([2, -2, -2, -2], [16, 2, 2, 2]))
-        task = Task(n, κ, A, B, 0.0, bool(rng.integers(2)), float(rng.choice([1.0, math.inf])))
+        task = ExcessTask(
+            n, κ, A, B, 0.0, bool(rng.integers(2)), float(rng.choice([1.0, math.inf]))
+        )
         entropy = PowerLaw(float(np.exp(rng.uniform(-2, 6))), A)
         best, derived = excess.best(entropy, task), excess.derived(entropy, task)
         assert best.value <= min(derived.value, task.M) * (1 + 1e-12)
@@ -73,17 +75,20 @@ def test_best_is_never_above_the_others_and_never_above_the_trivial_bound():
 def test_a_condition_on_the_noise_is_named():
     entropy = PowerLaw(1.0, 1.0)
     named = {
-        a.name for a in excess.derived(entropy, Task(1e6, 1, 1, 1, noise_free=True)).assumptions
+        a.name
+        for a in excess.derived(entropy, ExcessTask(1e6, 1, 1, 1, noise_free=True)).assumptions
     }
     assert "noise-free" in named
-    named = {a.name for a in excess.derived(entropy, Task(1e6, 1, 1, 1, V=2.0)).assumptions}
+    named = {a.name for a in excess.derived(entropy, ExcessTask(1e6, 1, 1, 1, V=2.0)).assumptions}
     assert "bernstein" in named
-    slow = excess.derived(entropy, Task(1e6, 1, 1, 1))
+    slow = excess.derived(entropy, ExcessTask(1e6, 1, 1, 1))
     assert any("slow" in a.statement for a in slow.assumptions)
 
 
 def test_nothing_to_lose():
-    assert excess.best(PowerLaw(1.0, 1.0), Task(10, 0.0, 1.0, 1.0, noise_free=True)).value == 0.0
+    assert (
+        excess.best(PowerLaw(1.0, 1.0), ExcessTask(10, 0.0, 1.0, 1.0, noise_free=True)).value == 0.0
+    )
 
 
 def test_the_offset_theorem_needs_the_losses_of_examples_not_those_given_x():

@@ -358,5 +358,5 @@ def test_nothing_to_lose_costs_nothing():
         s = STATEMENTS[id]
         for form in s.forms:
             assert s.evaluate_on({**s.example, "kappa": 0.0}, form).value == 0.0
-    task = excess.Task(10, 0.0, 1.0, 1.0)
+    task = excess.ExcessTask(10, 0.0, 1.0, 1.0)
     assert excess.nothing(task)

@@ -16,7 +16,7 @@ from dudley.networks.blocks import li_block
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
 from dudley.theorems.li2026.allocation import capped, least_value, printed_value
-from dudley.theorems.li2026.ranks import LogCover, Matrices, bound_by_log, bound_by_log_log
+from dudley.theorems.li2026.ranks import LogCover, RankedMatrices, bound_by_log, bound_by_log_log
 from dudley.theorems.registry import evaluate, load
 from dudley.theorems.witness.counterexamples.fixed_subspace import BallOfRankOne, FixedSubspace
 from dudley.theorems.witness.counterexamples.low_rank import (
@@ -27,7 +27,7 @@ from dudley.theorems.witness.counterexamples.low_rank import (
 from dudley.theorems.witness.counterexamples.one_hot import OneHotRankOne
 
 STATEMENTS = load()
-SMALL = Matrices(8, 4, 2, 3, 4, 0.5, 1.5, 0.8, 1.2, 1.1)
+SMALL = RankedMatrices(8, 4, 2, 3, 4, 0.5, 1.5, 0.8, 1.2, 1.1)
 
 
 # -- Corollary 5.6 ----------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def test_printed_bounds_at_a_given_resolution(id):
     s, δ = STATEMENTS[id], 1e-3
     values = {**s.example, "X.op": 5.0, "X.row2inf": 2.0, "target.bound": 0.5, "resolution": δ}
     values |= {"class.approximation": 0.25, "c": 3}
-    m = Matrices(64, 64, 2, 4, 4, 1.0, 1.0, 1.0, 1.0, 1.0)
+    m = RankedMatrices(64, 64, 2, 4, 4, 1.0, 1.0, 1.0, 1.0, 1.0)
     if id.endswith("5.8"):
         expected = 4 * (0.5 + 1) / 1e6 * (1 + m.stack_cover(5.0, 2, 3)(δ))
     else:
@@ -195,7 +195,7 @@ def test_printed_bounds_at_a_given_resolution(id):
 
 
 def test_a_stack_of_ninety_six_layers():
-    m = Matrices(64, 64, 4, 4, 4, 10.0, 100.0, 100.0, 1.0, 1.0)
+    m = RankedMatrices(64, 64, 4, 4, 4, 10.0, 100.0, 100.0, 1.0, 1.0)
     assert np.isfinite(m.stack_weights(96)).all() and m.stack_weights(96).shape == (289,)
     values = {**STATEMENTS["li2026/theorem-5.8"].example, "L": 96, "W_v.op": 100.0, "n": 1e9}
     for form in ("printed", "derived", "best"):

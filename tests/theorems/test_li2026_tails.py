@@ -13,7 +13,7 @@ import dudley as du
 from dudley.core.errors import InputError
 from dudley.networks.robust import LogTruncation
 from dudley.theorems import excess, registry
-from dudley.theorems.excess import Task
+from dudley.theorems.excess import ExcessTask
 from dudley.theorems.li2026.tails import PolynomialTail, SubGaussianTail
 from dudley.theorems.li2026.truncation import error_of_layer, error_of_stack, learn, truncate
 from dudley.theorems.witness.counterexamples.gaussian_matrix import GaussianMatrix
@@ -246,7 +246,7 @@ def test_the_error_of_truncation_counts_three_times(rule):
     k = np.arange(n + 1)
     others = 1 - binom.sf(k, n, r + more) ** (N - 1)  # P(some other has at most k errors)
     risk = r + more * float(binom.pmf(k, n, r) @ others)
-    task = Task(n, 1.0, 1.0, 0.0, noise_free=True)
+    task = ExcessTask(n, 1.0, 1.0, 0.0, noise_free=True)
     bound = learn(rule, Finite(N), task, error=r)
     names = [term.name for term in bound.terms]
     assert names == ["complexity", "resolution", "approximation", "truncation"]
@@ -276,7 +276,9 @@ def test_a_minimiser_on_truncated_heavy_tailed_inputs(seed):
 
     big = losses(draw(100_000)).mean(axis=0)
     risks = [big[np.argmin(losses(draw(n)).mean(axis=0))] for _ in range(400)]
-    task = Task(n, 1.0, M, 1.0, approximation=float(_untruncated(W, tail, rng)), noise_free=True)
+    task = ExcessTask(
+        n, 1.0, M, 1.0, approximation=float(_untruncated(W, tail, rng)), noise_free=True
+    )
     for rule in (excess.derived, excess.best):
         bound = learn(rule, Finite(16), task, error_of_layer(tail, M, 1.0))
         assert np.mean(risks) - 5 * np.std(risks) / 20 <= bound.value

@@ -10,12 +10,12 @@ import pytest
 
 from dudley.core.errors import InputError
 from dudley.theorems.mwigo2026.encoder import Encoder
-from dudley.theorems.mwigo2026.training import Start
+from dudley.theorems.mwigo2026.training import TrainingStart
 from mwigo_statements import MATRICES, STATEMENTS, example, value
 
 
 def test_the_quantities_of_lemma_4_by_hand():
-    s = Start(
+    s = TrainingStart(
         n=4, T=2, k=100, X_fro=3.0, W_Q_fro=7.0, W_K_fro=8.0, W_v_fro=9.0, w_l2=1.5, W_Q_op=2.0,
         W_K_op=3.0, W_v_op=4.0, W_Q_moved=0.5, W_K_moved=0.25, W_v_moved=2.0, w_moved=1.0,
         features_smin=2.0, loss_initial=8.0, correlation_c=2.0, delta=0.1,
@@ -41,7 +41,9 @@ def test_the_quantities_of_lemma_4_by_hand():
 @pytest.mark.parametrize("W", [*MATRICES, "w"])
 def test_each_radius_has_its_own_term_in_M(W):
     given = example("lemma-4", W_K__op=2.5, **{f"{W}__moved": 1e-6})
-    start = Start(**{k.replace(".", "_"): v for k, v in given.items() if not k.startswith("step")})
+    start = TrainingStart(
+        **{k.replace(".", "_"): v for k, v in given.items() if not k.startswith("step")}
+    )
     scores = 2 / 2000 * 2.2 * 1.2  # (2/√d_m)·‖X‖²·ξ_V·η_O
     wanted = {"W_Q": scores * 2.5, "W_K": scores * 3.0, "W_v": 1.2, "w": 2.2}
     found = start.M / 1e6
@@ -77,7 +79,7 @@ def test_the_hats_point_the_wrong_way():
     And with M, z and ρ², the minimum never falls below the derived form where the hypotheses hold.
     """
     given = example("lemma-4")
-    s = Start(
+    s = TrainingStart(
         **{k.replace(".", "_"): v for k, v in given.items() if k not in ("step.size", "steps")}
     )
     assert s.M_hat > s.M and s.z_hat > s.z

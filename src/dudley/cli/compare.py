@@ -16,7 +16,7 @@ from dudley.core.vocabulary import parse_assignments
 from dudley.show import cells
 from dudley.show.figures import figure
 from dudley.theorems import comparison
-from dudley.theorems.comparison import FORMS, Comparison, Row
+from dudley.theorems.comparison import FORMS, Comparison, ComparisonRow
 
 PAGE = ".html"
 NEAR = 1  # a statement that misses so few names is named
@@ -101,7 +101,7 @@ def _along(found: Comparison) -> str:
     return f", {found.sweep.name} from {cells.short(x[0])} to {cells.short(x[-1])}"
 
 
-def table(found: Comparison, rows: list[Row]) -> list[str]:
+def table(found: Comparison, rows: list[ComparisonRow]) -> list[str]:
     """One line for each statement, in columns; on a narrow terminal, one line for each form."""
     forms = [form for form in FORMS if any(form in row.curves for row in rows)]
     heads = ["statement", "verdict", *forms]

@@ -12,7 +12,7 @@ from dudley.core.errors import InputError
 from dudley.theorems.constructions import saving
 from dudley.theorems.constructions.assemble import Construction, build
 from dudley.theorems.constructions.targets import TASKS, read_table, target
-from dudley.theorems.constructions.verify import Verification, verify
+from dudley.theorems.constructions.verify import ConstructionCheck, verify
 
 ROUNDING = 1e-9  # a norm computed in float64 may exceed its claim by this, relatively
 
@@ -87,7 +87,7 @@ def construct(
     raise typer.Exit(0 if checked.right else 1)
 
 
-def report(title: str, built: Construction, checked: Verification) -> str:
+def report(title: str, built: Construction, checked: ConstructionCheck) -> str:
     """The answer for people."""
     selector = built.selector
     relevant = ", ".join(str(i + 1) for i in built.indices)
@@ -124,7 +124,7 @@ def report(title: str, built: Construction, checked: Verification) -> str:
     return "\n".join(lines)
 
 
-def _item(asked: dict, built: Construction, checked: Verification) -> dict:
+def _item(asked: dict, built: Construction, checked: ConstructionCheck) -> dict:
     """The answer for programs."""
     norms = [
         {

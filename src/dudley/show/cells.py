@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from dudley.core.bound import Bound, Sense
 from dudley.core.situation import Derived
-from dudley.theorems.comparison import KINDS, Comparison, Row
+from dudley.theorems.comparison import KINDS, Comparison, ComparisonRow
 
 MARKS = {
     "~": "up to a constant that the paper does not name; here c = 1 unless given",
@@ -54,7 +54,7 @@ def number(bound: Bound) -> str:
     return f"{mark}{text}{after}"
 
 
-def cell(row: Row, form: str) -> str:
+def cell(row: ComparisonRow, form: str) -> str:
     """A form's number; along an axis its first and last, ``–`` where it was refused."""
     if form not in row.curves:
         return ""
@@ -70,7 +70,7 @@ def informs(comparison: Comparison) -> str:
     return f"tells from {comparison.sweep.name}"
 
 
-def informative(comparison: Comparison, row: Row, form: str) -> str:
+def informative(comparison: Comparison, row: ComparisonRow, form: str) -> str:
     """From where on a form says something: below what is trivial, or below 1."""
     i = row.informative_from(form)
     return "" if i is None else short(comparison.points[i])

@@ -38,7 +38,7 @@ Outcome = Bound | str  # a bound, or why there is none
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """One statement: each form's outcome at every point of the axis (at one, without a sweep)."""
 
     statement: Statement
@@ -94,12 +94,12 @@ class Comparison:
 
     situation: Situation
     sweep: Sweep | None
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
     missing: Mapping[str, tuple[str, ...]]
     derived: Mapping[str, Derived]
     unused: tuple[str, ...]
 
-    def row(self, id: str) -> Row:
+    def row(self, id: str) -> ComparisonRow:
         """One statement's row."""
         for row in self.rows:
             if row.id == id:
@@ -112,7 +112,7 @@ class Comparison:
         return self.sweep.values if self.sweep else ()
 
     @property
-    def groups(self) -> dict[str, list[Row]]:
+    def groups(self) -> dict[str, list[ComparisonRow]]:
         """The rows by what they bound, in a fixed order."""
         found = {m: [row for row in self.rows if row.statement.measure == m] for m in MEASURES}
         return {measure: rows for measure, rows in found.items() if rows}
@@ -133,7 +133,7 @@ class Comparison:
         every = ((row, form) for row in self.rows for form in row.curves)
         return tuple(c for row, form in every for c in self._crossings(row, form))
 
-    def _crossings(self, row: Row, form: str) -> Iterator[Crossing]:
+    def _crossings(self, row: ComparisonRow, form: str) -> Iterator[Crossing]:
         known = [
             (x, {kind: b.details[kind] for kind in KINDS})
             for x, b in zip(self.points, row.bounds(form), strict=False)
@@ -166,7 +166,7 @@ class Comparison:
             ],
         }
 
-    def _row_json(self, row: Row) -> dict:
+    def _row_json(self, row: ComparisonRow) -> dict:
         s = row.statement
         forms = {
             form: [{"refused": o} if isinstance(o, str) else _point(o) for o in outcomes]
@@ -224,7 +224,7 @@ def compare(
             missing[s.id] = lacking
         else:
             with sweeping([one.values["n"] for one in here if "n" in one.values] or [1]):
-                rows.append(Row(s, _evaluated(s, here, forms)))
+                rows.append(ComparisonRow(s, _evaluated(s, here, forms)))
     followed = _followed(here[0], rows)
     wanted = {canonical(i.name) for s in statements for i in s.inputs}
     wanted |= {canonical(source) for one in followed.values() for source in one.sources}
@@ -232,7 +232,7 @@ def compare(
     return Comparison(here[0], axis, tuple(rows), missing, followed, unused)
 
 
-def _followed(here: Situation, rows: list[Row]) -> dict[str, Derived]:
+def _followed(here: Situation, rows: list[ComparisonRow]) -> dict[str, Derived]:
     """What was derived for these statements, by the names they use."""
     names = {name for row in rows for name in inputs_of(row.statement, here)}
     return {name: here.why(name) for name in sorted(names) if not here.gives(name)}

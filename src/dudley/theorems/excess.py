@@ -12,7 +12,7 @@ the sample's own points will do; :func:`best` also chains, and uses the direct a
 ``calculus.offset`` where covers do not depend on the sample.
 
 >>> from dudley.core.entropy import PowerLaw
->>> task = Task(n=1e6, κ=1.0, A=1.0, B=1.0, noise_free=True)
+>>> task = ExcessTask(n=1e6, κ=1.0, A=1.0, B=1.0, noise_free=True)
 >>> [round(rule(PowerLaw(1.0, 1.0), task).value, 4) for rule in (derived, best, slow)]
 [0.1512, 0.0507, 0.0507]
 """
@@ -35,7 +35,7 @@ ASSUMPTIONS = offset.COMMON[:3]
 
 
 @dataclass(frozen=True)
-class Task:
+class ExcessTask:
     """What a bound on the excess risk rests on, besides the class itself."""
 
     n: float
@@ -77,13 +77,13 @@ class Route:
     approximation: float
     condition: offset.NoiseFree | offset.Bernstein
 
-    def at(self, δ, log_N, task: Task):
+    def at(self, δ, log_N, task: ExcessTask):
         """factor·R_off at one scale: factor·log N(δ)/(2βn), and factor·(1 + 2βM)κδ."""
         complexity = self.factor * log_N / (2 * self.β * task.n)
         return complexity, self.factor * (1 + 2 * self.β * task.M) * task.κ * δ
 
 
-def derived(entropy: Entropy, task: Task) -> Bound:
+def derived(entropy: Entropy, task: ExcessTask) -> Bound:
     """At one scale, as the paper argues, where the noise allows it; by Dudley's rule otherwise."""
     if nothing(task):
         return total(task, 0.0)
@@ -92,7 +92,7 @@ def derived(entropy: Entropy, task: Task) -> Bound:
     return smallest([one_scale(entropy, task, route) for route in task.routes])
 
 
-def best(entropy: Entropy, task: Task) -> Bound:
+def best(entropy: Entropy, task: ExcessTask) -> Bound:
     """The smallest of all that is known here."""
     if nothing(task):
         return total(task, 0.0)
@@ -104,12 +104,12 @@ def best(entropy: Entropy, task: Task) -> Bound:
     return smallest(found)
 
 
-def nothing(task: Task) -> bool:
+def nothing(task: ExcessTask) -> bool:
     """Is there nothing to lose: every prediction costs the same?"""
     return task.M == 0
 
 
-def one_scale(entropy: Entropy, task: Task, route: Route) -> Bound:
+def one_scale(entropy: Entropy, task: ExcessTask, route: Route) -> Bound:
     """The route at the best δ of a grid."""
     δ = (task.M / task.κ) * np.exp(-np.arange(0, 100, 0.05))
     complexity, resolution = route.at(δ, log_cover(entropy, task)(δ), task)
@@ -117,14 +117,14 @@ def one_scale(entropy: Entropy, task: Task, route: Route) -> Bound:
     return total(task, float(complexity[i]), float(resolution[i]), route)
 
 
-def by_chaining(entropy: Entropy, task: Task, route: Route) -> Bound:
+def by_chaining(entropy: Entropy, task: ExcessTask, route: Route) -> Bound:
     """factor·R_off with the offset complexity chained; G is covered at ε by F at ε/κ."""
     covers = log_cover(entropy, task)
     R = offset.chained(lambda ε: covers(ε / task.κ), task.n, route.β, task.M)
     return total(task, route.factor * R, 0.0, route)
 
 
-def directly(entropy: Entropy, task: Task, route: Route) -> Bound:
+def directly(entropy: Entropy, task: ExcessTask, route: Route) -> Bound:
     """Without symmetrisation, for covers that do not depend on the sample."""
     proper = entropy.proper() if isinstance(route.condition, offset.Bernstein) else entropy
     covers = log_cover(proper, task)
@@ -133,12 +133,12 @@ def directly(entropy: Entropy, task: Task, route: Route) -> Bound:
     return total(task, complexity, resolution, route)
 
 
-def slow(entropy: Entropy, task: Task, rule: str = "best") -> Bound:
+def slow(entropy: Entropy, task: ExcessTask, rule: str = "best") -> Bound:
     """2κ R(F) + inf_F exc: symmetrisation and contraction, whatever the noise."""
     return total(task, 2 * task.κ * chained(entropy, task.A, task.n, rule))
 
 
-def log_cover(entropy: Entropy, task: Task):
+def log_cover(entropy: Entropy, task: ExcessTask):
     """ε ↦ log N(ε), infinite past the floats."""
 
     def covers(ε):
@@ -149,7 +149,7 @@ def log_cover(entropy: Entropy, task: Task):
 
 
 def total(
-    task: Task, complexity: float, resolution: float = 0.0, route: Route | None = None
+    task: ExcessTask, complexity: float, resolution: float = 0.0, route: Route | None = None
 ) -> Bound:
     """The sum of the terms, cut at the trivial bound M."""
     share = 1.0 if route is None else route.approximation

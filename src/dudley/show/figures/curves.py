@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dudley.core.bound import Bound
 from dudley.core.errors import InputError
-from dudley.theorems.comparison import KINDS, SCALED_TO_ONE, Comparison, Crossing, Row
+from dudley.theorems.comparison import KINDS, SCALED_TO_ONE, Comparison, ComparisonRow, Crossing
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _seen(curve: Curve) -> bool:
     return any(y is not None for y in curve.log10) or bool(curve.below)
 
 
-def _curves(row: Row, order: int):
+def _curves(row: ComparisonRow, order: int):
     for form in row.curves:
         bounds = row.bounds(form)
         below = tuple(i for i, b in enumerate(bounds) if b is not None and log10(b) is None)
@@ -93,7 +93,7 @@ def _curves(row: Row, order: int):
     yield from _kinds(row, order)
 
 
-def _kinds(row: Row, order: int):
+def _kinds(row: ComparisonRow, order: int):
     """Parameter counting and norm-based, where a statement tells them apart."""
     for form in row.curves:
         for kind, words in KINDS.items():
@@ -111,7 +111,7 @@ def log10(bound: Bound) -> float | None:
     return bound.log_value / math.log(10)
 
 
-def _levels(measure: str, rows: list[Row]) -> tuple[Level, ...]:
+def _levels(measure: str, rows: list[ComparisonRow]) -> tuple[Level, ...]:
     found: dict[tuple, list[str]] = {}
     for row in rows:
         trivial = [b.trivial if b is not None else math.inf for b in row.bounds("derived")]

@@ -21,7 +21,7 @@ from dudley.show.document import (
 )
 from dudley.show.figures.curves import Panel, panels
 from dudley.show.pages import BUILDERS, made_by
-from dudley.theorems.comparison import FORMS, KINDS, Comparison, Row, compare
+from dudley.theorems.comparison import FORMS, KINDS, Comparison, ComparisonRow, compare
 
 
 def document(comparison: Comparison) -> Document:
@@ -62,7 +62,9 @@ def situation(comparison: Comparison) -> tuple[str, ...]:
     return tuple(given)
 
 
-def section(comparison: Comparison, measure: str, rows: list[Row], panel: Panel | None) -> Section:
+def section(
+    comparison: Comparison, measure: str, rows: list[ComparisonRow], panel: Panel | None
+) -> Section:
     """One kind of quantity."""
     charts = () if panel is None else (chart(comparison, panel),)
     return Section(measure, (*charts, table(comparison, rows)))
@@ -86,7 +88,7 @@ def chart(comparison: Comparison, panel: Panel) -> Chart:
     )
 
 
-def table(comparison: Comparison, rows: list[Row]) -> Table:
+def table(comparison: Comparison, rows: list[ComparisonRow]) -> Table:
     """Statements, verdicts and numbers."""
     forms = [form for form in FORMS if any(form in row.curves for row in rows)]
     heads = ["statement", "verdict", *forms]
@@ -96,7 +98,7 @@ def table(comparison: Comparison, rows: list[Row]) -> Table:
     return Table.of(heads, [line(comparison, row, forms, tells) for row in rows])
 
 
-def line(comparison: Comparison, row: Row, forms: list[str], tells: bool) -> list[Cell]:
+def line(comparison: Comparison, row: ComparisonRow, forms: list[str], tells: bool) -> list[Cell]:
     """A row of the table."""
     s = row.statement
     found = [Cell(s.id, why=s.quantity), Cell(s.verdict.value, look=s.verdict.value)]

@@ -21,7 +21,7 @@ from dudley.core.norms import norm_named
 from dudley.theorems.constructions import bag_head, positions_head, trained_head
 from dudley.theorems.constructions.bases import almost_orthonormal
 from dudley.theorems.constructions.bump import bump_weights, network_of
-from dudley.theorems.constructions.selector import FORMS, Claim, Selector
+from dudley.theorems.constructions.selector import FORMS, NormClaim, Selector
 from dudley.theorems.constructions.targets import Target, all_bits
 
 MAPPINGS = ("positions", "trainable", "bag")
@@ -70,15 +70,17 @@ class Construction:
     def wanted(self, bits: np.ndarray) -> np.ndarray:
         return self.target(bits[:, self.indices])
 
-    def norms(self) -> list[tuple[Claim, float]]:
+    def norms(self) -> list[tuple[NormClaim, float]]:
         """Each claimed norm beside the true one."""
         γ, B, s = self.selector.γ, self.selector.bound, self.target.s
         d_f, M = self.selector.d_f, self.target.largest
         repaired = self.form == "repaired"
         own = (
-            Claim("W_1", "linf", 8 * max(1, B) / γ, 4 * max(1, B) / γ + 2 if repaired else None),
-            Claim("W_2", "linf", 8 * s / γ, max(1.0, d_f - 1) if repaired else None),
-            Claim("w", "linf", M, M),
+            NormClaim(
+                "W_1", "linf", 8 * max(1, B) / γ, 4 * max(1, B) / γ + 2 if repaired else None
+            ),
+            NormClaim("W_2", "linf", 8 * s / γ, max(1.0, d_f - 1) if repaired else None),
+            NormClaim("w", "linf", M, M),
         )
         found = [(claim, self.selector.measure(claim)) for claim in self.selector.claims]
         for claim, layer in zip(own, self.mlp, strict=True):

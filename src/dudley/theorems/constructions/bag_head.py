@@ -34,7 +34,7 @@ from dudley.core.errors import InputError
 from dudley.theorems.constructions.bases import Basis
 from dudley.theorems.constructions.mappings import bag
 from dudley.theorems.constructions.selector import (
-    Claim,
+    NormClaim,
     Selector,
     count_of,
     dual,
@@ -90,10 +90,10 @@ def one_head(basis: Basis, I: list[int], γ: float, form="repaired", bits=False)
         bound=1.0 if bits else float(s),
         γ=γ,
         claims=(
-            Claim("W_Q", "fro", R_paper, R),
-            Claim("W_K", "fro", s + 1.0, math.sqrt(spread**2 + 1)),
-            Claim("W_v", "fro", 2.0 * s, math.sqrt(frobenius**2 + s)),
-            Claim("W_c", "fro", float(s), math.sqrt(s)),
+            NormClaim("W_Q", "fro", R_paper, R),
+            NormClaim("W_K", "fro", s + 1.0, math.sqrt(spread**2 + 1)),
+            NormClaim("W_v", "fro", 2.0 * s, math.sqrt(frobenius**2 + s)),
+            NormClaim("W_c", "fro", float(s), math.sqrt(s)),
         ),
     )
 
@@ -126,7 +126,7 @@ def s_heads(basis: Basis, I: list[int], γ: float, form: str = "repaired") -> Se
         separation=2.0,
         bound=1.0,
         γ=γ,
-        claims=tuple(Claim(name, "fro", None, value) for name, value in norms.items()),
+        claims=tuple(NormClaim(name, "fro", None, value) for name, value in norms.items()),
     )
 
 

@@ -17,10 +17,10 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Positions:
+class PositionMapping:
     """X(b) = E_b + P, [CLS] last.
 
-    >>> Positions(np.eye(2, 5), np.eye(5)[2:4], np.eye(5)[4])(np.array([[0, 1]]))[0]
+    >>> PositionMapping(np.eye(2, 5), np.eye(5)[2:4], np.eye(5)[4])(np.array([[0, 1]]))[0]
     array([[1., 0., 1., 0., 0.],
            [0., 1., 0., 1., 0.],
            [0., 0., 0., 0., 1.]])
@@ -75,11 +75,11 @@ class BagOfVectors:
         return {"input.V": self.V, "input.cls": self.cls}
 
 
-def positions(P: np.ndarray) -> Positions:
+def positions(P: np.ndarray) -> PositionMapping:
     """Rows P with three new axes for E_0, E_1 and [CLS]."""
     T, dim = P.shape
     axes = np.eye(dim + 3)
-    return Positions(np.hstack([P, np.zeros((T, 3))]), axes[dim : dim + 2], axes[dim + 2])
+    return PositionMapping(np.hstack([P, np.zeros((T, 3))]), axes[dim : dim + 2], axes[dim + 2])
 
 
 def bag(V: np.ndarray) -> BagOfVectors:

@@ -25,7 +25,7 @@ import numpy as np
 from dudley.theorems.constructions.bases import Basis
 from dudley.theorems.constructions.mappings import positions
 from dudley.theorems.constructions.selector import (
-    Claim,
+    NormClaim,
     Selector,
     dual,
     dual_gap,
@@ -71,10 +71,10 @@ def one_head(basis: Basis, I: list[int], γ: float, form: str = "repaired") -> S
         bound=1.0,
         γ=γ,
         claims=(
-            Claim("W_Q", "fro", paper_R, ours_Q),
-            Claim("W_K", "fro", s, ours_K),
-            Claim("W_v", "fro", 2.0, math.sqrt(2)),
-            Claim("W_c", "fro", 1.0, 1.0),
+            NormClaim("W_Q", "fro", paper_R, ours_Q),
+            NormClaim("W_K", "fro", s, ours_K),
+            NormClaim("W_v", "fro", 2.0, math.sqrt(2)),
+            NormClaim("W_c", "fro", 1.0, 1.0),
         ),
     )
 
@@ -108,9 +108,9 @@ def s_heads(basis: Basis, I: list[int], γ: float, form: str = "repaired") -> Se
         bound=1.0,
         γ=γ,
         claims=(
-            Claim("W_Q", "fro", paper_R, R),
-            Claim("W_K", "fro", 1.0, 1.0),
-            Claim("W_v", "fro", 2.0, math.sqrt(2)),
-            Claim("W_c", "fro", 1.0, 1.0),
+            NormClaim("W_Q", "fro", paper_R, R),
+            NormClaim("W_K", "fro", 1.0, 1.0),
+            NormClaim("W_v", "fro", 2.0, math.sqrt(2)),
+            NormClaim("W_c", "fro", 1.0, 1.0),
         ),
     )

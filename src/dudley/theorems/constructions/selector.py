@@ -35,13 +35,13 @@ from dudley.core.constraint import Frobenius
 from dudley.core.errors import InputError
 from dudley.core.norms import norm_named
 from dudley.networks.head import Head
-from dudley.theorems.constructions.mappings import BagOfVectors, Positions
+from dudley.theorems.constructions.mappings import BagOfVectors, PositionMapping
 
 FORMS = ("repaired", "printed")
 
 
 @dataclass(frozen=True)
-class Claim:
+class NormClaim:
     """A norm of a weight: what the paper claims (if it does) and what is proved here."""
 
     weight: str
@@ -55,14 +55,14 @@ class Selector:
     """Heads with their input mapping, goal, and claims on the norms."""
 
     lemma: str
-    mapping: Positions | BagOfVectors
+    mapping: PositionMapping | BagOfVectors
     heads: tuple[dict[str, np.ndarray], ...]
     d_f: int
     goal: Callable[[np.ndarray], np.ndarray]  # (N, s) bits to (N, d_f)
     separation: float
     bound: float
     γ: float
-    claims: tuple[Claim, ...]
+    claims: tuple[NormClaim, ...]
 
     @property
     def stated_error(self) -> float:
@@ -93,10 +93,10 @@ class Selector:
         spoken = np.asarray(self.node.apply(list(self.heads), self.mapping(bits)))
         return spoken[:, 0, : self.d_f]
 
-    def measure(self, claim: Claim) -> float:
+    def measure(self, claim: NormClaim) -> float:
         """The largest norm of this weight over the heads (P is the mapping's)."""
         if claim.weight == "P":
-            assert isinstance(self.mapping, Positions)
+            assert isinstance(self.mapping, PositionMapping)
             return norm_named(claim.norm)(self.mapping.P)
         return max(norm_named(claim.norm)(head[claim.weight]) for head in self.heads)
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from dudley.theorems.constructions.mappings import positions
-from dudley.theorems.constructions.selector import Claim, Selector, outer, signed_mean
+from dudley.theorems.constructions.selector import NormClaim, Selector, outer, signed_mean
 
 
 def one_head(T: int, I: list[int], γ: float, form: str = "repaired") -> Selector:
@@ -89,11 +89,11 @@ def _sign(form: str) -> float:
     return -1.0 if form == "printed" else 1.0
 
 
-def _claims(s: int, R: float) -> tuple[Claim, ...]:
+def _claims(s: int, R: float) -> tuple[NormClaim, ...]:
     return (
-        Claim("P", "row21", s, s),
-        Claim("W_Q", "fro", R, R),
-        Claim("W_K", "fro", 1.0, 1.0),
-        Claim("W_v", "fro", 2.0, math.sqrt(2)),
-        Claim("W_c", "fro", 1.0, 1.0),
+        NormClaim("P", "row21", s, s),
+        NormClaim("W_Q", "fro", R, R),
+        NormClaim("W_K", "fro", 1.0, 1.0),
+        NormClaim("W_v", "fro", 2.0, math.sqrt(2)),
+        NormClaim("W_c", "fro", 1.0, 1.0),
     )

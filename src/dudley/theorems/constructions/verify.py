@@ -24,7 +24,7 @@ _SAMPLE = 400_000_000  # floats of all batches of a sample
 
 
 @dataclass(frozen=True)
-class Verification:
+class ConstructionCheck:
     """How a construction did."""
 
     inputs: int
@@ -46,7 +46,7 @@ class Verification:
         return self.head_error <= self.stated_error * (1 + TOLERANCE)
 
 
-def verify(built: Construction, samples: int | None = None, seed: int = 0) -> Verification:
+def verify(built: Construction, samples: int | None = None, seed: int = 0) -> ConstructionCheck:
     """Every input, or a sample of them.
 
     >>> from dudley.theorems.constructions.assemble import build
@@ -83,7 +83,7 @@ def verify(built: Construction, samples: int | None = None, seed: int = 0) -> Ve
         if example is None and len(bad):
             example = "".join(map(str, bits[bad[0]]))
     fraction = wrong / total if exhaustive else clopper_pearson(wrong, total, 1 - CONFIDENCE)
-    return Verification(
+    return ConstructionCheck(
         inputs=total,
         exhaustive=exhaustive,
         head_error=head_error,

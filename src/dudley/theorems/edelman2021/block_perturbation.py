@@ -30,7 +30,7 @@ from dudley.theorems.registry import register
 
 
 @dataclass(frozen=True)
-class Errors:
+class BlockErrors:
     """A block by its norms, and how far its weights (on its inputs) and its inputs are off."""
 
     sigma_lipschitz: float
@@ -94,17 +94,17 @@ register(
         printed=Form(
             r"\epsilon_C+L_\sigma B_CB_V(1+4B_{QK})\epsilon_Z"
             r"+2L_\sigma B_CB_V\epsilon_{QK}+L_\sigma B_C\epsilon_V",
-            bundled(Errors)(Errors.printed),
+            bundled(BlockErrors)(BlockErrors.printed),
         ),
         derived=Form(
             r"\epsilon_C+L_\sigma B_CB_V(1+4R^2B_{QK})\epsilon_Z"
             r"+2R^2L_\sigma B_CB_V\epsilon_{QK}+L_\sigma B_C\epsilon_V",
-            bundled(Errors)(Errors.derived),
+            bundled(BlockErrors)(BlockErrors.derived),
         ),
         best=Form(
             r"\epsilon_C+L_\sigma B_CB_V(1+2R^2B_{QK})\epsilon_Z"
             r"+R^2L_\sigma B_CB_V\epsilon_{QK}+L_\sigma B_C\epsilon_V",
-            bundled(Errors)(Errors.best),
+            bundled(BlockErrors)(BlockErrors.best),
         ),
         verdict=Verdict.OK,
         erratum=(

@@ -43,7 +43,7 @@ ASSUMPTIONS = (Assumption("activation", "σ(0) = 0", Status.DECLARED),)
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerBounds:
     """The norm bounds of one layer, in our orientation."""
 
     W_QK_op: float
@@ -68,7 +68,7 @@ class Layer:
         return sizes[0] ** (2 / 3) + sizes[1] ** (2 / 3) + sizes[2] ** (2 / 3)
 
 
-def printed(layers: Sequence[Layer], d, k, n, T, L_σ, w_l2, ε, c) -> Bound:
+def printed(layers: Sequence[LayerBounds], d, k, n, T, L_σ, w_l2, ε, c) -> Bound:
     """Theorem A.17 as printed: α_i multiplies the layers *before* i, and B_w stands alone."""
     total, α = Magnitude.of(w_l2) ** (2 / 3), ONE
     for layer in layers:
@@ -100,7 +100,7 @@ class Deep:
     c: float
 
     def printed(self) -> Bound:
-        layer = Layer(
+        layer = LayerBounds(
             self.W_QK_op,
             self.W_QK_row2inf,
             self.W_v_op,

@@ -42,7 +42,7 @@ ASSUMPTIONS = (
 
 
 @dataclass(frozen=True)
-class Errors:
+class HeadErrors:
     """A head by its constants, and how far its scores and inner values are off."""
 
     attention_lipschitz: float
@@ -79,8 +79,8 @@ register(
         says="A head's output moves no more than its scores and inner values, whatever T is.",
         quantity="ℓ2 change of the head's output",
         inputs=(*CONSTANTS, Input("error.score"), Input("error.inner")),
-        printed=Form(LEMMA_LATEX, bundled(Errors)(Errors.printed)),
-        derived=Form(LEMMA_LATEX, bundled(Errors)(Errors.derived)),
+        printed=Form(LEMMA_LATEX, bundled(HeadErrors)(HeadErrors.printed)),
+        derived=Form(LEMMA_LATEX, bundled(HeadErrors)(HeadErrors.derived)),
         verdict=Verdict.OK,
         erratum=(
             "True. The (2,∞) norm is that of the transpose (largest over tokens), the argument w "

@@ -46,9 +46,9 @@ from dudley.theorems.li2026.models import (
     SPECTRAL,
     TOKENS,
     X_OP,
-    Layer,
     Learning,
-    Stack,
+    SpectralLayer,
+    SpectralStack,
 )
 from dudley.theorems.registry import register
 
@@ -86,7 +86,7 @@ def printed_theorem(learning: Learning, class_offset) -> float:
     return 4 * class_offset + learning.class_approximation
 
 
-def derived_theorem(model: Layer | Stack, class_offset, class_rademacher) -> Bound:
+def derived_theorem(model: SpectralLayer | SpectralStack, class_offset, class_rademacher) -> Bound:
     """4 R_off + 3 inf if noise-free, 2κR + inf if R is known, and M in any case."""
     task = model.task(model.A)
     bound = total(task, task.M)
@@ -97,13 +97,13 @@ def derived_theorem(model: Layer | Stack, class_offset, class_rademacher) -> Bou
     return bound
 
 
-def printed_corollary(model: Layer | Stack, class_log_cover, epsilon) -> float:
+def printed_corollary(model: SpectralLayer | SpectralStack, class_log_cover, epsilon) -> float:
     prefactor = 2 * model.twice_M(model.printed_A) / model.n
     rest = 8 * model.kappa * epsilon + model.class_approximation
     return prefactor * (1 + class_log_cover) + rest
 
 
-def derived_corollary(model: Layer | Stack, class_log_cover, epsilon) -> Bound:
+def derived_corollary(model: SpectralLayer | SpectralStack, class_log_cover, epsilon) -> Bound:
     """The offset routes at the given resolution, Massart's lemma without one, M in any case."""
     task = model.task(model.A)
     massart = epsilon + task.A * math.sqrt(2 * class_log_cover / task.n)
@@ -187,7 +187,11 @@ ONE_HEAD = UNIT | {"W_v.op": 1.0, "W_c.op": 1.0, "sigma.lipschitz": 1.0, "X.op":
 M_SH = r"2\kappa B+2\kappa B_wB_cB_vL_\sigma B_X"
 M_MH = r"2\kappa B+2\kappa HB_wB_cB_vL_\sigma B_X"
 M_ML = r"2\kappa(B+B_w)"
-one_head, many_heads, layers = bundled(Layer, H=1), bundled(Layer), bundled(Stack)
+one_head, many_heads, layers = (
+    bundled(SpectralLayer, H=1),
+    bundled(SpectralLayer),
+    bundled(SpectralStack),
+)
 
 THEOREM_4_4 = theorem(
     "4.4",

@@ -38,8 +38,8 @@ from dudley.theorems.li2026.rank_models import (
     RANKS,
     SCORES,
     SIZES,
-    LowRank,
     LowRankLayer,
+    LowRankLearning,
     LowRankStack,
 )
 from dudley.theorems.li2026.ranks import COUNTING, bound_by_log, bound_by_log_log
@@ -75,7 +75,7 @@ TAILS = Assumption("tail", "‖X‖_F has the tail (12) with tail.C and tail.bet
 
 
 @dataclass(frozen=True)
-class HeavyTailed(LowRank):
+class HeavyTailed(LowRankLearning):
     """Matrices of low rank on heavy-tailed inputs, truncated at M, learnt with a robust loss."""
 
     tail_C: float

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dudley.core.assumption import Assumption, Status
 from dudley.core.statement import Input
-from dudley.theorems.excess import ASSUMPTIONS as ERM, Task
+from dudley.theorems.excess import ASSUMPTIONS as ERM, ExcessTask
 
 LEARNING = (
     Input("n"),
@@ -61,9 +61,9 @@ class Learning:
     noise_free: float
     bernstein_V: float
 
-    def task(self, A: float) -> Task:
+    def task(self, A: float) -> ExcessTask:
         """The learning problem over predictors with |f| ≤ A."""
-        return Task(
+        return ExcessTask(
             self.n,
             self.kappa,
             A,
@@ -79,7 +79,7 @@ class Learning:
 
 
 @dataclass(frozen=True)
-class Layer(Learning):
+class SpectralLayer(Learning):
     """A single layer of H heads under spectral bounds (assumptions 4.1 to 4.3, 4.6)."""
 
     H: float
@@ -111,7 +111,7 @@ class Layer(Learning):
 
 
 @dataclass(frozen=True)
-class Stack(Learning):
+class SpectralStack(Learning):
     """L layers that end in Π (assumptions 4.9, 4.10): only the readout bounds the prediction."""
 
     w_l2: float

@@ -14,8 +14,15 @@ from dataclasses import dataclass, fields
 
 from dudley.calculus.allocate import Allocated
 from dudley.core.statement import Input
-from dudley.theorems.li2026.models import SPECTRAL, TOKENS, X_OP, Layer, Learning, Stack
-from dudley.theorems.li2026.ranks import COUNTING, Matrices, RankBounds
+from dudley.theorems.li2026.models import (
+    SPECTRAL,
+    TOKENS,
+    X_OP,
+    Learning,
+    SpectralLayer,
+    SpectralStack,
+)
+from dudley.theorems.li2026.ranks import COUNTING, RankBounds, RankedMatrices
 
 SIZES = (Input("d"), Input("k"))
 RANKS = (Input("r_QK"), Input("r_v"), Input("r_c"))
@@ -24,16 +31,18 @@ CLASS = (*SIZES, *RANKS, SCORES, *SPECTRAL, X_OP, TOKENS)
 
 
 @dataclass(frozen=True)
-class LowRank(Learning, RankBounds):
+class LowRankLearning(Learning, RankBounds):
     """Abstract: learning with matrices of the given ranks and spectral norms."""
 
     @property
-    def matrices(self) -> Matrices:
-        return Matrices(**{bound.name: getattr(self, bound.name) for bound in fields(RankBounds)})
+    def matrices(self) -> RankedMatrices:
+        return RankedMatrices(
+            **{bound.name: getattr(self, bound.name) for bound in fields(RankBounds)}
+        )
 
 
 @dataclass(frozen=True)
-class LowRankLayer(LowRank, Layer):
+class LowRankLayer(LowRankLearning, SpectralLayer):
     """H heads of low rank."""
 
     def entropy(self, covers=COUNTING) -> Allocated:
@@ -41,7 +50,7 @@ class LowRankLayer(LowRank, Layer):
 
 
 @dataclass(frozen=True)
-class LowRankStack(LowRank, Stack):
+class LowRankStack(LowRankLearning, SpectralStack):
     """L blocks of low rank; rows leave Π with norm at most 1."""
 
     L: float

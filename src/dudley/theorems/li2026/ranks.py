@@ -15,7 +15,7 @@ The entropies that are true are those of the calculus on the same networks, with
 matrices of given rank and spectral norm: they count r(d + k) parameters a matrix.
 
 >>> import numpy as np
->>> one = Matrices(64, 16, 2, 3, 4, 1.0, 2.0, 3.0, 5.0, 1.0)
+>>> one = RankedMatrices(64, 16, 2, 3, 4, 1.0, 2.0, 3.0, 5.0, 1.0)
 >>> np.exp(one.layer_weights()).round(9).tolist()  # w, W_c, W_v, W_QK
 [3.0, 5.0, 15.0, 60.0]
 >>> np.exp(one.stack_weights(2)).round(6).tolist()  # w, then two layers of W_c, W_v, W_QK
@@ -89,7 +89,7 @@ class RankBounds:
 
 
 @dataclass(frozen=True)
-class Matrices(RankBounds):
+class RankedMatrices(RankBounds):
     """All matrices within these bounds, covered as printed and by the calculus."""
 
     # -- as printed --------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Term
 from dudley.core.entropy import Entropy
 from dudley.core.statement import Form, Input, Statement, Verdict
-from dudley.theorems.excess import Task
+from dudley.theorems.excess import ExcessTask
 from dudley.theorems.li2026.models import LEARNING, X_OP
 from dudley.theorems.li2026.tails import PolynomialTail, SubGaussianTail
 from dudley.theorems.registry import register
@@ -77,7 +77,9 @@ def error_of_stack(tail: SubGaussianTail | PolynomialTail, M: float, B_w: float)
     return 2 * B_w * tail.probability(M)
 
 
-def learn(rule: Callable[[Entropy, Task], Bound], entropy: Entropy, task: Task, error) -> Bound:
+def learn(
+    rule: Callable[[Entropy, ExcessTask], Bound], entropy: Entropy, task: ExcessTask, error
+) -> Bound:
     """The excess risk on truncated inputs: ``rule`` with T_err = κ·error beside inf_F exc."""
     T_err = task.κ * error if task.κ > 0 else 0.0
     both = task.approximation + T_err

@@ -21,7 +21,7 @@ from __future__ import annotations
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.statement import Form, Statement, Verdict
 from dudley.theorems.bundles import bundled
-from dudley.theorems.mwigo2026.training import QUOTED, TRAINED, Start
+from dudley.theorems.mwigo2026.training import QUOTED, TRAINED, TrainingStart
 from dudley.theorems.registry import register
 
 EXAMPLE = {
@@ -49,7 +49,7 @@ EXAMPLE = {
 }
 
 
-def reported(start: Start, value: float) -> Bound:
+def reported(start: TrainingStart, value: float) -> Bound:
     return Bound.of(
         value,
         quantity="",
@@ -60,7 +60,7 @@ def reported(start: Start, value: float) -> Bound:
     )
 
 
-started = bundled(Start)
+started = bundled(TrainingStart)
 
 LEMMA_4 = register(
     Statement(

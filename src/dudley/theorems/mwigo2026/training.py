@@ -7,7 +7,7 @@
 and M̂, ẑ the same with η for ξ. As ξ ≤ η, M ≤ M̂ and z ≤ ẑ: in a denominator the hats go down.
 The paper asks for α² ≥ 8ρM√(2Φ⁰), α³ ≥ 32ρ²z√(2Φ⁰)/η_O and d_m ≥ N³ up to logarithms.
 
->>> start = Start(n=2, T=1, k=8, X_fro=1.0, W_Q_fro=3.0, W_K_fro=3.0, W_v_fro=3.0, w_l2=2.0,
+>>> start = TrainingStart(n=2, T=1, k=8, X_fro=1.0, W_Q_fro=3.0, W_K_fro=3.0, W_v_fro=3.0, w_l2=2.0,
 ...     W_Q_op=2.0, W_K_op=2.0, W_v_op=2.0, W_Q_moved=1.0, W_K_moved=1.0, W_v_moved=1.0,
 ...     w_moved=1.0, features_smin=1.0, loss_initial=0.5, correlation_c=1.0, delta=0.05)
 >>> round(start.ρ, 3), round(start.M, 3), round(start.M_hat, 3), start.z, start.z_hat
@@ -50,7 +50,7 @@ QUOTED = (
 
 
 @dataclass(frozen=True)
-class Hypothesis:
+class TrainingHypothesis:
     """left ≥ right, with both sides as text."""
 
     name: str
@@ -70,7 +70,7 @@ class Hypothesis:
 
 
 @dataclass(frozen=True)
-class Start:
+class TrainingStart:
     """What is known of the weights, the features and the fit at initialisation."""
 
     n: float
@@ -153,13 +153,15 @@ class Start:
         return shrink ** (t / 2) * math.sqrt(2 * self.loss_initial / self.n)
 
     @property
-    def hypotheses(self) -> tuple[Hypothesis, ...]:
+    def hypotheses(self) -> tuple[TrainingHypothesis, ...]:
         α, fit = self.features_smin, self.residual
         cubed = 32 * self.ρ**2 * self.z * fit / self.w_l2
         return (
-            Hypothesis("features", α**2, 8 * self.ρ * self.M * fit, ("α²", "8ρM√(2Φ⁰)")),
-            Hypothesis("features, cubed", α**3, cubed, ("α³", "32ρ²z√(2Φ⁰)/η_O")),
-            Hypothesis("width", self.k, self.n**3, ("d_m", "N³, without Ω̃'s constant and logs,")),
+            TrainingHypothesis("features", α**2, 8 * self.ρ * self.M * fit, ("α²", "8ρM√(2Φ⁰)")),
+            TrainingHypothesis("features, cubed", α**3, cubed, ("α³", "32ρ²z√(2Φ⁰)/η_O")),
+            TrainingHypothesis(
+                "width", self.k, self.n**3, ("d_m", "N³, without Ω̃'s constant and logs,")
+            ),
         )
 
     def failure(self, δ: float) -> float:

@@ -31,7 +31,7 @@ from dudley.theorems.mwigo2026.convergence import EXAMPLE
 from dudley.theorems.mwigo2026.encoder import ROWS, Encoder
 from dudley.theorems.mwigo2026.near_initialisation import distance
 from dudley.theorems.mwigo2026.preliminaries import SAMPLE
-from dudley.theorems.mwigo2026.training import QUOTED, TRAINED, Start
+from dudley.theorems.mwigo2026.training import QUOTED, TRAINED, TrainingStart
 from dudley.theorems.registry import register
 
 NEAR = Assumption(
@@ -50,7 +50,7 @@ def explosion(encoder: Encoder) -> str:
     return said + "; where d_m ≥ N³ and η ≥ √d_m, √(P/N) grows like N^5.5 at least"
 
 
-def reported(start: Start, terms: tuple[Term, ...], trivial: float, sense: Sense) -> Bound:
+def reported(start: TrainingStart, terms: tuple[Term, ...], trivial: float, sense: Sense) -> Bound:
     """The sum of the terms, at most ``trivial``, beside the hypotheses."""
     δ = 2 * start.delta
     return Bound.of(
@@ -64,7 +64,7 @@ def reported(start: Start, terms: tuple[Term, ...], trivial: float, sense: Sense
     )
 
 
-def printed(start: Start, encoder: Encoder, c) -> Bound:
+def printed(start: TrainingStart, encoder: Encoder, c) -> Bound:
     R = distance(start.W_Q_moved, start.W_K_moved, start.W_v_moved, start.w_moved)
     if math.log(R / start.delta) < 0:
         raise InputError("R, from the distances moved", "at least delta, as log(R/δ) needs", R)
@@ -76,7 +76,7 @@ def printed(start: Start, encoder: Encoder, c) -> Bound:
     return reported(start, terms, math.inf, Sense.CONSTANT)
 
 
-def repaired(start: Start, R: Bound, form: str, b: float, γ: float, t: float) -> Bound:
+def repaired(start: TrainingStart, R: Bound, form: str, b: float, γ: float, t: float) -> Bound:
     """Training loss, twice the complexity of a 1-Lipschitz loss, deviation; at most b."""
     terms = (
         Term("training", start.training_loss(γ, t), start.note),
@@ -86,15 +86,15 @@ def repaired(start: Start, R: Bound, form: str, b: float, γ: float, t: float) -
     return reported(start, terms, b, Sense.CONFIDENCE)
 
 
-def derived(start: Start, encoder: Encoder, loss_range, step_size, steps) -> Bound:
+def derived(start: TrainingStart, encoder: Encoder, loss_range, step_size, steps) -> Bound:
     return repaired(start, encoder.derived(), "two-sided", loss_range, step_size, steps)
 
 
-def best(start: Start, encoder: Encoder, loss_range, step_size, steps) -> Bound:
+def best(start: TrainingStart, encoder: Encoder, loss_range, step_size, steps) -> Bound:
     return repaired(start, encoder.best(), "a-priori", loss_range, step_size, steps)
 
 
-trained = bundled(Start, Encoder)
+trained = bundled(TrainingStart, Encoder)
 
 THEOREM_5 = register(
     Statement(

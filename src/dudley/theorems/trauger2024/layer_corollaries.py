@@ -70,7 +70,7 @@ EXAMPLE = {
 
 
 @dataclass(frozen=True)
-class Stack:
+class StackInputs:
     """The inputs that the corollaries share."""
 
     L: float
@@ -100,30 +100,30 @@ class Stack:
         return of_log(float(entropy.log_log(math.log(self.epsilon))))
 
 
-stacked = bundled(Stack)
+stacked = bundled(StackInputs)
 
 
-def by_maurey(stack: Stack, X_row2inf, W_l11) -> Bound:
+def by_maurey(stack: StackInputs, X_row2inf, W_l11) -> Bound:
     cap = stack.class_of(L11(W_l11), X_row2inf, ("maurey",), ell1=False)
     return stack.log_cover(cap.allocated)
 
 
-def by_maurey_best(stack: Stack, X_row2inf, W_l11) -> Bound:
+def by_maurey_best(stack: StackInputs, X_row2inf, W_l11) -> Bound:
     cap = stack.class_of(L11(W_l11), X_row2inf, UNIFORM, ell1=False)
     return smaller(by_maurey(stack, X_row2inf, W_l11), stack.log_cover(cap.allocated))
 
 
-def by_rows(stack: Stack, X_row1inf, W_row1inf) -> Bound:
+def by_rows(stack: StackInputs, X_row1inf, W_row1inf) -> Bound:
     cap = stack.class_of(Row1Inf(W_row1inf), X_row1inf, ("maurey-rows",))
     return stack.log_cover(cap.allocated)
 
 
-def by_rows_best(stack: Stack, X_row1inf, W_row1inf) -> Bound:
+def by_rows_best(stack: StackInputs, X_row1inf, W_row1inf) -> Bound:
     cap = stack.class_of(Row1Inf(W_row1inf), X_row1inf, UNIFORM)
     return smaller(by_rows(stack, X_row1inf, W_row1inf), stack.log_cover(cap.allocated))
 
 
-def by_basis(stack: Stack, X_row1inf, W_row21, W_col21) -> Bound:
+def by_basis(stack: StackInputs, X_row1inf, W_row21, W_col21) -> Bound:
     """The repaired Lemma 3.4 on basis points scaled to the ℓ1 radius of each map's inputs."""
     facts = stack.class_of(summed_norms(W_row21, W_col21), X_row1inf, UNIFORM).facts
     blocks = []
@@ -136,7 +136,7 @@ def by_basis(stack: Stack, X_row1inf, W_row21, W_col21) -> Bound:
     return stack.log_cover(Allocated(tuple(blocks)))
 
 
-def by_basis_best(stack: Stack, X_row1inf, W_row21, W_col21) -> Bound:
+def by_basis_best(stack: StackInputs, X_row1inf, W_row21, W_col21) -> Bound:
     cap = stack.class_of(summed_norms(W_row21, W_col21), X_row1inf, UNIFORM)
     on_basis = by_basis(stack, X_row1inf, W_row21, W_col21)
     return smaller(on_basis, stack.log_cover(cap.allocated))

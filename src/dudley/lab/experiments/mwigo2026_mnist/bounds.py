@@ -20,7 +20,7 @@ import numpy as np
 from dudley.lab.experiment import Finding
 from dudley.lab.experiments.mwigo2026_mnist.losses import Columns, Config, cells, of
 from dudley.lab.statistics.trend import slope
-from dudley.theorems.mwigo2026.training import Start
+from dudley.theorems.mwigo2026.training import TrainingStart
 from dudley.theorems.registry import load
 
 BLOCKS = {"Q": "W_Q", "K": "W_K", "V": "W_v", "O": "w"}
@@ -109,7 +109,7 @@ def lemma_4(config: Config, each: list[tuple[dict, list[dict]]], rate: float) ->
     lines, held = [], 0
     for cell, both in each:
         known = [situation(config, one) for one in both]
-        begun = [Start(**{k.replace(".", "_"): v for k, v in one.items()}) for one in known]
+        begun = [TrainingStart(**{k.replace(".", "_"): v for k, v in one.items()}) for one in known]
         line = {**cell, "alpha": _range(one["alpha"] for one in both)}
         for place, name in enumerate(("features", "cubed", "width")):
             sides = [start.hypotheses[place] for start in begun]

@@ -15,7 +15,7 @@ TOKENS = 13  # 28·28 pixels in tokens of 64
 
 
 @dataclass(frozen=True)
-class Cell:
+class ExperimentCell:
     """d_m and N of one cell; d = 64, T = 13, expected LeCun norms, every R and R_X equal to 1.
 
     E‖W⁰‖_F² = d_m for the matrices (d_m·d entries of variance 1/d), and E‖w⁰‖² = 1. A Rademacher
@@ -33,4 +33,4 @@ class Cell:
         return sizes | norms | {"X.fro": math.sqrt(TOKENS)}
 
 
-CELLS = tuple(Cell(d_m, N) for d_m in (64, 1024, 4096) for N in (400, 1200, 10_000))
+CELLS = tuple(ExperimentCell(d_m, N) for d_m in (64, 1024, 4096) for N in (400, 1200, 10_000))
