@@ -18,7 +18,7 @@ from dudley.core.rounding import ceiling
 from dudley.weights.measurement import PRODUCTS
 
 if TYPE_CHECKING:
-    from dudley.weights.measurement import Measurement, Row
+    from dudley.weights.measurement import MatrixRow, Measurement
 
 COLUMNS = ("op", "fro", "l11", "col21", "row21", "row2inf")
 NAME, SIZE, CELL = 18, 11, 10  # widths
@@ -114,9 +114,9 @@ def _told(found: Measurement, per_head: bool) -> list[str]:
     return told
 
 
-def _columns(found: Measurement) -> dict[str, Callable[[Row], str]]:
+def _columns(found: Measurement) -> dict[str, Callable[[MatrixRow], str]]:
     """What is shown of a row, by the column's title."""
-    columns: dict[str, Callable[[Row], str]] = {
+    columns: dict[str, Callable[[MatrixRow], str]] = {
         norm: lambda row, norm=norm: ceiling(row.norms[norm]) for norm in COLUMNS
     }
     columns["stable"] = lambda row: "" if min(row.shape) == 1 else ceiling(row.stable_rank.upper, 3)
@@ -136,11 +136,11 @@ def _fitting(columns: dict) -> tuple[dict, list[str]]:
     return {name: show for name, show in columns.items() if name not in gone}, gone
 
 
-def _moved(row: Row, norm: str) -> str:
+def _moved(row: MatrixRow, norm: str) -> str:
     return "" if row.distance is None else ceiling(row.distance[norm])
 
 
-def _layer(rows: list[Row], per_head: bool, columns) -> list[str]:
+def _layer(rows: list[MatrixRow], per_head: bool, columns) -> list[str]:
     lines = [_line(row, row.role, columns) for row in rows if row.head is None]
     if per_head:
         parts = [row for row in rows if row.head is not None]
@@ -153,7 +153,7 @@ def _layer(rows: list[Row], per_head: bool, columns) -> list[str]:
     return lines
 
 
-def _line(row: Row, name: str, columns) -> str:
+def _line(row: MatrixRow, name: str, columns) -> str:
     size = f"{row.shape[0]}×{row.shape[1]}"
     cells = "".join(f"{show(row):>{CELL}}" for show in columns.values())
     return f"  {name:<{NAME - 2}} {size:>{SIZE}}{cells}".rstrip()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dudley.core.constraint import Ball, Center, Constraint, Observed
-from dudley.weights.measurement import Row
+from dudley.weights.measurement import MatrixRow
 
 MATRIX = ("op", "fro", "l11", "col21")
 _TURNED = {"col21": "row21", "col2inf": "row2inf", "col1inf": "row1inf"}
 _TURNED |= {there: here for here, there in _TURNED.items()}
 
 
-def constraint(row: Row, norms=MATRIX, turned: bool = False, tie: str | None = None) -> Constraint:
+def constraint(
+    row: MatrixRow, norms=MATRIX, turned: bool = False, tie: str | None = None
+) -> Constraint:
     """The balls that a measured matrix lies in, around zero and around its initial value.
 
     The initial value enters covers only, as a centre; nothing is asked of its norms. ``turned``:

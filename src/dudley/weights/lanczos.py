@@ -28,7 +28,7 @@ ENOUGH = 1e-9  # relative accuracy, of a cautious estimate; rounding soon domina
 
 
 @dataclass(frozen=True)
-class Estimate:
+class EigenEstimate:
     """An eigenvalue from below, its vector, and how far above it the truth may lie (a guess)."""
 
     value: float
@@ -36,7 +36,7 @@ class Estimate:
     error: float
 
 
-def largest(G: torch.Tensor, steps: int = STEPS) -> Estimate:
+def largest(G: torch.Tensor, steps: int = STEPS) -> EigenEstimate:
     """The top of the spectrum of a symmetric positive semidefinite G."""
     n = G.shape[0]
     if n <= DENSE:
@@ -69,13 +69,13 @@ def largest(G: torch.Tensor, steps: int = STEPS) -> Estimate:
     x = torch.as_tensor(coordinates, dtype=G.dtype, device=G.device)
     x = x @ torch.as_tensor(Q[: len(coordinates)])
     image, size = G @ x, float(x @ x)
-    return Estimate(float(x @ image) / size, x, error)
+    return EigenEstimate(float(x @ image) / size, x, error)
 
 
-def dense(G: torch.Tensor) -> Estimate:
+def dense(G: torch.Tensor) -> EigenEstimate:
     """The same by the dense solver."""
     values, vectors = torch.linalg.eigh(G)
-    return Estimate(float(values[-1]), vectors[:, -1].contiguous(), 0.0)
+    return EigenEstimate(float(values[-1]), vectors[:, -1].contiguous(), 0.0)
 
 
 def _ritz(α: list[float], β: list[float]) -> tuple[float, np.ndarray, float]:

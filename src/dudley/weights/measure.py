@@ -15,7 +15,7 @@ from dudley.weights.family import choose, named_class
 from dudley.weights.layouts.torch_layers import config_of
 from dudley.weights.measurement import Measurement
 from dudley.weights.named_tensors import Weights, open_weights
-from dudley.weights.plan import Plan, plan
+from dudley.weights.plan import TensorPlan, plan
 from dudley.weights.readers.merged import Merged
 from dudley.weights.walk import Walk
 
@@ -81,7 +81,7 @@ def example(checkpoint):
     return checkpoint
 
 
-def planned(weights: Weights, checkpoint, layout, heads: int | None = None) -> Plan:
+def planned(weights: Weights, checkpoint, layout, heads: int | None = None) -> TensorPlan:
     """The plan of a checkpoint: layout chosen, architecture read, every tensor matched."""
     config = dict(weights.config or {})
     if isinstance(checkpoint, torch.nn.Module):

@@ -29,7 +29,7 @@ PRODUCTS = ("W_QK", "W_VO")
 
 
 @dataclass(frozen=True)
-class Row:
+class MatrixRow:
     """One matrix: every norm (upper ends), both ends of op and stable rank, rank, distance.
 
     ``head`` is None for a whole matrix. W_QK = W_Q W_Kᵀ and W_VO = W_v W_c exist per head only;
@@ -103,7 +103,7 @@ class Measurement:
     source: str
     layout: str
     architecture: Architecture
-    rows: tuple[Row, ...]
+    rows: tuple[MatrixRow, ...]
     tensors: tuple[TensorUse, ...]
     rank_tolerance: float | None
     init: str | None = None
@@ -127,11 +127,13 @@ class Measurement:
     def tensors_skipped(self) -> int:
         return len(self.tensors) - self.tensors_used
 
-    def find(self, role: str, layer: int | None = None, head: int | None = None) -> Row | None:
+    def find(
+        self, role: str, layer: int | None = None, head: int | None = None
+    ) -> MatrixRow | None:
         """The row of a matrix, or None."""
         return self.by_place.get((role, layer, head))
 
-    def row(self, role: str, layer: int | None = None, head: int | None = None) -> Row:
+    def row(self, role: str, layer: int | None = None, head: int | None = None) -> MatrixRow:
         """The row of a matrix; refused where there is none."""
         found = self.find(role, layer, head)
         if found is None:
@@ -140,7 +142,7 @@ class Measurement:
             raise InputError(f"{self.source}: matrix", f"one that was measured ({have})", what)
         return found
 
-    def heads(self, role: str, layer: int) -> list[Row]:
+    def heads(self, role: str, layer: int) -> list[MatrixRow]:
         """The rows of a role's heads in one layer."""
         return [
             row

@@ -40,7 +40,7 @@ from dudley.networks.robust import Robust
 from dudley.weights.balls import constraint
 from dudley.weights.layout import ATTENTION
 from dudley.weights.layouts import LAYOUTS
-from dudley.weights.measurement import Measurement, Row
+from dudley.weights.measurement import MatrixRow, Measurement
 from dudley.weights.output import output_of, unused
 
 GIVEN = ("T", "X.row2inf", "X.row1inf", "w.l2", "w.l1", "margin", "loss.lipschitz", "loss.range")
@@ -319,7 +319,7 @@ class _Build:
         bias = None if b is None else constraint(b, ("linf", "fro"))
         return Logits(V, W, b=bias), read_loss(loss)
 
-    def _of_width(self, row: Row) -> Row:
+    def _of_width(self, row: MatrixRow) -> MatrixRow:
         """The matrix, refused if it does not fit the rows that come to it."""
         if row.shape[0] != self.width:
             expected = f"{row.role} for rows of width {self.width}"

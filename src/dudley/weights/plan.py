@@ -38,7 +38,7 @@ class TensorUse:
 
 
 @dataclass(frozen=True)
-class Plan:
+class TensorPlan:
     """Which matrices there are, and what happens to each tensor."""
 
     layout: str
@@ -56,7 +56,7 @@ class Plan:
         return [m for (_, at), m in self.matrices.items() if at == layer]
 
 
-def plan(weights: Weights, layout: Layout, architecture: Architecture) -> Plan:
+def plan(weights: Weights, layout: Layout, architecture: Architecture) -> TensorPlan:
     """Match every name against a layout."""
     names = weights.names()
     prefix = layout.prefix(names, weights.source)
@@ -94,7 +94,7 @@ def plan(weights: Weights, layout: Layout, architecture: Architecture) -> Plan:
         raise InputError(weights.source, known, f"{len(names)} tensors without")
     matrices = {key: _matrix(key, parts, weights.source) for key, parts in found.items()}
     uses += _withheld(weights, layout, prefix)
-    made = Plan(layout.name, architecture, matrices, tuple(uses))
+    made = TensorPlan(layout.name, architecture, matrices, tuple(uses))
     _check(made, weights.source)
     return made
 
@@ -192,7 +192,7 @@ def _matrix(key, parts, source: str) -> Matrix:
     return Matrix(role, layer, None, tuple(p for _, p, _, _ in parts), shape, parts[0][3])
 
 
-def _check(made: Plan, source: str) -> None:
+def _check(made: TensorPlan, source: str) -> None:
     """Every layer has its matrices, and their shapes fit together and to the config."""
     arch, L = made.architecture, made.layers
     for name in ("pool", "pre", "cls", "out"):

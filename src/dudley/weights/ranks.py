@@ -31,7 +31,7 @@ from dudley.core.rounding import down, up
 from dudley.weights.entries import Entries
 from dudley.weights.inertia import above
 from dudley.weights.interval import ZERO, Interval, U, γ
-from dudley.weights.spectral import Certificate, certificate
+from dudley.weights.spectral import SpectralProof, certificate
 from dudley.weights.sums import frobenius_up
 
 SMALL = 96  # up to here singular values cost no more than their inertia
@@ -107,7 +107,7 @@ def numerical_rank(W, tolerance: float, device: str = "cpu") -> Rank:
     return Rank(surely, perhaps, tolerance)
 
 
-def by_inertia(proof: Certificate, tolerance: float) -> Rank:
+def by_inertia(proof: SpectralProof, tolerance: float) -> Rank:
     """The same from the Gram matrix of a certificate."""
     low = max(0.0, down(tolerance * proof.op.lower - proof.drift, 8))
     high = up(tolerance * proof.op.upper + proof.drift, 8)
@@ -138,7 +138,7 @@ def stable_rank(W, device: str = "cpu") -> Interval:
     return stable(certificate(entries)) if entries.largest else ZERO
 
 
-def stable(proof: Certificate) -> Interval:
+def stable(proof: SpectralProof) -> Interval:
     """The same from a certificate."""
     op, squares, most = proof.op, proof.squares, float(proof.gram.shape[0])
     least = max(1.0, down(squares.lower / up(op.upper * op.upper), 8))

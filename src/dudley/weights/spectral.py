@@ -38,7 +38,7 @@ from dudley.core.backend import torch
 from dudley.core.rounding import down, up
 from dudley.weights.entries import Entries, block_depth, on_processor
 from dudley.weights.interval import ZERO, Interval, U, shift_up, γ
-from dudley.weights.lanczos import Estimate, dense, largest
+from dudley.weights.lanczos import EigenEstimate, dense, largest
 
 ATTEMPTS = 12
 GROWTH = 16.0
@@ -62,7 +62,7 @@ def scaled(entries: Entries) -> Interval:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class SpectralProof:
     """What the Gram matrix proves about V = 2⁻ᵉ times a matrix that is not zero.
 
     ``op``: ‖V‖; ``squares``: ‖V‖_F²; ``gram``: G = fl(VᵀV) of the smaller side; ``error``: a bound
@@ -76,7 +76,7 @@ class Certificate:
     drift: float
 
 
-def certificate(entries: Entries) -> Certificate:
+def certificate(entries: Entries) -> SpectralProof:
     """The spectral norm with its proof; the matrix must not be zero."""
     V = entries.tall
     m, n = V.shape
@@ -97,7 +97,7 @@ def certificate(entries: Entries) -> Certificate:
         lower, upper = max(0.0, down(lower - drift)), up(upper + drift)
         ε = up(ε + 4 * entries.slack)
         squares = Interval(down(total * (1 - ε)), up(total * (1 + ε)))
-    return Certificate(Interval(min(lower, upper), upper), squares, G, error, drift)
+    return SpectralProof(Interval(min(lower, upper), upper), squares, G, error, drift)
 
 
 def gram(V: Entries) -> torch.Tensor:
@@ -118,7 +118,7 @@ def _square(X: torch.Tensor) -> torch.Tensor:
     return X.T @ X
 
 
-def certify(G: torch.Tensor, guess: Estimate) -> float:
+def certify(G: torch.Tensor, guess: EigenEstimate) -> float:
     """A number at or above the largest eigenvalue of a symmetric G (changed, then restored)."""
     n = G.shape[0]
     diagonal = G.diagonal().clone()

@@ -19,9 +19,9 @@ from dudley.weights.certified import Measured, measured
 from dudley.weights.expression import Matrix
 from dudley.weights.interval import Interval
 from dudley.weights.layout import ATTENTION, LAYER, OUTSIDE
-from dudley.weights.measurement import Measurement, Row
+from dudley.weights.measurement import MatrixRow, Measurement
 from dudley.weights.named_tensors import finite
-from dudley.weights.plan import Plan
+from dudley.weights.plan import TensorPlan
 from dudley.weights.product_norms import product_measured
 
 SMALL = 1024  # below this side one thread is faster
@@ -35,12 +35,12 @@ class Walk:
     def __init__(
         self,
         weights,
-        made: Plan,
+        made: TensorPlan,
         device,
         tolerance,
         progress,
         start=None,
-        before: Plan | None = None,
+        before: TensorPlan | None = None,
     ):
         self.weights, self.plan, self.device, self.tolerance = weights, made, device, tolerance
         self.progress, self.start, self.before = progress, start, before
@@ -49,7 +49,7 @@ class Walk:
         self.done, self.total = 0, self._count()
 
     def measurement(self) -> Measurement:
-        rows: list[Row] = []
+        rows: list[MatrixRow] = []
         for layer in (None, *range(self.plan.layers)):
             rows += self._layer(layer)
             self.held.clear()
@@ -70,7 +70,7 @@ class Walk:
 
     # -- one layer -----------------------------------------------------------------------------
 
-    def _layer(self, layer: int | None) -> list[Row]:
+    def _layer(self, layer: int | None) -> list[MatrixRow]:
         rows = []
         for matrix in sorted(self.plan.of(layer), key=lambda m: ORDER[m.role]):
             if (matrix.role, layer) not in self.same:
@@ -83,7 +83,7 @@ class Walk:
         split = self.plan.architecture.heads(self.plan.matrices["W_Q", layer].shape[0])
         return rows if split is None else rows + self._heads(layer, *split)
 
-    def _heads(self, layer: int, H: int, groups: int, k: int) -> list[Row]:
+    def _heads(self, layer: int, H: int, groups: int, k: int) -> list[MatrixRow]:
         """Slices of queries, keys, values and outputs, and the products of each head."""
         whole = {role: self.plan.matrices[role, layer] for role in ATTENTION}
         W = {role: matrix.load(self._load) for role, matrix in whole.items()}
@@ -106,7 +106,7 @@ class Walk:
                 rows.append(self._product(role, layer, h, A, B, whole, text))
         return rows
 
-    def _product(self, role, layer, head, A, B, whole, text) -> Row:
+    def _product(self, role, layer, head, A, B, whole, text) -> MatrixRow:
         first, second = ("W_Q", "W_K") if role == "W_QK" else ("W_v", "W_c")
         with few_threads(A.shape[0]):
             got = product_measured(A, B, self.device)
@@ -118,14 +118,14 @@ class Walk:
             got = _raised(got, float(up(total, 16)), shape)
         self._tick(f"{role} of layer {layer}, head {head}")
         numbers = (got.norms, got.op, got.stable_rank, None)
-        return Row(role, layer, head, shape, *numbers, whole[first].dtype, text)
+        return MatrixRow(role, layer, head, shape, *numbers, whole[first].dtype, text)
 
     # -- one matrix ----------------------------------------------------------------------------
 
-    def _row(self, matrix: Matrix) -> Row:
+    def _row(self, matrix: Matrix) -> MatrixRow:
         return self._measured(matrix, matrix.load(self._load), matrix.text)
 
-    def _measured(self, matrix: Matrix, W, text: str) -> Row:
+    def _measured(self, matrix: Matrix, W, text: str) -> MatrixRow:
         with few_threads(min(W.shape)):
             got = measured(W, self.tolerance, self.device)
         error = self._error(matrix)
@@ -139,7 +139,7 @@ class Walk:
         self._tick(matrix.role if layer is None else f"{matrix.role} of layer {layer}")
         place = (matrix.role, layer, head, matrix.shape)
         numbers = (got.norms, got.op, got.stable_rank, rank)
-        return Row(*place, *numbers, matrix.dtype, text, distance)
+        return MatrixRow(*place, *numbers, matrix.dtype, text, distance)
 
     def _distance(self, matrix: Matrix, W) -> dict[str, float] | None:
         """The norms of W − W_init."""

@@ -27,14 +27,14 @@ def hold(what: Any) -> Weights:
         name = type(what).__name__
         config = getattr(what, "config", None)
         as_dict = getattr(config, "to_dict", None)
-        return Held(what.state_dict(), name, name, as_dict() if as_dict else config)
+        return LiveWeights(what.state_dict(), name, name, as_dict() if as_dict else config)
     if isinstance(what, Mapping):
-        return Held(what, "state dict", "state dict", None)
+        return LiveWeights(what, "state dict", "state dict", None)
     expected = "a path, a torch module, a state dict or Weights"
     raise InputError("weights", expected, type(what).__name__)
 
 
-class Held(Weights):
+class LiveWeights(Weights):
     """A mapping from names to tensors; entries that cannot be measured are skipped with a reason.
 
     `file` is what an error names: the path of a torch file, the class of a live module.

@@ -23,13 +23,13 @@ from dudley.core.backend import torch
 from dudley.core.boundary.paths import regular
 from dudley.core.boundary.refusal import refusal
 from dudley.core.errors import InputError
-from dudley.weights.readers.live import Held
+from dudley.weights.readers.live import LiveWeights
 
 NESTED = ("state_dict", "model_state_dict", "model")
 SAFE_TORCH = (2, 10)
 
 
-def read_pickle(path: Path) -> Held:
+def read_pickle(path: Path) -> LiveWeights:
     """The tensors of a torch file."""
     regular(path)
     if _version() < SAFE_TORCH:
@@ -48,8 +48,8 @@ def read_pickle(path: Path) -> Held:
         raise refusal(path, "a state dict", type(found).__name__)
     inner = next((key for key in NESTED if _is_state(found.get(key))), None)
     if inner is None:
-        return Held(found, str(path), str(path), None)
-    held = Held(found[inner], str(path), str(path), None)
+        return LiveWeights(found, str(path), str(path), None)
+    held = LiveWeights(found[inner], str(path), str(path), None)
     beside = {str(key): f"stands beside {inner!r}, not in it" for key in found if key != inner}
     held.skipped.update({k: why for k, why in beside.items() if k not in held.names()})
     return held
