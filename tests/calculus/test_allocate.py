@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 import checks
 import dudley as du
 from dudley.calculus import allocate
-from dudley.calculus.allocate import Allocated, Block, log_sum
+from dudley.calculus.allocate import Allocated, WeightBlock, log_sum
 from dudley.core.entropy import PowerLaw
 from dudley.core.magnitude import Magnitude
 
@@ -18,7 +18,7 @@ positive = st.floats(1e-3, 1e3)
 
 def block(entropy, weight=1.0, copies=1):
     weight = weight if isinstance(weight, Magnitude) else Magnitude.of(weight)
-    return Block("", entropy, weight, copies)
+    return WeightBlock("", entropy, weight, copies)
 
 
 ENTROPY = du.LinearMap((3, 2), du.L11(1.5)).entropy()

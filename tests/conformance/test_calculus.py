@@ -9,7 +9,7 @@ import checks
 import dudley as du
 import oracles
 from dudley.calculus import allocate, chain, deviate, offset
-from dudley.calculus.allocate import Allocated, Block
+from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.core.entropy import PowerLaw
 from dudley.core.magnitude import Magnitude
 
@@ -18,7 +18,7 @@ def network(*weights, cases=checks.CASES):
     """Blocks of many classes with the given weights in turn."""
     return Allocated(
         tuple(
-            Block(case.name, case.entropy(), Magnitude.of(weights[i % len(weights)]))
+            WeightBlock(case.name, case.entropy(), Magnitude.of(weights[i % len(weights)]))
             for i, case in enumerate(cases)
         )
     )
@@ -71,7 +71,7 @@ def test_numeric_allocation_of_parameter_counts():
     blocks, p = [], [a * b for a, b in shapes]
     for shape, B, β in zip(shapes, Bs, βs, strict=True):
         entropy = du.LinearMap(shape, du.Spectral(B)).entropy()
-        blocks.append(Block("", entropy, Magnitude.of(β)))
+        blocks.append(WeightBlock("", entropy, Magnitude.of(β)))
     for ε in (1e-4, 1e-8, 1e-100, 1e-250):
         closed, parts = allocate.logarithmic(p, βs, ε)
         closed += sum(pi * math.log(2 * B) for pi, B in zip(p, Bs, strict=True))
@@ -84,7 +84,7 @@ def test_numeric_allocation_of_parameter_counts():
 def test_one_block_pays_for_the_whole_step_it_stands_on(shape):
     """Down to ε = B/√2 one Maurey draw serves; the allocator must find the far end of that step."""
     entropy = du.LinearMap(shape, du.L11(1.0)).entropy()
-    one = Allocated((Block("", entropy, Magnitude.of(1.0)),))
+    one = Allocated((WeightBlock("", entropy, Magnitude.of(1.0)),))
     draw = math.log(oracles.delannoy(shape[0] * shape[1], 1))
     assert one(0.9) == pytest.approx(draw, rel=1e-9)
 

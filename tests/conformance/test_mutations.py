@@ -119,7 +119,7 @@ def test_volumetric_without_its_two(plant):
 
 
 def test_low_rank_without_one_factor(plant):
-    with_entropy(plant, volumetric.LowRank, lambda log_H: log_H - 2.5)
+    with_entropy(plant, volumetric.RankCover, lambda log_H: log_H - 2.5)
     goes_red(checks.check_cover, "rank", CASE["rank-op-scores"], count=400)
 
 
@@ -284,8 +284,8 @@ def test_row_and_column_norms_confused():
 def blocks():
     return allocate.Allocated(
         (
-            allocate.Block("a", CASE["l11-linear"].entropy(), Magnitude.of(1.0)),
-            allocate.Block("b", CASE["vector-l2"].entropy(), Magnitude.of(3.0), copies=4),
+            allocate.WeightBlock("a", CASE["l11-linear"].entropy(), Magnitude.of(1.0)),
+            allocate.WeightBlock("b", CASE["vector-l2"].entropy(), Magnitude.of(3.0), copies=4),
         )
     )
 

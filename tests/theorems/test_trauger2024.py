@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dudley.calculus import chain
-from dudley.calculus.allocate import Allocated, Block
+from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.calculus.compose import Heads
 from dudley.classes.linear import LinearMap
 from dudley.core.constraint import L1, L2, L11, Col2Inf, Spectral
@@ -448,7 +448,7 @@ def test_the_split_of_lemma_e_1_is_the_numeric_optimum():
     first = np.linspace(1e-3, ε / β[0] - 1e-3, 20_001)
     numeric = (C[0] / first**2 + C[1] / ((ε - β[0] * first) / β[1]) ** 2).min()
     assert value("lemma-E.1", given) == pytest.approx(numeric, rel=1e-5)
-    blocks = [Block(str(c), PowerLaw(c), Magnitude.of(b)) for c, b in zip(C, β, strict=True)]
+    blocks = [WeightBlock(str(c), PowerLaw(c), Magnitude.of(b)) for c, b in zip(C, β, strict=True)]
     general = Allocated(tuple(blocks))(ε)
     assert value("lemma-E.1", given) * (1 - 1e-9) <= general <= 1.02 * value("lemma-E.1", given)
 

@@ -52,7 +52,7 @@ def logarithmic(p, β, ε: float) -> tuple[float, np.ndarray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class WeightBlock:
     """A block of weights (or many alike) in a network.
 
     ``entropy`` covers the block's map on unit inputs. ``weight`` is the change of the network's
@@ -99,7 +99,7 @@ class Allocated(Entropy):
     Allocations of equal blocks are equal, and share what was solved for any of them.
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[WeightBlock, ...]
     _solved: dict = field(default_factory=dict, repr=False)
     _tables: dict = field(default_factory=dict, repr=False)
 

@@ -33,7 +33,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dudley.calculus.allocate import Allocated, Block, log_sum
+from dudley.calculus.allocate import Allocated, WeightBlock, log_sum
 from dudley.calculus.facts import Facts, Parameter, Signal, Use
 from dudley.calculus.memory import remembered
 from dudley.classes.best import BestOf
@@ -368,7 +368,7 @@ def _composed(network: Node, signal: Signal, covers) -> tuple[Allocated, Facts]:
         entropy = use.entropy
         if isinstance(entropy, BestOf):
             entropy = entropy.only(covers)
-        blocks.append(Block(use.name, entropy, use.weight, use.copies))
+        blocks.append(WeightBlock(use.name, entropy, use.weight, use.copies))
     if not blocks:
         raise InputError("network", "at least one block of trained weights", "none")
     return Allocated(tuple(blocks)), facts

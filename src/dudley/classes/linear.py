@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dudley.classes.best import BestOf
-from dudley.classes.covers import COVERS, Problem
+from dudley.classes.covers import COVERS, CoverProblem
 from dudley.core.constraint import Constraint, radius_of, size_of
 from dudley.core.entropy import Metric
 from dudley.core.errors import InputError
@@ -78,7 +78,7 @@ def _entropy(linear: LinearMap, form: str, rows: float, pairs: float, l1: float 
         size = min(deviation["op"], float(up(deviation["row2inf"] * l1)))
         if form == "logits":
             size = min(size, deviation["col2inf"])
-        problem = Problem(
+        problem = CoverProblem(
             linear.shape,
             linear.constraint,
             form,

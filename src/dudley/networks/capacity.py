@@ -151,7 +151,7 @@ class Capacity:
         return elasticity.of(self, delta)
 
     @cached_property
-    def shares(self) -> tuple[list[explain.Row], float, float]:
+    def shares(self) -> tuple[list[explain.BlockCost], float, float]:
         """What each block costs at the dominant scale, and the log ε and log n of that scale."""
         return explain.shares(self)
 

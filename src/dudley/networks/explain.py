@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dudley.calculus import chain
-from dudley.calculus.allocate import Block
+from dudley.calculus.allocate import WeightBlock
 from dudley.calculus.compose import Chain, Heads, Node, Parallel, Repeat, Residual, tie_together
 from dudley.calculus.facts import Facts, Parameter, Signal, Use
 from dudley.classes.best import BestOf
@@ -30,7 +30,7 @@ def power(log_x) -> str:
 
 
 @dataclass(frozen=True)
-class Row:
+class BlockCost:
     """What one block (or many alike) costs at the dominant scale."""
 
     block: str
@@ -81,7 +81,7 @@ def dominant_scale(capacity: Capacity) -> tuple[float, float]:
     return log_A - math.log(2), min(log_n, 0.0)
 
 
-def shares(capacity: Capacity) -> tuple[list[Row], float, float]:
+def shares(capacity: Capacity) -> tuple[list[BlockCost], float, float]:
     """For each block its weight, share of the entropy and winning cover; log ε and log n."""
     log_ε, log_n = dominant_scale(capacity)
     entropy, _ = capacity.loss_class
@@ -98,7 +98,9 @@ def shares(capacity: Capacity) -> tuple[list[Row], float, float]:
     return rows, log_ε, log_n
 
 
-def _row(use: Use, block: Block, log_x, log_H, total: float, log_n: float | None) -> Row:
+def _row(
+    use: Use, block: WeightBlock, log_x, log_H, total: float, log_n: float | None
+) -> BlockCost:
     worst = int(np.argmax(log_H))
     cover = "one point"
     if np.isfinite(log_H[worst]):
@@ -110,7 +112,7 @@ def _row(use: Use, block: Block, log_x, log_H, total: float, log_n: float | None
     weights = np.ravel(use.weight.log) / _LOG10
     some = math.isfinite(total)
     cost = np.exp(log_H - total) * block.copies if some else np.zeros(log_H.shape)
-    return Row(
+    return BlockCost(
         use.name,
         parameter.shape if parameter else None,
         str(parameter.constraint) if parameter else "",
@@ -178,7 +180,7 @@ class Branch:
     kind: str
     radius: tuple[str, str]
     lipschitz: str
-    rows: tuple[Row, ...]
+    rows: tuple[BlockCost, ...]
     inside: tuple[Branch, ...]
 
     def __str__(self) -> str:
@@ -192,7 +194,7 @@ def branches(capacity: Capacity) -> Branch:
     return _branch(capacity.network, capacity.signal, by_name, "", "")
 
 
-def shared(capacity: Capacity) -> list[Row]:
+def shared(capacity: Capacity) -> list[BlockCost]:
     """Blocks that several nodes use: they stand in no branch."""
     ties = {use.tie for use in capacity.facts.uses} - {None}
     return [row for row in capacity.shares[0] if row.block in ties]
@@ -208,7 +210,9 @@ def tree(capacity: Capacity) -> str:
     return "\n".join([*lines, f"culprit: {culprit(capacity)}"])
 
 
-def _branch(node: Node, signal: Signal, by_name: dict[str, Row], prefix: str, label: str) -> Branch:
+def _branch(
+    node: Node, signal: Signal, by_name: dict[str, BlockCost], prefix: str, label: str
+) -> Branch:
     facts = node.facts(signal)
     radius = power(signal.radius.log), power(facts.out.radius.log)
     inside = []

@@ -128,7 +128,7 @@ def _tree(branch: Branch) -> dict[str, Any]:
     }
 
 
-def _block(row: explain.Row) -> dict[str, Any]:
+def _block(row: explain.BlockCost) -> dict[str, Any]:
     told = {"name": row.name, "path": row.block, "shape": row.shape, "constraint": row.constraint}
     low, high = (explain.power(x * math.log(10)) for x in row.log10_weight)
     weight = high if low == high else f"{low} … {high}"

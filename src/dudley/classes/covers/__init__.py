@@ -1,12 +1,12 @@
 """Every cover known here, one idea per file; importing this package registers them."""
 
 from dudley.classes.covers import maurey, perceptron, rounding, sparse, volumetric, zhang
-from dudley.classes.covers.base import COVERS, Cover, Problem
+from dudley.classes.covers.base import COVERS, Cover, CoverProblem
 
 __all__ = [
     "COVERS",
     "Cover",
-    "Problem",
+    "CoverProblem",
     "maurey",
     "perceptron",
     "rounding",

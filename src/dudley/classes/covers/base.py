@@ -1,7 +1,7 @@
 """What a cover is, and what is to be covered.
 
-A :class:`Problem` is a family of maps {x ↦ xW : W − W₀ ∈ ball} on inputs of ℓ2 norm ≤ 1, in one
-of three forms: *linear* (error: ℓ2 norm of the output row), *bilinear* (scores xWzᵀ, error:
+A :class:`CoverProblem` is a family of maps {x ↦ xW : W − W₀ ∈ ball} on inputs of ℓ2 norm ≤ 1, in
+one of three forms: *linear* (error: ℓ2 norm of the output row), *bilinear* (scores xWzᵀ, error:
 absolute value), *logits* (error: largest output coordinate). Adding a cover means adding one
 file here: a frozen dataclass, registered, whose ``of`` yields the covers it knows for a problem.
 """
@@ -22,7 +22,7 @@ from dudley.core.registry import Registry
 
 
 @dataclass(frozen=True)
-class Problem:
+class CoverProblem:
     """A family of linear maps that is to be covered on unit inputs."""
 
     shape: tuple[int, int]
@@ -55,7 +55,7 @@ class Cover(ABC):
 
     @classmethod
     @abstractmethod
-    def of(cls, problem: Problem) -> Iterator[Cover]:
+    def of(cls, problem: CoverProblem) -> Iterator[Cover]:
         """The covers of this kind that apply to the problem (often one, sometimes none)."""
 
     @abstractmethod

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dudley.classes.counting import log_choose
-from dudley.classes.covers.base import COVERS, Cover, Problem, log_of
+from dudley.classes.covers.base import COVERS, Cover, CoverProblem, log_of
 from dudley.core.entropy import Scope
 from dudley.core.rounding import up
 
 
-def per_entry(problem: Problem, s: int) -> float:
+def per_entry(problem: CoverProblem, s: int) -> float:
     """How far the map moves per unit error of s entries: c with error ≤ c·max|W − Ŵ|.
 
     With at most s entries wrong, ‖xΔ‖₂ ≤ ‖x‖₂‖Δ‖_F ≤ √s, and ≤ ‖x‖₁ max_i‖Δ_i‖₂ ≤ l1·√min(b, s)
@@ -32,7 +32,7 @@ def _root(s: int) -> float:
 
 @COVERS.register("sparse")
 @dataclass(frozen=True)
-class Sparse(Cover):
+class SparseCover(Cover):
     """At most s nonzeros of size ≤ B among p entries: C(p, s) supports, ⌈cB/ε⌉ cells for each.
 
     c is the error of the map per unit error of an entry: log N ≤ log C(p, s) + s·log⌈cB/ε⌉. A

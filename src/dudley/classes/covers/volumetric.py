@@ -44,7 +44,7 @@ class Volumetric(Cover):
 
 @COVERS.register("rank")
 @dataclass(frozen=True)
-class LowRank(Cover):
+class RankCover(Cover):
     """W = AC with inner dimension r and op(A), op(C) ≤ √B, both factors covered by volume.
 
     Splitting ε between the factors in proportion to a and b,
@@ -83,7 +83,7 @@ class LowRank(Cover):
 
 @COVERS.register("grid")
 @dataclass(frozen=True)
-class Grid(Cover):
+class GridCover(Cover):
     """Maps with one output: each of the p weights on its own interval, ⌈B·l1/ε⌉ cells each.
 
     |x·(w − ŵ)| ≤ ‖x‖₁ max_i |w_i − ŵ_i|. For a gain (inputs e_i, l1 = 1) this is exact.

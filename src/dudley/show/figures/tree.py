@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 
 from dudley.networks.capacity import Capacity
-from dudley.networks.explain import Branch, Row, branches, culprit, power, shared
+from dudley.networks.explain import BlockCost, Branch, branches, culprit, power, shared
 from dudley.show.figures.figure import COLOURS
 
 WIDTH, LINE, INDENT, MARGIN = 940, 22, 20, 16
@@ -27,7 +27,7 @@ class Line:
 
     depth: int
     under: int | None
-    about: Branch | Row
+    about: Branch | BlockCost
 
 
 def svg(capacity: Capacity, title: str) -> str:

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from dudley.calculus.allocate import Allocated, Block
+from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.calculus.compose import Chain, Heads, Node, Repeat
 from dudley.calculus.facts import Facts, Use
 from dudley.classes.best import BestOf
@@ -68,7 +68,9 @@ class Class:
         for use in self.facts.uses:
             found = use.entropy
             assert isinstance(found, BestOf)
-            blocks.append(Block(use.name, self._chosen(found, use, covers), use.weight, use.copies))
+            blocks.append(
+                WeightBlock(use.name, self._chosen(found, use, covers), use.weight, use.copies)
+            )
         return Allocated(tuple(blocks))
 
     def _chosen(self, entropy: BestOf, use: Use, covers: str) -> BestOf:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dudley.calculus.allocate import Allocated, Block
+from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.calculus.facts import Parameter
 from dudley.core.bound import Bound, smaller
 from dudley.core.constraint import L2, L11, Constraint, Row1Inf, Spectral
@@ -132,7 +132,7 @@ def by_basis(stack: StackInputs, X_row1inf, W_row21, W_col21) -> Bound:
         a = use.parameter.shape[0]
         l1 = float(up(math.sqrt(a))) if use.l1 is None else use.l1
         entropy = use.parameter.map.entropy(l1=1.0).only(("perceptron-col21",)).scaled(l1)
-        blocks.append(Block(use.name, OnBasis(entropy, a), use.weight, use.copies))
+        blocks.append(WeightBlock(use.name, OnBasis(entropy, a), use.weight, use.copies))
     return stack.log_cover(Allocated(tuple(blocks)))
 
 

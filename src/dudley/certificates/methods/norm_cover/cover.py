@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dudley.calculus.allocate import Block
+from dudley.calculus.allocate import WeightBlock
 from dudley.classes.best import BestOf
 from dudley.core.entropy import Scope
 from dudley.core.errors import InputError
@@ -72,14 +72,14 @@ def covered(capacity: Capacity, ε: float) -> Covered:
     return Covered(found, told) if found <= total else Covered(total, told)
 
 
-def _entropy(block: Block, ε: np.ndarray) -> np.ndarray:
+def _entropy(block: WeightBlock, ε: np.ndarray) -> np.ndarray:
     """log N of a block's map at each ε; 0 where the block does not matter."""
     if float(block.log_reach[0]) == -math.inf:
         return np.zeros(len(ε))
     return np.asarray(block.entropy(ε))
 
 
-def _weight(block: Block) -> float:
+def _weight(block: WeightBlock) -> float:
     return float(up(math.exp(float(np.ravel(block.weight.log)[0])), 1 << 12))
 
 
@@ -111,7 +111,7 @@ def _improved(blocks, parts, sizes, ε):
     return parts, sizes
 
 
-def _told(block: Block, ε: float, H: float) -> dict[str, Any]:
+def _told(block: WeightBlock, ε: float, H: float) -> dict[str, Any]:
     entropy = block.entropy
     cover = "one point" if H == 0 else "its own"
     if H > 0 and isinstance(entropy, BestOf):
