@@ -24,7 +24,7 @@ from dudley.certificates.fit.heads import tables
 from dudley.core.backend import torch
 from dudley.core.philox import Stream, normal
 from dudley.models.base import Model
-from dudley.models.initial import Constant, Normal
+from dudley.models.initial import ConstantLaw, Normal
 from dudley.train.ensemble.base import Ensemble, drawn
 from dudley.train.ensemble.registry import ENSEMBLES
 from dudley.train.ensemble.rows import of_members
@@ -83,7 +83,7 @@ class RandomHeads(Ensemble):
         return {f"{part}.{name}": (height, 1) for part in ("mean", "log_sigma") for name in NAMES}
 
     def start(self, keys):
-        laws = {"mean": Normal(self.start_std), "log_sigma": Constant(math.log(self.sigma))}
+        laws = {"mean": Normal(self.start_std), "log_sigma": ConstantLaw(math.log(self.sigma))}
         return {
             name: drawn(laws[name.split(".")[0]], shape, keys, number)
             for number, (name, shape) in enumerate(self.shapes.items())

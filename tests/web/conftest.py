@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 
 from dudley.web.app import create_app
-from dudley.web.check import Answer, ask
+from dudley.web.check import Reply, ask
 from dudley.web.safety import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,11 +25,11 @@ PATIENCE = 180_000  # milliseconds for anything that a page is to show: a machin
 
 
 @pytest.fixture(scope="session")
-def asked() -> Callable[..., Answer]:
+def asked() -> Callable[..., Reply]:
     """`asked("/api/…")` is one request to the app, without a socket."""
     app = create_app(Settings())
 
-    def one(address: str, **more: Any) -> Answer:
+    def one(address: str, **more: Any) -> Reply:
         return ask(app, address, **more)
 
     return one

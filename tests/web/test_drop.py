@@ -15,7 +15,7 @@ from dudley.core.errors import InputError
 from dudley.networks.files import EXAMPLES
 from dudley.web import drop
 from dudley.web.app import create_app
-from dudley.web.check import Answer, ask
+from dudley.web.check import Reply, ask
 from dudley.web.safety import Settings
 from dudley.weights.measure import measure
 
@@ -23,7 +23,7 @@ CERTIFICATE = EXAMPLES / "sparse-and"
 PARTS = ("certificate.json", "model.safetensors", "train.npz")
 
 
-def sent(asked, parts: dict[str, bytes], **more: str) -> Answer:
+def sent(asked, parts: dict[str, bytes], **more: str) -> Reply:
     told = [("file", f"{name}:{len(data)}") for name, data in parts.items()]
     address = "/api/files?" + urlencode([*told, *more.items()])
     return asked(address, method="POST", body=b"".join(parts.values()))

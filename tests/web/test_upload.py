@@ -10,7 +10,7 @@ import pytest
 
 from dudley.networks.files import EXAMPLES
 from dudley.web.app import create_app
-from dudley.web.check import Answer
+from dudley.web.check import Reply
 from dudley.web.safety import Settings
 
 BODY = (EXAMPLES / "sparse-and" / "certificate.json").read_bytes()
@@ -55,7 +55,7 @@ def whole() -> Receive:
     return receive
 
 
-async def asked(app: Any, address: str, receive: Receive) -> Answer:
+async def asked(app: Any, address: str, receive: Receive) -> Reply:
     path, _, query = address.partition("?")
     messages: list[dict[str, Any]] = []
     scope = {
@@ -70,14 +70,14 @@ async def asked(app: Any, address: str, receive: Receive) -> Answer:
 
     await asyncio.wait_for(app(scope, receive, send), 60)
     heads = {name.decode(): value.decode() for name, value in messages[0]["headers"]}
-    return Answer(messages[0]["status"], heads, b"".join(m.get("body", b"") for m in messages[1:]))
+    return Reply(messages[0]["status"], heads, b"".join(m.get("body", b"") for m in messages[1:]))
 
 
 @pytest.mark.parametrize("visitor", [silent, trickle], ids=lambda f: f.__name__)
 def test_a_stalled_upload_frees_the_place(visitor: Callable[[], Receive]):
     app = create_app(Settings(patience=0.05))
 
-    async def both() -> tuple[Answer, Answer]:
+    async def both() -> tuple[Reply, Reply]:
         return await asked(app, FILES, visitor()), await asked(app, FILES, whole())
 
     stalled, served = asyncio.run(both())
@@ -89,7 +89,7 @@ def test_a_stalled_upload_frees_the_place(visitor: Callable[[], Receive]):
 def test_a_second_upload_is_still_refused_while_the_first_is_on_its_way():
     app = create_app(Settings(patience=30.0))
 
-    async def both() -> Answer:
+    async def both() -> Reply:
         begun = asyncio.Event()
         first = asyncio.create_task(asked(app, FILES, silent(begun)))
         await begun.wait()

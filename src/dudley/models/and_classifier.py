@@ -25,7 +25,7 @@ from dudley.core.constraint import FREE, size_of
 from dudley.models.base import Model
 from dudley.models.bits import token_codes
 from dudley.models.dropout import with_dropout
-from dudley.models.initial import Constant, Normal, is_bias
+from dudley.models.initial import ConstantLaw, Normal, is_bias
 from dudley.networks.blocks import pre_ln_block
 from dudley.networks.embeddings import Embedding, OneHot, Positions, Tokens
 from dudley.networks.outputs import Logits
@@ -59,7 +59,7 @@ class AndClassifier(Model):
 
     def law(self, name, shape):
         if is_bias(name) or name == "gain":
-            return Constant(float(name == "gain"))
+            return ConstantLaw(float(name == "gain"))
         return Normal(0.02)
 
     @property

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dudley.core.constraint import FREE
 from dudley.models.base import Model
-from dudley.models.initial import Constant, is_bias, lecun
+from dudley.models.initial import ConstantLaw, is_bias, lecun
 from dudley.networks.multihead import MultiHeadAttention
 from dudley.networks.normalisers import Normaliser
 from dudley.networks.outputs import Readout
@@ -36,7 +36,7 @@ class ConcatenatedHeads(Model):
         super().__init__(mixing >> Readout(FREE), d, seed)
 
     def law(self, name, shape):
-        return Constant(0.0) if is_bias(name) else lecun(shape)
+        return ConstantLaw(0.0) if is_bias(name) else lecun(shape)
 
 
 def attention_node(

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dudley.calculus.compose import Chain, Parallel
 from dudley.core.constraint import FREE, size_of
 from dudley.models.base import Model
-from dudley.models.initial import Constant, is_bias, lecun
+from dudley.models.initial import ConstantLaw, is_bias, lecun
 from dudley.models.single_head import head_node
 from dudley.networks.outputs import Readout
 from dudley.networks.pointwise import Dense
@@ -40,4 +40,4 @@ class HeadMLP(Model):
         super().__init__(Chain((heads, first, second, Readout(FREE))), d, seed)
 
     def law(self, name, shape):
-        return Constant(0.0) if is_bias(name) else lecun(shape)
+        return ConstantLaw(0.0) if is_bias(name) else lecun(shape)

@@ -48,7 +48,7 @@ class Normal(Law):
 
 
 @dataclass(frozen=True)
-class Uniform(Law):
+class UniformLaw(Law):
     """Uniform on [−limit, limit]."""
 
     limit: float
@@ -61,7 +61,7 @@ class Uniform(Law):
 
 
 @dataclass(frozen=True)
-class Constant(Law):
+class ConstantLaw(Law):
     """One value; nothing is drawn."""
 
     value: float
@@ -79,13 +79,13 @@ def lecun(shape: Shape) -> Normal:
     return Normal(1 / math.sqrt(shape[0]))
 
 
-def glorot(shape: Shape, fans: tuple[int, int] | None = None) -> Uniform:
+def glorot(shape: Shape, fans: tuple[int, int] | None = None) -> UniformLaw:
     """Uniform on ±√(6/(fan_in + fan_out)) (Glorot and Bengio), Keras' default.
 
     ``fans`` where they are not rows and columns: Keras counts those of a kernel with three axes
     (p, q, r) as pq and pr.
     """
-    return Uniform(math.sqrt(6 / sum(fans or shape)))
+    return UniformLaw(math.sqrt(6 / sum(fans or shape)))
 
 
 def small(shape: Shape) -> Normal:

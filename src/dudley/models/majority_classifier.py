@@ -28,7 +28,7 @@ from dudley.core.rounding import up
 from dudley.models.base import Model
 from dudley.models.bits import token_codes
 from dudley.models.concatenated_heads import attention_node
-from dudley.models.initial import Constant, generator, glorot, is_bias
+from dudley.models.initial import ConstantLaw, generator, glorot, is_bias
 from dudley.networks.embeddings import Tokens
 from dudley.networks.outputs import Logits
 from dudley.networks.pointwise import Activate, Dense
@@ -67,7 +67,7 @@ class MajorityClassifier(Model):
 
     def law(self, name, shape):
         if is_bias(name):
-            return Constant(0.0)
+            return ConstantLaw(0.0)
         d, H, k = self.width, self.H, self.k
         fans = {"W_c": (H * k, H * d)} | dict.fromkeys(("W_Q", "W_K", "W_v"), (d * H, d * k))
         return glorot(shape, fans.get(name))

@@ -130,7 +130,7 @@ class _Body:
                 return f'<pre class="wide" tabindex="0">{escape(text)}</pre>'
             case doc.Points(lines):
                 return f"<ul>{''.join(f'<li>{inline(line)}</li>' for line in lines)}</ul>"
-            case doc.Facts(rows):
+            case doc.Properties(rows):
                 named = (f"<dt>{escape(a)}</dt><dd>{inline(b)}</dd>" for a, b in rows)
                 return f"<dl>{''.join(named)}</dl>"
             case doc.Table():

@@ -66,7 +66,7 @@ def one(block: doc.Block) -> str:
             return listing(text)
         case doc.Points(lines):
             return "\n".join(f"- {prose(line)}" for line in lines)
-        case doc.Facts(rows):
+        case doc.Properties(rows):
             return "\n".join(f"- **{prose(name)}**: {prose(text)}" for name, text in rows)
         case doc.Table():
             rows = [[prose(cell.text) for cell in row] for row in block.rows]

@@ -71,7 +71,7 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Facts:
+class Properties:
     """Names and what they are."""
 
     rows: tuple[tuple[str, str], ...]
@@ -154,7 +154,17 @@ class Section:
 
 
 Block = (
-    Prose | Notice | Formula | Listing | Points | Facts | Table | Chart | Picture | Folded | Section
+    Prose
+    | Notice
+    | Formula
+    | Listing
+    | Points
+    | Properties
+    | Table
+    | Chart
+    | Picture
+    | Folded
+    | Section
 )
 
 

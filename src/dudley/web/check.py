@@ -17,7 +17,7 @@ DATA = ("/api/statements", "/api/blocks", "/api/experiments", "/api/bounds?n=1e5
 
 
 @dataclass(frozen=True)
-class Answer:
+class Reply:
     """What the app answered."""
 
     status: int
@@ -35,7 +35,7 @@ def ask(
     method: str = "GET",
     body: bytes = b"",
     **headers: str,
-) -> Answer:
+) -> Reply:
     """One request to an ASGI app; ``_`` in the name of a header stands for ``-``."""
     settings = settings or Settings()
     own = {"host": f"127.0.0.1:{settings.port}", "content_length": str(len(body))}
@@ -46,7 +46,7 @@ def ask(
 
 async def _ask(
     app: Callable[..., Any], address: str, method: str, body: bytes, headers: dict[str, str]
-) -> Answer:
+) -> Reply:
     parts, told = urlsplit(address), []
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
@@ -68,7 +68,7 @@ async def _ask(
     await app(scope, receive, send)
     heads = {name.decode(): value.decode() for name, value in told[0].get("headers", [])}
     text = b"".join(one.get("body", b"") for one in told[1:])
-    return Answer(told[0]["status"], heads, text)
+    return Reply(told[0]["status"], heads, text)
 
 
 def checked(app: Callable[..., Any], settings: Settings) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from dudley.core.backend import torch
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.norms import NORMS, norm_named
-from dudley.train.optimise import Ball, Penalty, project
+from dudley.train.optimise import Penalty, WeightBall, project
 from dudley.train.optimise.balls import _fits, chosen
 
 SHAPES = [(4, 7), (7, 4), (1, 5), (5, 1)]
@@ -164,7 +164,7 @@ def test_against_a_quadratic_programme():
 @pytest.mark.parametrize("norm", ["fro", "l11", "op"])
 def test_around_the_start(norm):
     W, centre = drawn((4, 7)), drawn((4, 7), seed=1)
-    ball = Ball(norm, 0.8, around="start")
+    ball = WeightBall(norm, 0.8, around="start")
     P = ball.project(W, centre)
     torch.testing.assert_close(P - centre, project(W - centre, norm, 0.8), rtol=0, atol=1e-12)
     near = centre + 1e-3
@@ -191,10 +191,10 @@ def test_patterns_are_those_of_a_shell(name, pattern):
 @pytest.mark.parametrize(
     ("build", "error"),
     [
-        (lambda: Ball("col12", 1.0), UnknownName),
-        (lambda: Ball("l11", -1.0), InputError),
-        (lambda: Ball("l11", float("nan")), InputError),
-        (lambda: Ball("l11", 1.0, around="origin"), InputError),
+        (lambda: WeightBall("col12", 1.0), UnknownName),
+        (lambda: WeightBall("l11", -1.0), InputError),
+        (lambda: WeightBall("l11", float("nan")), InputError),
+        (lambda: WeightBall("l11", 1.0, around="origin"), InputError),
         (lambda: Penalty("op", 1.0), InputError),
         (lambda: Penalty("l11", float("inf")), InputError),
     ],

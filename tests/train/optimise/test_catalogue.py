@@ -12,7 +12,6 @@ from dudley.train.optimise import (
     SCHEDULES,
     SGD,
     Adam,
-    Ball,
     Clipped,
     Constrained,
     Cosine,
@@ -20,6 +19,7 @@ from dudley.train.optimise import (
     GradientDescent,
     Penalty,
     Warmup,
+    WeightBall,
     config_of,
     optimiser_of,
     schedule_of,
@@ -33,7 +33,7 @@ OPTIMISER_CASES = [
     Clipped(
         Constrained(
             Adam(),
-            (Ball("l11", 2.0, "W_QK"), Ball("frobenius", 1.0, "W_c", "start")),
+            (WeightBall("l11", 2.0, "W_QK"), WeightBall("frobenius", 1.0, "W_c", "start")),
             (Penalty("nuc", 0.1),),
         ),
         limit=2.0,

@@ -7,7 +7,15 @@ import pytest
 from dudley.core.backend import torch
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.norms import norm_named
-from dudley.train.optimise import SGD, Adam, Ball, Clipped, Constrained, GradientDescent, Penalty
+from dudley.train.optimise import (
+    SGD,
+    Adam,
+    Clipped,
+    Constrained,
+    GradientDescent,
+    Penalty,
+    WeightBall,
+)
 
 E = 3
 
@@ -18,7 +26,11 @@ def drawn(scale=1.0, seed=0):
     return {n: scale * torch.randn(E, *s, generator=g) for n, s in shapes.items()}
 
 
-BALLS = (Ball("l11", 1.0, "W_Q"), Ball("op", 0.3, "W_K"), Ball("fro", 0.2, "b", "start"))
+BALLS = (
+    WeightBall("l11", 1.0, "W_Q"),
+    WeightBall("op", 0.3, "W_K"),
+    WeightBall("fro", 0.2, "b", "start"),
+)
 
 
 @pytest.mark.parametrize("inner", [Adam(lr=0.1), Clipped(SGD(lr=0.1), 1.0), GradientDescent()])
@@ -62,7 +74,7 @@ def test_projected_descent_finds_the_nearest_point():
 def test_penalties_come_before_balls():
     weights = drawn(10.0)
     both = Constrained(
-        GradientDescent(), (Ball("linf", 0.5, "W_Q"),), (Penalty("l11", 2.0, "W_Q"),)
+        GradientDescent(), (WeightBall("linf", 0.5, "W_Q"),), (Penalty("l11", 2.0, "W_Q"),)
     )
     state, zero = both.start(weights), {n: torch.zeros_like(W) for n, W in weights.items()}
     start = {n: W.clone() for n, W in weights.items()}
@@ -78,7 +90,7 @@ def test_compiled_the_same():
     """Balls without singular values, traced without a break."""
     ends = []
     for compiled in (False, True):
-        balls = (Ball("l11", 1.0, "W_Q"), Ball("col21", 0.3, "W_K"), BALLS[2])
+        balls = (WeightBall("l11", 1.0, "W_Q"), WeightBall("col21", 0.3, "W_K"), BALLS[2])
         optimiser = Constrained(Clipped(Adam()), balls, (Penalty("row21", 0.1, "W_*"),))
         weights = drawn()
         state, update = optimiser.start(weights), optimiser.update
@@ -99,12 +111,12 @@ def test_who_needs_singular_values_is_not_captured():
 
 
 def test_two_balls_for_one_weight_are_refused():
-    optimiser = Constrained(Adam(), (Ball("l11", 1.0, "W_*"), Ball("op", 1.0, "W_K")))
+    optimiser = Constrained(Adam(), (WeightBall("l11", 1.0, "W_*"), WeightBall("op", 1.0, "W_K")))
     with pytest.raises(InputError, match=r"balls for 0\.W_K: expected one"):
         optimiser.start(drawn())
 
 
-@pytest.mark.parametrize("units", [{"balls": (Ball("l11", 1.0, "W_V"),)},
+@pytest.mark.parametrize("units", [{"balls": (WeightBall("l11", 1.0, "W_V"),)},
                                    {"penalties": (Penalty("l11", 1.0, "W_V"),)}])  # fmt: skip
 def test_a_pattern_that_chooses_nothing_is_refused(units):
     with pytest.raises(UnknownName, match="unknown weight 'W_V'"):

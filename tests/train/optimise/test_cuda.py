@@ -9,17 +9,21 @@ from dudley.train.optimise import (
     SGD,
     Adam,
     AdamW,
-    Ball,
     Clipped,
     Constrained,
     Cosine,
     GradientDescent,
     Penalty,
     Warmup,
+    WeightBall,
 )
 
 E, STEPS = 3, 6
-BALLS = (Ball("l11", 1.0, "W_Q"), Ball("col21", 0.5, "W_K"), Ball("fro", 0.2, "b", "start"))
+BALLS = (
+    WeightBall("l11", 1.0, "W_Q"),
+    WeightBall("col21", 0.5, "W_K"),
+    WeightBall("fro", 0.2, "b", "start"),
+)
 CASES = [
     Adam(),
     AdamW(),
@@ -27,7 +31,9 @@ CASES = [
     GradientDescent(),
     Constrained(Clipped(AdamW()), BALLS, (Penalty("row21", 0.1, "W_*"),)),
 ]
-SINGULAR = Constrained(GradientDescent(), (Ball("op", 0.5, "W_Q"), Ball("nuc", 0.5, "W_K")))
+SINGULAR = Constrained(
+    GradientDescent(), (WeightBall("op", 0.5, "W_Q"), WeightBall("nuc", 0.5, "W_K"))
+)
 
 
 def drawn(seed):

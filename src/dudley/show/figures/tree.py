@@ -22,7 +22,7 @@ TEXT, GREY = "#222222", "#767676"
 
 
 @dataclass(frozen=True)
-class Line:
+class TreeLine:
     """A line of the figure: how deep it stands, under which line, and what it is about."""
 
     depth: int
@@ -34,7 +34,7 @@ def svg(capacity: Capacity, title: str) -> str:
     """The tree of a network with the cost of each block at the scale that costs most."""
     _, log_ε, log_n = capacity.shares
     lines = list(_lines(branches(capacity), 0, None, 0))
-    lines += [Line(1, None, row) for row in shared(capacity)]
+    lines += [TreeLine(1, None, row) for row in shared(capacity)]
     top = MARGIN + 2 * LINE + 10
     height = top + LINE * (len(lines) + 1) + MARGIN
     where = f"shares at ε = {power(log_ε)}, n = {power(log_n)}"
@@ -57,19 +57,19 @@ def svg(capacity: Capacity, title: str) -> str:
     return head + "\n".join(parts) + "\n</svg>\n"
 
 
-def _lines(branch: Branch, depth: int, under: int | None, at: int) -> Iterator[Line]:
+def _lines(branch: Branch, depth: int, under: int | None, at: int) -> Iterator[TreeLine]:
     """The lines of a branch, the first of which stands at number ``at``."""
-    yield Line(depth, under, branch)
+    yield TreeLine(depth, under, branch)
     below = at + 1
     for inner in branch.inside:
         for line in _lines(inner, depth + 1, at, below):
             yield line
             below += 1
     for row in branch.rows:
-        yield Line(depth + 1, at, row)
+        yield TreeLine(depth + 1, at, row)
 
 
-def _draw(line: Line, y: int, top: int) -> Iterator[str]:
+def _draw(line: TreeLine, y: int, top: int) -> Iterator[str]:
     x = MARGIN + INDENT * line.depth
     if line.under is not None:
         from_y = top + LINE * line.under + 17

@@ -13,7 +13,7 @@ from dudley.certificates.certificate import RISK
 from dudley.certificates.possible import expect_possible
 from dudley.certificates.verify import expect_shape
 from dudley.core.rounding import ceiling, floor
-from dudley.show.document import Block, Cell, Document, Facts, Folded, Points, Section, Table
+from dudley.show.document import Block, Cell, Document, Folded, Points, Properties, Section, Table
 from dudley.show.pages import BUILDERS, made_by, short_hash
 from dudley.show.pages.stamp import Stamp
 
@@ -81,7 +81,7 @@ def one(item: dict[str, Any], stamp: Stamp) -> Section:
         if value not in (None, "", [])
     ]
     blocks: list[Block] = [
-        Facts(
+        Properties(
             (
                 ("what", item["quantity"]),
                 (stamp.says("at most"), amount(item, item["value"])),
@@ -95,10 +95,10 @@ def one(item: dict[str, Any], stamp: Stamp) -> Section:
     if item["advice"]:
         blocks.append(Folded("What would lower it", (Points(tuple(item["advice"])),), open=True))
     blocks += [
-        Folded("Measured", (Facts(tuple(facts)),)),
-        Folded("Declared before the data", (Facts(tuple(declared)),)),
+        Folded("Measured", (Properties(tuple(facts)),)),
+        Folded("Declared before the data", (Properties(tuple(declared)),)),
         Folded("What it rests on", (Points(tuple(item["declarations"])),)),
-        Facts(
+        Properties(
             (
                 ("model", f"{item['model']['weights']:,} weights, "
                           f"sha256 {short_hash(item['model']['sha256'])}…"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dudley.core.rounding import ceiling
-from dudley.show.document import Cell, Document, Facts, Folded, Points, Section, Table
+from dudley.show.document import Cell, Document, Folded, Points, Properties, Section, Table
 from dudley.show.pages import BUILDERS, made_by
 
 NORMS = ("op", "fro", "l11", "col21", "row21", "row2inf")
@@ -17,8 +17,8 @@ def document(items: list[dict[str, Any]]) -> Document:
     (item,) = items
     blocks = [
         Section("Norms, rounded up", (norms(item),)),
-        Folded("Architecture", (Facts(tuple(_named(item["architecture"]))),)),
-        Folded("Totals", (Facts(tuple(_named(item["totals"]))),), open=True),
+        Folded("Architecture", (Properties(tuple(_named(item["architecture"]))),)),
+        Folded("Totals", (Properties(tuple(_named(item["totals"]))),), open=True),
         Folded(f"Every tensor ({len(item['tensors'])})", (tensors(item),)),
     ]
     if item["notes"]:

@@ -11,10 +11,10 @@ from dudley.show.document import (
     Cell,
     Chart,
     Document,
-    Facts,
     Formula,
     Line,
     Points,
+    Properties,
     Prose,
     Section,
     Table,
@@ -45,7 +45,7 @@ def document(items: list[dict[str, Any]]) -> Document:
 
 def hypotheses(item: dict[str, Any]) -> tuple[Block, ...]:
     """Inputs, and what is assumed beyond them."""
-    inputs = Facts(tuple((one["name"], one["meaning"]) for one in item["inputs"]))
+    inputs = Properties(tuple((one["name"], one["meaning"]) for one in item["inputs"]))
     return (inputs, Points(tuple(item["assumptions"]))) if item["assumptions"] else (inputs,)
 
 

@@ -11,11 +11,11 @@ from dudley.show.document import (
     Block,
     Cell,
     Document,
-    Facts,
     Folded,
     Formula,
     Picture,
     Points,
+    Properties,
     Prose,
     Section,
     Table,
@@ -64,10 +64,10 @@ def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Documen
     )
 
 
-def trained(how: dict[str, Any]) -> Facts:
+def trained(how: dict[str, Any]) -> Properties:
     """What was trained, on what, and how it did."""
     task, wrong = how["task"], how["errors"]
-    return Facts(
+    return Properties(
         (
             ("task", f"{task['name']} of {task['s']} hidden bits among {task['T']}"),
             ("network", f"one attention head with a fixed query, {how['weights']} weights"),
@@ -136,9 +136,9 @@ def broken(item: dict[str, Any]) -> list[Block]:
     ]
 
 
-def verified(told: dict[str, Any]) -> Facts:
+def verified(told: dict[str, Any]) -> Properties:
     """What a stranger found."""
-    return Facts(
+    return Properties(
         (
             ("holds", "yes" if told["holds"] else "no"),
             ("computed again", f"{told['recomputed']} fields, from the files alone"),

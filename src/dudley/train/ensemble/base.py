@@ -19,7 +19,7 @@ from typing import ClassVar
 from dudley.core.backend import torch
 from dudley.core.philox import Stream, normal, uniform
 from dudley.models.base import Model
-from dudley.models.initial import Constant, Law, Normal, Uniform
+from dudley.models.initial import ConstantLaw, Law, Normal, UniformLaw
 
 Weights = Mapping[str, torch.Tensor]
 
@@ -90,11 +90,11 @@ def drawn(law: Law, shape: tuple[int, int], keys: torch.Tensor, number: int) -> 
     """Weight number ``number`` of every member, (E, *shape), by the law of its first value."""
     count = shape[0] * shape[1]
     match law:
-        case Constant(value):
+        case ConstantLaw(value):
             flat = torch.full((len(keys), count), value, device=keys.device)
         case Normal(std):
             flat = normal(keys, Stream.WEIGHTS, number, count) * std
-        case Uniform(limit):
+        case UniformLaw(limit):
             flat = (2 * uniform(keys, Stream.WEIGHTS, number, count) - 1) * limit
         case _:
             raise TypeError(f"no counter-based draw for {law!r}")

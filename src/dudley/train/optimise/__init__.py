@@ -12,7 +12,7 @@ Exponential(factor=0.999, every=3, floor=0.001)
 """
 
 from dudley.train.optimise.adam import Adam, AdamW
-from dudley.train.optimise.balls import Ball, ball_of, project
+from dudley.train.optimise.balls import WeightBall, ball_of, project
 from dudley.train.optimise.base import OPTIMISERS, Optimiser
 from dudley.train.optimise.catalogue import config_of
 from dudley.train.optimise.clip import Clipped, clip
@@ -37,7 +37,6 @@ __all__ = [
     "SGD",
     "Adam",
     "AdamW",
-    "Ball",
     "Clipped",
     "Constant",
     "Constrained",
@@ -48,6 +47,7 @@ __all__ = [
     "Penalty",
     "Schedule",
     "Warmup",
+    "WeightBall",
     "ball_of",
     "clip",
     "config_of",

@@ -15,9 +15,9 @@ or its last part must fit). ``op`` and ``nuc`` need singular values, which wait 
 >>> W = torch.tensor([[[3.0, 0.0], [1.0, 0.5]]])
 >>> ball_of({"norm": "l11", "radius": 2.0}).project(W).tolist()
 [[[2.0, 0.0], [0.0, 0.0]]]
->>> Ball("fro", 1.0, around="start").project(W, W + torch.tensor([2.0, 0.0])).tolist()
+>>> WeightBall("fro", 1.0, around="start").project(W, W + torch.tensor([2.0, 0.0])).tolist()
 [[[4.292893..., 0.0], [2.292893..., 0.5]]]
->>> Ball("l12", 1.0)
+>>> WeightBall("l12", 1.0)
 Traceback (most recent call last):
 dudley.core.errors.UnknownName: unknown norm 'l12'; did you mean l2 or l1 or l11?
 """
@@ -51,7 +51,7 @@ def project(W: torch.Tensor, norm: str, radius: float | torch.Tensor) -> torch.T
 
 
 @dataclass(frozen=True)
-class Ball:
+class WeightBall:
     """The set of weights with ‖W − C‖ ≤ radius, for the weights whose names match."""
 
     norm: str
@@ -78,9 +78,9 @@ class Ball:
         return torch.where(stays[..., None, None], W, (centre + nearest).to(W.dtype))
 
 
-def ball_of(config: Mapping[str, Any]) -> Ball:
+def ball_of(config: Mapping[str, Any]) -> WeightBall:
     """A ball from JSON."""
-    return made(Ball, config, "ball")
+    return made(WeightBall, config, "ball")
 
 
 def chosen(pattern: str, weights: Tensors) -> list[str]:

@@ -31,7 +31,7 @@ from typing import ClassVar
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
-from dudley.train.optimise.balls import Ball, ball_of, chosen
+from dudley.train.optimise.balls import WeightBall, ball_of, chosen
 from dudley.train.optimise.base import OPTIMISERS, Optimiser, Tensors, per_trial
 from dudley.train.optimise.catalogue import read_by
 from dudley.train.optimise.magnitudes import STRUCTURES
@@ -44,7 +44,7 @@ class Constrained(Optimiser):
     """An optimiser whose weights stay in balls and feel penalties."""
 
     optimiser: Optimiser = field(metadata=read_by(OPTIMISERS.of))
-    balls: tuple[Ball, ...] = field(default=(), metadata=read_by(ball_of))
+    balls: tuple[WeightBall, ...] = field(default=(), metadata=read_by(ball_of))
     penalties: tuple[Penalty, ...] = field(default=(), metadata=read_by(penalty_of))
 
     entrywise: ClassVar[bool] = False
@@ -61,7 +61,7 @@ class Constrained(Optimiser):
         )
 
     def start(self, weights: Tensors) -> dict[str, torch.Tensor]:
-        taken: dict[str, Ball] = {}
+        taken: dict[str, WeightBall] = {}
         centres = {}
         for ball in self.balls:
             for name in chosen(ball.weights, weights):

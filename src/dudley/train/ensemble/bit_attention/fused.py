@@ -30,7 +30,7 @@ DROPOUT = tl.constexpr(int(Stream.DROPOUT))
 
 
 @dataclass
-class Settings:
+class KernelSettings:
     """How the kernels are cut; beyond rounding, none of it changes what is computed."""
 
     precision: str = "fp16"  # of products: fp16 (gradients scaled), tf32, ieee
@@ -40,7 +40,7 @@ class Settings:
     programs: int = 1024  # that keep a GPU busy
 
 
-SETTINGS = Settings()
+SETTINGS = KernelSettings()
 
 
 @triton.jit
