@@ -27,7 +27,7 @@ def test_nothing_is_computed_in_float64(require, name, dot):
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    from dudley.train.ensemble import fused_collapse
+    from dudley.train.ensemble.kernels import fused_collapse
 
     kernel = getattr(fused_collapse, name)
     given = {n: v for n, v in (SIZES | {"DOT": dot}).items() if n in kernel.arg_names}

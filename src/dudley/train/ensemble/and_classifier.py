@@ -44,7 +44,7 @@ from dudley.train.ensemble.rows import Padded, Shared, at_a_time, of_members
 from dudley.train.packed import unpack
 
 try:
-    from dudley.train.ensemble import fused_tail
+    from dudley.train.ensemble.kernels import fused_tail
 except ImportError:  # no Triton
     fused_tail = None
 

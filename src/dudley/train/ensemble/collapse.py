@@ -32,7 +32,7 @@ from dudley.core.backend import torch
 from dudley.train.packed import unpack
 
 try:
-    from dudley.train.ensemble import fused_collapse
+    from dudley.train.ensemble.kernels import fused_collapse
 except ImportError:  # no Triton
     fused_collapse = None
 

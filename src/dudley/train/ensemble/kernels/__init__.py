@@ -1,0 +1,1 @@
+"""Triton kernels of ensembles: imported only where Triton is installed."""
