@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dudley.cli import main
-from dudley.cli.audit import parse_duration
+from dudley.cli.commands.audit import parse_duration
 from dudley.core.errors import InputError
 
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from dudley.cli import derive as derive_module
+from dudley.cli.commands import derive as derive_module
 
 NET = """\
 schema = "dudley.net/1"

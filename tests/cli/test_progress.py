@@ -19,7 +19,8 @@ from dudley.certificates.fit import quantised
 from dudley.certificates.fit.quantised import compress, pruned
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.standing import standing
-from dudley.cli import audit, derive, lab_run, measure, progress
+from dudley.cli import lab_run, progress
+from dudley.cli.commands import audit, derive, measure
 from dudley.core.errors import InputError
 from dudley.core.watch import Watch
 from dudley.lab import forecast

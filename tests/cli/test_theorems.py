@@ -10,7 +10,7 @@ from importlib import resources
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from dudley.cli.theorems import described
+from dudley.cli.commands.theorems import described
 from dudley.theorems import registry
 from dudley.theorems.witness import load as load_witnesses
 

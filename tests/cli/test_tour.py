@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dudley.certificates import verify
-from dudley.cli.tour import FILES, tour
+from dudley.cli.commands.tour import FILES, tour
 
 (EXAMPLE,) = re.findall(r"Example: dudley tour (.+)", inspect.getdoc(tour) or "")
 QUICK = tuple(EXAMPLE.split())

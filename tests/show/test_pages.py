@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dudley.cli.report import document_of
+from dudley.cli.commands.report import document_of
 from dudley.core.errors import InputError
 from dudley.networks.files import EXAMPLES
 from dudley.show import document as doc

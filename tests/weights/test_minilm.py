@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import dudley as du
-from dudley.cli import derive
-from dudley.cli.measure import report
+from dudley.cli.commands import derive
+from dudley.cli.commands.measure import report
 from dudley.core.norms import NORMS
 from dudley.networks.explain import culprit
 from dudley.weights.measurement import Measurement

@@ -7,15 +7,13 @@ from typing import Annotated
 import typer
 
 from dudley import __version__
-from dudley.cli import (
+from dudley.cli import lab, lab_run, lab_stores
+from dudley.cli.commands import (
     audit,
     certify,
     compare,
     construct,
     derive,
-    lab,
-    lab_run,
-    lab_stores,
     measure,
     report,
     serve,

@@ -99,7 +99,7 @@ def derive(
 
 def _measured(checkpoint: str, given: dict, **options):
     """The description of a checkpoint, measured now; H is no input of it but of the measurement."""
-    from dudley.cli.measure import progress
+    from dudley.cli.commands.measure import progress
     from dudley.weights.measure import measure
     from dudley.weights.network import describe
 
