@@ -36,7 +36,7 @@ def seconds(sweep: str | None) -> float:
 def test_a_sweep_of_two_hundred_points_costs_much_less_than_two_hundred(sweep: str, allowed: float):
     registry.load()
     compare(HERE)
-    one = min(seconds(None) for _ in range(3))
+    single = min(seconds(None) for _ in range(3))
     many = seconds(sweep)
-    print(f"{sweep}: {many:.2f} s / one point: {one:.2f} s = {many / one:.1f}")
-    assert many <= allowed * one
+    print(f"{sweep}: {many:.2f} s / one point: {single:.2f} s = {many / single:.1f}")
+    assert many <= allowed * single

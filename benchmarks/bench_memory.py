@@ -33,7 +33,7 @@ def anonymous():
     with open("/proc/self/status") as status:
         return 1024 * next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
 from dudley.weights.named_tensors import finite, open_weights
-from dudley.weights import run
+from dudley.weights import measure as run
 path, work = sys.argv[1:]
 start = peak = anonymous()
 done = False
@@ -120,7 +120,7 @@ def peak(folder: Path, work: str) -> dict[str, float]:
     return {**json.loads(done.stdout), "seconds": time.perf_counter() - begin}
 
 
-def told(work: str, size: float, got: dict[str, float]) -> str:
+def line(work: str, size: float, got: dict[str, float]) -> str:
     return (
         f"\n{work} {size / 1e9:.2f} GB, {got['tensors']} tensors: anonymous memory "
         f"{got['start'] / MB:.0f} MB after the imports, {got['peak'] / MB:.0f} MB at the peak, "
@@ -135,7 +135,7 @@ def check(folder: Path, largest: int, size: float, work: str) -> None:
         used, limit = got["peak"], 1e9 + 2 * largest
     else:
         used, limit = got["peak"] - got["start"], 32 * MB + largest
-    print(told(work, size, got) + f"; {used / MB:.0f} of {limit / MB:.0f} MB allowed")
+    print(line(work, size, got) + f"; {used / MB:.0f} of {limit / MB:.0f} MB allowed")
     assert got["tensors"] > 0 and used <= limit
 
 

@@ -30,14 +30,14 @@ ALLOWED = 3.0
 
 
 def seconds(work: Callable[[], object], empty: bool) -> float:
-    found = []
+    durations = []
     for _ in range(3):
         if empty:
             hull.forget()
         start = time.process_time()
         work()
-        found.append(time.process_time() - start)
-    return min(found)
+        durations.append(time.process_time() - start)
+    return min(durations)
 
 
 def library(axis: str | None) -> None:
@@ -48,8 +48,8 @@ def library(axis: str | None) -> None:
         return
     sweep = Sweep.parse(axis)
     for value in sweep.values:
-        one = HERE | {sweep.name: value}
-        calculus.described(one).gap(one["delta"])
+        situation = HERE | {sweep.name: value}
+        calculus.described(situation).gap(situation["delta"])
 
 
 def served(app, axis: str | None) -> None:
@@ -71,6 +71,6 @@ def test_a_move_costs_little_more_than_the_library(axis: str | None, empty: bool
     served(app, None)
     alone = seconds(lambda: library(axis), empty)
     through = seconds(lambda: served(app, axis), empty)
-    told = f"{axis or 'one point'}, tables {'empty' if empty else 'full'}"
-    print(f"{told}: {through:.3f} s / {alone:.3f} s = {through / alone:.2f}")
+    case = f"{axis or 'one point'}, tables {'empty' if empty else 'full'}"
+    print(f"{case}: {through:.3f} s / {alone:.3f} s = {through / alone:.2f}")
     assert through <= ALLOWED * alone

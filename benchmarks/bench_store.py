@@ -63,12 +63,12 @@ def place(request, tmp_path: Path) -> Iterator[RunLocation]:
 
 
 def smallest(work: Callable[[], object], times: int) -> float:
-    found = []
+    durations = []
     for _ in range(times):
         start = time.perf_counter()
         work()
-        found.append(time.perf_counter() - start)
-    return min(found)
+        durations.append(time.perf_counter() - start)
+    return min(durations)
 
 
 def test_a_summary_costs_little_more_than_reading_the_export(place: RunLocation, tmp_path: Path):
@@ -82,15 +82,15 @@ def test_a_summary_costs_little_more_than_reading_the_export(place: RunLocation,
     store.close()
     file, _ = export(place, tmp_path)
 
-    def asked() -> None:
+    def summarise() -> None:
         assert summary(place).trials == {"done": CELLS}
 
     def asked_by_axis() -> None:
         assert len(cells(place, ["task.T", "task.m"])) == CELLS // 50
 
     read = smallest(lambda: pyarrow.parquet.read_table(file, use_threads=False), 20)
-    found = {"summary": smallest(asked, 10), "cells": smallest(asked_by_axis, 10)}
+    durations = {"summary": smallest(summarise, 10), "cells": smallest(asked_by_axis, 10)}
     print(f"\n{place}: {1e6 * each:.0f} µs of this process a cell; read in {1e3 * read:.1f} ms")
-    for what, took in found.items():
+    for what, took in durations.items():
         print(f"  open and {what}: {1e3 * took:.1f} ms, {took / read:.1f} times")
-    assert found["summary"] <= ALLOWED * read
+    assert durations["summary"] <= ALLOWED * read

@@ -33,8 +33,8 @@ def twin_trial(threads: int) -> float:
     torch.set_num_threads(threads)
     twin = AndClassifier(T)
     twin.tokens_of = twin.tokens
-    step, held = seconds(T, M, "cpu", 3, 500, twin)
-    return HOW["steps"] * step + CHECKS * held
+    step, check = seconds(T, M, "cpu", 3, 500, twin)
+    return HOW["steps"] * step + CHECKS * check
 
 
 def plain_trial(threads: int) -> float:
@@ -42,8 +42,8 @@ def plain_trial(threads: int) -> float:
     import torch
 
     torch.set_num_threads(threads)
-    step, held = seconds(T, M, "cpu", 3, 500)
-    return HOW["steps"] * step + CHECKS * held
+    step, check = seconds(T, M, "cpu", 3, 500)
+    return HOW["steps"] * step + CHECKS * check
 
 
 def ensemble_trials(trials: int) -> float:

@@ -24,7 +24,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
 import protocols  # noqa: E402
 from gpu_ascent import machine, source_hash  # noqa: E402
 
-from dudley.lab import TrialGrid  # noqa: E402
+from dudley.lab.grid.trial import TrialGrid  # noqa: E402
 from dudley.lab.training import packed, train_grid, trainings  # noqa: E402
 
 CELLS = {"T": 100, "m": (60, 80, 100, 120)}
@@ -37,27 +37,27 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--trials", type=int, default=12)
     parser.add_argument("--workers", type=int, default=2)
-    given = parser.parse_args()
+    options = parser.parse_args()
     whole = trainings("and", 0, protocols.AND, protocols.AND_TRIALS)
     wanted = [
         trial
         for trial in whole.trials
         if trial.config["task"]["T"] == CELLS["T"]
         and trial.config["task"]["m"] in CELLS["m"]
-        and trial.config["trial"] < given.trials
+        and trial.config["trial"] < options.trials
     ]
     grid = TrialGrid(wanted, "and-cells", 0)
-    batches = packed(grid, 2 << 30, given.workers)
+    batches = packed(grid, 2 << 30, options.workers)
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        table = train_grid(grid, folder, workers=given.workers, batches=batches, progress=True)
+        table = train_grid(grid, folder, workers=options.workers, batches=batches, progress=True)
         took = time.perf_counter() - start
-    given.out.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table({n: table[n] for n in COLUMNS}), given.out / "and-cells.parquet")
-    config = {"protocol": protocols.AND, "cells": CELLS, "trials": given.trials}
+    options.out.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({n: table[n] for n in COLUMNS}), options.out / "and-cells.parquet")
+    config = {"protocol": protocols.AND, "cells": CELLS, "trials": options.trials}
     config["packing"] = [len(batch) for batch in batches]
     text = json.dumps(config, sort_keys=True)
-    digest = hashlib.sha256((given.out / "and-cells.parquet").read_bytes()).hexdigest()
+    digest = hashlib.sha256((options.out / "and-cells.parquet").read_bytes()).hexdigest()
     record = {
         "command": ["python", *sys.argv],
         "config": json.loads(text),
@@ -69,7 +69,7 @@ def main() -> None:
         "seconds": took,
         "outputs": {"and-cells.parquet": digest},
     }
-    (given.out / "provenance.json").write_text(json.dumps(record, indent=2) + "\n")
+    (options.out / "provenance.json").write_text(json.dumps(record, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
 
 import pyarrow.parquet as pq  # noqa: E402
+from dudley.lab.experiments.base import EXPERIMENTS, Bench  # noqa: E402
 
 from dudley.lab.conduct import record  # noqa: E402
-from dudley.lab.experiment import EXPERIMENTS, Bench  # noqa: E402
-from dudley.lab.experiments.edelman2021_and import experiment  # noqa: E402
+from dudley.lab.experiments.edelman2021_and import experiment as edelman2021_and  # noqa: E402
 from dudley.lab.shared.training_table import PLAIN  # noqa: E402
 
 NAME, PART, PROTOCOL = "edelman2021-and", "and", "protocol"
@@ -30,9 +30,11 @@ NAME, PART, PROTOCOL = "edelman2021-and", "and", "protocol"
 def plain(path: Path) -> dict:
     """The columns of a raw table under plain names."""
     raw = pq.read_table(path)
-    found = {name: raw[full].to_numpy() for name, full in PLAIN.items() if full in raw.column_names}
+    columns = {
+        name: raw[full].to_numpy() for name, full in PLAIN.items() if full in raw.column_names
+    }
     curves = [name for name in raw.column_names if name.startswith("curve.")]
-    return found | {name.removeprefix("curve."): [*raw[name].to_numpy()] for name in curves}
+    return columns | {name.removeprefix("curve."): [*raw[name].to_numpy()] for name in curves}
 
 
 def convert(raw: Path, results: Path) -> None:
@@ -41,27 +43,27 @@ def convert(raw: Path, results: Path) -> None:
     config = EXPERIMENTS[NAME].config("paper")
     if config[PROTOCOL] != run["config"][PART]:
         raise SystemExit(f"{PART}: the run's protocol is not the experiment's")
-    folder, found = results / NAME / "paper", plain(raw / f"{PART}.parquet")
+    folder, columns = results / NAME / "paper", plain(raw / f"{PART}.parquet")
     folder.mkdir(parents=True, exist_ok=True)
-    experiment.keep(config, found, folder)
+    edelman2021_and.keep(config, columns, folder)
     if not (folder / "bounds.parquet").is_file():
-        experiment.bounds(config, folder, Bench())
+        edelman2021_and.bounds(config, folder, Bench())
     record(NAME, "paper", config, folder, Bench(), timed["seconds"])
     path = folder / "provenance.json"
-    told = json.loads(path.read_text(encoding="utf-8"))
-    here = {key: told[key] for key in ("src_sha256", "machine", "precision")}
-    told["made_here"] = {"findings.json": here, "bounds.parquet": here}
+    document = json.loads(path.read_text(encoding="utf-8"))
+    here = {key: document[key] for key in ("src_sha256", "machine", "precision")}
+    document["made_here"] = {"findings.json": here, "bounds.parquet": here}
     carried = ("command", "src_sha256", "machine", "precision", "seed")
-    told |= {key: run[key] for key in carried} | {"packing": run["packing"][PART]}
-    path.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    document |= {key: run[key] for key in carried} | {"packing": run["packing"][PART]}
+    path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("raw", type=Path)
     parser.add_argument("results", type=Path)
-    given = parser.parse_args()
-    convert(given.raw, given.results)
+    options = parser.parse_args()
+    convert(options.raw, options.results)
 
 
 if __name__ == "__main__":

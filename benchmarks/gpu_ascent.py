@@ -48,13 +48,13 @@ def timed(config, device: str, at_once: int | None, draws: int) -> tuple[float, 
     if device.startswith("cuda"):
         torch.cuda.synchronize()
     start = time.perf_counter()
-    found = supremum_below(
+    supremum = supremum_below(
         network(config.d), X, signs[:draws], restarts=config.restarts, steps=config.steps,
         seed=config.seed, device=device, at_once=at_once,
     )  # fmt: skip
     if device.startswith("cuda"):
         torch.cuda.synchronize()
-    return time.perf_counter() - start, found
+    return time.perf_counter() - start, supremum
 
 
 def source_hash() -> str:
@@ -65,12 +65,12 @@ def source_hash() -> str:
 
 
 def machine(device: str) -> dict:
-    found = {"python": platform.python_version(), "numpy": np.__version__}
-    found |= {"torch": torch.__version__, "cuda": torch.version.cuda, "cpus": os.cpu_count()}
+    machine = {"python": platform.python_version(), "numpy": np.__version__}
+    machine |= {"torch": torch.__version__, "cuda": torch.version.cuda, "cpus": os.cpu_count()}
     if device.startswith("cuda"):
-        found["gpu"] = torch.cuda.get_device_name()
-        found["driver"] = gpu_driver()
-    return found
+        machine["gpu"] = torch.cuda.get_device_name()
+        machine["driver"] = gpu_driver()
+    return machine
 
 
 def main() -> None:

@@ -48,8 +48,8 @@ def main() -> int:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--out", type=Path, required=True)
     config = parser.parse_args()
-    (there, one), (here, two) = (measured(config.path, d) for d in (config.device, "cpu"))
-    first, second = numbers(one), numbers(two)
+    (there, on_device), (here, two) = (measured(config.path, d) for d in (config.device, "cpu"))
+    first, second = numbers(on_device), numbers(two)
     apart = max(abs(first[k] - second[k]) / max(abs(second[k]), 1e-300) for k in second)
     record = {
         "command": [sys.executable, *sys.argv],

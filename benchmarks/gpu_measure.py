@@ -86,9 +86,9 @@ def main() -> None:
 
     exact = {}
     for name, (W, norm) in known().items():
-        found = spectral(W, device)
-        exact[name] = {"norm": norm, "lower": found.lower, "upper": found.upper}
-        exact[name]["contained"] = found.contains(norm)
+        interval = spectral(W, device)
+        exact[name] = {"norm": norm, "lower": interval.lower, "upper": interval.upper}
+        exact[name]["contained"] = interval.contains(norm)
     agreement = {}
     for name, W in typical(config.agree, config.seed).items():
         here, there = measured(W, 0.1, "cpu"), measured(W, 0.1, device)

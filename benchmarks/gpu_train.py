@@ -59,9 +59,9 @@ def run(name: str, config: dict, trials: int, device: str, out: Path, curve: tup
         wanted = [n for n in table.names if n in COLUMNS or n.startswith("result.")]
         columns = {n: table[n] for n in wanted}
         for metric in curve:
-            found = curves(folder, metric)
+            by_trial = curves(folder, metric)
             columns[f"curve.{metric}"] = [
-                np.asarray(found[i][1], dtype=np.float32) for i in range(len(grid))
+                np.asarray(by_trial[i][1], dtype=np.float32) for i in range(len(grid))
             ]
         pq.write_table(pa.table(columns), out / f"{name}.parquet", compression="zstd")
     return {
@@ -119,11 +119,11 @@ def scaling(device: str, out: Path) -> dict:
             for _ in range(3):
                 with torch.no_grad():
                     period._found()
-            held = (now(device) - start) / 3
+            check = (now(device) - start) / 3
         tokens = E * m * (T + 1)
         weights = sum(a * b for a, b in problem.ensemble.shapes.values())
         rows.append({
-            "T": T, "m": m, "E": E, "step_ms": 1e3 * both, "evaluation_ms": 1e3 * held,
+            "T": T, "m": m, "E": E, "step_ms": 1e3 * both, "evaluation_ms": 1e3 * check,
             "tokens_per_second": tokens / both, "bytes": least_bytes(E, m, T, weights),
             "flops": least_flops(E, m, T),
         })  # fmt: skip
@@ -207,14 +207,14 @@ def main() -> None:
     parser.add_argument("parts", nargs="+", choices=PARTS)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    record = {"command": sys.argv, "seed": SEED, "machine": machine(given.device)}
+    options = parser.parse_args()
+    record = {"command": sys.argv, "seed": SEED, "machine": machine(options.device)}
     record |= {"src_sha256": source_hash(), "precision": "fast", "parts": {}}
-    for part in given.parts:
-        record["parts"][part] = PARTS[part](given.device, given.out)
+    for part in options.parts:
+        record["parts"][part] = PARTS[part](options.device, options.out)
         print(part, {k: v for k, v in record["parts"][part].items() if k != "config"}, flush=True)
         text = json.dumps(record, indent=2) + "\n"
-        (given.out / f"train-{'-'.join(given.parts)}.json").write_text(text)
+        (options.out / f"train-{'-'.join(options.parts)}.json").write_text(text)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def seconds(T: int, m: int, device: str, steps: int, rows: int, model=None) -> t
     net = (model or Transformer(T)).to(device)
     tokens = getattr(net, "tokens_of", lambda bits: F.pad(bits, (0, 1), value=2))
     X, y = tokens(torch.randint(2, (m, T), device=device)), torch.randint(2, (m,), device=device)
-    held = tokens(torch.randint(2, (rows, T), device=device))
+    unseen = tokens(torch.randint(2, (rows, T), device=device))
     optimiser = torch.optim.AdamW(net.parameters(), 1e-3, weight_decay=1e-4)
 
     def step():
@@ -62,7 +62,7 @@ def seconds(T: int, m: int, device: str, steps: int, rows: int, model=None) -> t
     def holdout():
         net.eval()
         with torch.no_grad():
-            for part in held.split(500):
+            for part in unseen.split(500):
                 net(part).argmax(-1)
         net.train()
 

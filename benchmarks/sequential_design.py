@@ -25,11 +25,12 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
+from design_agreement import agreement, full_cells  # noqa: E402
+
 from dudley.core.provenance import provenance  # noqa: E402
 from dudley.lab.conduct import sealed  # noqa: E402
 from dudley.lab.shared.growth import finite  # noqa: E402
 from dudley.lab.shared.training_table import read  # noqa: E402
-from dudley.lab.statistics.agreement import agreement, full_cells  # noqa: E402
 from dudley.lab.statistics.critical import Cells, law  # noqa: E402
 from dudley.lab.statistics.crossing import crossing  # noqa: E402
 from dudley.lab.statistics.halfway import halfway  # noqa: E402
@@ -46,36 +47,39 @@ CONFIG = {
 }  # fmt: skip
 
 
-def share_of(held: np.ndarray) -> dict:
+def share_of(hits: np.ndarray) -> dict:
     """How often, with the exact interval."""
-    k, n = int(np.sum(held)), int(np.size(held))
+    k, n = int(np.sum(hits)), int(np.size(hits))
     return {"held": k, "of": n, "share": k / n, "interval": list(clopper_pearson(k, n))}
 
 
-def coverage(shape: str, asked: dict, seed: int) -> dict:
+def coverage(shape: str, plan: dict, seed: int) -> dict:
     """One shape: columns of many grids for the intervals, whole grids for the paired one."""
-    p, outcomes = simulated(shape, asked["grids"], seed)
+    p, outcomes = simulated(shape, plan["grids"], seed)
     flat = outcomes.reshape(-1, *outcomes.shape[2:])
-    found, truth, full = replay(SIZES, flat), crossings(p).ravel(), full_cells(flat)
-    steps = found.cell - full
-    lowest, highest = crossing(found.k, found.n, found.design.level)
-    low, high = found.full_interval
-    size = found.size(full)
+    estimate, truth, full = replay(SIZES, flat), crossings(p).ravel(), full_cells(flat)
+    steps = estimate.cell - full
+    lowest, highest = crossing(estimate.k, estimate.n, estimate.design.level)
+    low, high = estimate.full_interval
+    size = estimate.size(full)
     paired = [
-        agreement(SIZES, one, asked["draws"], seed + i)
-        for i, one in enumerate(outcomes[: asked["paired_grids"]])
+        agreement(SIZES, one, plan["draws"], seed + i)
+        for i, one in enumerate(outcomes[: plan["paired_grids"]])
     ]
     by_column = [(own, one.steps[i]) for one in paired for i, own in enumerate(one.columns)]
     return {
         "columns": len(flat),
-        "share_of_trials": {"mean": found.share, "largest": float(found.n.sum(-1).max() / 800)},
+        "share_of_trials": {
+            "mean": estimate.share,
+            "largest": float(estimate.n.sum(-1).max() / 800),
+        },
         "curve_in_interval": share_of((lowest <= truth) & (truth <= highest)),
         "full_grid_in_interval": share_of((lowest <= full) & (full <= highest)),
         "full_grid_in_full_interval": share_of((low <= size) & (size <= high)),
         "cells_wide": {
             "interval": float((highest - lowest).mean()),
             "interval_from_all_trials": _width(flat),
-            "full_interval": float(_cells(found, high).mean() - _cells(found, low).mean()),
+            "full_interval": float(_cells(estimate, high).mean() - _cells(estimate, low).mean()),
         },
         "difference_in_steps": {
             "equal": float((steps == 0).mean()), "within_one": float((abs(steps) <= 1).mean()),
@@ -106,57 +110,58 @@ def _width(outcomes: np.ndarray) -> float:
     return float((highest - lowest).mean())
 
 
-def _cells(found: DesignOutcome, m: np.ndarray) -> np.ndarray:
-    return np.searchsorted(np.append(found.m, np.inf), m)
+def _cells(estimate: DesignOutcome, m: np.ndarray) -> np.ndarray:
+    return np.searchsorted(np.append(estimate.m, np.inf), m)
 
 
-def replayed(asked: dict) -> dict:
+def replayed(plan: dict) -> dict:
     """Sparse AND: what the design finds in the recorded outcomes, beside what all of them say."""
-    table = read(ROOT / "results" / asked["record"] / "trials.parquet")
+    table = read(ROOT / "results" / plan["record"] / "trials.parquet")
     T, m = np.unique(table["T"]), np.unique(table["m"])
     trials = len(table["T"]) // (len(T) * len(m))
     outcomes = np.zeros((len(T), len(m), trials), dtype=bool)
     where = np.searchsorted(T, table["T"]), np.searchsorted(m, table["m"]), table["trial"]
-    outcomes[where] = table["best"] > asked["learnt"]
-    one = agreement(m, outcomes, asked["draws"], asked["seed"])
-    found, full = one.found, one.found.size(one.full)
+    outcomes[where] = table["best"] > plan["learnt"]
+    compared = agreement(m, outcomes, plan["draws"], plan["seed"])
+    estimate, full = compared.found, compared.found.size(compared.full)
     whole = outcomes.sum(-1)
     rows = []
     for i, length in enumerate(T):
         curves = {
             name: halfway(m, k[i], n[i])
             for name, k, n in (
-                ("sequential", found.k, found.n), ("full", whole, np.full_like(whole, trials))
+                ("sequential", estimate.k, estimate.n), ("full", whole, np.full_like(whole, trials))
             )
         }  # fmt: skip
         rows.append({
-            "T": int(length), "trials": int(found.n[i].sum()),
-            "critical": {"sequential": finite(found.critical[i]), "full": finite(full[i])},
-            "interval_of_the_curve": [finite(end[i]) for end in found.interval],
-            "interval_of_the_full_grid": [finite(end[i]) for end in found.full_interval],
+            "T": int(length), "trials": int(estimate.n[i].sum()),
+            "critical": {"sequential": finite(estimate.critical[i]), "full": finite(full[i])},
+            "interval_of_the_curve": [finite(end[i]) for end in estimate.interval],
+            "interval_of_the_full_grid": [finite(end[i]) for end in estimate.full_interval],
             "difference_in_steps": {
-                "value": int(one.steps[i]),
-                "interval": [one.columns[i].lowest, one.columns[i].highest],
+                "value": int(compared.steps[i]),
+                "interval": [compared.columns[i].lowest, compared.columns[i].highest],
             },
             "logistic": {
                 name: {"m": finite(curve.m), "error_of_log": finite(curve.error)}
                 for name, curve in curves.items()
             },
-            "used_by_cell": found.n[i].tolist(), "successes_by_cell": found.k[i].tolist(),
+            "used_by_cell": estimate.n[i].tolist(), "successes_by_cell": estimate.k[i].tolist(),
         })  # fmt: skip
     grid_T, grid_m = (axis.ravel() for axis in np.meshgrid(T, m, indexing="ij"))
     laws = {
         name: law(Cells(grid_T, grid_m, k.ravel().astype(float), n.ravel().astype(float)), "power")
         for name, k, n in (
-            ("sequential", found.k, found.n), ("full", whole, np.full_like(whole, trials))
+            ("sequential", estimate.k, estimate.n), ("full", whole, np.full_like(whole, trials))
         )
     }  # fmt: skip
     return {
-        "trials": int(found.n.sum()), "full_grid": int(outcomes.size), "share": found.share,
-        "rounds": [int(n.sum()) for n in np.diff([0 * found.n, *found.rounds], axis=0)],
+        "trials": int(estimate.n.sum()), "full_grid": int(outcomes.size), "share": estimate.share,
+        "rounds": [int(n.sum()) for n in np.diff([0 * estimate.n, *estimate.rounds], axis=0)],
         "lengths": rows,
         "mean_difference_in_steps": {
-            "value": float(one.steps.mean()), "interval": [one.mean.lowest, one.mean.highest],
+            "value": float(compared.steps.mean()),
+            "interval": [compared.mean.lowest, compared.mean.highest],
         },
         "exponent": {
             name: {"α": fit.θ.value, "interval": [fit.θ.lowest, fit.θ.highest]}
@@ -175,17 +180,17 @@ def main() -> None:
     out = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
-    asked = CONFIG["coverage"]
+    plan = CONFIG["coverage"]
     shapes = {}
-    for number, shape in enumerate(asked["shapes"]):
-        shapes[shape] = coverage(shape, asked, asked["seed"] + 10_000 * number)
+    for number, shape in enumerate(plan["shapes"]):
+        shapes[shape] = coverage(shape, plan, plan["seed"] + 10_000 * number)
         print(shape, f"{time.perf_counter() - start:.0f} s", flush=True)
     write(out / "coverage.json", {"level": Design().level, "shapes": shapes})
     write(out / "replay.json", replayed(CONFIG["replay"]))
     outputs = [out / "coverage.json", out / "replay.json"]
     source = ROOT / "results" / RECORD / "trials.parquet"
     versions = {name: metadata.version(name) for name in ("numpy", "scipy", "pyarrow")}
-    told = provenance() | {
+    document = provenance() | {
         "command": ["benchmarks/sequential_design.py", *sys.argv[1:]],
         **sealed(CONFIG, outputs),
         "inputs": {
@@ -195,7 +200,7 @@ def main() -> None:
         "precision": "float64",
         "seconds": time.perf_counter() - start,
     }
-    write(out / "provenance.json", told)
+    write(out / "provenance.json", document)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from dudley.lab.shared.training_table import read
 
 
 def study(name: str):
-    importlib.import_module(f"dudley.lab.experiments.{name.replace('-', '_')}.experiment")
+    importlib.import_module(f"dudley.lab.experiments.{name.replace('-', '_')}")
     return EXPERIMENTS[name]
 
 

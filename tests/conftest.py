@@ -19,6 +19,9 @@ from hypothesis import settings
 if str(Path(__file__).parent) not in sys.path:
     sys.path.insert(0, str(Path(__file__).parent))
 
+# Text is laid out for this width; xdist would tell its workers another one.
+os.environ["COLUMNS"] = "100"
+
 if TYPE_CHECKING:
     from smoke_runs import SmokeRuns
 

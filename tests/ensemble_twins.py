@@ -51,8 +51,8 @@ def loss(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 def gradients(ensemble, weights, X, targets) -> dict[str, torch.Tensor]:
     leaves = {name: W.detach().requires_grad_() for name, W in weights.items()}
     total = loss(ensemble.forward(leaves, X), targets).sum()
-    found = torch.autograd.grad(total, list(leaves.values()), materialize_grads=True)
-    return dict(zip(leaves, found, strict=True))
+    pulls = torch.autograd.grad(total, list(leaves.values()), materialize_grads=True)
+    return dict(zip(leaves, pulls, strict=True))
 
 
 def check_outputs(case: Case, tolerance: float = 1e-10) -> None:
@@ -66,25 +66,25 @@ def check_outputs(case: Case, tolerance: float = 1e-10) -> None:
 
 def check_gradients(case: Case, tolerance: float = 1e-10) -> None:
     ensemble, weights, X, targets = started(case)
-    found = gradients(ensemble, weights, X, targets)
+    pulls = gradients(ensemble, weights, X, targets)
     for e in range(E):
         model = ensemble.member(weights, e)
         loss(case.alone(model, X[e]), targets[e]).backward()
-        assert dict(model.named_parameters()).keys() == found.keys()
+        assert dict(model.named_parameters()).keys() == pulls.keys()
         for name, W in model.named_parameters():
-            torch.testing.assert_close(found[name][e], W.grad, rtol=tolerance, atol=tolerance)
+            torch.testing.assert_close(pulls[name][e], W.grad, rtol=tolerance, atol=tolerance)
 
 
-def check_trajectory(case: Case, steps: int = 30, momentum: float = 0.9) -> None:
+def check_trajectory(case: Case, steps: int = 10, momentum: float = 0.9) -> None:
     """Members trained side by side and alone take the same way, which leads somewhere."""
     ensemble, weights, X, targets = started(case)
     first = {name: W.clone() for name, W in weights.items()}
     models = [ensemble.member(weights, e) for e in range(E)]
     speed = {name: torch.zeros_like(W) for name, W in weights.items()}
     for _ in range(steps):
-        found = gradients(ensemble, weights, X, targets)
+        pulls = gradients(ensemble, weights, X, targets)
         for name, W in weights.items():
-            speed[name] = momentum * speed[name] + found[name]
+            speed[name] = momentum * speed[name] + pulls[name]
             W -= case.rate * speed[name]
     for e, model in enumerate(models):
         torch_sgd = torch.optim.SGD(model.parameters(), lr=case.rate, momentum=momentum)
@@ -103,15 +103,16 @@ def check_alone(case: Case) -> None:
     ensemble, weights, X, targets = started(case)
     together = ensemble.forward(weights, X)
     pulls = gradients(ensemble, weights, X, targets)
+    first = ensemble.start(trials())
     for e in range(E):
-        one = case.build(trials()[e : e + 1])
-        own = {name: W[e : e + 1] for name, W in weights.items()}
-        for found in (one.forward(own, X[e : e + 1]), one.evaluate(own, X[e : e + 1])):
-            torch.testing.assert_close(found[0], together[e], rtol=1e-10, atol=1e-10)
-        for name, G in gradients(one, own, X[e : e + 1], targets[e : e + 1]).items():
+        pack = case.build(trials()[e : e + 1])
+        member = {name: W[e : e + 1] for name, W in weights.items()}
+        for outputs in (pack.forward(member, X[e : e + 1]), pack.evaluate(member, X[e : e + 1])):
+            torch.testing.assert_close(outputs[0], together[e], rtol=1e-10, atol=1e-10)
+        for name, G in gradients(pack, member, X[e : e + 1], targets[e : e + 1]).items():
             torch.testing.assert_close(G[0], pulls[name][e], rtol=1e-10, atol=1e-10)
-        for name, W in one.start(trials()[e : e + 1]).items():
-            assert W[0].equal(ensemble.start(trials())[name][e])
+        for name, W in pack.start(trials()[e : e + 1]).items():
+            assert W[0].equal(first[name][e])
 
 
 def check_shared(case: Case) -> None:

@@ -3,8 +3,8 @@
 Nothing here imports the formulas under test. Counts are big integers, integer parts are taken in
 rational arithmetic, covers are built by running the algorithm that proves them, and lower bounds
 are sets that were found. What a test compares with is never the code that it tests; members,
-packings and averages over sign draws are those of ``dudley.theorems.witness``, tested in
-tests/theorems/witness.
+packings and averages over sign draws are those of ``dudley.theorems.witness``, which has its own
+tests.
 """
 
 import itertools
@@ -42,8 +42,9 @@ def nearest(p: int, K: int) -> int:
 
 
 def lattice(p: int, K: int):
-    """Every integer vector of R^p with ℓ1 norm ≤ K."""
-    return [v for v in itertools.product(range(-K, K + 1), repeat=p) if sum(map(abs, v)) <= K]
+    """Every integer vector of R^p with ℓ1 norm ≤ K, as rows."""
+    cube = np.indices((2 * K + 1,) * p).reshape(p, -1).T - K
+    return cube[np.abs(cube).sum(axis=1) <= K]
 
 
 def ceil_ratio(*factors, over, power=1, times=1) -> int:
@@ -64,19 +65,22 @@ def ceil_root(square: Fraction) -> int:
 
 
 def maurey(f: np.ndarray, B: float, K: int) -> np.ndarray:
-    """The integer vector of ℓ1 norm ≤ K whose B/K multiple approximates f (ℓ1 norm ≤ B).
+    """Integer vectors of ℓ1 norm ≤ K whose B/K multiples approximate f (…, p), of ℓ1 norm ≤ B.
 
     Draws are made one by one, each the one that minimises the conditional expectation, so the
     error is at most the expected one. The zero vector is used where it is closer.
     """
-    vertices = np.concatenate([np.zeros((1, f.size)), np.eye(f.size), -np.eye(f.size)])
-    total = np.zeros(f.size)
+    p = f.shape[-1]
+    vertices = np.concatenate([np.zeros((1, p)), np.eye(p), -np.eye(p)])
+    total = np.zeros(f.shape)
     for t in range(1, K + 1):
-        candidates = total + vertices
-        errors = ((t * f - B * candidates) ** 2).sum(axis=1)
-        total = candidates[errors.argmin()]
-    zero_is_closer = K == 0 or (f**2).sum() <= ((f - B / K * total) ** 2).sum()
-    return np.zeros(f.size) if zero_is_closer else total
+        candidates = total[..., None, :] + vertices  # (…, 2p + 1, p)
+        errors = ((t * f[..., None, :] - B * candidates) ** 2).sum(axis=-1)
+        total = total + vertices[errors.argmin(axis=-1)]
+    if K == 0:
+        return total
+    zero_is_closer = (f**2).sum(axis=-1) <= ((f - B / K * total) ** 2).sum(axis=-1)
+    return np.where(zero_is_closer[..., None], 0.0, total)
 
 
 def perceptron(v: np.ndarray, points: np.ndarray, ε: float) -> np.ndarray:
@@ -140,8 +144,11 @@ def uniform_error(form: str, D: np.ndarray) -> np.ndarray:
 
 def distances(form: str, members: np.ndarray, X=None, Z=None) -> np.ndarray:
     """All pairwise distances of weight matrices, on points or uniformly."""
-    D = members[:, None] - members[None, :]
-    return uniform_error(form, D) if X is None else error(form, D, X, Z)
+    i, j = np.triu_indices(len(members), 1)
+    D = members[i] - members[j]
+    metric = np.zeros((len(members), len(members)))
+    metric[i, j] = metric[j, i] = uniform_error(form, D) if X is None else error(form, D, X, Z)
+    return metric
 
 
 def members(rng, constraint, shape, count: int, norms, center=None) -> np.ndarray:

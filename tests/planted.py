@@ -10,8 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from dudley.audit import run as runs
-from dudley.audit.base import AttackFinding
+from dudley.audit.base import AttackFinding, all_attacks
 from dudley.audit.judge import Outcome, judge
 from dudley.core.bound import Bound
 from dudley.core.statement import Form
@@ -20,14 +19,14 @@ from dudley.theorems import registry
 
 def names(family: str) -> list[str]:
     """The attacks of one file of ``dudley.audit.attacks``."""
-    return [n for n, a in runs.load().items() if a.__module__ == f"dudley.audit.attacks.{family}"]
+    return [n for n, a in all_attacks().items() if a.__module__ == f"dudley.audit.attacks.{family}"]
 
 
 @cache
 def findings(name: str, seed: int = 0) -> tuple[AttackFinding, ...]:
     """What an attack finds, as the audit runs it."""
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
-    return tuple(runs.load()[name]().run(rng))
+    return tuple(all_attacks()[name]().run(rng))
 
 
 def rows(families: Sequence[str], statement: str | None = None):
@@ -42,13 +41,13 @@ def rows(families: Sequence[str], statement: str | None = None):
     ]
 
 
-def factors(found, telling: bool = False) -> dict[str, float]:
+def factors(rows, telling: bool = False) -> dict[str, float]:
     """By which factor each form of ours would have to shrink to be broken.
 
     ``telling``: only where the form says more than the trivial bound does.
     """
     best: dict[str, float] = {}
-    for row in found:
+    for row in rows:
         if row.form != "printed" and not (telling and vacuous(row)):
             best[row.form] = max(best.get(row.form, 0.0), row.ratio or 0.0)
     return {form: 1 / ratio if ratio else np.inf for form, ratio in best.items()}
@@ -73,10 +72,10 @@ def plant(monkeypatch, id: str, form: str, divide: float) -> None:
             result, log_value=result.log_value - np.log(divide), exact=result.value / divide
         )
 
-    own = statement.forms[form]
-    changed = replace(statement, **{form: Form(own.latex, wrong, own.sense)})
+    right = statement.forms[form]
+    changed = replace(statement, **{form: Form(right.latex, wrong, right.sense)})
     monkeypatch.setitem(statements._units, id, changed)
 
 
-def broken(found, form: str) -> bool:
-    return any(row.form == form and row.outcome is Outcome.BROKEN for row in found)
+def broken(rows, form: str) -> bool:
+    return any(row.form == form and row.outcome is Outcome.BROKEN for row in rows)

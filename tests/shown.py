@@ -8,13 +8,24 @@ line is a comment with a file's name, `# net.toml`, is that file.
 
 from __future__ import annotations
 
+import io
+import os
 import re
+import shlex
+import subprocess
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from itertools import pairwise
+from pathlib import Path
 
+import pytest
+
+from dudley.cli import main
 from dudley.cli.progress import MARK
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"# ([\w-]+\.\w+)\n")
+# What only a shell can do, and a file of Python, whose code would stay with the other tests.
+NEEDS_A_PROCESS = re.compile(r"[|<>;&$`*]|\.py\b|^(?!dudley )")
 
 
 def printed(text: str) -> list[tuple[str, str]]:
@@ -34,7 +45,7 @@ def files(text: str) -> dict[str, str]:
 
 def sessions(text: str, program: str | None = "dudley") -> list[tuple[str, str]]:
     """(command, shown output) of every `$ dudley …`, or of every command, in the console blocks."""
-    found = []
+    commands = []
     for kind, body in BLOCK.findall(text):
         if kind != "console":
             continue
@@ -42,8 +53,36 @@ def sessions(text: str, program: str | None = "dudley") -> list[tuple[str, str]]
         for part in re.split(r"^\$ ", whole, flags=re.MULTILINE)[1:]:
             command, _, shown = part.partition("\n")
             if program is None or command.split()[0] == program:
-                found.append((command, shown.strip("\n")))
-    return found
+                commands.append((command, shown.strip("\n")))
+    return commands
+
+
+def run_command(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What a command leaves in a folder: in this process where that shows the same, else in bash.
+
+    bash finds `dudley` in the folder `.bin`, if the folder has one.
+    """
+    if NEEDS_A_PROCESS.search(command):
+        return run_process(folder, "bash", "-c", command)
+    words, code = shlex.split(command, comments=True), 0
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, chdir(folder):
+        patch.setenv("COLUMNS", "100")  # as where there is no terminal
+        patch.delenv("DUDLEY_DEBUG", raising=False)
+        with redirect_stdout(out), redirect_stderr(err):
+            try:
+                main(words[1:])
+            except SystemExit as leaving:
+                code = leaving.code or 0
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+
+def run_process(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "DUDLEY_DEBUG")}
+    env |= {"PYTHONIOENCODING": "utf-8", "PATH": f"{folder / '.bin'}:{env['PATH']}"}
+    return subprocess.run(
+        words, capture_output=True, text=True, encoding="utf-8", timeout=600, cwd=folder, env=env
+    )
 
 
 def agrees(shown: str, printed: str) -> bool:

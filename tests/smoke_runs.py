@@ -8,9 +8,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from dudley.lab.catalogue import EXPERIMENTS
 from dudley.lab.conduct import conduct
-from dudley.lab.experiment import Bench
+from dudley.lab.experiment import EXPERIMENTS, Bench
 from dudley.lab.pages.results import Results
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,14 +44,6 @@ def name_of(page: Path) -> str:
     return page.relative_to(DOCS).as_posix()
 
 
-def run(*command: str, cwd: Path) -> subprocess.CompletedProcess:
-    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "DUDLEY_DEBUG")}
-    env |= {"PYTHONIOENCODING": "utf-8", "PATH": f"{cwd / '.bin'}:{env['PATH']}"}
-    return subprocess.run(
-        command, capture_output=True, text=True, encoding="utf-8", timeout=600, cwd=cwd, env=env
-    )
-
-
 def prepared(page: Path, folder: Path) -> Path:
     """A folder with what the page takes for given: `dudley`, its files, an example's files."""
     command = folder / ".bin" / "dudley"
@@ -64,9 +54,9 @@ def prepared(page: Path, folder: Path) -> Path:
         (folder / name).write_text(body, encoding="utf-8")
     if page.name == "certify.md" and page.parent == DOCS:
         shutil.copy(EXAMPLES / "sparse-and" / "model.safetensors", folder)
-        held = np.load(EXAMPLES / "sparse-and" / "train.npz")
+        examples = np.load(EXAMPLES / "sparse-and" / "train.npz")
         for name, part in (("train", slice(1500)), ("test", slice(1500, None))):
-            np.savez(folder / f"{name}.npz", **{key: held[key][part] for key in ("X", "y")})
+            np.savez(folder / f"{name}.npz", **{key: examples[key][part] for key in ("X", "y")})
     return folder
 
 
@@ -74,7 +64,7 @@ def check_code(page: Path, folder: Path) -> None:
     """All Python blocks in one process, one after the other."""
     pairs = shown.printed(text_of(page))
     script = f"\nprint({MARK!r})\n".join(code for code, _ in pairs)
-    done = run(sys.executable, "-X", "utf8", "-c", script, cwd=folder)
+    done = shown.run_process(folder, sys.executable, "-X", "utf8", "-c", script)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split(MARK + "\n") == [text for _, text in pairs]
 
@@ -84,7 +74,7 @@ def check_commands(page: Path, folder: Path, *, slow: bool) -> None:
     for command, output in shown.sessions(text_of(page), None):
         if command.startswith(SET_UP) or (command.startswith(SLOW) and not slow):
             continue
-        done = run("bash", "-c", command, cwd=folder)
+        done = shown.run_command(command, folder)
         assert (done.returncode, shown.complaints(done.stderr)) == (0, ""), command
         assert not output or shown.agrees(output, done.stdout), done.stdout
 

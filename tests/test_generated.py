@@ -92,7 +92,7 @@ def test_what_is_generated_is_always_the_same(fresh: dict[str, str]):
 
 
 def test_the_reference_follows_the_registries():
-    from dudley.classes import COVERS
+    from dudley.classes.covers.base import COVERS
     from dudley.core.norms import NORMS
     from dudley.core.vocabulary import VOCABULARY
     from dudley.networks.activations import ACTIVATIONS

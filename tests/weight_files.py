@@ -4,8 +4,12 @@ import json
 import struct
 from pathlib import Path
 
+import pytest
 import torch
 from safetensors.torch import save_file
+
+from dudley.core.errors import InputError
+from dudley.weights.named_tensors import open_weights
 
 FLOATS = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
 FLOATS += [torch.float8_e4m3fn, torch.float8_e5m2]
@@ -53,9 +57,18 @@ def adapter(folder: Path, tensors: dict[str, torch.Tensor], **config: object) ->
     """A LoRA adapter as peft writes it."""
     folder.mkdir(exist_ok=True)
     save_file({f"base_model.model.{n}": t for n, t in tensors.items()}, folder / ADAPTER)
-    told = {"peft_type": "LORA", "r": 2, "lora_alpha": 6, **config}
-    (folder / "adapter_config.json").write_text(json.dumps(told))
+    settings = {"peft_type": "LORA", "r": 2, "lora_alpha": 6, **config}
+    (folder / "adapter_config.json").write_text(json.dumps(settings))
     return folder
+
+
+def refused(path, reason: str) -> str:
+    """The refusal of a path: one printable line that names it."""
+    with pytest.raises(InputError, match=reason) as caught:
+        open_weights(path)
+    line = str(caught.value)
+    assert line.isprintable() and len(line) < 1000 and Path(path).name in line
+    return line
 
 
 ADAPTER = "adapter_model.safetensors"

@@ -57,10 +57,10 @@ def trained(name: str, recipe: CodeTraining, train) -> tuple[Coded, dict]:
 def certified(name: str, recipe: CodeTraining, model: Coded, seconds: dict, train, rest) -> dict:
     """Certify, look at the documents left out."""
     start, cpu = time.perf_counter(), time.process_time()
-    told = {"delta": DELTA, "population": POPULATION}
-    whole = certify(model, train, **told)
+    declared = {"delta": DELTA, "population": POPULATION}
+    whole = certify(model, train, **declared)
     seconds |= {"certify": time.perf_counter() - start, "certify_cpu": time.process_time() - cpu}
-    part = certify(model, train, evaluated=PART, **told)
+    part = certify(model, train, evaluated=PART, **declared)
     outside = held_out(model, ENTRIES[whole.choices["smoothing"]], rest, DELTA)
     odd = recheck(part.to_json(), train)
     print("\n".join(whole.advice), f"\npart: {part.value:.4f}, left out: {outside}", flush=True)
@@ -106,8 +106,8 @@ def main() -> None:
         recipe = MODELS[name][1]
         recipe = dataclasses.replace(recipe, seed=args.seed, steps=args.steps or recipe.steps)
         if args.again:
-            told = json.loads(args.again.read_text())["models"]
-            row = next(row for row in told if row["name"] == name)
+            models = json.loads(args.again.read_text())["models"]
+            row = next(row for row in models if row["name"] == name)
             model, recipe = decoded(row["certificate"], train), CodeTraining(**row["recipe"])
             seconds = {what: s for what, s in row["seconds"].items() if what.startswith("train")}
         else:
@@ -115,8 +115,8 @@ def main() -> None:
         rows = {name: certified(name, recipe, model, seconds, train, rest)}
         if args.out:
             if args.out.is_file():
-                kept = json.loads(args.out.read_text())["models"]
-                rows = {row["name"]: row for row in kept} | rows
+                models = json.loads(args.out.read_text())["models"]
+                rows = {row["name"]: row for row in models} | rows
             record["models"] = [rows[name] for name in MODELS if name in rows]
             args.out.parent.mkdir(parents=True, exist_ok=True)
             args.out.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")

@@ -26,7 +26,7 @@ import torch  # noqa: E402
 
 from dudley.certificates.fit.heads import fit_best  # noqa: E402
 from dudley.certificates.fit.recipes import head_fits  # noqa: E402
-from dudley.certificates.methods.norm_cover import NormCover  # noqa: E402
+from dudley.certificates.methods.norm_cover.method import NormCover  # noqa: E402
 from dudley.certificates.samples import drawn  # noqa: E402
 from dudley.core.provenance import provenance  # noqa: E402
 
@@ -44,9 +44,9 @@ def cell(task: str, T: int, n: int, seed: int) -> dict:
     model, used = fit_best(data, encoding, head_fits(encoding, seed))
     trained = time.perf_counter()
     method = NormCover()
-    found = method(model, data)
-    told = method.declared({"norms": ["l1"]})
-    norms_only = method.certify(model, data, told, method.choose(model, data, told))
+    certificate = method(model, data)
+    declared = method.declared({"norms": ["l1"]})
+    norms_only = method.certify(model, data, declared, method.choose(model, data, declared))
     fresh = drawn(config, FRESH, seed, "test")
     errors = int((model.margins(fresh) <= 0).sum())
     ended = time.perf_counter()
@@ -54,21 +54,21 @@ def cell(task: str, T: int, n: int, seed: int) -> dict:
         "task": config,
         "n": n,
         "seed": seed,
-        "certificate": found.value,
+        "certificate": certificate.value,
         "l1": norms_only.value,
-        "vacuous": found.vacuous,
-        "delta": found.delta,
-        "choices": found.choices,
-        "facts": found.facts,
-        "nats": found.bill.nats,
-        "prices": [price.to_json() for price in found.prices],
+        "vacuous": certificate.vacuous,
+        "delta": certificate.delta,
+        "choices": certificate.choices,
+        "facts": certificate.facts,
+        "nats": certificate.bill.nats,
+        "prices": [price.to_json() for price in certificate.prices],
         "nonzeros": {name: int(np.count_nonzero(W)) for name, W in model.weights.items()},
         "test_errors": errors,
         "test_examples": FRESH,
         "fit": used.to_json(),
         "model_sha256": model.sha256,
         "data_sha256": data.sha256,
-        "advice": list(found.advice),
+        "advice": list(certificate.advice),
         "seconds": {"train": trained - start, "certify_and_test": ended - trained},
     }
 
@@ -80,11 +80,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     parser.add_argument("--T", type=int, nargs="+", default=[32, 16])
     parser.add_argument("--n", type=float, nargs="+", default=[1e5, 1e4, 1e6])
-    given = parser.parse_args()
+    options = parser.parse_args()
     versions = {"torch": torch.__version__, "threads": torch.get_num_threads()}
     record = {"benchmark": "norm-cover", "provenance": provenance() | versions, "cells": []}
-    seeds = range(given.seed, given.seed + given.seeds)
-    for T, n, seed, task in itertools.product(given.T, map(int, given.n), seeds, TASKS):
+    seeds = range(options.seed, options.seed + options.seeds)
+    for T, n, seed, task in itertools.product(options.T, map(int, options.n), seeds, TASKS):
         row = cell(task, T, n, seed)
         must = MUST.get((task, T, n))
         row["must_hold"] = must
@@ -95,9 +95,9 @@ def main() -> None:
             f"  {sum(row['seconds'].values()):.0f} s",
             flush=True,
         )
-        if given.out is not None:
-            given.out.parent.mkdir(parents=True, exist_ok=True)
-            given.out.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+        if options.out is not None:
+            options.out.parent.mkdir(parents=True, exist_ok=True)
+            options.out.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     missed = [r for r in record["cells"] if r["must_hold"] and r["certificate"] > r["must_hold"]]
     if missed:
         raise SystemExit(f"{len(missed)} cells above what must hold")

@@ -68,32 +68,32 @@ POINT = {"D": [50, 70], "L": 7, "steps": 1500, "batch": 256, "lr": 0.05}
 
 def cases() -> list[dict[str, Any]]:
     """What is run, by name."""
-    found = []
+    table = []
     for n, task in [(n, task) for n in (100_000, 10_000) for task in ("and", "majority")]:
         planted = {"name": task, "T": T, "s": 3}
-        found.append(
+        table.append(
             {"case": f"head {task} n={n}", "task": planted, "n": n, "network": HEAD,
              "encoding": BITS, "fit": "sparse", "settings": SPARSE, "aim": 0.0003 * 1e5 / n,
              "must": 0.0007 * 1e5 / n}
         )  # fmt: skip
     for task in ("and", "majority"):
-        found.append(
+        table.append(
             {"case": f"transformer {task} n=100000", "task": {"name": task, "T": T, "s": 3},
              "n": 100_000, "network": TRANSFORMER, "encoding": BITS, "fit": "subspace",
              "settings": POINT, "must": 0.002}
         )  # fmt: skip
-    found.append(
+    table.append(
         {"case": "mnist01 n=10000", "task": {"name": "mnist01", "tokens": "pictures"}, "n": 10_000,
          "network": tables(BLOCKS), "encoding": BLOCKS, "fit": "sparse", "settings": SEARCHED,
          "declared": DECLARED, "must": 0.025, "aim": 0.015}
     )  # fmt: skip
-    return found
+    return table
 
 
 def row(case: dict[str, Any], seed: int) -> dict[str, Any]:
     """One fit and its certificate."""
     data = drawn(case["task"], case["n"], seed)
-    wall, own = time.perf_counter(), time.process_time()
+    wall, cpu = time.perf_counter(), time.process_time()
     choices = None
     if case["fit"] == "sparse":
         model = fit_sparse(case["network"], case["encoding"], data, seed, **case["settings"])
@@ -102,19 +102,21 @@ def row(case: dict[str, Any], seed: int) -> dict[str, Any]:
             case["network"], case["encoding"], data, seed=seed, **case["settings"]
         )
         choices = {"code": word.to_json()}
-    seconds = {"wall": time.perf_counter() - wall, "process": time.process_time() - own}
+    seconds = {"wall": time.perf_counter() - wall, "process": time.process_time() - cpu}
     occam = METHODS["occam"]
-    told = occam.declared(case.get("declared", {}))
-    found = occam.certify(model, data, told, choices or occam.choose(model, data, told))
+    declared = occam.declared(case.get("declared", {}))
+    certificate = occam.certify(
+        model, data, declared, choices or occam.choose(model, data, declared)
+    )
     test = drawn(case["task"], 2115 if case["task"]["name"] == "mnist01" else 20_000, seed, "test")
     wrong = int((model.margins(test) <= 0).sum())
     return case | {
         "seed": seed,
-        "value": found.value,
-        "holds": found.value <= case["must"],
-        "facts": found.facts,
-        "choices": found.choices,
-        "prices": [price.to_json() for price in found.prices],
+        "value": certificate.value,
+        "holds": certificate.value <= case["must"],
+        "facts": certificate.facts,
+        "choices": certificate.choices,
+        "prices": [price.to_json() for price in certificate.prices],
         "test": {"errors": wrong, "n": test.n, "error": wrong / test.n},
         "seconds": {name: round(value, 1) for name, value in seconds.items()},
         "model_sha256": model.sha256,
@@ -130,19 +132,19 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
     np.seterr(over="ignore")
-    held = json.loads(args.out.read_text())["rows"] if args.out.exists() else []
+    rows = json.loads(args.out.read_text())["rows"] if args.out.exists() else []
     for seed in args.seed or [0, 1, 2]:
         for case in cases():
-            there = [r for r in held if r["case"] == case["case"] and r["seed"] == seed]
+            there = [r for r in rows if r["case"] == case["case"] and r["seed"] == seed]
             if args.only not in case["case"] or (there and _same(there[0], case)):
                 continue
-            held = [r for r in held if r not in there] + [row(case, seed)]
-            held.sort(key=lambda r: (r["case"], r["seed"]))
+            rows = [r for r in rows if r not in there] + [row(case, seed)]
+            rows.sort(key=lambda r: (r["case"], r["seed"]))
             versions = provenance() | {"torch": torch.__version__}
-            told = {"delta": 0.05, "threads": 1, "provenance": versions, "rows": held}
+            record = {"delta": 0.05, "threads": 1, "provenance": versions, "rows": rows}
             args.out.parent.mkdir(parents=True, exist_ok=True)
-            args.out.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
-            last = next(r for r in held if r["case"] == case["case"] and r["seed"] == seed)
+            args.out.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+            last = next(r for r in rows if r["case"] == case["case"] and r["seed"] == seed)
             print(
                 f"{case['case']:28} seed {seed}  {100 * last['value']:.4f} %  "
                 f"{last['facts']['bits']} bits  {last['facts']['errors']} errors  "
@@ -151,8 +153,8 @@ def main() -> None:
             )
 
 
-def _same(held: dict[str, Any], case: dict[str, Any]) -> bool:
-    return all(held.get(name) == value for name, value in json.loads(json.dumps(case)).items())
+def _same(recorded: dict[str, Any], case: dict[str, Any]) -> bool:
+    return all(recorded.get(name) == value for name, value in json.loads(json.dumps(case)).items())
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ import torch  # noqa: E402
 
 from dudley.certificates.fit.posterior import PosteriorTraining, fit  # noqa: E402
 from dudley.certificates.fit.recipes import BLOCKS, tables  # noqa: E402
-from dudley.certificates.methods.pac_bayes import PacBayes  # noqa: E402
+from dudley.certificates.methods.pac_bayes.method import PacBayes  # noqa: E402
 from dudley.certificates.methods.pac_bayes.monte_carlo import errors_of_pairs  # noqa: E402
 from dudley.certificates.pictures import DECLARED  # noqa: E402
 from dudley.certificates.samples import drawn  # noqa: E402
@@ -101,7 +101,7 @@ def run(case: dict, seed: int) -> dict:
     )
     fitted = time.perf_counter()
     declared = {
-        "prior": Q.prior.told,
+        "prior": Q.prior.to_json(),
         "grid": "none" if case["prefix"] else "each",
         "scale": 1.0 if case["prefix"] else case["scale"],
         "pairs": case["pairs"],
@@ -112,19 +112,19 @@ def run(case: dict, seed: int) -> dict:
     certificate = PacBayes()(Q, data, forms=[FORM], **declared)
     done = time.perf_counter()
     others = {form: PacBayes()(Q, data, forms=[form], **declared).value for form in OTHERS}
-    told = certificate.to_json()
+    document = certificate.to_json()
     wrong = errors_of_pairs(Q, test, case["test_pairs"])
     return {
-        "value": told["value"],
+        "value": document["value"],
         "other_forms": others,
         "test": {"erring_pairs": wrong, "pairs": case["test_pairs"], "examples": test.n},
         "test_error": wrong / case["test_pairs"],
-        "vacuous": told["vacuous"],
-        "declared": told["declared"],
-        "choices": told["choices"],
-        "prices": told["prices"],
-        "facts": told["facts"],
-        "advice": told["advice"],
+        "vacuous": document["vacuous"],
+        "declared": document["declared"],
+        "choices": document["choices"],
+        "prices": document["prices"],
+        "facts": document["facts"],
+        "advice": document["advice"],
         "seconds": {"fit": round(fitted - started, 1), "certify": round(done - fitted, 1)},
     }
 
@@ -134,14 +134,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--only", nargs="+", default=list(CASES), choices=list(CASES))
     parser.add_argument("--out", type=Path, default=ROOT / "results" / "certificates")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     torch.set_num_threads(1)
-    path = asked.out / "pac-bayes.json"
-    for seed in asked.seed:
-        for name in asked.only:
+    path = options.out / "pac-bayes.json"
+    for seed in options.seed:
+        for name in options.only:
             record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-            found = record.get("results", {}).get(name, {})
-            if str(seed) in found and record["configs"].get(name) == CASES[name]:
+            by_seed = record.get("results", {}).get(name, {})
+            if str(seed) in by_seed and record["configs"].get(name) == CASES[name]:
                 continue
             result = run(CASES[name], seed)
             print(f"{name} seed {seed}: {result['value']:.6f}  test {result['test_error']:.6f}")

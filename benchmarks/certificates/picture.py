@@ -44,23 +44,23 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--n", type=int, default=N)
     parser.add_argument("--out", type=Path, default=ROOT / "results/certificates/picture.json")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     torch.set_num_threads(1)
     start = time.perf_counter()
-    train, test = drawn(TASK, asked.n, asked.seed), drawn(TASK, asked.n, asked.seed, "test")
-    tried = [HeadFit(penalty=p, seed=asked.seed) for p in PENALTIES]
+    train, test = drawn(TASK, options.n, options.seed), drawn(TASK, options.n, options.seed, "test")
+    tried = [HeadFit(penalty=p, seed=options.seed) for p in PENALTIES]
     model, used = fit_best(train, ENCODING, tried)
     trained = time.perf_counter()
-    plan = PosteriorTraining(**PLAN, seed=asked.seed)
-    found = standing(model, train, test, declared=DECLARED, plan=plan)
+    plan = PosteriorTraining(**PLAN, seed=options.seed)
+    picture = standing(model, train, test, declared=DECLARED, plan=plan)
     record = {
         "what": "certificates and published bounds on one head for sparse majority",
         "provenance": provenance() | {"torch": torch.__version__, "threads": 1},
         "config": {
             "task": TASK,
             "encoding": ENCODING,
-            "n": asked.n,
-            "seed": asked.seed,
+            "n": options.n,
+            "seed": options.seed,
             "fit": used.to_json(),
             "posterior": plan.to_json(),
             "declared": DECLARED,
@@ -71,11 +71,13 @@ def main() -> None:
             "train": round(trained - start, 1),
             "standing": round(time.perf_counter() - trained, 1),
         },
-        "standing": found.to_json(),
+        "standing": picture.to_json(),
     }
-    asked.out.parent.mkdir(parents=True, exist_ok=True)
-    asked.out.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(tables.text(found))
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(
+        json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+    print(tables.text(picture))
 
 
 if __name__ == "__main__":

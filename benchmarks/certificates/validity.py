@@ -42,7 +42,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks"), str(ROOT / "benchma
 from gpu_ascent import machine, source_hash  # noqa: E402
 from validity_heads import register  # noqa: E402
 
-from dudley.certificates.auto import method_named  # noqa: E402
+from dudley.certificates.base import method_named  # noqa: E402
 from dudley.certificates.data import Dataset  # noqa: E402
 from dudley.certificates.fit.heads import tables  # noqa: E402
 from dudley.certificates.fit.quantised import compress  # noqa: E402
@@ -114,13 +114,13 @@ def trained(method: str, repetitions: int, device: str) -> list[dict[str, Any]]:
     trainer.run()
     weights = trainer.whole.weights
     if how["training"].get("keep"):
-        weights = trainer.period.kept(trainer.whole, "holdout_accuracy")
-    held, sample = problem.split("holdout"), problem.sample
+        weights = trainer.period.best_weights(trainer.whole, "holdout_accuracy")
+    holdout, sample = problem.split("holdout"), problem.sample
     parts = {
         "X": unpack(sample.inputs.rows, T, torch.uint8),
         "y": sample.labels,
-        "held_X": unpack(held.inputs.rows[held.inputs.cell], T, torch.uint8),
-        "held_y": held.labels,
+        "held_X": unpack(holdout.inputs.rows[holdout.inputs.cell], T, torch.uint8),
+        "held_y": holdout.labels,
         "hidden": subsets(problem.keys, T, TASK["s"]),
         **{f"weights/{name}": W.detach().double() for name, W in weights.items()},
     }
@@ -134,40 +134,40 @@ def trained(method: str, repetitions: int, device: str) -> list[dict[str, Any]]:
 def judged(case: dict[str, Any]) -> dict[str, float]:
     """The certificate of one trained model, its risk, and the leaky number with its own."""
     method, how = case["method"], METHODS[case["method"]]
-    train, told = Dataset(case["X"], case["y"]), {"delta": δ, **how["declared"]}
+    train, declared = Dataset(case["X"], case["y"]), {"delta": δ, **how["declared"]}
     W = {n.rpartition("/")[2]: W for n, W in case.items() if n.startswith("weights/")}
     if method == "pac-bayes":
         mean = {f"0.{name}": W[f"mean.{name}"] for name in ("v", "W_v")}
         sigma = {f"0.{name}": np.exp(W[f"log_sigma.{name}"]) for name in ("v", "W_v")}
         Q = Posterior(Hypothesis(tables(BITS), BITS, mean), sigma, Zero())
-        found = method_named(method)(Q, train, **told)
-        share = found.facts["erring_pairs"] / how["declared"]["pairs"]
+        certificate = method_named(method)(Q, train, **declared)
+        share = certificate.facts.erring_pairs / how["declared"]["pairs"]
         leaky = kl_upper(share, C / train.n)
         risk, error = gibbs_risk(Q, case["hidden"], case["repetition"])
-        return _told(found, leaky, risk, ERRORS * error)
+        return _judgement(certificate, leaky, risk, ERRORS * error)
     weights = {name.removeprefix("weights."): part for name, part in W.items()}
     model = Hypothesis(tables(BITS), BITS, weights)
     if method.startswith("hold-out"):
-        unit, held = method_named("hold-out"), Dataset(case["held_X"], case["held_y"])
-        found = unit(model, held, **told)
-        seen = held if "looks" in told else train
+        unit, holdout = method_named("hold-out"), Dataset(case["held_X"], case["held_y"])
+        certificate = unit(model, holdout, **declared)
+        seen = holdout if "looks" in declared else train
         leaky = unit(model, seen, delta=δ).value
-        return _told(found, leaky, risk_of(model, case["hidden"]))
+        return _judgement(certificate, leaky, risk_of(model, case["hidden"]))
     if method == "occam":
         model = compress(model, train, delta=δ)
-    found = method_named(method)(model, train, **told)
-    leaky = binomial_upper(found.facts["errors"], train.n, C)
-    return _told(found, leaky, risk_of(model, case["hidden"]))
+    certificate = method_named(method)(model, train, **declared)
+    leaky = binomial_upper(certificate.facts.errors, train.n, C)
+    return _judgement(certificate, leaky, risk_of(model, case["hidden"]))
 
 
-def _told(found, leaky: float, risk: float, margin: float = 0.0) -> dict[str, float]:
+def _judgement(certificate, leaky: float, risk: float, margin: float = 0.0) -> dict[str, float]:
     return {
-        "certificate": found.value,
+        "certificate": certificate.value,
         "leaky": leaky,
         "risk": risk,
-        "fails": found.value < risk + margin,
+        "fails": certificate.value < risk + margin,
         "leaky_fails": leaky < risk - margin,
-        "vacuous": found.vacuous,
+        "vacuous": certificate.vacuous,
     }
 
 
@@ -201,9 +201,9 @@ def gibbs_risk(Q: Posterior, hidden: np.ndarray, repetition: int) -> tuple[float
     return float(each.mean()), float(each.std() / math.sqrt(DRAWS))
 
 
-def summary(method: str, found: list[dict[str, float]]) -> dict[str, Any]:
+def summary(method: str, rows: list[dict[str, float]]) -> dict[str, Any]:
     """What is recorded of a method."""
-    how, columns = METHODS[method], {n: np.array([f[n] for f in found]) for n in found[0]}
+    how, columns = METHODS[method], {n: np.array([f[n] for f in rows]) for n in rows[0]}
     return {
         "config": {"delta": δ, "task": TASK, **how},
         **failing(columns["fails"]),
@@ -243,43 +243,43 @@ def main() -> None:
     parser.add_argument("--only", choices=METHODS, action="append")
     parser.add_argument("--workers", type=int, default=1, help="processes for certificates")
     parser.add_argument("--out", type=Path, default=Path("results/certificates/validity.json"))
-    given = parser.parse_args()
+    options = parser.parse_args()
     alone()
     record = {
         "what": "certificates of trained models against their true risk, by simulation",
-        "command": sys.argv, "seed": SEED, "delta": δ, "device": given.device,
-        "machine": machine(given.device), "scipy": scipy.__version__,
+        "command": sys.argv, "seed": SEED, "delta": δ, "device": options.device,
+        "machine": machine(options.device), "scipy": scipy.__version__,
         "src_sha256": source_hash(), "seconds": {}, "methods": {},
     }  # fmt: skip
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(given.workers, spawn, alone) as pool:
-        for method in given.only or METHODS:
+    with ProcessPoolExecutor(options.workers, spawn, alone) as pool:
+        for method in options.only or METHODS:
             start = time.perf_counter()
             with precision("ieee"):
-                cases = trained(method, given.repetitions, given.device)
+                cases = trained(method, options.repetitions, options.device)
             middle = time.perf_counter()
-            if given.workers > 1:
-                found = list(pool.map(judged, cases, chunksize=4))
+            if options.workers > 1:
+                rows = list(pool.map(judged, cases, chunksize=4))
             else:
-                found = [judged(case) for case in cases]
+                rows = [judged(case) for case in cases]
             took = {"train": middle - start, "certify": time.perf_counter() - middle}
             record["seconds"][method] = {name: round(s, 1) for name, s in took.items()}
-            record["methods"][method] = told = summary(method, found)
+            record["methods"][method] = figures = summary(method, rows)
             print(
-                f"{method:18} {told['failures']:3d} of {told['repetitions']} fail "
-                f"(p = {told['p_value']:.2g}), leaky {told['leaky']['failures']} "
-                f"(p = {told['leaky']['p_value']:.2g}); mean {told['mean_certificate']:.3f}, "
-                f"risk {told['mean_risk']:.3f}, vacuous {told['vacuous']}; {took}",
+                f"{method:18} {figures['failures']:3d} of {figures['repetitions']} fail "
+                f"(p = {figures['p_value']:.2g}), leaky {figures['leaky']['failures']} "
+                f"(p = {figures['leaky']['p_value']:.2g}); mean {figures['mean_certificate']:.3f}, "
+                f"risk {figures['mean_risk']:.3f}, vacuous {figures['vacuous']}; {took}",
                 flush=True,
             )
-            given.out.parent.mkdir(parents=True, exist_ok=True)
-            given.out.write_text(lines(record))
+            options.out.parent.mkdir(parents=True, exist_ok=True)
+            options.out.write_text(lines(record))
 
 
 def lines(record: dict[str, Any]) -> str:
     """JSON with lists of numbers on one line."""
     text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
-    flat = re.sub(r"\[[-+0-9.e,\s]*\]", lambda found: re.sub(r"\s+", " ", found[0]), text)
+    flat = re.sub(r"\[[-+0-9.e,\s]*\]", lambda match: re.sub(r"\s+", " ", match[0]), text)
     return flat + "\n"
 
 

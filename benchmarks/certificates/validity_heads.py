@@ -131,8 +131,8 @@ def _read(W: torch.Tensor, bits: torch.Tensor) -> torch.Tensor:
     """What each row of each example reads of W (E, 2T+1, 1): (E, N, T+1)."""
     T = bits.shape[2]
     low, high, cls = W[..., 0][:, None].split([T, T, 1], 2)
-    own = low + bits * (high - low)
-    return torch.cat([own, cls.expand(-1, bits.shape[1], -1)], 2)
+    rows = low + bits * (high - low)
+    return torch.cat([rows, cls.expand(-1, bits.shape[1], -1)], 2)
 
 
 def _nats(w: torch.Tensor, log_σ: torch.Tensor) -> torch.Tensor:

@@ -40,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "src"))
 
 from dudley.core.provenance import provenance  # noqa: E402
-from dudley.lab import Batch, Cost, Session, Trial, TrialGrid, run, table  # noqa: E402
+from dudley.lab import Batch, Cost, Grid, Session, Trial, run, table  # noqa: E402
 from dudley.lab.conduct import sealed  # noqa: E402
 from dudley.lab.training import packed, train_batch, trainings  # noqa: E402
 from dudley.train.problem import Problem  # noqa: E402
@@ -89,8 +89,8 @@ def both(session: Session, notes: Path) -> None:
         taken["cpu"] = time.process_time() - processor
 
     timed: Any = Timed(session)
-    own = partial(train_batch, timed, pace=PACE)
-    first, second = (bare, own) if session.batch.number % 2 else (own, bare)
+    in_grid = partial(train_batch, timed, pace=PACE)
+    first, second = (bare, in_grid) if session.batch.number % 2 else (in_grid, bare)
     begun, spent = time.perf_counter(), time.process_time()
     first()
     second()
@@ -129,11 +129,11 @@ def compared(on: str) -> dict[str, Any]:
         clock, processor = time.time(), time.process_time()
         run(grid, batches, partial(both, notes=notes), notes / "run", on=on)
         wall, cpu = time.time() - clock, time.process_time() - processor
-        told = [json.loads(path.read_text()) for path in notes.glob("*.json")]
-        assert len(told) == len(batches)
+        records = [json.loads(path.read_text()) for path in notes.glob("*.json")]
+        assert len(records) == len(batches)
         assert set(table(notes / "run")["grid.status"]) == {"done"}
-    before = min(one.pop("begun") for one in told) - clock
-    sums = {name: sum(one[name] for one in told) for name in told[0]}
+    before = min(one.pop("begun") for one in records) - clock
+    sums = {name: sum(one[name] for one in records) for name in records[0]}
     # Here the process is the worker's; elsewhere the driver's own seconds come to the worker's.
     all_cpu, all_wall = cpu if on == "local" else cpu + sums["whole_cpu"], wall - before
     beside_cpu = sums["calls_cpu"] + all_cpu - sums["whole_cpu"]
@@ -162,8 +162,8 @@ def compared(on: str) -> dict[str, Any]:
 def empty() -> dict[str, Any]:
     """A run that only writes: what a cell costs where nothing is computed."""
     trials = [Trial({"trial": i}, key=i) for i in range(CELLS)]
-    grid = TrialGrid(trials, "idle", SEED)
-    found = {}
+    grid = Grid(trials, "idle", SEED)
+    costs = {}
     for size in (1, 50):
         cut = range(0, CELLS, size)
         batches = [
@@ -173,8 +173,8 @@ def empty() -> dict[str, Any]:
             processor = time.process_time()
             run(grid, batches, idle, folder)
             spent = time.process_time() - processor
-        found[f"batches_of_{size}"] = {"cpu_microseconds_per_cell": 1e6 * spent / CELLS}
-    return found
+        costs[f"batches_of_{size}"] = {"cpu_microseconds_per_cell": 1e6 * spent / CELLS}
+    return costs
 
 
 def machine() -> dict[str, Any]:
@@ -190,19 +190,21 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    found: Mapping[str, Any] = {
+    options = parser.parse_args()
+    record: Mapping[str, Any] = {
         "runs": [compared("local"), on_ray()],
         "no_work": empty(),
         "limit": 0.05,
     }
-    given.out.mkdir(parents=True, exist_ok=True)
-    path = given.out / "overhead.json"
-    write(path, {"schema": "dudley.overhead/1", **found})
+    options.out.mkdir(parents=True, exist_ok=True)
+    path = options.out / "overhead.json"
+    write(path, {"schema": "dudley.overhead/1", **record})
     config = {"protocol": CONFIG, "trials": TRIALS, "largest_batch": LARGEST, "seed": SEED}
-    told = provenance() | sealed(config, [path]) | {"machine": machine(), "precision": "float32"}
-    write(given.out / "provenance.json", told)
-    print(json.dumps(found, indent=2))
+    document = (
+        provenance() | sealed(config, [path]) | {"machine": machine(), "precision": "float32"}
+    )
+    write(options.out / "provenance.json", document)
+    print(json.dumps(record, indent=2))
 
 
 if __name__ == "__main__":

@@ -14,10 +14,11 @@ from dudley.audit.batched_network import BatchedNetwork
 from dudley.audit.broadcast import apply_many
 from dudley.audit.complexity import offset_below, rademacher_below
 from dudley.audit.leaves import leaves, nest_like
-from dudley.audit.pairing import Pairing
 from dudley.calculus.compose import Repeat
 from dudley.core.errors import InputError
+from each import each
 from node_cases import CASES
+from pairing import Pairing
 
 torch.set_num_threads(1)
 S = du.Spectral
@@ -62,9 +63,9 @@ def signs(D, n, seed=0):
 @given(st.sampled_from(sorted(DUALS)), st.integers(0, 10**6), st.sampled_from([1e-3, 1.0, 50.0]))
 def test_linear_classes_reach_the_dual_norm_and_never_exceed_it(norm, seed, radius):
     X, s = sample(12, 3, 4, seed, R=2.0), signs(3, 12, seed)
-    found = supremum_below(Pairing(3, du.ball(norm, radius)), X, s, restarts=2, steps=4)
+    suprema = supremum_below(Pairing(3, du.ball(norm, radius)), X, s, restarts=2, steps=4)
     exact = [radius * DUALS[norm](A) for A in np.einsum("Dn,ntd->Dtd", s, X) / 12]
-    assert (found <= exact).all() and (found >= 0.95 * np.array(exact)).all()
+    assert (suprema <= exact).all() and (suprema >= 0.95 * np.array(exact)).all()
 
 
 @settings(max_examples=20)
@@ -74,8 +75,8 @@ def test_the_penalised_supremum_of_an_l2_ball(seed, β, radius):
     X, s = sample(10, 1, 3, seed), signs(2, 10, seed)
     Z = X[:, 0]
     λ, V = np.linalg.eigh(Z.T @ Z)
-    found = supremum_below(du.Readout(du.L2(radius)), X, s, β, restarts=2, steps=30)
-    for value, sign in zip(found, s, strict=True):
+    suprema = supremum_below(du.Readout(du.L2(radius)), X, s, β, restarts=2, steps=30)
+    for value, sign in zip(suprema, s, strict=True):
         b = V.T @ (Z.T @ sign)
         low, high = 0.0, 1e6
         for _ in range(200):
@@ -91,51 +92,51 @@ def test_the_unconstrained_linear_class_is_rank_over_four_beta_n():
     n, r, β = 40, 5, 0.5
     X = np.linalg.qr(np.random.default_rng(0).normal(size=(n, r)))[0][:, None, :]
     net, s = du.Readout(du.L2(50.0)), signs(400, n)
-    found = supremum_below(net, X, s, β, restarts=1, steps=2)
+    suprema = supremum_below(net, X, s, β, restarts=1, steps=2)
     P = X[:, 0] @ X[:, 0].T
     exact = ((s @ P) ** 2).sum(1) / (4 * β * n)
-    np.testing.assert_allclose(found, exact, rtol=1e-6)
+    np.testing.assert_allclose(suprema, exact, rtol=1e-6)
     assert exact.mean() == pytest.approx(r / (4 * β * n), rel=0.1)
     small = du.Readout(du.L2(math.sqrt(n) / (2 * β)))  # holds every Pˢ/(2β)
     assert offset_below(small, X, β, draws=400, restarts=1, steps=2).value <= r / (4 * β * n)
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.parametrize("β", [0.0, 0.7])
+@each("name", NETWORKS)
+@each("β", [0.0, 0.7])
 def test_networks_never_above_their_upper_bound(name, β):
     """On three examples all eight sign vectors give the exact expectation of the found values."""
     net, X = NETWORKS[name], sample(3, 4, 3, seed=1)
     every = np.array(list(itertools.product([-1.0, 1.0], repeat=3)))
-    found = supremum_below(net, X, every, β, restarts=3, steps=12)
+    suprema = supremum_below(net, X, every, β, restarts=3, steps=12)
     A = BatchedNetwork.of(net, X).radius
-    assert np.isfinite(found).all() and (found <= A).all()
-    assert found.mean() > 0.02 * A
+    assert np.isfinite(suprema).all() and (suprema <= A).all()
+    assert suprema.mean() > 0.02 * A
     if β:
-        assert (found <= 1 / (4 * β)).all()  # sf − βf² ≤ 1/(4β)
-        assert (found <= supremum_below(net, X, every, restarts=6, steps=24) + 1e-9).all()
+        assert (suprema <= 1 / (4 * β)).all()  # sf − βf² ≤ 1/(4β)
+        assert (suprema <= supremum_below(net, X, every, restarts=6, steps=24) + 1e-9).all()
     elif name != "rank":
         upper = du.capacity(net, du.Tokens(1.0, T=4, d=3), n=3).rademacher()
-        assert found.mean() <= upper
+        assert suprema.mean() <= upper
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_values_are_those_of_members(name, monkeypatch):
     """The reported number is the objective at weights strictly inside, by numpy."""
     net, X, s = NETWORKS[name], sample(5, 4, 3), signs(2, 5)
-    kept = {}
+    seen = {}
     inside = BatchedNetwork.inside
-    monkeypatch.setattr(BatchedNetwork, "inside", lambda f, W: kept.setdefault("W", inside(f, W)))
-    found = supremum_below(net, X, s, 0.3, restarts=2, steps=6)
-    family = BatchedNetwork.of(net, X)
+    monkeypatch.setattr(BatchedNetwork, "inside", lambda f, W: seen.setdefault("W", inside(f, W)))
+    suprema = supremum_below(net, X, s, 0.3, restarts=2, steps=6)
+    batched = BatchedNetwork.of(net, X)
     for i in range(2):
-        own = {path: w[i].numpy() for path, w in kept["W"].items()}
-        for leaf in family.free:
+        weights = {path: w[i].numpy() for path, w in seen["W"].items()}
+        for leaf in batched.free:
             bounds = {b.norm: b.radius for b in leaf.parameter.constraint.balls}
             for norm, radius in bounds.items():
-                assert du.core.norms.NORMS[norm](own[leaf.path]) < radius
-        f = net.apply(family.nest(own), X)[:, 0, 0]
-        assert np.mean(s[i] * f - 0.3 * f**2) == pytest.approx(found[i], rel=1e-8, abs=1e-11)
-        assert np.mean(s[i] * f - 0.3 * f**2) >= found[i]
+                assert du.core.norms.NORMS[norm](weights[leaf.path]) < radius
+        f = net.apply(batched.nest(weights), X)[:, 0, 0]
+        assert np.mean(s[i] * f - 0.3 * f**2) == pytest.approx(suprema[i], rel=1e-8, abs=1e-11)
+        assert np.mean(s[i] * f - 0.3 * f**2) >= suprema[i]
 
 
 def test_a_batch_and_the_loop_find_the_same():
@@ -191,9 +192,7 @@ def test_a_forgotten_radius_is_found():
     assert rademacher_below(net, X, draws=400, restarts=1, steps=1).value > claimed
 
 
-@pytest.mark.parametrize(
-    "name", [n for n, p in CASES.items() if leaves(p.node, p.node.parameters(p.d)[0])]
-)
+@each("name", [n for n, p in CASES.items() if leaves(p.node, p.node.parameters(p.d)[0])])
 def test_many_weights_on_the_same_examples(name):
     """``apply`` with a batch of weights is ``apply`` for each of them."""
     problem, rng = CASES[name], np.random.default_rng(0)
@@ -203,8 +202,8 @@ def test_many_weights_on_the_same_examples(name):
     X = torch.tensor(rng.normal(size=(3, problem.T, problem.d)))
     many = apply_many(problem.node, nest_like(nest, W), X)
     for b in range(2):
-        one = problem.node.apply(nest_like(nest, {path: w[b] for path, w in W.items()}), X)
-        torch.testing.assert_close(many[b], one, rtol=1e-10, atol=1e-10)
+        output = problem.node.apply(nest_like(nest, {path: w[b] for path, w in W.items()}), X)
+        torch.testing.assert_close(many[b], output, rtol=1e-10, atol=1e-10)
 
 
 def test_bad_input_is_refused():

@@ -10,6 +10,7 @@ import pytest
 
 import dudley as du
 from dudley.core.errors import DudleyError
+from each import each
 
 POINTS = np.eye(2)
 COVER, MEAN, OFFSET = "covering number", "Rademacher complexity", "offset complexity"
@@ -27,8 +28,8 @@ def attack(pair=(some, linear), claim=0.0, bounds=COVER, at=0.1, points: Any = P
     return du.attack(pair, claim, bounds=bounds, at=at, points=points, **more)
 
 
-@pytest.mark.parametrize(
-    "what, asked",
+@each(
+    "what, arguments",
     [
         ("at", {"at": []}),
         ("at", {"at": 0.0}),
@@ -61,9 +62,9 @@ def attack(pair=(some, linear), claim=0.0, bounds=COVER, at=0.1, points: Any = P
         ("quantity", {"bounds": "entropy"}),
     ],
 )
-def test_what_is_refused(what, asked):
+def test_what_is_refused(what, arguments):
     with pytest.raises(DudleyError, match=what):
-        attack(**asked)
+        attack(**arguments)
 
 
 def test_a_network_takes_tokens_and_whole_sample_sizes():
@@ -81,12 +82,12 @@ def test_members_that_are_all_the_same_need_one_centre():
 
 def test_a_true_claim_below_zero_is_not_broken():
     """One member, f = 1: the offset complexity is −β, exactly."""
-    one = (lambda rng, count: np.ones((1, 2)), lambda w, X: np.ones(len(X)))
+    constant = (lambda rng, count: np.ones((1, 2)), lambda w, X: np.ones(len(X)))
     for claim in (-0.5, -0.5 * (1 + 1e-13)):
-        assert not attack(one, claim, OFFSET, 2, β=0.5).broken
-    found = attack(one, -0.5, OFFSET, 2, β=0.5).points[0].lower.value
-    assert not attack(one, found, OFFSET, 2, β=0.5).broken
-    assert attack(one, -0.501, OFFSET, 2, β=0.5).broken
+        assert not attack(constant, claim, OFFSET, 2, β=0.5).broken
+    lower = attack(constant, -0.5, OFFSET, 2, β=0.5).points[0].lower.value
+    assert not attack(constant, lower, OFFSET, 2, β=0.5).broken
+    assert attack(constant, -0.501, OFFSET, 2, β=0.5).broken
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
@@ -94,9 +95,9 @@ def test_an_interval_at_every_scale(scale):
     """[−1, 1]·scale needs ⌈1/ε⌉ centres."""
     line = (lambda rng, count: scale * np.linspace(-1, 1, count), lambda w, X: w * np.ones(len(X)))
     for ε in (0.3, 0.5, 1.0, 5.0):
-        found = attack(line, at=ε * scale, points=np.ones(1)).points[0].lower.value
-        assert found <= math.log(math.ceil(1 / ε))
-        assert found > math.log({0.3: 2.9, 0.5: 1.9}.get(ε, 0.9))
+        lower = attack(line, at=ε * scale, points=np.ones(1)).points[0].lower.value
+        assert lower <= math.log(math.ceil(1 / ε))
+        assert lower > math.log({0.3: 2.9, 0.5: 1.9}.get(ε, 0.9))
 
 
 def test_the_old_name_of_delta_warns_and_works():

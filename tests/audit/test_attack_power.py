@@ -86,8 +86,8 @@ def test_a_claim_stands_only_where_a_tenth_of_it_would_have_been_broken():
         return AttackedPoint(10, LowerBound(lower, "exact"), claimed)
 
     assert point(0.2).verdict == "broken"
-    assert point(0.3).verdict == "stands" and "below 0.25 would" in point(0.3).told
-    assert point(2.6).verdict == "undecided" and "no power" in point(2.6).told
+    assert point(0.3).verdict == "stands" and "below 0.25 would" in point(0.3).sentence
+    assert point(2.6).verdict == "undecided" and "no power" in point(2.6).sentence
     assert point(math.inf).verdict == "undecided"
     assert point(-0.1, -0.5).verdict == "stands" and point(-0.1, -1.5).verdict == "undecided"
     assert Attacked(MEAN, (point(0.3), point(2.6))).verdict == "undecided"
@@ -107,14 +107,14 @@ def test_a_true_claim_about_one_hot_rows_is_not_broken(n):
     def intervals(ε):
         return math.log(math.ceil(4 / ε))
 
-    found = du.attack(net, intervals, bounds="covering number", at=[0.5, 0.1], inputs=words)
-    assert found.verdict == "stands"
+    attacked = du.attack(net, intervals, bounds="covering number", at=[0.5, 0.1], inputs=words)
+    assert attacked.verdict == "stands"
 
 
 def test_any_number_of_examples_is_attacked_in_bounded_memory():
     β, n = 0.5, 10**15
-    found = du.attack(du.Readout(du.L2(9.0)), 0.0, bounds=OFFSET, at=n, inputs=POINTS, β=β)
-    assert found.points[0].lower.value == pytest.approx(8 / (4 * β * n), rel=1e-3)
+    attacked = du.attack(du.Readout(du.L2(9.0)), 0.0, bounds=OFFSET, at=n, inputs=POINTS, β=β)
+    assert attacked.points[0].lower.value == pytest.approx(8 / (4 * β * n), rel=1e-3)
 
 
 @pytest.mark.parametrize("ball", [du.L2(1.0), du.L1(1.0), du.L2(1.0) & du.L1(1.5)])
@@ -123,7 +123,7 @@ def test_inputs_over_and_over_count_as_often_as_they_occur(ball, β):
     """Each member of a net of the ball is a lower bound, and the finest net is near the truth."""
     n, m = 5, 2
     Φ = np.array([[1.0, 0.0], [0.6, 0.8]])
-    found = _by_signs(ball, [Φ], β, n, 1, 0.5, np.random.default_rng(0)).value
+    lower = _by_signs(ball, [Φ], β, n, 1, 0.5, np.random.default_rng(0)).value
     angles, sizes = np.linspace(0, 2 * np.pi, 721)[:, None], np.linspace(0, 1, 101)
     edge = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     bounds = [(np.linalg.norm(edge, 1 if b.norm == "l11" else 2, axis=-1), b) for b in ball.balls]
@@ -131,15 +131,15 @@ def test_inputs_over_and_over_count_as_often_as_they_occur(ball, β):
     F = (edge * sizes[:, None]).reshape(-1, 2) @ Φ[np.arange(n) % m].T
     truth = suprema.rademacher(suprema.FiniteClass(F, β), n, 1.0).value
     inside = len(ball.balls) > 1 or (β and ball == du.L1(1.0))  # segments along the axes
-    assert 0.5 * truth < found <= truth * (1 + 1e-4)
-    assert inside or found == pytest.approx(truth, rel=1e-3)
+    assert 0.5 * truth < lower <= truth * (1 + 1e-4)
+    assert inside or lower == pytest.approx(truth, rel=1e-3)
 
 
 @pytest.mark.parametrize("β", [0.0, 0.5])
 @pytest.mark.parametrize("before", [du.LayerNorm(8), du.ProjectRows(), du.Activate("tanh")])
 def test_nodes_without_weights_may_stand_before_a_readout(before, β):
     net = before >> du.Readout(du.L2(1.0))
-    found = du.attack(net, 0.0, bounds=OFFSET if β else MEAN, at=[4, 40], inputs=POINTS, β=β)
-    for point in found.points:
+    attacked = du.attack(net, 0.0, bounds=OFFSET if β else MEAN, at=[4, 40], inputs=POINTS, β=β)
+    for point in attacked.points:
         most = 8**0.5 / point.at**0.5  # rows have norm √8 at most
         assert 0 < point.lower.value <= min(most, 8 / (4 * β * point.at) if β else most)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import planted
-from dudley.audit import run as runs
 from dudley.audit.attacks import by_inputs
+from dudley.audit.base import all_attacks
 from dudley.audit.judge import Outcome, judge
 from dudley.core.statement import Verdict
 from dudley.theorems import registry
 
-AIMED = {name: attack for name, attack in runs.load().items() if attack.aim is not None}
+AIMED = {name: attack for name, attack in all_attacks().items() if attack.aim is not None}
 QUICK = [
     ("linear maps by their norms", "trauger2024/lemma-3.6"),
     ("linear maps by their norms", "trauger2024/lemma-3.5"),

@@ -13,6 +13,7 @@ from dudley.audit.attacks.complexities import Tower
 from dudley.audit.instances import mean_sign
 from dudley.theorems.trauger2024 import peeling
 from dudley.theorems.witness.suprema import FiniteClass, all_signs, rademacher
+from each import each
 
 FAMILY = ("complexities",)
 
@@ -29,7 +30,7 @@ def test_a_score_term_without_the_square_of_the_radius_is_reported(monkeypatch):
         assert planted.broken(planted.rows(FAMILY, id), "derived")
 
 
-@pytest.mark.parametrize("n", range(1, 15))
+@each("n", range(1, 15))
 def test_mean_of_signs_by_enumeration(n):
     assert mean_sign(n) == np.abs(all_signs(n).sum(axis=1)).mean() / n
 

@@ -24,11 +24,13 @@ FAMILY = ("linear_covers", "network_covers", "given_covers")
 
 
 def test_every_statement_about_a_covering_number_is_attacked_more_than_once():
-    found = Counter(
+    counts = Counter(
         f.statement for file in FAMILY for n in planted.names(file) for f in planted.findings(n)
     )
-    assert set(found) == {id for id, s in registry.load().items() if s.measure == "covering number"}
-    assert min(found.values()) >= 2
+    assert set(counts) == {
+        id for id, s in registry.load().items() if s.measure == "covering number"
+    }
+    assert min(counts.values()) >= 2
 
 
 # -- planted errors, found by the audit itself ------------------
@@ -44,9 +46,11 @@ def fresh():
 def broken(*ids: str) -> set[tuple[str, str]]:
     """Which of these statements break, and in which form."""
     report = runs.run(list(ids), jobs=1)
-    found = {(row.statement, row.form) for row in report.table if row.outcome is Outcome.BROKEN}
-    assert report.exit_code == (1 if found else 0)
-    return found
+    broken_forms = {
+        (row.statement, row.form) for row in report.table if row.outcome is Outcome.BROKEN
+    }
+    assert report.exit_code == (1 if broken_forms else 0)
+    return broken_forms
 
 
 @pytest.mark.slow
@@ -94,8 +98,8 @@ def test_a_score_term_without_the_square_of_the_radius(fresh, monkeypatch):
         return slope, [replace(use, weight=use.weight / signal.radius**2) for use in uses]
 
     monkeypatch.setattr(Head, "_scores", dropped)
-    found = broken(*SCORED)
-    assert {id for id, form in found if form == "best"} >= set(SCORED)
+    broken_forms = broken(*SCORED)
+    assert {id for id, form in broken_forms if form == "best"} >= set(SCORED)
 
 
 @pytest.mark.slow
@@ -136,5 +140,5 @@ def test_by_members_against_the_smallest_proper_cover():
         metric = np.abs(words[:, None] - words[None]).max(axis=2)
         for k in range(1, n + 1):
             for ε in (0.05, 0.2, 0.4, 0.55, 0.8, 0.95):
-                found = linear_covers.by_members(n, k, ε)
-                assert found <= proper_cover(metric, ε).value + 1e-9, (n, k, ε)
+                lower = linear_covers.by_members(n, k, ε)
+                assert lower <= proper_cover(metric, ε).value + 1e-9, (n, k, ε)

@@ -5,28 +5,24 @@ from __future__ import annotations
 import pytest
 
 import planted
-from dudley.audit import run as runs
-from dudley.audit.judge import Outcome, judge
-from dudley.core.statement import Verdict
+from dudley.audit.base import all_attacks
 from dudley.theorems import registry
 
-QUICK = [n for n, a in runs.load().items() if a.quick and not n.startswith("witness ")]
+QUICK = [n for n, a in all_attacks().items() if a.quick and not n.startswith("witness ")]
 
 
 def test_every_statement_has_an_attack_on_its_derived_form():
     attacked = {
-        id for n, a in runs.load().items() if not n.startswith("witness ") for id in a.targets
+        id for n, a in all_attacks().items() if not n.startswith("witness ") for id in a.targets
     }
     assert attacked == set(registry.load())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
-def test_a_quick_attack_finds_something_for_each_target_and_breaks_nothing(name):
-    found = planted.findings(name)
-    assert {finding.statement for finding in found} == set(runs.load()[name].targets)
-    for finding in found:
-        for row in judge(name, finding):
-            assert row.outcome is not Outcome.BROKEN
-            sound = row.verdict == Verdict.OK.value
-            assert not (sound and row.outcome is Outcome.REFUTED)
+def test_the_same_seed_finds_the_same(name):
+    """What a quick attack finds is judged in test_run.py."""
+    first, again = planted.findings(name), planted.findings.__wrapped__(name)
+    assert [(f.statement, f.lower.value, f.inputs) for f in first] == [
+        (f.statement, f.lower.value, f.inputs) for f in again
+    ]

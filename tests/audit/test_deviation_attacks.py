@@ -11,6 +11,7 @@ import planted
 from dudley.audit.attacks.deviations import BinomialLoss
 from dudley.calculus import deviate
 from dudley.theorems import registry
+from each import each
 
 FAMILY = ("deviations",)
 
@@ -23,9 +24,9 @@ def test_a_deviation_that_is_too_small_is_reported(form, id, monkeypatch):
     assert planted.broken(rows, "best" if form == "a-priori" else "derived")
 
 
-@pytest.mark.parametrize("sides", [1, 2])
-@pytest.mark.parametrize("n, p", [(1, 0.5), (4, 0.5), (7, 0.25), (8, 0.625)])
-@pytest.mark.parametrize("δ", [0.01, 0.2, 0.9])
+@each("sides", [1, 2])
+@each("n, p", [(1, 0.5), (4, 0.5), (7, 0.25), (8, 0.625)])
+@each("δ", [0.01, 0.2, 0.9])
 def test_quantiles_by_enumeration(n, p, δ, sides):
     exact = Fraction(p)
     chance = [
@@ -44,8 +45,8 @@ def test_quantiles_by_enumeration(n, p, δ, sides):
 
 def test_the_trained_encoders_satisfy_the_hypotheses():
     lemma = registry.load()["mwigo2026/lemma-4"]
-    found = [f for f in planted.findings("a small encoder, trained") if f.statement == lemma.id]
-    assert len(found) == 3
-    for finding in found:
+    findings = [f for f in planted.findings("a small encoder, trained") if f.statement == lemma.id]
+    assert len(findings) == 3
+    for finding in findings:
         assert lemma.evaluate_on(finding.inputs).details["hypotheses_hold"]
         assert finding.lower.value > 0

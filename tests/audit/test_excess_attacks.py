@@ -19,6 +19,7 @@ from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
 from dudley.theorems import excess, registry
 from dudley.theorems.witness.exact_risk import finite
+from each import each
 
 FAMILY = ("excess_risks",)
 # At which factor an instance about learning breaks a form that says something.
@@ -37,7 +38,7 @@ def test_every_bound_on_an_excess_risk_is_attacked():
     )
 
 
-@pytest.mark.parametrize("id", LEARNING)
+@each("id", LEARNING)
 def test_what_is_learnt_is_attacked_too(id):
     """And not only the approximation error."""
     learnt = [row for row in planted.rows(FAMILY, id) if row.attack != "out of reach"]
@@ -74,15 +75,15 @@ HEADS = (Patterns(2, 2), Patterns(1, 3, scale=2.0, query=0.5, value=0.7), Patter
 
 
 def outputs(heads: Patterns, signs, L: int = 1) -> np.ndarray:
-    own = heads.weights(signs)
-    ball, w = Spectral(1.0), {"w": own["w"][:, None]}  # apply looks at the weights only
+    weights = heads.weights(signs)
+    ball, w = Spectral(1.0), {"w": weights["w"][:, None]}  # apply looks at the weights only
     if L == 1:
         head = Head(heads.d, ball, ball, W_c=ball, sigma="identity", query="cls")
-        params = [{name: own[name] for name in ("W_QK", "W_v", "W_c")}, w]
+        params = [{name: weights[name] for name in ("W_QK", "W_v", "W_c")}, w]
         return np.asarray(Chain((head, Readout(L2(1.0)))).apply(params, heads.tokens()))[:, 0, 0]
     block = trauger_block(heads.d, ball, ball, ball, sigma="identity")
-    v = np.outer(own["w"], own["w"])
-    first = [{"W_QK": own["W_QK"], "W_v": own["W_v"]}, {}, {}, {"W_c": own["W_c"]}, {}]
+    v = np.outer(weights["w"], weights["w"])
+    first = [{"W_QK": weights["W_QK"], "W_v": weights["W_v"]}, {}, {}, {"W_c": weights["W_c"]}, {}]
     later = [{"W_QK": heads.κ * v, "W_v": v}, {}, {}, {"W_c": v}, {}]
     stack = Chain((Repeat(block, L), Readout(L2(1.0))))
     return np.asarray(stack.apply([[first] + [later] * (L - 1), w], heads.tokens()))[:, 0, 0]
@@ -91,8 +92,8 @@ def outputs(heads: Patterns, signs, L: int = 1) -> np.ndarray:
 @pytest.mark.parametrize("heads", HEADS)
 def test_heads_answer_as_the_pattern_says(heads):
     for signs in itertools.product([-1.0, 1.0], repeat=heads.count):
-        found = outputs(heads, np.reshape(signs, (heads.r, heads.m)))
-        assert found == pytest.approx(heads.prediction * np.array(signs), rel=1e-9)
+        predictions = outputs(heads, np.reshape(signs, (heads.r, heads.m)))
+        assert predictions == pytest.approx(heads.prediction * np.array(signs), rel=1e-9)
 
 
 @pytest.mark.parametrize("L", [2, 3, 5])
@@ -104,17 +105,17 @@ def test_stacks_answer_as_the_pattern_says(L):
 
 @pytest.mark.parametrize("heads", HEADS)
 def test_patterns_have_the_norms_they_say(heads):
-    own, norms = heads.weights(np.ones((heads.r, heads.m))), heads.norms()
+    weights, norms = heads.weights(np.ones((heads.r, heads.m))), heads.norms()
     for name, value in norms.items():
         matrix, _, norm = name.partition(".")
-        if matrix in own:
-            assert norm_named(norm)(own[matrix]) <= value * (1 + 1e-12)
+        if matrix in weights:
+            assert norm_named(norm)(weights[matrix]) <= value * (1 + 1e-12)
     X = heads.tokens()
     assert max(norm_named("op")(x) for x in X) <= norms["X.op"] * (1 + 1e-12)
     assert max(norm_named("row1inf")(x) for x in X) <= norms["X.row1inf"] * (1 + 1e-12)
     assert max(norm_named("row2inf")(x) for x in X) <= norms["X.row2inf"] * (1 + 1e-12)
     assert max(np.linalg.norm(x) for x in X) <= heads.fro
-    later = heads.κ * np.outer(own["w"], own["w"])
+    later = heads.κ * np.outer(weights["w"], weights["w"])
     assert norm_named("l11")(later) <= norms["W_QK.l11"]
 
 

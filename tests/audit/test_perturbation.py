@@ -90,8 +90,8 @@ def test_the_score_terms_are_attacked_with_long_rows(rows):
 
 
 def broken(name) -> set[str]:
-    found = ATTACKS[name]().run(np.random.default_rng(0))
-    rows = (row for f in found for row in judge(name, f))
+    findings = ATTACKS[name]().run(np.random.default_rng(0))
+    rows = (row for f in findings for row in judge(name, f))
     return {row.statement for row in rows if row.outcome is Outcome.BROKEN}
 
 
@@ -99,12 +99,12 @@ def test_a_dropped_radius_is_found(monkeypatch):
     right = Head.facts
 
     def facts(self, signal):
-        found = right(self, signal)
+        facts = right(self, signal)
         uses = [
             replace(u, weight=u.weight / signal.radius**2) if u.name == "W_QK" else u
-            for u in found.uses
+            for u in facts.uses
         ]
-        return replace(found, uses=tuple(uses))
+        return replace(facts, uses=tuple(uses))
 
     monkeypatch.setattr(Head, "facts", facts)
     assert "edelman2021/lemma-A.13" in broken("attention moves")
@@ -132,7 +132,7 @@ def test_a_halved_lipschitz_constant_is_found(monkeypatch):
 def test_an_instance_is_true():
     """Measured again by numpy: a head with one matrix moved, against what was reported."""
     head = du.Head(3, du.Spectral(1.0), du.Spectral(1.0), sigma="identity")
-    scene = PerturbationProblem(
+    problem = PerturbationProblem(
         "edelman2021/lemma-A.13",
         du.Chain((head,)),
         {"W_v.op": 1.0, "X.row2inf": 1.0},
@@ -140,7 +140,7 @@ def test_an_instance_is_true():
         form="best",
     )
     for seed in range(5):
-        found = hardest_instance(scene, np.random.default_rng(seed), 6, 5)
-        claimed = load()[scene.statement].evaluate_on(found.inputs, "best").value
-        assert 0 < found.lower.value <= claimed
-        assert min(found.inputs.values()) >= 0
+        finding = hardest_instance(problem, np.random.default_rng(seed), 6, 5)
+        claimed = load()[problem.statement].evaluate_on(finding.inputs, "best").value
+        assert 0 < finding.lower.value <= claimed
+        assert min(finding.inputs.values()) >= 0

@@ -13,11 +13,11 @@ import pytest
 
 import planted
 from dudley.audit import journal as journals, judge as judges, run as runs
-from dudley.audit.base import ATTACKS, Attack, AttackFinding
+from dudley.audit.base import ATTACKS, Attack, AttackFinding, all_attacks
 from dudley.audit.journal import Journal
 from dudley.audit.judge import Judgement, Outcome, diverges, judge, strongest
 from dudley.core.errors import DudleyError, InputError
-from dudley.core.statement import Form
+from dudley.core.statement import Form, Verdict
 from dudley.theorems import registry
 from dudley.theorems.witness.base import Family
 from dudley.theorems.witness.lower import LowerBound
@@ -26,7 +26,7 @@ LINEAR = "trauger2024/lemma-3.6"
 VALUES = {"d": 4, "k": 4, "W.l11": 1.0, "X.row2inf": 1.0, "epsilon": 0.1}
 
 
-def found(value: float, id: str = LINEAR) -> AttackFinding:
+def finding_of(value: float, id: str = LINEAR) -> AttackFinding:
     return AttackFinding(id, VALUES, LowerBound(value, "a guess"))
 
 
@@ -37,16 +37,16 @@ def outcomes(rows: list[Judgement]) -> dict[str, Outcome]:
 def test_a_bound_above_the_truth_stands_and_one_below_is_broken():
     s = registry.load()[LINEAR]
     derived = s.evaluate_on(VALUES, "derived").value
-    assert set(outcomes(judge("x", found(1e-9))).values()) == {Outcome.STANDS}
-    above = outcomes(judge("x", found(1.001 * derived)))
+    assert set(outcomes(judge("x", finding_of(1e-9))).values()) == {Outcome.STANDS}
+    above = outcomes(judge("x", finding_of(1.001 * derived)))
     assert above["derived"] is Outcome.BROKEN
     printed = s.evaluate_on(VALUES, "printed").value
-    assert outcomes(judge("x", found(1.001 * printed)))["printed"] is Outcome.REFUTED
+    assert outcomes(judge("x", finding_of(1.001 * printed)))["printed"] is Outcome.REFUTED
 
 
 def test_an_exact_bound_is_not_broken_by_rounding():
     derived = registry.load()[LINEAR].evaluate_on(VALUES, "derived").value
-    rows = outcomes(judge("x", found(derived * (1 + 1e-14))))
+    rows = outcomes(judge("x", finding_of(derived * (1 + 1e-14))))
     assert rows["derived"] is Outcome.STANDS
 
 
@@ -82,9 +82,19 @@ def test_every_false_verdict_is_reproduced_and_nothing_of_ours_is_broken():
     refuted = {row.statement for row in table if row.outcome is Outcome.REFUTED}
     false = {id for id, s in registry.load().items() if s.verdict.value == "false"}
     assert false <= refuted
-    assert not [row for row in table if row.outcome is Outcome.BROKEN]
-    told = [(r.attack, r.statement, r.lower, r.inputs) for r in report.rows if r.form == "printed"]
-    again = {n: planted.findings(n) for n in runs.chosen([], full=False)}
+    assert not [row for row in report.rows if row.outcome is Outcome.BROKEN]
+    sound = [row for row in report.rows if row.verdict == Verdict.OK.value]
+    assert not [row for row in sound if row.outcome is Outcome.REFUTED]
+    attacked = {(row.attack, row.statement) for row in report.rows}
+    for name in runs.chosen([], full=False):
+        assert {id for attack, id in attacked if attack == name} == set(all_attacks()[name].targets)
+    every_fifth = runs.chosen([], full=False)[::5]  # all of them: test_coverage.py, slow
+    told = [
+        (r.attack, r.statement, r.lower, r.inputs)
+        for r in report.rows
+        if r.form == "printed" and r.attack in every_fifth
+    ]
+    again = {n: planted.findings(n) for n in every_fifth}
     assert told == [
         (n, f.statement, f.lower.value, f.inputs) for n, found in again.items() for f in found
     ]  # the same seed finds the same
@@ -129,15 +139,14 @@ class Slow(Attack):
     quick = False
 
     def run(self, rng):
-        yield found(float(rng.uniform(0, 1e-6)))
+        yield finding_of(float(rng.uniform(0, 1e-6)))
 
 
 @pytest.fixture
 def slow():
-    runs.load()
     ATTACKS.register("slow")(Slow)
     yield
-    del ATTACKS._units["slow"]
+    ATTACKS.remove("slow")
 
 
 def test_slow_attacks_belong_to_the_full_set(slow):
@@ -151,8 +160,8 @@ def test_a_spent_budget_leaves_attacks_undone(slow):
 
 
 def test_the_same_seed_finds_the_same(slow):
-    one, two, three = (runs.run([LINEAR], full=True, seed=s, jobs=1).rows for s in (5, 5, 6))
-    assert one == two != three
+    first, again, other = (runs.run([LINEAR], full=True, seed=s, jobs=1).rows for s in (5, 5, 6))
+    assert first == again != other
 
 
 def test_an_unknown_statement_is_refused():
@@ -161,7 +170,7 @@ def test_an_unknown_statement_is_refused():
 
 
 def test_rows_survive_json():
-    for row in judge("x", found(1.0)):
+    for row in judge("x", finding_of(1.0)):
         again = Judgement.from_json(json.loads(json.dumps(row.to_json(), allow_nan=False)))
         assert again == row
         assert math.isfinite(again.lower)
@@ -186,7 +195,6 @@ class Failing(Attack):
 
 
 def test_an_attack_that_fails_is_named_and_nothing_stands_for_it(monkeypatch):
-    runs.load()
     monkeypatch.setitem(ATTACKS._units, "failing", Failing)
     with pytest.raises(runs.AttackFailed, match="attack failing failed, InputError: an attack"):
         runs.run([LINEAR], full=True, jobs=1)
@@ -222,6 +230,6 @@ def test_rows_come_in_one_order_whoever_ends_first(tmp_path, monkeypatch):
 def test_a_lower_bound_below_zero_breaks_nothing_that_equals_it():
     s = registry.load()[LINEAR]
     same = replace(s, derived=Form(s.derived.latex, lambda **_: -1.0))
-    row = judges._row("x", found(-1.0), same, "derived")
+    row = judges._row("x", finding_of(-1.0), same, "derived")
     assert row.claimed == row.lower == -1.0 and row.outcome is Outcome.STANDS
-    assert judges._row("x", found(-0.9), same, "derived").outcome is Outcome.BROKEN
+    assert judges._row("x", finding_of(-0.9), same, "derived").outcome is Outcome.BROKEN

@@ -10,12 +10,14 @@ import torch
 
 import dudley as du
 from dudley.audit.balls import into_ball, norm, spectral
-from dudley.audit.corners import corner, polar
+from dudley.audit.corners import corner
 from dudley.audit.leaves import leaves, masters, ties_of, with_ties
 from dudley.audit.sensitivity import sensitivity
 from dudley.core.errors import InputError
 from dudley.core.norms import NORMS
+from dudley.core.norms.op import polar
 from dudley.networks.head import Head
+from each import each
 
 torch.set_num_threads(1)
 S = du.Spectral
@@ -29,11 +31,11 @@ STACK = du.Repeat(du.trauger_block(4, S(1.0), S(1.2), S(1.1)), 2) >> du.Readout(
     [(NETWORK, du.Tokens(1.0, T=4)), (STACK, du.Tokens(1.0, T=3)), (HEAD, 0.5)],
 )
 def test_nothing_above_what_is_declared(network, inputs):
-    found = sensitivity(network, inputs, restarts=8, steps=30)
-    assert not found.exceeded()
-    assert 0.3 < max(found.ratios.values()) <= 1 + 1e-6
+    reached = sensitivity(network, inputs, restarts=8, steps=30)
+    assert not reached.exceeded()
+    assert 0.3 < max(reached.ratios.values()) <= 1 + 1e-6
     names = {leaf.label for leaf in leaves(network, network.parameters(4)[0])}
-    assert names | {"radius", "lipschitz", "weights", "everything"} == set(found.worst())
+    assert names | {"radius", "lipschitz", "weights", "everything"} == set(reached.worst())
 
 
 def test_the_table_names_every_mode_and_marks_what_is_exceeded(monkeypatch):
@@ -54,14 +56,14 @@ def test_a_planted_constant_is_found(monkeypatch, wrong):
     right = Head.facts
 
     def facts(self, signal):
-        found = right(self, signal)
+        facts = right(self, signal)
         if wrong.startswith("halved"):
-            return replace(found, lipschitz=found.lipschitz * 0.5)
+            return replace(facts, lipschitz=facts.lipschitz * 0.5)
         uses = [
             replace(u, weight=u.weight / signal.radius**2) if u.name == "W_QK" else u
-            for u in found.uses
+            for u in facts.uses
         ]
-        return replace(found, uses=tuple(uses))
+        return replace(facts, uses=tuple(uses))
 
     head = du.Head(4, W_v=S(1.0), W_QK=S(0.2), sigma="identity")
     assert not sensitivity(head, 3.0, restarts=12).exceeded()
@@ -70,14 +72,14 @@ def test_a_planted_constant_is_found(monkeypatch, wrong):
 
 
 def test_where_holds_members_that_give_the_ratio():
-    found = sensitivity(HEAD, 1.0, restarts=6, steps=20)
-    true, hats, x, hat_x = found.where[1.0, "W_v"]
+    reached = sensitivity(HEAD, 1.0, restarts=6, steps=20)
+    true, hats, x, hat_x = reached.where[1.0, "W_v"]
     assert np.linalg.norm(true["W_v"], 2) < 2.0 and np.linalg.norm(hats["W_v"], 2) < 2.0
     assert np.array_equal(x, hat_x) and np.array_equal(true["W_QK"], hats["W_QK"])
     change = np.linalg.norm(HEAD.apply(true, x) - HEAD.apply(hats, x), axis=-1).max()
     error = np.linalg.norm(true["W_v"] - hats["W_v"], 2)
-    declared = found.declared[1.0, "W_v"]
-    assert change / (error * declared) == pytest.approx(found.ratios[1.0, "W_v"], rel=1e-6)
+    declared = reached.declared[1.0, "W_v"]
+    assert change / (error * declared) == pytest.approx(reached.ratios[1.0, "W_v"], rel=1e-6)
 
 
 def test_tied_weights_are_one_array():
@@ -91,14 +93,14 @@ def test_tied_weights_are_one_array():
     assert not sensitivity(net, du.OneHot(5, 3), restarts=6, steps=20).exceeded()
     narrow = du.Chain((du.Embedding(5, 4, E), du.Logits(5, (du.Col2Inf(0.2) & E))))
     every = leaves(narrow, narrow.parameters(5)[0])
-    (one,) = masters(every, ties_of(every))  # a column of Eᵀ is a row of E
-    assert {(b.norm, b.radius) for b in one.parameter.constraint.balls} == {
+    (master,) = masters(every, ties_of(every))  # a column of Eᵀ is a row of E
+    assert {(b.norm, b.radius) for b in master.parameter.constraint.balls} == {
         ("op", 1.5),
         ("row2inf", 0.2),
     }
 
 
-@pytest.mark.parametrize("name", NORMS)
+@each("name", NORMS)
 def test_norms_balls_and_corners_agree_with_numpy(name):
     rng = np.random.default_rng(0)
     W = rng.normal(size=(6, 3, 5))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-import checks
+import calculus_checks as checks
 import dudley as du
 from dudley.calculus import allocate
 from dudley.calculus.allocate import Allocated, WeightBlock, log_sum

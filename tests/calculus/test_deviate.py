@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-import checks
+import calculus_checks as checks
 from dudley.calculus.deviate import FORMS, deviation
 from dudley.core.errors import InputError
 

@@ -8,12 +8,13 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-import checks
+import calculus_checks as checks
 import oracles
 from dudley.calculus import offset
 from dudley.core.assumption import Status
 from dudley.core.bound import Sense
 from dudley.core.errors import InputError
+from each import each
 
 
 def constant(log_N):
@@ -219,7 +220,7 @@ def test_what_an_excess_bound_says():
     assert offset.excess(constant(1e9), 10, 1.0, offset.NoiseFree(1.0)).vacuous
 
 
-@pytest.mark.parametrize(
+@each(
     "call",
     [
         lambda: offset.excess(constant(1.0), 10, 1.0, None),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given, strategies as st
 
-import checks
+import calculus_checks as checks
 import dudley as du
 from dudley.calculus.union import Grid, observed_numbers, pay
 from dudley.core.constraint import Center

@@ -4,32 +4,45 @@ from __future__ import annotations
 
 import dataclasses
 
-from dudley.certificates.base import Method
+from dudley.certificates.base import Method, MethodDeclared
 from dudley.certificates.certificate import Certificate, baseline, data_facts, model_facts
 from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.price import Bill, one_of
 from dudley.core.errors import InputError
 
 
-class Part(Method):
+@dataclasses.dataclass(frozen=True)
+class PartDeclared(MethodDeclared):
+    refuse: bool = False
+    free: bool = False
+    about: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class PartChoices:
+    """Nothing is chosen."""
+
+
+class Part(Method[PartDeclared, PartChoices]):
     """Examples i, i + of, i + 2·of, …; ``free`` leaks: it does not pay for the choice."""
 
-    DECLARED = {"refuse": False, "free": False, "about": ""}  # noqa: RUF012
+    declares = PartDeclared
+    chooses = PartChoices
 
     def __init__(self, i: int, of: int = 4):
         self.i, self.of, self.name, self.seen = i, of, f"part-{i}", []
 
     def choose(self, model, data, declared):
-        if declared["refuse"]:
+        if declared.refuse:
             raise InputError("part", "another day", "today")
-        return {}
+        return PartChoices()
 
     def certify(self, model, data, declared, choices):
         self.seen.append(data)
         mine = (model.margins(data) <= 0)[self.i :: self.of]
-        paid = () if declared["free"] else (one_of("method", declared["among"]),)
-        bill = Bill(declared["delta"], paid)
+        paid = () if declared.free else (one_of("method", declared.among),)
+        bill = Bill(declared.delta, paid)
         value = binomial_upper(int(mine.sum()), len(mine), bill.log_confidence)
-        of = model_facts(model), data_facts(data), baseline(data, declared["delta"])
+        of = model_facts(model), data_facts(data), baseline(data, declared.delta)
         made = Certificate(self.name, value, bill, declared, choices, {}, *of)
-        return dataclasses.replace(made, quantity=declared["about"]) if declared["about"] else made
+        return dataclasses.replace(made, quantity=declared.about) if declared.about else made

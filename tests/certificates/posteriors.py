@@ -9,7 +9,7 @@ import numpy as np
 
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.methods.pac_bayes import Posterior
+from dudley.certificates.methods.pac_bayes.posterior import Posterior
 from dudley.certificates.methods.pac_bayes.prior import Learned, Zero, split
 
 HEAD = {"node": "head", "query": "fixed", "v": "free", "W_v": "free", "k": 1, "sigma": "identity"}

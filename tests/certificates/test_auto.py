@@ -8,12 +8,13 @@ import pytest
 from certificates.parts import Part
 from certificates.validity import NoisyCopies, reader
 from dudley.certificates import auto
-from dudley.certificates.auto import MODULES, best_of, method_named
-from dudley.certificates.base import METHODS
+from dudley.certificates.auto import best_of
+from dudley.certificates.base import METHODS, method_named
 from dudley.certificates.data import Dataset
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.methods.hold_out import HoldOut
+from dudley.certificates.methods.hold_out.method import HoldOut
 from dudley.core.errors import DudleyError, InputError, UnknownName
+from each import each
 
 TRAIN, HELD = (NoisyCopies((0.1,) * 12, 160)(np.random.default_rng(seed)) for seed in (3, 4))
 MODEL = reader(12, 0)
@@ -37,7 +38,7 @@ def test_the_smallest_wins_at_its_share(parts):
     assert found.best.value == pytest.approx(min(bounds))
     values = [certificate.value for certificate in found.certificates]
     assert values == sorted(values) and len(values) == 4
-    assert all(c.declared["among"] == 4 and c.delta == 0.1 for c in found.certificates)
+    assert all(c.declared.among == 4 and c.delta == 0.1 for c in found.certificates)
     assert found.refused == {}
 
 
@@ -76,12 +77,14 @@ def test_an_unknown_method_is_told_all_names_the_nearest_first():
         method_named("ocam")
     said = str(refusal.value)
     assert said.startswith("unknown method 'ocam'; did you mean occam? known: occam, ")
-    assert set(MODULES) <= set(said.partition("known: ")[2].split(", "))
+    assert {"hold-out", "norm-cover", "occam", "pac-bayes"} <= set(
+        said.partition("known: ")[2].split(", ")
+    )
 
 
 def test_what_was_tried_before_is_paid_as_well(parts):
     found = best_of(MODEL, TRAIN, None, NAMES[:2], 0.1, {"part-0": {"among": 3}})
-    paid = {c.method: (c.declared["among"], c.bill.nats) for c in found.certificates}
+    paid = {c.method: (c.declared.among, c.bill.nats) for c in found.certificates}
     assert paid["part-0"] == (6, pytest.approx(math.log(6)))
     assert paid["part-1"] == (2, pytest.approx(math.log(2)))
     free = {"part-0": {"among": 3, "free": True}}
@@ -109,7 +112,7 @@ def test_numbers_about_something_else_stand_behind(parts):
     assert [c.value for c in found.certificates] == values[::-1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("methods", "declared"),
     [
         ([], {}),
@@ -164,5 +167,6 @@ def test_rows_may_meet_by_chance_only_where_they_are_few():
 
 
 def test_every_module_registers_its_method():
-    """Whichever of them is there: a name is looked up in the module that says it."""
-    assert auto.method_named("hold-out").name == "hold-out"
+    """A name is looked up in the module that is called by it."""
+    for name in ("hold-out", "norm-cover", "occam", "pac-bayes", "language"):
+        assert method_named(name).name == name

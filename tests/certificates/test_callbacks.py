@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from certificates.validity import NoisyCopies, leaks, reader, tight
-from dudley.certificates.auto import method_named
+from dudley.certificates.base import method_named
 from dudley.certificates.callbacks import Log
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis

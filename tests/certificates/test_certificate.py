@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from scipy import stats
 
 from certificates.validity import NoisyCopies, reader
-from dudley.certificates.base import COMMON, METHODS, Method, method
+from dudley.certificates.base import METHODS, Method, method
 from dudley.certificates.certificate import (
     SCHEMA,
     Certificate,
@@ -18,7 +18,8 @@ from dudley.certificates.certificate import (
     model_facts,
 )
 from dudley.certificates.data import Dataset
-from dudley.certificates.methods.hold_out import HoldOut
+from dudley.certificates.methods.hold_out.declared import HoldOutDeclared
+from dudley.certificates.methods.hold_out.method import HoldOut
 from dudley.certificates.price import Bill, one_of
 from dudley.core.errors import DudleyError, InputError
 
@@ -88,12 +89,12 @@ def test_the_file_holds_all_that_the_number_rests_on():
 
 def test_declarations_have_defaults_and_no_other_names():
     unit = METHODS["hold-out"]
-    assert unit.declared({}) == COMMON | unit.DECLARED
+    assert unit.read_declared({}) == HoldOutDeclared()
     with pytest.raises(DudleyError, match="did you mean looks"):
-        unit.declared({"lookz": 3})
+        unit.read_declared({"lookz": 3})
     for odd in (0, -1, 1.5, "2", None):
         with pytest.raises(InputError, match="among"):
-            unit.declared({"among": odd})
+            unit.read_declared({"among": odd})
 
 
 def test_a_method_is_registered_once():

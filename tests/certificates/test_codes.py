@@ -30,21 +30,26 @@ from dudley.certificates.codes.base import (
     same,
     write,
 )
-from dudley.certificates.codes.interval import Bits, Reader, Writer, bits_of
-from dudley.certificates.codes.kinds import low_rank, plain, sparse, subspace  # noqa: F401
+from dudley.certificates.codes.interval import CodeWord, Reader, Writer
+from dudley.certificates.codes.kinds import (
+    low_rank,
+    plain,  # noqa: F401
+    sparse,
+    subspace,
+)
 from dudley.core.errors import DudleyError, InputError
 
 assert len(CODES) == 4
 
 
-def prefix_free(words: list[Bits]) -> bool:
+def prefix_free(words: list[CodeWord]) -> bool:
     told = sorted(map(str, words))
     return len(set(told)) == len(told) and not any(
         b.startswith(a) for a, b in itertools.pairwise(told)
     )
 
 
-def kraft(words: list[Bits]) -> float:
+def kraft(words: list[CodeWord]) -> float:
     return math.fsum(2.0**-word.length for word in words)
 
 
@@ -72,8 +77,8 @@ def test_every_word_of_a_small_code(name):
 
 
 def test_a_code_that_is_not_prefix_free_is_seen():
-    assert not prefix_free([Bits(1, 1), Bits(2, 2)])
-    assert kraft([Bits(0, 1), Bits(1, 1), Bits(2, 2)]) > 1
+    assert not prefix_free([CodeWord(1, 1), CodeWord(2, 2)])
+    assert kraft([CodeWord(0, 1), CodeWord(1, 1), CodeWord(2, 2)]) > 1
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 100, 2**20 + 1])
@@ -117,12 +122,12 @@ def test_large_subsets_cost_what_counting_says():
 
 @given(st.integers(0, 2**70), st.integers(0, 80))
 def test_bits_as_json(value, length):
-    bits = Bits(value % (1 << length), length)
-    assert bits_of(bits.to_json()) == bits
+    bits = CodeWord(value % (1 << length), length)
+    assert CodeWord.from_json(bits.to_json()) == bits
 
 
 def test_tampered_json_is_refused():
-    told = Bits(5, 5).to_json()
+    told = CodeWord(5, 5).to_json()
     for wrong in (
         told | {"bits": 4},
         told | {"bits": 6},
@@ -136,10 +141,10 @@ def test_tampered_json_is_refused():
         None,
     ):
         if wrong == told | {"bits": 6}:  # the padding is zeros: another word, refused by decoding
-            assert bits_of(wrong) == Bits(10, 6)
+            assert CodeWord.from_json(wrong) == CodeWord(10, 6)
         else:
             with pytest.raises(InputError):
-                bits_of(wrong)
+                CodeWord.from_json(wrong)
 
 
 def test_steps_are_dyadic():
@@ -226,7 +231,7 @@ def test_whole_model_code_is_prefix_free():
 @settings(max_examples=300)
 @given(st.integers(0, 2**60), st.integers(0, 60))
 def test_any_bits_decode_to_their_own_word_or_are_refused(value, length):
-    bits = Bits(value % (1 << length), length)
+    bits = CodeWord(value % (1 << length), length)
     try:
         name, description = read(bits, FRAME)
     except DudleyError:

@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 
 from dudley.certificates.data import Dataset, read, sha256_of
 from dudley.core.errors import InputError
+from each import each
 
 X = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]], np.uint8)
 y = np.array([0, 1, 1])
@@ -76,7 +77,7 @@ def test_classes_are_at_least_two():
     assert Dataset(X, np.array([True, False, True])).n == 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("X", "y"),
     [
         (X[0], y),

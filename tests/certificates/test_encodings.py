@@ -10,6 +10,7 @@ from hypothesis.extra import numpy as npst
 
 from dudley.certificates.encodings import ENCODINGS, Bits, Blocks, Codes, Rows, encoding_of
 from dudley.core.errors import DudleyError, InputError
+from each import each
 
 
 def exact_square(row) -> Fraction:
@@ -134,7 +135,7 @@ def test_every_encoding_is_tested_here():
     assert set(ENCODINGS) == {"bits", "blocks", "codes", "rows"}
 
 
-@pytest.mark.parametrize(
+@each(
     "table",
     [
         {},

@@ -5,7 +5,7 @@ import pytest
 
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.heads import HeadFit, fit_best, fit_head, tables
-from dudley.certificates.methods.norm_cover import NormCover
+from dudley.certificates.methods.norm_cover.method import NormCover
 from dudley.certificates.samples import drawn
 from dudley.core.errors import InputError
 

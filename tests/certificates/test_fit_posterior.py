@@ -9,7 +9,7 @@ from dudley.certificates.data import Dataset, rows_of
 from dudley.certificates.fit.forward import blank
 from dudley.certificates.fit.posterior import PosteriorTraining, _Examples, fit
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.methods.pac_bayes import PacBayes
+from dudley.certificates.methods.pac_bayes.method import PacBayes
 from dudley.certificates.methods.pac_bayes.monte_carlo import errors_of_pairs
 from dudley.certificates.methods.pac_bayes.prior import split
 from dudley.core.backend import torch
@@ -83,8 +83,8 @@ def test_the_prior_has_not_seen_what_is_counted():
     for name in first.prior.arrays:
         assert np.array_equal(first.prior.arrays[name], other.prior.arrays[name])
     assert first.prior_sha256 == other.prior_sha256 and first.sha256 != other.sha256
-    told = PacBayes()(first, data, prior=first.prior.told, pairs=200)
-    assert told.facts["n"] == data.n - 20
+    told = PacBayes()(first, data, prior=first.prior.to_json(), pairs=200)
+    assert told.facts.n == data.n - 20
 
 
 def test_rows_are_fitted_too():

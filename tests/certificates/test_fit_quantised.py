@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-import dudley.certificates.methods.occam.method  # noqa: F401
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import frame_of
 from dudley.certificates.codes.kinds.sparse import SparsePart
@@ -16,6 +17,7 @@ from dudley.certificates.fit.sparse import all_foldings, fit_sparse
 from dudley.certificates.fit.subspace import fit_subspace
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import kl_upper
+from dudley.certificates.methods.occam.declared import OccamChoices
 from dudley.certificates.samples import drawn
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
@@ -132,7 +134,7 @@ def test_quantised_levels():
 
 def test_the_search_only_goes_down_and_finds_the_planted_head():
     model = blank(HEAD, BITS)
-    frame = frame_of(model, OCCAM.declared({}))
+    frame = frame_of(model, OCCAM.read_declared({}))
     search = Search(FitExamples(model, AND), frame, AND.n)
     generator = np.random.default_rng(0)
     hidden = [i for i in range(T) if AND.X[AND.y == 1, i].all()]
@@ -156,9 +158,9 @@ def test_fit_sparse_and():
     ]
     assert fitted[0].sha256 == fitted[1].sha256
     found = OCCAM(fitted[0], AND)
-    assert found.facts["errors"] == 0 and found.facts["bits"] <= 40
+    assert found.facts.errors == 0 and found.facts.bits <= 40
     assert found.value < 0.016 and not found.vacuous
-    trials = all_foldings(frame_of(fitted[0], OCCAM.declared({})))
+    trials = all_foldings(frame_of(fitted[0], OCCAM.read_declared({})))
     assert trials[0] == {"0.W_v": "plain", "0.v": "plain"} and len(trials) == 5
 
 
@@ -168,13 +170,13 @@ def test_fit_subspace(rank):
     model, word = fit_subspace(
         BLOCK, BITS, AND, D=12, L=5, rank=rank, steps=120, batch=128, lr=0.05, **declared
     )
-    told = OCCAM.declared(declared)
-    found = OCCAM.certify(model, AND, told, {"code": word.to_json()})
-    assert found.facts["bits"] == word.length < 12 * np.log2(5) + 25
+    told = OCCAM.read_declared(declared)
+    found = OCCAM.certify(model, AND, told, OccamChoices(word))
+    assert found.facts.bits == word.length < 12 * np.log2(5) + 25
     if rank == 0:
-        assert OCCAM(model, AND, **declared).facts["bits"] == word.length
+        assert OCCAM(model, AND, **declared).facts.bits == word.length
     with pytest.raises(InputError):
-        OCCAM.certify(model, AND, told | {"seed": 1}, {"code": word.to_json()})
+        OCCAM.certify(model, AND, replace(told, seed=1), OccamChoices(word))
     with pytest.raises(InputError):
         fit_subspace(BLOCK, BITS, AND, D=13, L=5, **declared)
 
@@ -189,6 +191,6 @@ def test_compress_makes_a_certified_model_of_any():
     with pytest.raises(InputError):
         OCCAM(model, AND)
     found = OCCAM(compress(model, AND), AND)
-    assert found.facts["errors"] == 0 and found.facts["bits"] <= 50
+    assert found.facts.errors == 0 and found.facts.bits <= 50
     single = Hypothesis(HEAD, BITS, {"0.v": 0 * W, "0.W_v": W})
     assert OCCAM(compress(single, AND, levels=(64,), looks=1), AND).value <= 1

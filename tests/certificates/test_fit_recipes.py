@@ -107,7 +107,7 @@ def test_the_lists_of_a_fit_are_not_those_of_the_decoder():
     encoding = encoding_of(BLOCKS)
     found = Occam()(comparing(), pictures(500, 1))
     assert [price.name for price in found.prices] == ["code"]
-    assert found.declared["levels"] == Occam.DECLARED["levels"] != list(SEARCHED["levels"])
+    assert found.declared.levels == Occam.declares().levels != tuple(SEARCHED["levels"])
     assert encoding.inputs.d == 49 and found.value < 0.5
 
 

@@ -7,9 +7,9 @@ import pytest
 from flint import arb, ctx
 
 import dudley as du
+from dudley.calculus import arithmetic as rules
 from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
 from dudley.calculus.nest import entries
-from dudley.certificates import forward_error as rules
 from dudley.certificates.forward_error import forward_error
 from dudley.core.constraint import FREE, Ball
 from dudley.core.errors import InputError
@@ -29,6 +29,7 @@ from dudley.networks.pointwise import (
     SwiGLU,
 )
 from dudley.weights import certified
+from each import each
 
 D, T = 5, 4
 FIXED = Head(D, FREE, v=FREE, k=2, query="fixed", sigma="identity")
@@ -82,7 +83,7 @@ def off(network, weights, nest, X):
         return math.sqrt(max(float(sum(row).upper()) for row in rows.reshape(-1, rows.shape[-1])))
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@each("name", NETWORKS)
 def test_the_float_program_is_within_the_bound_and_the_bound_is_not_absurd(name):
     rng = np.random.default_rng(3)
     width = 6 if name == "many" else D

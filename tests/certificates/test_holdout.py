@@ -13,11 +13,14 @@ from dudley.certificates.certificate import RISK
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.methods.hold_out import HoldOut, upper
+from dudley.certificates.methods.hold_out.declared import HoldOutChoices
+from dudley.certificates.methods.hold_out.interval import upper
 from dudley.certificates.methods.hold_out.losses import BoundedLoss, losses
+from dudley.certificates.methods.hold_out.method import HoldOut
 from dudley.certificates.pool import hypergeometric_upper
 from dudley.certificates.verify import verify
 from dudley.core.errors import DudleyError, InputError
+from each import each
 
 REAL = ("hoeffding", "hoeffding-kl", "empirical-bernstein", "betting")
 TOY = NoisyCopies((0.1, 0.2, 0.3), 200)
@@ -35,8 +38,8 @@ def test_the_default_is_clopper_pearson_on_errors():
     found = METHODS["hold-out"](MODEL, DATA, delta=0.1)
     assert found.value == binomial_upper(errors(), 200, found.bill.log_confidence)
     assert found.bill.log_confidence == pytest.approx(math.log(10))
-    assert (found.quantity, found.facts["errors"], found.prices) == (RISK, errors(), ())
-    assert found.choices == {"interval": "clopper-pearson"}
+    assert (found.quantity, found.facts.errors, found.prices) == (RISK, errors(), ())
+    assert found.choices == HoldOutChoices("clopper-pearson")
 
 
 def test_looks_intervals_and_methods_are_paid():
@@ -77,7 +80,7 @@ def test_the_order_of_a_file_does_not_help_betting():
 
 
 def test_the_certificate_is_a_function_of_its_arguments():
-    told = HELD.declared({"interval": ["betting", "hoeffding"], "looks": 2})
+    told = HELD.read_declared({"interval": ["betting", "hoeffding"], "looks": 2})
     choices = HELD.choose(MODEL, DATA, told)
     first, second = (HELD.certify(MODEL, DATA, told, choices) for _ in range(2))
     assert first.to_json() == second.to_json()
@@ -113,8 +116,8 @@ def test_ties_are_errors():
     voters = Hypothesis(MODEL.tables, MODEL.encoding_table, {"0.v": np.zeros((7, 1)), "0.W_v": W_v})
     agreed = (DATA.X[:, 0] == DATA.y) & (DATA.X[:, 1] == DATA.y)
     found = HELD(voters, DATA)
-    assert found.facts["errors"] == (~agreed).sum()
-    assert found.facts["ties"] == (DATA.X[:, 0] != DATA.X[:, 1]).sum() > 0
+    assert found.facts.errors == (~agreed).sum()
+    assert found.facts.ties == (DATA.X[:, 0] != DATA.X[:, 1]).sum() > 0
     assert found.value == binomial_upper(int((~agreed).sum()), 200, found.bill.log_confidence)
 
 
@@ -122,13 +125,13 @@ def test_a_pool():
     found = HELD(MODEL, DATA, pool=300, delta=0.1)
     most = hypergeometric_upper(errors(), 200, 300, found.bill.log_confidence)
     assert Fraction(found.value) >= Fraction(most, 300)
-    assert found.value == pytest.approx(most / 300) and found.facts["pool_errors_at_most"] == most
+    assert found.value == pytest.approx(most / 300) and found.facts.pool_errors_at_most == most
     assert "the 300 examples of the pool" in found.quantity
     assert any("not about where it came from" in told for told in found.declarations)
     assert not any("independent draws" in told for told in found.declarations)
     whole = HELD(MODEL, DATA, pool=200)
-    assert whole.facts["pool_errors_at_most"] == errors()
-    assert whole.facts["undrawn_error_at_most"] == 0
+    assert whole.facts.pool_errors_at_most == errors()
+    assert whole.facts.undrawn_error_at_most == 0
 
 
 def test_advice_is_computed_and_the_best_comes_first():
@@ -155,7 +158,7 @@ def test_repeated_rows_of_floats_are_refused():
     model = Hypothesis(tables, encoding, weights)
     X = np.random.default_rng(0).normal(size=(40, 2))
     y = (X.sum(axis=1) > 0).astype(int)
-    assert HELD(model, Dataset(X, y)).facts["errors"] == 0
+    assert HELD(model, Dataset(X, y)).facts.errors == 0
     twice = Dataset(np.concatenate([X, X]), np.concatenate([y, y]))
     with pytest.raises(InputError, match="40 that equal an earlier one"):
         HELD(model, twice)
@@ -167,7 +170,7 @@ def test_repeated_rows_of_floats_are_refused():
     assert any("2 rows that equal" in line for line in told.declarations)
 
 
-@pytest.mark.parametrize(
+@each(
     "told",
     [
         {"loss": "hinge"},
@@ -217,8 +220,9 @@ def test_other_declarations_are_refused(told):
     "choices", [{}, {"interval": "hoeffding"}, {"interval": None}, {"interval": "betting", "x": 1}]
 )
 def test_a_choice_that_was_not_declared_is_refused(choices):
-    with pytest.raises(InputError, match="choices"):
-        HELD.certify(MODEL, DATA, HELD.declared({"interval": "betting"}), choices)
+    with pytest.raises(DudleyError, match=r"choice|interval"):
+        declared = HELD.read_declared({"interval": "betting"})
+        HELD.certify(MODEL, DATA, declared, HELD.read_choices(choices))
 
 
 def test_what_is_no_hypothesis_is_refused():

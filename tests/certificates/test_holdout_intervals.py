@@ -10,10 +10,11 @@ from hypothesis import given, strategies as st
 from scipy import stats
 
 from dudley.certificates.inversion import kl_upper
-from dudley.certificates.methods.hold_out import INTERVALS, upper
+from dudley.certificates.methods.hold_out.interval import INTERVALS, upper
 from dudley.certificates.methods.hold_out.intervals.betting import log_capital, plug_in, κ
 from dudley.certificates.methods.hold_out.losses import BoundedLoss, cross_entropy, losses
 from dudley.core.errors import DudleyError, InputError
+from each import each
 
 unit = st.floats(0, 1, allow_subnormal=False).map(lambda x: round(x, 12))
 some_losses = st.lists(unit, min_size=2, max_size=30).map(np.array)
@@ -168,10 +169,8 @@ def test_betting_beats_the_others_where_losses_vary_little():
     assert zeros["betting"] < 1.15 * zeros["clopper-pearson"]
 
 
-@pytest.mark.parametrize(
-    "z", [[], [[0.0]], [-0.1], [1.1], [math.nan], [0.5, math.inf]], ids=range(6)
-)
-@pytest.mark.parametrize("name", REAL)
+@each("z", [[], [[0.0]], [-0.1], [1.1], [math.nan], [0.5, math.inf]])
+@each("name", REAL)
 def test_losses_outside_the_unit_interval_are_refused(name, z):
     with pytest.raises(InputError, match="losses"):
         upper(name, np.array(z), 3.0)

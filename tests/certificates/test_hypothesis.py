@@ -16,6 +16,7 @@ from dudley.certificates import hypothesis
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis, load, margins
 from dudley.core.errors import DudleyError, InputError
+from each import each
 
 ENCODING = {"name": "bits", "T": 3}
 LAYER = {"node": "head", "query": "fixed", "v": "free", "W_v": "free", "k": 2, "sigma": "relu"}
@@ -204,7 +205,7 @@ def test_foreign_files_are_refused(tmp_path):
     refused(path)
 
 
-@pytest.mark.parametrize(
+@each(
     "told",
     [
         "not json",
@@ -228,7 +229,6 @@ def test_foreign_files_are_refused(tmp_path):
         header(network=TABLES | {"layer": [LAYER | {"unknown": 1}]}),
         header(network=TABLES | {"input": {"T": 4, "V": 9}}),
     ],
-    ids=range(20),
 )
 def test_hostile_headers_are_refused(tmp_path, told):
     refused(written(tmp_path / "m.safetensors", told))

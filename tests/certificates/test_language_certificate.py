@@ -1,6 +1,7 @@
 """Certificates of language models: made, computed again, and refused."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,16 +26,16 @@ def fitted():
 
 def test_guessing_is_vacuous():
     found = certify(zeros(TINY), sentences(500))
-    assert found.facts["mean_loss"] == pytest.approx(5, abs=1e-3)
+    assert found.facts.mean_loss == pytest.approx(5, abs=1e-3)
     assert found.value >= 5 and found.vacuous and "vacuous" in found.advice[0]
 
 
 def test_a_fitted_model_is_certified_below_guessing(fitted):
     model, corpus, rest = fitted
     found = certify(model, corpus)
-    assert found.facts["mean_loss"] < found.value < 5 and not found.vacuous
-    assert found.value < found.facts["other_forms"]["kl"] < found.facts["other_forms"]["sublora"]
-    smoothing = ENTRIES[found.choices["smoothing"]]
+    assert found.facts.mean_loss < found.value < 5 and not found.vacuous
+    assert found.value < found.facts.other_forms.kl < found.facts.other_forms.sublora
+    smoothing = ENTRIES[found.choices.smoothing]
     outside = held_out(model, smoothing, rest, 0.05)
     assert outside["mean_loss"] < found.value and outside["mean_loss"] < outside["at_most"]
     again = [price for price in found.prices if price.name == "code"]
@@ -48,11 +49,10 @@ def test_part_of_the_documents_is_drawn_by_the_model(fitted):
     model, corpus, _ = fitted
     whole, part = certify(model, corpus), certify(model, corpus, evaluated=2000)
     assert whole.value < part.value < 5
-    assert part.facts["evaluated"] == 2000 and "draw" in {price.name for price in part.prices}
+    assert part.facts.evaluated == 2000 and "draw" in {price.name for price in part.prices}
     assert recheck(part.to_json(), corpus) == []
     with pytest.raises(InputError, match="place"):
-        choices = {k: v for k, v in part.choices.items() if k not in ("code", "gpt")}
-        certify(model, corpus, choices | {"place": 1}, evaluated=2000)
+        certify(model, corpus, replace(part.choices, place=1), evaluated=2000)
     with pytest.raises(UnknownName):
         certify(model, corpus, evaluated=2000, draw_seed=3)
 
@@ -79,7 +79,7 @@ def test_what_does_not_fit_is_refused(fitted):
     with pytest.raises(InputError, match="width"):
         certify(zeros(Gpt(V=32, T=24, d=8, heads=2, window=4, width=12)), corpus)
     with pytest.raises(InputError, match="smoothing"):
-        certify(model, corpus, {"smoothing": 16, "bet": 1})
+        certify(model, corpus, replace(certify(model, corpus).choices, smoothing=16))
     with pytest.raises(InputError, match="evaluated"):
         certify(model, corpus, evaluated=corpus.n + 1)
     with pytest.raises(InputError, match="short step"):
@@ -99,5 +99,5 @@ def test_a_point_of_a_random_subspace(rank):
     model = fit_subspace(TINY, corpus, recipe, 100, rank, lambda i, loss: seen.append(loss))
     assert model.kind == "subspace" and model.word.length < 330
     found = certify(model, corpus)
-    assert 100 in found.declared["dimensions"] and found.facts["mean_loss"] < seen[0]
+    assert 100 in found.declared.dimensions and found.facts.mean_loss < seen[0]
     assert recheck(found.to_json(), corpus) == []

@@ -15,8 +15,11 @@ from dudley.certificates import tensors, verify as check
 from dudley.certificates.methods.language import files
 from dudley.certificates.methods.language.certificate import certify
 from dudley.certificates.methods.language.corpus import Alphabet, Corpus
-from dudley.certificates.methods.language.method import Language
+from dudley.certificates.methods.language.method import LanguageMethod
 from dudley.core.errors import DudleyError, InputError
+from each import each
+
+pytestmark = pytest.mark.usefixtures("certified_once")
 
 CORPUS = sentences(400)
 MODEL = frequencies(CORPUS)
@@ -103,7 +106,7 @@ def test_any_single_change_is_seen(kind):
     assert seen > 80
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         *(("delta", 0.1), ("among", 2), ("evaluated", 300), ("seed", 1), ("dimensions", [10])),
@@ -138,13 +141,13 @@ def test_other_models_and_other_documents_are_seen():
 
 
 def test_the_method_is_the_function_and_other_kinds_are_refused():
-    found = Language()(MODEL, CORPUS, population="sentences", evaluated=200)
+    found = LanguageMethod()(MODEL, CORPUS, population="sentences", evaluated=200)
     told = found.to_json() | {"provenance": TOLD["part"]["provenance"]}
     assert told == TOLD["part"]
     with pytest.raises(InputError, match="documents"):
-        Language()(MODEL, np.zeros(3))
+        LanguageMethod()(MODEL, np.zeros(3))
     with pytest.raises(InputError, match="a coded one"):
-        Language()(CORPUS, CORPUS)
+        LanguageMethod()(CORPUS, CORPUS)
 
 
 # -- files ------------------------------------------------------------------------------------

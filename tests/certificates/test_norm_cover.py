@@ -15,14 +15,11 @@ from dudley.certificates.base import METHODS
 from dudley.certificates.data import Dataset
 from dudley.certificates.encodings import Bits, Codes, Rows
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.methods.norm_cover import (
-    RECIPES,
-    NormCover,
-    covered,
-    paid,
-    reduced,
-    reduced_head,
-)
+from dudley.certificates.methods.norm_cover.cover import covered
+from dudley.certificates.methods.norm_cover.declared import NormCoverChoices
+from dudley.certificates.methods.norm_cover.method import NormCover
+from dudley.certificates.methods.norm_cover.reduce import reduced, reduced_head
+from dudley.certificates.methods.norm_cover.sets import RECIPES, paid
 from dudley.certificates.methods.norm_cover.terms import terms
 from dudley.core.constraint import FREE, Nonzeros, Observed
 from dudley.core.errors import InputError, NotYetPaid, UnknownName
@@ -64,27 +61,27 @@ def test_the_number_by_hand():
     """Every term written out: counts, grid prices, C(p, s)·cells^s, the binomial tail."""
     model, data = bit(), sample(4000, noise=0.01)
     found = METHOD(model, data, norms=["sparse"], delta=0.1)
-    j = found.choices["j"]
+    j = found.choices.j
     γ = 2 ** (j / 8)
     margins = model.margins(data)
     k = int((margins <= γ).sum())
-    assert found.facts["errors_at_margin"] == k > 0
+    assert found.facts.errors_at_margin == k > 0
     p, s = 2 * T + 1, 2
-    blocks = {b["block"]: b for b in found.facts["blocks"]}
-    spent = blocks["0.v"]["resolution"] * 1.0 + blocks["0.W_v"]["resolution"]
-    assert spent <= γ / 2 - found.facts["rounding"]
+    blocks = {b.block: b for b in found.facts.blocks}
+    spent = blocks["0.v"].resolution * 1.0 + blocks["0.W_v"].resolution
+    assert spent <= γ / 2 - found.facts.rounding
     log_N = 0.0
     for name, B in (("0.v", 8.0), ("0.W_v", 1.0)):  # 6 is rounded up to √2⁶ = 8
-        cells = math.ceil(B / blocks[name]["resolution"] * (1 - 1e-9))
+        cells = math.ceil(B / blocks[name].resolution * (1 - 1e-9))
         log_N += math.log(math.comb(p, s)) + s * math.log(cells)
-    assert math.isclose(found.facts["log_cover"], log_N, rel_tol=1e-9)
+    assert math.isclose(found.facts.log_cover, log_N, rel_tol=1e-9)
     price = lambda i: math.log(1.5 * (abs(i) + 1) * (abs(i) + 2))  # noqa: E731
     nats = price(6) + price(0) + 2 * math.log(s * (s + 1)) + price(j)
     assert math.isclose(found.bill.nats, nats, rel_tol=1e-9)
     c = log_N + nats + math.log(10)
     tail = lambda q: binom.logcdf(k, data.n, q)  # noqa: E731
     assert tail(found.value * (1 + 1e-6)) < -c < tail(found.value * (1 - 1e-6))
-    assert found.value <= found.facts["kl_form"]
+    assert found.value <= found.facts.kl_form
     assert found.value < 0.05
 
 
@@ -93,7 +90,7 @@ def test_every_number_of_every_weight_is_paid_for():
     prices = {p.name for p in METHOD(model, sample(500), among=3).prices}
     assert {"margin", "norms", "method"} < prices
     for recipe in RECIPES:
-        told = METHOD.declared({"norms": [recipe]})
+        told = METHOD.read_declared({"norms": [recipe]})
         names = {p.name for p in terms(model, told, recipe).paid.prices}
         wanted = {f"{w}.{n}" for w in ("0.v", "0.W_v") for n in RECIPES[recipe].vector}
         wanted |= {f"{w}.nonzeros" for w in ("0.v", "0.W_v")} if RECIPES[recipe].counts else set()
@@ -103,11 +100,11 @@ def test_every_number_of_every_weight_is_paid_for():
 def test_norms_go_up_and_margins_go_down():
     model, data = bit(strong=5.9), sample(300)
     found = METHOD(model, data)
-    for payment in terms(model, found.declared, found.choices["norms"]).paid.payments:
+    for payment in terms(model, found.declared, found.choices.norms).paid.payments:
         assert payment.used >= payment.observed
     top = model.margins(data).max()
-    assert found.facts["margin"] <= top
-    assert found.facts["errors_at_margin"] == (model.margins(data) <= found.facts["margin"]).sum()
+    assert found.facts.margin <= top
+    assert found.facts.errors_at_margin == (model.margins(data) <= found.facts.margin).sum()
 
 
 def test_a_network_with_a_number_not_paid_for_is_refused():
@@ -132,12 +129,12 @@ def test_the_whole_head_is_covered_by_counted_words(recipe):
         for W in (v, u):
             W[rng.permutation(2 * T + 1)[3:]] = 0.0
         model = Hypothesis(net(HEAD), BITS, {"0.v": v, "0.W_v": u})
-        found = terms(model, METHOD.declared({}), recipe)
+        found = terms(model, METHOD.read_declared({}), recipe)
         cover = found.cover(γ)
         near = {}
         for block in cover.blocks:
-            e, W = block["resolution"], model.weights[block["block"]]
-            near[block["block"]] = np.where(W == 0, 0.0, (np.floor(W / (2 * e)) + 0.5) * 2 * e)
+            e, W = block.resolution, model.weights[block.block]
+            near[block.block] = np.where(W == 0, 0.0, (np.floor(W / (2 * e)) + 0.5) * 2 * e)
         other = Hypothesis(net(HEAD), BITS, near)
         assert np.abs(other.outputs(X) - model.outputs(X)).max() <= found.resolution(γ) + 1e-12
 
@@ -151,7 +148,7 @@ def test_a_cover_that_depends_on_the_sample_is_refused():
     with pytest.raises(InputError, match="covers of the sample's points"):
         covered(only, 0.1)
     both = covered(du.capacity(head, tokens), 0.1)
-    assert {b["cover"] for b in both.blocks} <= {"volumetric", "maurey", "rounding-nearest", "grid"}
+    assert {b.cover for b in both.blocks} <= {"volumetric", "maurey", "rounding-nearest", "grid"}
     wide = Head(400, du.L2(1.0), v=du.L2(1.0), query="fixed", k=1, sigma="identity")
     wide = du.capacity(wide, du.Tokens(1.0, 2, 400))
     assert covered(wide, 0.5).log_size > wide.entropy(0.5, 2)  # what a sample would have saved
@@ -164,7 +161,7 @@ def test_the_split_is_feasible_and_no_worse_than_the_calculus():
     for ε in (0.05, 0.2, 0.45):
         found = covered(capacity, ε)
         assert found.log_size <= capacity.entropy(ε)
-        assert sum(b["resolution"] for b in found.blocks) <= ε
+        assert sum(b.resolution for b in found.blocks) <= ε
 
 
 # -- the fixed-[CLS] reduction ------------------
@@ -187,7 +184,7 @@ def test_the_reduction_is_exact_and_cheaper():
     assert np.array_equal(less.weights["0.v"], plain.weights["0.v"])
     data = sample(3000)
     found = METHOD(model, data)
-    assert found.facts["reduced"] == ["0"]
+    assert found.facts.reduced == ("0",)
     assert found.value == METHOD(plain, data).value
     W_QK[:-1] = rng.standard_normal((2 * T, 2 * T + 1))  # rows that no query ever reads
     assert METHOD(with_scores(W_QK, plain.weights["0.W_v"]), data).value == found.value
@@ -222,7 +219,7 @@ def test_two_heads_and_two_layers_and_logits():
     model = Hypothesis(net(two), BITS, weights)
     found = METHOD(model, data, norms=["sparse"])
     assert not found.vacuous
-    assert {b["block"] for b in found.facts["blocks"]} == set(weights)
+    assert {b.block for b in found.facts.blocks} == set(weights)
     assert len([p for p in found.prices if "linf" in p.name]) == 4
     deep = net(
         {"node": "head", "W_QK": "free", "W_v": "free", "W_c": "free", "k": 2, "sigma": "tanh"},
@@ -233,7 +230,7 @@ def test_two_heads_and_two_layers_and_logits():
     found = METHOD(stack, data, norms=["l1"])
     assert found.vacuous
     assert found.value <= 1
-    assert found.facts["reduced"] == []
+    assert found.facts.reduced == ()
     head = HEAD | {"k": 2}
     logits = Hypothesis(
         net(head) | {"output": {"node": "logits", "V": 2, "W": "free"}},
@@ -245,10 +242,10 @@ def test_two_heads_and_two_layers_and_logits():
         },
     )
     found = METHOD(logits, data, norms=["sparse"])
-    assert found.facts["slope"] == 2.0
-    assert found.facts["resolution"] <= found.facts["margin"] / 4
+    assert found.facts.slope == 2.0
+    assert found.facts.resolution <= found.facts.margin / 4
     rows = Hypothesis(net(head), BITS, {n: W for n, W in logits.weights.items() if n != "1.W"})
-    assert math.isclose(METHOD(rows, data, norms=["sparse"]).facts["slope"], math.sqrt(2))
+    assert math.isclose(METHOD(rows, data, norms=["sparse"]).facts.slope, math.sqrt(2))
 
 
 def test_a_fixed_table_that_no_cover_counts_is_refused():
@@ -288,18 +285,18 @@ def test_the_radius_of_clipped_rows_comes_from_a_list():
 def test_a_tie_is_an_error_and_a_margin_at_the_threshold_counts():
     weights = {"0.v": np.zeros((2 * T + 1, 1)), "0.W_v": np.zeros((2 * T + 1, 1))}
     found = METHOD(Hypothesis(net(HEAD), BITS, weights), sample(50))
-    assert found.facts["errors"] == 50
+    assert found.facts.errors == 50
     assert found.value == 1.0
     model, data = bit(strong=0.0), sample(64)  # margins are ±2/6 up to rounding
-    at = METHOD.declared({"margin_ratio": float(1 / model.margins(data).max())})
-    found = METHOD.certify(model, data, at, {"norms": "sparse", "j": -1})
-    exactly = at["margin_ratio"] ** -1
-    assert found.facts["errors_at_margin"] == int((model.margins(data) <= exactly).sum())
+    at = METHOD.read_declared({"margin_ratio": float(1 / model.margins(data).max())})
+    found = METHOD.certify(model, data, at, NormCoverChoices("sparse", -1))
+    exactly = at.margin_ratio**-1
+    assert found.facts.errors_at_margin == int((model.margins(data) <= exactly).sum())
 
 
 def test_the_rounding_error_is_taken_from_the_margin():
     model = bit()
-    found = terms(model, METHOD.declared({}), "sparse")
+    found = terms(model, METHOD.read_declared({}), "sparse")
     assert 0 < found.η < 1e-11
     for γ in (0.5, 1e-6):
         assert found.resolution(γ) <= γ / 2 - found.η
@@ -315,7 +312,7 @@ def test_the_same_choices_give_the_same_certificate_and_others_are_refused():
     told = found.declared
     for choices in ({}, {"norms": "l7", "j": 0}, {"norms": "l1", "j": 0.5}, {"j": 1}):
         with pytest.raises(InputError):
-            METHOD.certify(model, data, told, choices)
+            METHOD.certify(model, data, told, METHOD.read_choices(choices))
     with pytest.raises(UnknownName):
         METHOD(model, data, gamma=0.5)
     with pytest.raises(UnknownName):
@@ -326,10 +323,10 @@ def test_the_same_choices_give_the_same_certificate_and_others_are_refused():
 
 def test_the_chosen_margin_is_the_best_of_the_grid():
     model, data = bit(), sample(600, noise=0.02)
-    told = METHOD.declared({"norms": ["sparse"]})
+    told = METHOD.read_declared({"norms": ["sparse"]})
     best = METHOD.choose(model, data, told)
     values = {
-        j: METHOD.certify(model, data, told, {"norms": "sparse", "j": j}).value
+        j: METHOD.certify(model, data, told, NormCoverChoices("sparse", j)).value
         for j in range(-12, 2, 3)
     }
     chosen = METHOD.certify(model, data, told, best).value
@@ -343,4 +340,4 @@ def test_it_says_why_and_what_would_lower_it():
         assert word in text
     numbers = [float(line.split(": ")[1].split()[0]) for line in found.advice[:-1]]
     assert numbers == sorted(numbers)
-    assert math.isclose(sum(b["share"] for b in found.facts["blocks"]), 1.0, rel_tol=1e-6)
+    assert math.isclose(sum(b.share for b in found.facts.blocks), 1.0, rel_tol=1e-6)

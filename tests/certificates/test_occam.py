@@ -12,10 +12,11 @@ from scipy import stats
 from certificates.validity import NoisyCopies, reader
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import frame_of, write
-from dudley.certificates.codes.interval import Bits, bits_of
+from dudley.certificates.codes.interval import CodeWord
 from dudley.certificates.codes.kinds.sparse import SparsePart
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
+from dudley.certificates.methods.occam.declared import OccamChoices
 from dudley.certificates.methods.occam.method import Occam, network_sha256
 from dudley.certificates.verify import verify
 from dudley.core.errors import DudleyError, InputError
@@ -28,20 +29,20 @@ def test_the_number_is_the_binomial_tail_at_δ_2_to_minus_bits():
     for j, δ in ((0, 0.05), (1, 0.1)):
         model = reader(3, j)
         found = OCCAM(model, DATA, delta=δ)
-        k, ℓ = found.facts["errors"], found.facts["bits"]
+        k, ℓ = found.facts.errors, found.facts.bits
         assert k == (DATA.X[:, j] != DATA.y).sum()
-        assert ℓ == found.choices["code"]["bits"] == bits_of(found.choices["code"]).length
+        assert ℓ == found.choices.code.length
         exact = stats.beta.isf(δ * 2.0**-ℓ, k + 1, DATA.n - k)
         assert found.value == pytest.approx(exact, rel=1e-9) and found.value >= exact * (1 - 1e-12)
-    assert found.facts["errors"] > 0
+    assert found.facts.errors > 0
     zero = OCCAM(reader(3, 0), DATA)
-    assert zero.value == pytest.approx(1 - (0.05 * 2.0 ** -zero.facts["bits"]) ** (1 / DATA.n))
+    assert zero.value == pytest.approx(1 - (0.05 * 2.0**-zero.facts.bits) ** (1 / DATA.n))
 
 
 def test_the_cheapest_code_of_a_reader():
     """kind 2, no v 1, one nonzero 3, fold log₂ 3, step 2, q 1, place log₂ 4, sign 1."""
     exact = 2 + 1 + 3 + math.log2(3) + 2 + 1 + 2 + 1
-    assert exact <= OCCAM(reader(3, 2), DATA).facts["bits"] <= math.ceil(exact) + 1
+    assert exact <= OCCAM(reader(3, 2), DATA).facts.bits <= math.ceil(exact) + 1
 
 
 def test_choices_and_networks_are_paid():
@@ -56,7 +57,9 @@ def test_choices_and_networks_are_paid():
 
 def refused(model, data=DATA, choices=None, **declared):
     with pytest.raises(DudleyError) as caught:
-        told = OCCAM.declared(declared)
+        told = OCCAM.read_declared(declared)
+        if isinstance(choices, dict):
+            choices = OCCAM.read_choices(choices)
         OCCAM.certify(model, data, told, choices or OCCAM.choose(model, data, told))
     return str(caught.value)
 
@@ -65,12 +68,12 @@ def test_refusals():
     model = reader(3, 0)
     assert "declared networks" in refused(model, networks=[network_sha256(reader(4, 1))])
     assert "compress" in refused(_changed(model, np.pi / 7))
-    good = OCCAM.choose(model, DATA, OCCAM.declared({}))
+    good = OCCAM.choose(model, DATA, OCCAM.read_declared({}))
     assert "other weights" in refused(reader(3, 1), choices=good)
     assert "other weights" in refused(_changed(model, 1.0 + 2**-52), choices=good)
     assert "other weights" in refused(_changed(model, 1.0, zero=-0.0), choices=good)
-    assert "code" in refused(model, choices={"code": good["code"], "step": 1.0})
-    longer = Bits(bits_of(good["code"]).value << 1, good["code"]["bits"] + 1)
+    assert "code" in refused(model, choices={"code": good.code.to_json(), "step": 1.0})
+    longer = CodeWord(good.code.value << 1, good.code.length + 1)
     assert "encoder" in refused(model, choices={"code": longer.to_json()})
     for name, value in (("seed", -1), ("seed", 1.0), ("levels", [4]), ("dimensions", [0])):
         assert name in refused(model, **{name: value})
@@ -87,14 +90,14 @@ def _changed(model: Hypothesis, to: float, zero: float = 0.0) -> Hypothesis:
 
 def test_the_shortest_of_several_words_is_chosen_and_any_of_them_is_valid():
     model = reader(3, 0)
-    told = OCCAM.declared({})
+    told = OCCAM.read_declared({})
     frame = frame_of(model, told)
     levels = (2 * model.weights["0.W_v"]).astype(int)
     parts = tuple(
         SparsePart("plain", 0.5, levels if name == "0.W_v" else 0 * levels)
         for name, _ in frame.shapes
     )
-    longer = {"code": write("sparse", parts, frame).to_json()}
+    longer = OccamChoices(write("sparse", parts, frame))
     best = OCCAM(model, DATA)
     assert OCCAM.certify(model, DATA, told, longer).value > best.value
 
@@ -105,13 +108,13 @@ def test_ties_and_near_ties_are_errors():
         model.tables, model.encoding_table, {n: np.zeros_like(W) for n, W in model.weights.items()}
     )
     found = OCCAM(silent, DATA)
-    assert found.facts["errors"] == DATA.n and found.value == 1.0 and found.vacuous
+    assert found.facts.errors == DATA.n and found.value == 1.0 and found.vacuous
     W = np.zeros((7, 1))
     W[3], W[4], W[0], W[1] = 1.0, -1.0, -1.0, 1.0  # x₀ − x₁: half of the sums are exact ties
     tied = Hypothesis(model.tables, model.encoding_table, model.weights | {"0.W_v": W})
     ties = (DATA.X[:, 0] == DATA.X[:, 1]).sum()
-    assert OCCAM(tied, DATA).facts["errors"] >= ties > 0
-    assert OCCAM(tied, DATA).facts["nearest_margin"] == 0
+    assert OCCAM(tied, DATA).facts.errors >= ties > 0
+    assert OCCAM(tied, DATA).facts.nearest_margin == 0
 
 
 def test_a_file_is_verified_and_every_changed_field_is_seen():
@@ -141,4 +144,4 @@ def test_advice_is_computed():
 def test_registered_and_other_names_are_refused():
     assert "occam" in METHODS
     with pytest.raises(InputError):
-        OCCAM.certify(reader(3, 0), DATA, OCCAM.declared({}), {})
+        OCCAM.read_choices({})

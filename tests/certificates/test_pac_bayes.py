@@ -13,12 +13,13 @@ from certificates.posteriors import HEAD, copies, posterior
 from dudley.certificates.fit.forward import blank
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import kl_upper
-from dudley.certificates.methods.pac_bayes import Posterior, monte_carlo
+from dudley.certificates.methods.pac_bayes import monte_carlo
 from dudley.certificates.methods.pac_bayes.divergence import gaussian
 from dudley.certificates.methods.pac_bayes.form import FORMS
 from dudley.certificates.methods.pac_bayes.forms.catoni import Catoni
 from dudley.certificates.methods.pac_bayes.forms.kl import KL, log_xi, xi
 from dudley.certificates.methods.pac_bayes.forms.quadratic import Quadratic
+from dudley.certificates.methods.pac_bayes.posterior import Posterior
 from dudley.certificates.methods.pac_bayes.prior import Zero
 from dudley.core.errors import InputError
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import json
 import math
 
@@ -13,12 +14,15 @@ import pytest
 from certificates.posteriors import copies, learned, posterior
 from dudley.certificates.data import Dataset
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.methods.pac_bayes import PacBayes, Posterior, monte_carlo
+from dudley.certificates.methods.pac_bayes import monte_carlo
 from dudley.certificates.methods.pac_bayes.forms.kl import KL
-from dudley.certificates.methods.pac_bayes.posterior import load
+from dudley.certificates.methods.pac_bayes.method import PacBayes
+from dudley.certificates.methods.pac_bayes.posterior import Posterior, load
 from dudley.certificates.methods.pac_bayes.prior import Learned, Seeded, Zero, prior_of, split
+from dudley.certificates.records import to_json
 from dudley.certificates.verify import verify
 from dudley.core.errors import DudleyError, InputError
+from each import each
 
 # -- priors and files -------------------------------------------------------------------------
 
@@ -31,7 +35,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path, kind):
     Q.save(tmp_path / "q.safetensors")
     again = load(tmp_path / "q.safetensors")
     assert again.sha256 == Q.sha256 and again.prior_sha256 == Q.prior_sha256
-    assert again.prior.told == Q.prior.told
+    assert again.prior.to_json() == Q.prior.to_json()
     s = {name: 0.7 for name in Q.mean.shapes}
     assert again.divergences(s) == Q.divergences(s)
 
@@ -91,12 +95,12 @@ QUICK = {"pairs": 2000}
 def test_the_number_is_the_form_at_the_bill():
     Q, data = posterior(), copies(1000)
     told = PacBayes()(Q, data, delta=0.1, share=0.2, **QUICK)
-    j = told.choices["scales"]
+    j = told.choices.scales
     nats = {n: math.log(1.5 * (abs(i) + 1) * (abs(i) + 2)) for n, i in j.items()}
     s = {n: 2 ** (i / 2) for n, i in j.items()}
     total = sum(Q.divergences(s).values()) + sum(nats.values()) - math.log(0.1 * 0.8)
-    q = binomial_upper(told.facts["erring_pairs"], 2000, -math.log(0.1 * 0.2))
-    assert told.facts["mean_error_at_most"] == pytest.approx(q, rel=1e-12)
+    q = binomial_upper(told.facts.erring_pairs, 2000, -math.log(0.1 * 0.2))
+    assert told.facts.mean_error_at_most == pytest.approx(q, rel=1e-12)
     assert told.value == pytest.approx(KL().bound(q, total, 1000), rel=1e-8)
     assert told.value >= KL().bound(q, total, 1000) * (1 - 1e-13)
     assert "drawn from its posterior" in told.quantity
@@ -107,10 +111,10 @@ def test_the_number_is_the_form_at_the_bill():
 def test_the_scales_chosen_are_the_cheapest_of_the_grid():
     Q, data = posterior(σ=0.3), copies(200)
     told = PacBayes()(Q, data, **QUICK)
-    for name, j in told.choices["scales"].items():
+    for name, j in told.choices.scales.items():
         for other in (j - 1, j + 1):
-            choices = copy.deepcopy(told.choices)
-            choices["scales"][name] = other
+            scales = told.choices.scales | {name: other}
+            choices = dataclasses.replace(told.choices, scales=scales)
             assert PacBayes().certify(Q, data, told.declared, choices).value >= told.value
 
 
@@ -118,13 +122,13 @@ def test_forms_methods_and_the_grid_are_paid_for():
     Q, data = posterior(), copies(1000)
     one = PacBayes()(Q, data, forms=["kl"], **QUICK)
     both = PacBayes()(Q, data, forms=["kl", "quadratic"], **QUICK)
-    assert both.choices["form"] == "kl"
+    assert both.choices.form == "kl"
     assert both.bill.nats == pytest.approx(one.bill.nats + math.log(2))
     catoni = PacBayes()(Q, data, forms=["catoni"], **QUICK)
     assert any(price.name.startswith("λ") for price in catoni.prices)
     among = PacBayes()(Q, data, among=4, **QUICK)
     assert among.bill.nats == pytest.approx(one.bill.nats + math.log(4))
-    assert among.facts["mean_error_at_most"] > one.facts["mean_error_at_most"]
+    assert among.facts.mean_error_at_most > one.facts.mean_error_at_most
     single = PacBayes()(Q, data, grid="one", **QUICK)
     assert sum("prior scale" in price.name for price in single.prices) == 1
     none = PacBayes()(Q, data, grid="none", scale=0.5, **QUICK)
@@ -134,11 +138,11 @@ def test_forms_methods_and_the_grid_are_paid_for():
 def test_a_learned_prior_counts_the_examples_it_has_not_seen():
     data = copies(1000)
     Q = learned(data, 400)
-    told = PacBayes()(Q, data, prior=Q.prior.told, grid="none", **QUICK)
-    assert (told.facts["n"], told.facts["seen_by_prior"]) == (600, 400)
+    told = PacBayes()(Q, data, prior=Q.prior.to_json(), grid="none", **QUICK)
+    assert (told.facts.n, told.facts.seen_by_prior) == (600, 400)
     rest = split(data, 400, 0)[1]
-    assert told.facts["erring_pairs"] == monte_carlo.errors_of_pairs(Q, rest, 2000)
-    assert told.facts["divergence"] < 1e-9
+    assert told.facts.erring_pairs == monte_carlo.errors_of_pairs(Q, rest, 2000)
+    assert told.facts.divergence < 1e-9
 
 
 @pytest.mark.parametrize(
@@ -153,10 +157,10 @@ def test_a_learned_prior_refuses_other_examples_in_its_place(wrong):
     data = copies(1000)
     Q = learned(data, 400)
     with pytest.raises(InputError, match="prior"):
-        PacBayes()(Q, wrong(data), prior=Q.prior.told, **QUICK)
+        PacBayes()(Q, wrong(data), prior=Q.prior.to_json(), **QUICK)
 
 
-@pytest.mark.parametrize(
+@each(
     "declared",
     [
         {"prior": {"kind": "learned", "prefix": 10, "split": 0}},
@@ -203,8 +207,9 @@ def test_one_model_is_refused():
 def test_choices_outside_their_lists_are_refused(change):
     Q, data = posterior(), copies(50)
     told = PacBayes()(Q, data, **QUICK)
-    with pytest.raises(InputError):
-        PacBayes().certify(Q, data, told.declared, told.choices | change)
+    with pytest.raises(DudleyError):
+        choices = PacBayes().read_choices(to_json(told.choices) | change)
+        PacBayes().certify(Q, data, told.declared, choices)
 
 
 def leaves(value, path=()):
@@ -220,7 +225,7 @@ def test_verify_finds_the_same_and_every_change(forms, tmp_path):
     data = copies(400)
     learned(data, 100).save(tmp_path / "q.safetensors")
     Q = load(tmp_path / "q.safetensors")
-    made = PacBayes()(Q, data, prior=Q.prior.told, forms=forms, pairs=500)
+    made = PacBayes()(Q, data, prior=Q.prior.to_json(), forms=forms, pairs=500)
     told = json.loads(made.text())
     assert verify(told, Q, data).holds
     for path, value in leaves(told):

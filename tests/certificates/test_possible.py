@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from certificates.posteriors import copies, posterior
-from dudley.certificates.auto import method_named
+from dudley.certificates.base import method_named
 from dudley.certificates.certificate import SCHEMA
 from dudley.certificates.possible import expect_possible
 from dudley.certificates.verify import expect_shape

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dudley.certificates.auto import method_named
+from dudley.certificates.base import method_named
 from dudley.certificates.codes.base import CODES, read
-from dudley.certificates.codes.interval import bits_of
+from dudley.certificates.codes.interval import CodeWord
 from dudley.certificates.fit.forward import blank
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
@@ -197,10 +197,12 @@ def test_occam_heads_are_certified_again_from_their_code_words(task):
     for row in occam("head", task, 10_000):
         data = drawn(row["task"], row["n"], row["seed"])
         empty, unit = blank(row["network"], row["encoding"]), method_named("occam")
-        told = unit.declared({"delta": record("occam")["delta"]})
-        name, description = read(bits_of(row["choices"]["code"]), checked_frame(empty, told))
+        told = unit.read_declared({"delta": record("occam")["delta"]})
+        name, description = read(
+            CodeWord.from_json(row["choices"]["code"]), checked_frame(empty, told)
+        )
         weights = CODES[name].weights(description, checked_frame(empty, told))
         model = Hypothesis(row["network"], row["encoding"], weights)
         assert (model.sha256, data.sha256) == (row["model_sha256"], row["data_sha256"])
-        found = unit.certify(model, data, told, row["choices"])
+        found = unit.certify(model, data, told, unit.read_choices(row["choices"]))
         assert found.value == pytest.approx(row["value"], rel=1e-9)

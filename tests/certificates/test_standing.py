@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dudley.calculus.union import Grid
-from dudley.certificates.auto import method_named
+from dudley.certificates.base import method_named
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.posterior import PosteriorTraining
 from dudley.certificates.hypothesis import Hypothesis
@@ -163,18 +163,18 @@ def test_no_statement_about_a_network_is_dropped(found):
 
 
 def case_of(id: str, model: Hypothesis, data: Dataset) -> Case:
-    scene = TrainingMargins(model.margins(data), 0.05, 0.24)
-    return Case(registry.load()[id], read_off(model), scene)
+    training = TrainingMargins(model.margins(data), 0.05, 0.24)
+    return Case(registry.load()[id], read_off(model), training)
 
 
 @pytest.mark.slow
 def test_a_complexity_becomes_a_bound_on_the_error(good, data):
     """Corollary 4.1.1: norms up to the grid, each paid; ramp, 2R/γ and the deviation."""
-    scene = TrainingMargins(good.margins(data), 0.05, 0.24)
-    rows = published(read_off(good), scene, ("trauger2024",))
+    training = TrainingMargins(good.margins(data), 0.05, 0.24)
+    rows = published(read_off(good), training, ("trauger2024",))
     (row,) = [row for row in rows if row.name == "trauger2024/corollary-4.1.1"]
     v, u = (np.abs(good.weights[name]) for name in ("0.v", "0.W_v"))
-    γ, γ_nats = scene.γ
+    γ, γ_nats = training.γ
     assert v.sum() == 0
     nats, norms = γ_nats, {}
     read = {"W_QK.l11": 0.0, "W_v.row1inf": u.max(), "W_v.col1inf": u.sum()}
@@ -250,7 +250,7 @@ def test_the_input_with_the_largest_factor_is_blamed(good, data):
     found = factors(case, n)
     sizes = {name: x**e for name, (x, e) in found.items()}
     assert blame(case)[0].startswith(max(sizes, key=lambda name: sizes[name]))
-    assert found["W_QK.l11"][1] > 0 and found["1/margin"] == (1 / case.scene.γ[0], 1.0)
+    assert found["W_QK.l11"][1] > 0 and found["1/margin"] == (1 / case.training.γ[0], 1.0)
 
 
 def test_the_term_without_which_the_number_falls_most_is_blamed():

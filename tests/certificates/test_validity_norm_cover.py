@@ -20,7 +20,9 @@ from dudley.calculus.union import Grid
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.methods.norm_cover import NormCover, covered
+from dudley.certificates.methods.norm_cover.cover import covered
+from dudley.certificates.methods.norm_cover.declared import NormCoverChoices
+from dudley.certificates.methods.norm_cover.method import NormCover
 from dudley.certificates.methods.norm_cover.terms import terms
 from dudley.core.constraint import Nonzeros
 
@@ -53,7 +55,7 @@ def test_the_certificate_of_the_best_of_many_heads_holds():
     every = np.array(list(itertools.product([0, 1], repeat=T)), dtype=np.uint8)
     truth = every[:, 0] & every[:, 1]
     encoding = {"name": "bits", "T": T}
-    models, told = [], METHOD.declared({"delta": δ, "norms": ["sparse"]})
+    models, told = [], METHOD.read_declared({"delta": δ, "norms": ["sparse"]})
     for _ in range(9):
         v, u = rng.uniform(-4, 4, (2, 2 * T + 1, 1)) * (rng.random((2, 2 * T + 1, 1)) < 0.4)
         models.append(Hypothesis(net(HEAD, 9, 5), encoding, {"0.v": v, "0.W_v": u}))
@@ -71,10 +73,10 @@ def test_the_certificate_of_the_best_of_many_heads_holds():
         found = terms(m, told, "sparse")
         for k, j in enumerate(steps):
             bill = METHOD.bill(told, found, j)
-            c[i, k] = found.cover(told["margin_ratio"] ** j).log_size + bill.log_confidence
+            c[i, k] = found.cover(told.margin_ratio**j).log_size + bill.log_confidence
 
     failures = 0
-    thresholds = np.array([told["margin_ratio"] ** j for j in steps])
+    thresholds = np.array([told.margin_ratio**j for j in steps])
     for repeat in range(REPEATS):
         x = rng.integers(0, 16, n)
         y = truth[x] ^ (rng.random(n) < noise)
@@ -84,7 +86,7 @@ def test_the_certificate_of_the_best_of_many_heads_holds():
         failures += value < risks[i]
         if repeat % 200 == 0:
             data = Dataset(every[x], y.astype(np.int64))
-            whole = METHOD.certify(models[i], data, told, {"norms": "sparse", "j": steps[k]})
+            whole = METHOD.certify(models[i], data, told, NormCoverChoices("sparse", steps[k]))
             assert math.isclose(whole.value, value, rel_tol=1e-6)
     assert allowed(failures)
     assert failures <= 3  # and in truth it is conservative
@@ -208,6 +210,6 @@ def test_the_reduction_leaks_where_the_query_depends_on_the_input():
             assert math.isclose(float((margins <= 0).mean()), risk)
             data = Dataset(X[seen], labels[seen])
             found = METHOD(model, data, delta=δ)
-            assert found.facts["reduced"] == []
+            assert found.facts.reduced == ()
             assert found.value >= risk
     assert leaky >= 3 * δ * REPEATS

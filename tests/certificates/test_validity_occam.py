@@ -11,7 +11,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-import dudley.certificates.methods.occam.method  # noqa: F401
 from certificates.validity import NoisyCopies, allowed, failures, leaks, reader, tight
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.atoms import OneOf, encode
@@ -128,7 +127,7 @@ def test_the_method_itself_never_fails_more_often_than_allowed():
 
     def certify(data):
         found = occam(reader(T, int(toy.errors(data).argmin())), data, delta=δ)
-        unpaid.append(binomial_upper(found.facts["errors"], data.n, -math.log(δ)))
+        unpaid.append(binomial_upper(found.facts.errors, data.n, -math.log(δ)))
         return found.value
 
     assert allowed(failures(toy, certify, risk, times, seed=3), times, δ)

@@ -13,9 +13,11 @@ from dudley.calculus.union import Grid
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.methods.pac_bayes import PacBayes, Posterior, monte_carlo
+from dudley.certificates.methods.pac_bayes import monte_carlo
 from dudley.certificates.methods.pac_bayes.form import FORMS
 from dudley.certificates.methods.pac_bayes.forms.catoni import Catoni
+from dudley.certificates.methods.pac_bayes.method import PacBayes
+from dudley.certificates.methods.pac_bayes.posterior import Posterior
 from dudley.certificates.methods.pac_bayes.prior import Learned, Zero, split
 
 δ, REPETITIONS = 0.1, 500
@@ -119,7 +121,7 @@ def test_the_method_on_the_best_of_eight_readers(prior):
             Q = around(T, int(errors.argmin()), σ)
             arrays = dict(Q.weights), dict(Q.sigma)
             Q = Posterior(Q.mean, Q.sigma, Learned(prefix, 0, seen.sha256, *arrays))
-            told = {"prior": Q.prior.told, "grid": "none", "scale": 1.0}
+            told = {"prior": Q.prior.to_json(), "grid": "none", "scale": 1.0}
         return PacBayes()(Q, data, **(declared | told)).value
 
     failed = failures(noisy(T, n, risk), certified, mixed(risk, T, σ), REPETITIONS, seed=4)

@@ -15,7 +15,8 @@ from scipy import stats
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.heads import tables
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.methods.pac_bayes import Posterior, monte_carlo
+from dudley.certificates.methods.pac_bayes import monte_carlo
+from dudley.certificates.methods.pac_bayes.posterior import Posterior
 from dudley.certificates.methods.pac_bayes.prior import Zero
 from dudley.core.backend import torch
 from dudley.core.philox import key, keys_tensor

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dudley.certificates import verify as check
-from dudley.certificates.auto import method_named
+from dudley.certificates.base import method_named
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.pac_bayes.posterior import Posterior
 from dudley.certificates.methods.pac_bayes.prior import Zero
 from dudley.core.errors import DudleyError, InputError
+
+pytestmark = pytest.mark.usefixtures("certified_once")
 
 T = 4
 TABLES = {

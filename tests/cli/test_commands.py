@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from dudley.cli.app import app
+from each import each
 from shown import complaints
 from tiny_run import tiny
 
@@ -70,7 +71,7 @@ def test_the_walk_finds_the_commands():
     assert {"dudley derive", "dudley tour"} <= set(COMMANDS)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each("name", COMMANDS)
 def test_help_says_what_it_does_and_shows_an_example(dudley, name: str):
     command = COMMANDS[name]
     assert example_of(command).startswith(name)
@@ -88,7 +89,7 @@ def test_the_example_runs(dudley, name: str, here: Path):
     assert done.out.strip() and complaints(done.err) == ""
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each("name", COMMANDS)
 def test_it_speaks_json(name: str):
     options = [option for p in COMMANDS[name].params for option in p.opts]
     assert "--json" in options
@@ -100,7 +101,7 @@ def test_the_example_speaks_json_alone_on_stdout(dudley, name: str, here: Path):
     assert document["items"]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each("name", COMMANDS)
 def test_the_reference_lists_it(name: str):
     reference = (ROOT / "docs" / "reference.md").read_text(encoding="utf-8")
     assert f"### `{name}`" in reference

@@ -12,6 +12,7 @@ from dudley.core.extras import ExtraMissing
 from dudley.theorems.constructions import saving
 from dudley.theorems.constructions.assemble import build
 from dudley.theorems.constructions.targets import all_bits, target
+from each import each
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("words", BAD, ids=lambda words: " ".join(map(str, words)))
+@each("words", BAD, ids=lambda words: " ".join(map(str, words)))
 def test_bad_input_is_one_line_and_no_number(dudley, words):
     code, out, err = dudley(*words)
     assert code == 2 and out == ""

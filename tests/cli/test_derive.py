@@ -10,8 +10,9 @@ import pytest
 from jsonschema import ValidationError
 
 import dudley as du
-from dudley.classes import COVERS
+from dudley.classes.covers.base import COVERS
 from dudley.networks import files, proof
+from each import each
 from shown import complaints
 
 DEEP = """\
@@ -81,8 +82,8 @@ def test_overrides_move_the_answer(dudley):
     assert gap("loss.range=4", "loss.lipschitz=2") > gap()
 
 
-@pytest.mark.parametrize("flags", [[], ["--explain"], ["--proof"], ["--explain", "--proof"]])
-@pytest.mark.parametrize("words", [[], ["n=1e6"], ["n=10", "epsilon=0.01"]])
+@each("flags", [[], ["--explain"], ["--proof"], ["--explain", "--proof"]])
+@each("words", [[], ["n=1e6"], ["n=10", "epsilon=0.01"]])
 def test_json_obeys_the_schema(dudley, words, flags):
     done = dudley("derive", "single-head", *words, *flags, "--json")
     assert done.code == 0 and complaints(done.err) == ""

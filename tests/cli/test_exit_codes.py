@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from dudley.cli.commands import derive as derive_module
+from each import each
 
 NET = """\
 schema = "dudley.net/1"
@@ -86,7 +87,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("case", WORDS)
+@each("case", WORDS)
 def test_a_bad_word_is_refused(dudley, case: str):
     words, says = WORDS[case]
     assert says in dudley("derive", "single-head", *words).refused()
@@ -172,7 +173,7 @@ FILES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", FILES)
+@each("case", FILES)
 def test_a_bad_file_is_refused(dudley, tmp_path, case: str):
     text, old, new, says = FILES[case]
     assert old in text

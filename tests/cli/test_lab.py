@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from dudley.lab.experiment import EXPERIMENTS
+from dudley.lab.experiment import EXPERIMENTS, Finding
+from dudley.lab.pages.run import finished
+from dudley.show.as_text import text
 from lab_toy import Toy
 from shown import complaints
 
@@ -31,8 +33,8 @@ def test_the_list_has_every_experiment_and_its_verdicts(dudley, place: Path):
     assert "smoke: 1 reproduced, 1 undecided" in done.out
     items = dudley("lab", "list", "--results", "r", "--json").json()["items"]
     assert {item["id"] for item in items} == set(EXPERIMENTS)
-    (own,) = [item for item in items if item["id"] == "toy-line"]
-    assert own["results"] == {"smoke": ["reproduced", "undecided"]}
+    (toy,) = [item for item in items if item["id"] == "toy-line"]
+    assert toy["results"] == {"smoke": ["reproduced", "undecided"]}
 
 
 def test_a_run_says_what_was_found_and_where_it_is(dudley, place: Path):
@@ -45,6 +47,13 @@ def test_a_run_says_what_was_found_and_where_it_is(dudley, place: Path):
         "line.parquet", "findings.json", "provenance.json"
     }  # fmt: skip
     assert json.loads((folder / "provenance.json").read_text())["command"][:2] == ["lab", "run"]
+
+
+def test_findings_with_long_claims_fit_a_narrow_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    findings = [Finding("a claim of many words " * 6, "undecided", "not enough data " * 9)]
+    lines = text(finished("toy-line, smoke", findings, Path("run"), "draw")).splitlines()
+    assert len(lines) > 6 and max(map(len, lines)) <= 60
 
 
 def test_a_run_in_json_has_null_for_what_is_not_finite(dudley):
@@ -127,15 +136,16 @@ def test_a_dry_run_writes_nothing(dudley, place: Path):
 
 
 def test_a_dry_run_measures_a_speed_and_tells_time_and_cost(dudley, place: Path):
-    asked = ("lab", "run", "edelman2021-and", "--scale", "smoke", "--dry-run", "--price", "2")
-    done = dudley(*asked)
-    assert "36 trials" in done.out and "about" in done.out and "2 an hour" in done.out
-    (told,) = dudley(*asked, "--workers", "2", "--json").json()["items"]
-    slow, fast = told["speeds"]
-    load = max(told["work"] / 2, told["longest"])
-    assert 0 < slow <= fast and told["bytes"] > 0
-    assert told["seconds"] == [load / fast, load / slow]
-    assert told["cost"] == [2 * 2 * end / 3600 for end in told["seconds"]]
+    command = ("lab", "run", "edelman2021-and", "--scale", "smoke", "--dry-run", "--price", "2")
+    done = dudley(*command)
+    assert "protocol      36     60        3" in done.out and "about" in done.out
+    assert "at 2 an hour of a worker" in " ".join(done.out.split())
+    (part,) = dudley(*command, "--workers", "2", "--json").json()["items"]
+    slow, fast = part["speeds"]
+    load = max(part["work"] / 2, part["longest"])
+    assert 0 < slow <= fast and part["bytes"] > 0
+    assert part["seconds"] == [load / fast, load / slow]
+    assert part["cost"] == [2 * 2 * end / 3600 for end in part["seconds"]]
     assert list(place.iterdir()) == []
 
 

@@ -16,6 +16,7 @@ import pytest
 from dudley.core import files as core_files
 from dudley.core.errors import InputError
 from dudley.networks.files import EXAMPLES
+from each import each
 
 EXAMPLE = EXAMPLES / "sparse-and"
 OSC = "\x1b]52;c;aGk=\x07"  # writes a terminal's clipboard
@@ -47,7 +48,7 @@ NETWORKS = {
 }
 
 
-@pytest.mark.parametrize("case", NETWORKS)
+@each("case", NETWORKS)
 def test_networks_beyond_reach_are_refused(dudley, tmp_path: Path, case: str):
     layers, words = NETWORKS[case]
     if "W_1.op = [" in layers:
@@ -68,10 +69,8 @@ def test_radii_far_beyond_the_floats_have_an_answer(dudley, tmp_path: Path):
 # -- names and paths ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "words", [["measure"], ["derive"], ["verify"], ["report"], ["certify", "model"]]
-)
-@pytest.mark.parametrize("name", ["", "n" * 5000, "\udcff\ud800"])
+@each("words", [["measure"], ["derive"], ["verify"], ["report"], ["certify", "model"]])
+@each("name", ["", "n" * 5000, "\udcff\ud800"])
 def test_names_that_no_file_has_are_refused(dudley, words: list[str], name: str):
     line = dudley(*words, name).refused()
     assert plain(line) and len(line) < 600
@@ -134,7 +133,7 @@ def test_one_example_is_too_few_to_quantise(dudley, tmp_path: Path):
     assert "at least 2 examples" in dudley("certify", "train", *words).refused()
 
 
-@pytest.mark.parametrize(
+@each(
     ("word", "says"),
     [
         ("norm-cover.ratio=null", "a finite number"),
@@ -268,10 +267,13 @@ def test_a_pipe_that_nobody_writes_to_is_not_waited_for(dudley, tmp_path: Path, 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_pipe_is_read_to_its_end(dudley, tmp_path: Path):
-    os.mkfifo(tmp_path / "pipe")
-    command = ["cp", EXAMPLE / "certificate.json", tmp_path / "pipe"]
-    with subprocess.Popen(command):
-        assert "sparse" in dudley("report", tmp_path / "pipe").out
+    """The writer is there before the command opens the pipe: there is nothing to race."""
+    os.mkfifo(pipe := tmp_path / "pipe")
+    other_end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)  # else a writer waits for a reader
+    with open(pipe, "wb") as stream:
+        stream.write((EXAMPLE / "certificate.json").read_bytes())
+    assert "sparse" in dudley("report", pipe).out
+    os.close(other_end)
 
 
 @pytest.fixture

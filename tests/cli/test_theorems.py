@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from importlib import resources
 
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from dudley.cli.commands.theorems import described
+from dudley.show.as_text import text
+from dudley.show.pages.statement import summary
 from dudley.theorems import registry
-from dudley.theorems.witness import load as load_witnesses
+from dudley.theorems.witness.base import WITNESSES
+from each import each
 
 STATEMENTS = dict(registry.load().items())
-WITNESSES = {n: w for n, w in load_witnesses().items() if set(w.refutes) <= set(STATEMENTS)}
+REFUTING = {n: w for n, w in WITNESSES.items() if set(w.refutes) <= set(STATEMENTS)}
+REFUTED = {
+    id: names for id in STATEMENTS if (names := [n for n, w in REFUTING.items() if id in w.refutes])
+}
 LEMMA = ["evaluate", "trauger2024/lemma-3.6"]
 GOOD = ["d=64", "k=64", "W.l11=1", "X.row2inf=1", "epsilon=0.5"]
 KINDS = {
@@ -30,24 +36,53 @@ def words(id: str) -> list[str]:
     return [f"{name}={value}" for name, value in STATEMENTS[id].example.items()]
 
 
-@pytest.mark.parametrize(
-    ("columns", "every"), [(80, 2), pytest.param(120, 8, marks=pytest.mark.slow)]
-)
-def test_text_fits_the_terminal(dudley, monkeypatch, columns: int, every: int):
+@pytest.fixture(scope="module")
+def pages() -> dict:
+    """What `theorems show` printed of each statement, for all tests that read it."""
+    return {}
+
+
+@pytest.fixture
+def page(dudley, monkeypatch, pages: dict) -> Callable:
+    """`page(id)` is what `theorems show ID` prints on a terminal of 80 columns."""
+
+    def shown(id: str):
+        monkeypatch.setenv("COLUMNS", "80")
+        if id not in pages:
+            pages[id] = dudley("theorems", "show", id)
+        return pages[id]
+
+    return shown
+
+
+def expect_within(columns: int, done) -> None:
+    assert done.code == 0 and done.err == ""
+    assert not [line for line in done.out.splitlines() if len(line) > columns]
+
+
+@each("id", STATEMENTS)
+def test_a_statement_fits_the_terminal(page, id: str):
+    expect_within(80, page(id))
+
+
+@pytest.mark.slow
+@each("id", list(STATEMENTS)[::8])
+def test_a_statement_fits_a_wide_terminal(dudley, monkeypatch, id: str):
+    monkeypatch.setenv("COLUMNS", "120")
+    expect_within(120, dudley("theorems", "show", id))
+
+
+@each("columns", [80, 120])
+def test_lists_and_values_fit_the_terminal(dudley, monkeypatch, columns: int):
     monkeypatch.setenv("COLUMNS", str(columns))
-    runs = [["theorems"], *(["theorems", "show", id] for id in list(STATEMENTS)[::every])]
-    quick = ["edelman2021/lemma-B.2", "trauger2024/theorem-4.1", "trauger2024/lemma-3.1"]
-    runs += [["evaluate", id, *words(id)] for id in quick]
-    for run in runs:
-        done = dudley(*run)
-        assert done.code == 0 and done.err == ""
-        long = [line for line in done.out.splitlines() if len(line) > columns]
-        assert not long, f"{run}: {long}"
+    expect_within(columns, dudley("theorems"))
+    for id in ("edelman2021/lemma-B.2", "trauger2024/theorem-4.1", "trauger2024/lemma-3.1"):
+        expect_within(columns, dudley("evaluate", id, *words(id)))
 
 
-@pytest.mark.parametrize("id", STATEMENTS)
-def test_show_says_all_there_is(dudley, id: str):
-    s, shown = STATEMENTS[id], " ".join(dudley("theorems", "show", id).out.split())
+@each("id", STATEMENTS)
+def test_show_says_all_there_is(page, id: str):
+    s, shown = STATEMENTS[id], " ".join(page(id).out.split())
     assert s.verdict.value in shown and s.says in shown and " ".join(s.erratum.split()) in shown
     unbroken = shown.replace(" ", "")
     for form in s.forms.values():
@@ -56,29 +91,30 @@ def test_show_says_all_there_is(dudley, id: str):
         assert all(name in shown for name in (i.name, *i.aliases))
 
 
-@pytest.mark.parametrize("name", WITNESSES)
-def test_show_tells_the_numbers_of_a_counterexample(dudley, name: str):
-    for id in WITNESSES[name].refutes:
-        s, witness = STATEMENTS[id], WITNESSES[name]()
-        shown = " ".join(dudley("theorems", "show", id).out.split())
+@each("id", REFUTED)
+def test_show_tells_the_numbers_of_a_counterexample(dudley, page, id: str):
+    s, shown = STATEMENTS[id], " ".join(page(id).out.split())
+    (item,) = dudley("theorems", "show", id, "--json").json()["items"]
+    records = {record["name"]: record for record in item["counterexamples"]}
+    for name in REFUTED[id]:
+        witness = REFUTING[name]()
+        inputs, truth = witness.inputs(id), witness.lower_bound()
         part = shown[shown.index(f"counterexample {name}: ") :]
         assert " ".join(witness.story.split()) in part
-        inputs = witness.inputs(id)
         assert all(f" {n}=" in part for n in inputs)
         assert f" printed {s.evaluate_on(inputs, 'printed').value:.6g} " in part
-        assert f" at least {witness.lower_bound():.6g} (proved)" in part
+        assert f" at least {truth:.6g} (proved)" in part
         assert f" derived {s.evaluate_on(inputs).value:.6g}" in part
-        (item,) = dudley("theorems", "show", id, "--json").json()["items"]
-        (told,) = [c for c in item["counterexamples"] if c["name"] == name]
-        assert told["inputs"] == inputs and told["lower_bound"] == witness.lower_bound()
-        assert told["forms"]["printed"] < told["lower_bound"]
+        record = records[name]
+        assert record["inputs"] == inputs and record["lower_bound"] == truth
+        assert record["forms"]["printed"] < record["lower_bound"]
 
 
 def test_show_tells_the_rates():
     s = replace(STATEMENTS["trauger2024/lemma-3.6"], rates={"printed": -1.0, "derived": -0.5})
-    assert "rates, up to logarithms: printed n^(-1), derived n^(-1/2)" in described(s)
+    assert "rates, up to logarithms: printed n^(-1), derived n^(-1/2)" in text(summary(s, []))
     assert s.to_json()["rates"] == {"printed": -1.0, "derived": -0.5}
-    assert not any("rates" in line for line in described(replace(s, rates={})))
+    assert "rates" not in text(summary(replace(s, rates={}), []))
 
 
 def test_the_list_is_filtered(dudley):
@@ -119,7 +155,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@each("case", BAD)
 def test_bad_input_is_refused(dudley, case: str):
     run, says = BAD[case]
     assert says in dudley(*run).refused()

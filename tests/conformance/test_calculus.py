@@ -5,13 +5,15 @@ import math
 import numpy as np
 import pytest
 
+import calculus_checks
 import checks
 import dudley as du
 import oracles
-from dudley.calculus import allocate, chain, deviate, offset
+from dudley.calculus import allocate, chain
 from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.core.entropy import PowerLaw
 from dudley.core.magnitude import Magnitude
+from each import each
 
 
 def network(*weights, cases=checks.CASES):
@@ -27,12 +29,12 @@ def network(*weights, cases=checks.CASES):
 SMALL = [case for case in checks.CASES if case.name in ("l11-linear", "op-bilinear", "vector-l2")]
 
 
-@pytest.mark.parametrize("log_n", [None, math.log(1000), math.log(1e12)])
+@each("log_n", [None, math.log(1000), math.log(1e12)])
 def test_allocations_are_feasible_and_add_up(log_n):
     for allocated in (network(1.0, 7.0, 0.01), network(3.0, cases=SMALL)):
         for below in (0.01, 0.3, 1.0, 3.0, 10.0, 50.0):
             log_n_used = allocated.rounded(log_n)
-            checks.check_feasible(allocated, allocated.log_radius - below, log_n_used)
+            calculus_checks.check_feasible(allocated, allocated.log_radius - below, log_n_used)
 
 
 @pytest.mark.parametrize("cases", [checks.CASES, SMALL], ids=["many", "three"])
@@ -48,7 +50,7 @@ def test_an_allocated_entropy_keeps_the_contract(cases):
     assert (past == -math.inf).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("Cs", "βs"),
     [
         ([1.0], [1.0]),
@@ -57,12 +59,12 @@ def test_an_allocated_entropy_keeps_the_contract(cases):
         (list(np.geomspace(1, 1e6, 12)), list(np.geomspace(1e3, 1e-3, 12))),
     ],
 )
-@pytest.mark.parametrize("share", [0.05, 0.005, 1e-4])
+@each("share", [0.05, 0.005, 1e-4])
 def test_numeric_allocation_is_near_the_closed_form(Cs, βs, share):
     _, parts = allocate.power_law(Cs, βs, 1.0)
     reaches = np.sqrt(np.array(Cs) / math.log(2))  # past it a block costs nothing
     share *= float((reaches / parts).min())
-    checks.check_power_law(allocate, Cs, βs, share)
+    calculus_checks.check_power_law(allocate, Cs, βs, share)
 
 
 def test_numeric_allocation_of_parameter_counts():
@@ -80,7 +82,7 @@ def test_numeric_allocation_of_parameter_counts():
         assert closed <= found <= 1.01 * closed
 
 
-@pytest.mark.parametrize("shape", [(4, 1), (3, 2)])
+@each("shape", [(4, 1), (3, 2)])
 def test_one_block_pays_for_the_whole_step_it_stands_on(shape):
     """Down to ε = B/√2 one Maurey draw serves; the allocator must find the far end of that step."""
     entropy = du.LinearMap(shape, du.L11(1.0)).entropy()
@@ -122,63 +124,65 @@ def ball_cases():
             yield f"{name}-{n}", entropy, A, n, below(sup, n, A, rng)
 
 
-@pytest.mark.parametrize("case", list(ball_cases()), ids=lambda case: case[0])
+@each("case", ball_cases, ids=lambda case: case[0])
 def test_chains_are_above_the_exact_complexity(case):
     _, entropy, A, n, truth = case
-    checks.check_complexity(chain, entropy, A, n, truth)
+    calculus_checks.check_complexity(chain, entropy, A, n, truth)
     assert truth > 0
 
 
-@pytest.mark.parametrize("n", [3, 8, 14])
+@each("n", [3, 8, 14])
 def test_chains_of_finite_classes_by_enumeration(n):
     rng = np.random.default_rng(n)
     for count in (2, 5, 40):
         F = rng.choice([-1.0, 1.0], size=(count, n))
         truth = oracles.rademacher(lambda s, F=F: (s @ F.T).max(axis=1), n)
-        checks.check_complexity(chain, checks.Finite(math.log(count)), 1.0, n, truth)
+        calculus_checks.check_complexity(
+            chain, calculus_checks.Finite(math.log(count)), 1.0, n, truth
+        )
 
 
-@pytest.mark.parametrize("n", [100, 10**4, 10**8, 10**12])
-@pytest.mark.parametrize("count", [2, 50, 10**6])
+@each("n", [100, 10**4, 10**8, 10**12])
+@each("count", [2, 50, 10**6])
 def test_a_finite_class_costs_what_massart_says(count, n):
-    checks.check_finite_class(chain, count, n)
+    calculus_checks.check_finite_class(chain, count, n)
 
 
-@pytest.mark.parametrize("case", checks.CASES[::5], ids=lambda case: case.name)
+@each("case", checks.CASES[::5], ids=lambda case: case.name)
 def test_forms_are_ordered(case):
     log_n = np.log([1.0, 10.0, 1e3, 1e6, 1e9, 1e12])
     grid = chain.scales(log_n)
     entropy = case.entropy()
-    checks.check_forms(
+    calculus_checks.check_forms(
         chain, chain.entropies(entropy, entropy.log_radius, log_n, grid), log_n, grid
     )
 
 
-@pytest.mark.parametrize("log_H", [-math.inf, -5.0, 3.0, 1e3, 1e6])
+@each("log_H", [-math.inf, -5.0, 3.0, 1e3, 1e6])
 def test_forms_at_extreme_entropies(log_H):
     log_n = np.log([1.0, 1e12])
     grid = chain.scales(log_n)
     for shape in (0 * grid, -2 * grid, -9 * grid):
         with np.errstate(invalid="ignore"):
-            checks.check_forms(chain, (log_H + shape)[:, None], log_n, grid)
+            calculus_checks.check_forms(chain, (log_H + shape)[:, None], log_n, grid)
 
 
 def test_more_data_never_hurts():
-    log_n = np.linspace(0, math.log(1e12), 200)
+    log_n = np.linspace(0, math.log(1e12), 60)  # about two sizes an octave
+    octave = math.log(2)  # covers on points are asked for n rounded up to a power of two
     for case in checks.CASES[::7]:
         entropy = case.entropy()
         values = chain.complexity(entropy, entropy.log_radius, log_n)
         assert (values <= 1).all()
         assert (values > 0).all()
-        octave = math.log(2)  # covers on points are asked for n rounded up to a power of two
         later = chain.complexity(entropy, entropy.log_radius, log_n + octave)
         assert (later <= values * (1 + 1e-9)).all()
 
 
-@pytest.mark.parametrize("n", [1e2, 1e5, 1e9, 1e12])
-@pytest.mark.parametrize("C", [1e-3, 1.0, 500.0])
+@each("n", [1e2, 1e5, 1e9, 1e12])
+@each("C", [1e-3, 1.0, 500.0])
 def test_riemann_sums_are_upper(C, n):
-    checks.check_power_integral(chain, C, n)
+    calculus_checks.check_power_integral(chain, C, n)
 
 
 def test_optimised_chains_by_hand():
@@ -186,7 +190,7 @@ def test_optimised_chains_by_hand():
     for n in (50.0, 1e4, 1e6):
         log_H = np.log(np.cumsum(rng.exponential(8.0, size=9)))
         log_H[0] = -math.inf
-        checks.check_chain_by_hand(chain, log_H, n)
+        calculus_checks.check_chain_by_hand(chain, log_H, n)
 
 
 def test_a_chain_is_the_sum_of_its_links():
@@ -202,22 +206,7 @@ def test_a_chain_is_the_sum_of_its_links():
             assert math.isclose(total, value, rel_tol=1e-9)
 
 
-# -- deviation and offset ------------------
-
-
-def test_deviation_is_mcdiarmid():
-    checks.check_deviation(deviate.deviation)
-
-
-def test_offset_complexities():
-    rng = np.random.default_rng(3)
-    checks.check_offset_finite(offset.finite, rng)
-    checks.check_offset_finite_is_sharp(offset.finite)
-
-
-def test_excess_risk_bounds_are_above_exact_excess_risks():
-    checks.check_noise_free(offset.excess, offset.NoiseFree)
-    checks.check_bernstein(offset.excess, offset.Bernstein)
+# -- power laws ------------------
 
 
 def test_power_laws_have_the_shape_they_say():

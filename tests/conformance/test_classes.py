@@ -8,8 +8,9 @@ import pytest
 import checks
 import dudley as du
 import oracles
+from each import each
 
-each_case = pytest.mark.parametrize("case", checks.CASES, ids=lambda case: case.name)
+each_case = each("case", checks.CASES, ids=lambda case: case.name)
 
 
 @each_case

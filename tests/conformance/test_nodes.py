@@ -19,6 +19,7 @@ from dudley.audit.climb import climb
 from dudley.audit.problem import SearchProblem, signal_of
 from dudley.audit.search import search
 from dudley.core.entropy import PowerLaw
+from each import each
 from node_cases import CASES, QUICK, S, check_facts, head, head_start
 
 # What the search must reach, so that it can fail: (case, mode) -> share of the declared value.
@@ -93,7 +94,7 @@ def test_facts_hold_and_are_reached(name, budget):
     assert not short, f"the search stays below what it must reach: {short}"
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_facts_hold_at_random(name):
     check_facts(CASES[name], restarts=12, steps=1, seed=1)
 

@@ -13,13 +13,14 @@ import pytest
 
 from dudley.core.boundary import archives, limits, tables
 from dudley.core.errors import InputError
+from each import each
 
 
 def header(shape: tuple, descr: str = "|u1") -> bytes:
     """The header of an array that need not be there."""
     file = io.BytesIO()
-    told = {"descr": descr, "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(file, told)
+    fields = {"descr": descr, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, fields)
     return file.getvalue()
 
 
@@ -81,7 +82,7 @@ def test_a_directory_that_understates_a_member_is_refused(tmp_path: Path):
     refused(path, "fits its bytes|readable")
 
 
-@pytest.mark.parametrize(
+@each(
     ("member", "words"),
     [
         (header((10**12,)), "fits its bytes"),

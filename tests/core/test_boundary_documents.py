@@ -9,6 +9,7 @@ import pytest
 
 from dudley.core.boundary import documents, limits
 from dudley.core.errors import InputError
+from each import each
 
 JSON = {
     "two keys": ('{"a": 1, "a": 2}', "'a' twice"),
@@ -37,7 +38,7 @@ TOML = {
 }
 
 
-@pytest.mark.parametrize("case", JSON)
+@each("case", JSON)
 def test_json_is_refused(case: str):
     text, words = JSON[case]
     with pytest.raises(InputError, match=words) as caught:

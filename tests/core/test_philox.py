@@ -24,6 +24,7 @@ from dudley.core.philox import (
     words,
 )
 from dudley.train.packed import unpack
+from each import each
 
 KEYS = keys_tensor([key("test", e) for e in range(5)])
 
@@ -48,8 +49,8 @@ def by_integers(counter, pair, rounds=10):
 
 
 def by_torch(counter, pair, rounds=10):
-    given = [torch.tensor([v]) for v in (*pair, *counter)]
-    return tuple(int(v) for v in philox(*given, rounds=rounds))
+    key_and_counter = [torch.tensor([v]) for v in (*pair, *counter)]
+    return tuple(int(v) for v in philox(*key_and_counter, rounds=rounds))
 
 
 @pytest.mark.parametrize(("counter", "pair", "answer"), KNOWN)
@@ -92,7 +93,7 @@ def test_a_key_is_the_hash_of_canonical_json():
     assert keys_tensor([]).shape == (0, 2)
 
 
-@pytest.mark.parametrize(
+@each(
     "refused",
     [
         lambda: key(math.nan),
@@ -175,8 +176,8 @@ def test_biased_bits_are_a_comparison_with_p(p):
     assert torch.equal(unpack(packed_bits(KEYS, 1, 0, rows, T, p), T, torch.bool), expected)
 
 
-@pytest.mark.parametrize("p", [0.0, 0.03, 0.25, 0.5, 0.9, 1.0])
-@pytest.mark.parametrize("T", [1, 31, 32, 33, 100])
+@each("p", [0.0, 0.03, 0.25, 0.5, 0.9, 1.0])
+@each("T", [1, 31, 32, 33, 100])
 def test_frequency_of_bits_and_unused_bits(p, T):
     packed = packed_bits(KEYS, 1, 3, 2000, T, p)
     assert packed.shape == (5, 2000, -(-T // 32)) and packed.dtype == torch.int32

@@ -12,6 +12,7 @@ from dudley.core.constraint import Observed
 from dudley.core.errors import InputError, NotYetPaid, UnknownName
 from dudley.core.norms import NORMS
 from dudley.core.situation import PRODUCTS, SHAPES, Situation, canonical
+from each import each
 
 SEEDS = st.integers(0, 10**6)
 WITHIN = 1 + 1e-9
@@ -41,12 +42,12 @@ def test_no_matrix_exceeds_what_is_derived_for_it(seed: int):
         W = matrix(rng, (sizes[a], sizes[b]))
         names = ("row2inf", "row1inf", "op", "fro") if owner == "X" else tuple(NORMS)
         some = rng.choice(names, size=int(rng.integers(1, 4)), replace=False)
-        told = {f"{owner}.{name}": NORMS[name](W) for name in some}
+        numbers = {f"{owner}.{name}": NORMS[name](W) for name in some}
         shape = {name: sizes[name] for name in ("d", "k", "T") if rng.random() < 0.7}
-        here = Situation(told | shape)
+        here = Situation(numbers | shape)
         for name in names:
             bound = here.find(f"{owner}.{name}")
-            assert bound is None or NORMS[name](W) <= bound * WITHIN, (name, told, shape)
+            assert bound is None or NORMS[name](W) <= bound * WITHIN, (name, numbers, shape)
         rank = here.find(f"{owner}.rank")
         assert rank is None or np.linalg.matrix_rank(W) <= rank
 
@@ -74,11 +75,11 @@ def test_W_is_the_largest_of_all_on_both_sides_of_W_QK(seed: int):
     rng = np.random.default_rng(seed)
     shapes = {"W_QK": (5, 5), "W_v": (5, 3), "W_c": (3, 5), "w": (5, 1)}
     every = {owner: matrix(rng, shape) for owner, shape in shapes.items()}
-    told = {}
+    numbers = {}
     for owner, W in every.items():
         norm = str(rng.choice(list(NORMS)))
-        told[f"{owner}.{norm}"] = NORMS[norm](W)
-    here = Situation({"d": 5, "k": 3} | told)
+        numbers[f"{owner}.{norm}"] = NORMS[norm](W)
+    here = Situation({"d": 5, "k": 3} | numbers)
     for norm in NORMS:
         bound = here.find(f"W.{norm}")
         assert bound is not None
@@ -127,7 +128,7 @@ def test_one_name_for_what_has_several():
     assert Situation({"W_QK.rank": 3}).find("r_QK") == 3
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "refusal", "message"),
     [
         ({"r_QK": 5, "d": 4}, InputError, r"r_QK: expected a rank of at most 4"),

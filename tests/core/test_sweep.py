@@ -6,6 +6,7 @@ import pytest
 
 from dudley.core.errors import DudleyError
 from dudley.core.sweep import Sweep
+from each import each
 
 
 def test_log_and_linear_axes():
@@ -19,7 +20,7 @@ def test_sizes_are_distinct_integers():
     assert axis.values == tuple(float(t) for t in range(1, 11))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("n=1e3:1e9", "NAME=FROM:TO:logCOUNT"),

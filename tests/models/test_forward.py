@@ -13,6 +13,7 @@ from dudley.models import AndClassifier, HeadMLP
 from dudley.networks.normalisers import normaliser
 from dudley.theorems.constructions.assemble import build
 from dudley.theorems.constructions.targets import target
+from each import each
 from model_cases import CASES
 
 
@@ -135,7 +136,7 @@ def test_every_model_has_an_oracle():
     assert ORACLES.keys() == CASES.keys()
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_forward_is_the_formula(name):
     model = CASES[name].model()
     X = CASES[name].inputs(model) * 1.7

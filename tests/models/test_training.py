@@ -22,10 +22,11 @@ from dudley.models import (
     SingleHead,
 )
 from dudley.models.dropout import Dropped, with_dropout
+from each import each
 from model_cases import CASES
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_gradients_are_those_of_the_formula(name):
     model = CASES[name].model()
     X = CASES[name].inputs(model, n=1)
@@ -128,7 +129,7 @@ def test_seeds():
     assert torch.equal(tables[0], tables[1]) and not torch.equal(tables[0], tables[2])
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if not CASES[name].rows])
+@each("name", [name for name in CASES if not CASES[name].rows])
 def test_a_few_steps_of_training_reduce_the_loss(name):
     case = CASES[name]
     model = case.model(moved=0.1)
@@ -152,7 +153,7 @@ def test_a_few_steps_of_training_reduce_the_loss(name):
     assert float(loss().detach()) < 0.9 * first
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_evaluation_is_deterministic_and_state_travels(name):
     case = CASES[name]
     model, fresh = case.model(seed=0), case.make(seed=5).double().eval()
@@ -172,7 +173,7 @@ def test_evaluation_is_deterministic_and_state_travels(name):
     assert model.description(case.tokens(model)) == fresh.description(case.tokens(fresh))
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_single_precision_by_default(name):
     model = CASES[name].make(seed=0)
     assert {W.dtype for W in model.state_dict().values()} == {torch.float32}

@@ -1,17 +1,17 @@
 """``apply``: numpy and torch agree, batches broadcast, and parameters fit."""
 
 import numpy as np
-import pytest
 import torch
 
 import dudley as du
 from dudley.audit.leaves import leaves, nest_like
 from dudley.audit.problem import signal_of
 from dudley.networks.multihead import rotate
+from each import each
 from node_cases import CASES
 
 torch.set_num_threads(1)
-each = pytest.mark.parametrize("name", CASES)
+each_node = each("name", CASES)
 
 
 def drawn(problem, seed=0):
@@ -30,7 +30,7 @@ def as_torch(nest):
     return [as_torch(own) for own in nest]
 
 
-@each
+@each_node
 def test_numpy_and_torch_agree(name):
     problem = CASES[name]
     params, X, _ = drawn(problem)
@@ -41,7 +41,7 @@ def test_numpy_and_torch_agree(name):
     np.testing.assert_allclose(one, other.numpy(), rtol=1e-10, atol=1e-10)
 
 
-@each
+@each_node
 def test_single_precision_stays_single(name):
     problem = CASES[name]
     params, X, _ = drawn(problem)
@@ -55,7 +55,7 @@ def test_single_precision_stays_single(name):
     assert Y.dtype == torch.float32
 
 
-@each
+@each_node
 def test_batches_broadcast(name):
     problem = CASES[name]
     params, X, _ = drawn(problem)
@@ -64,7 +64,7 @@ def test_batches_broadcast(name):
         np.testing.assert_allclose(whole[i, j], problem.node.apply(params, X[i, j]), atol=1e-12)
 
 
-@each
+@each_node
 def test_shapes_are_those_of_the_facts(name):
     problem = CASES[name]
     params, X, width = drawn(problem)
@@ -73,7 +73,7 @@ def test_shapes_are_those_of_the_facts(name):
     assert width == out.width
 
 
-@each
+@each_node
 def test_every_use_belongs_to_parameters(name):
     problem = CASES[name]
     nest, _ = problem.node.parameters(problem.d)

@@ -12,6 +12,7 @@ from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual, co
 from dudley.core.errors import InputError
 from dudley.core.magnitude import Magnitude
 from dudley.networks.activations import Activation
+from each import each
 from node_cases import ATTENTION, LN, MLP, check_facts
 
 S = du.Spectral
@@ -50,12 +51,10 @@ def li_layer(L_σ, R, c=1.0):
     }
 
 
-@pytest.mark.parametrize(
-    "block, closed", [(du.trauger_block, trauger_layer), (du.li_block, li_layer)]
-)
-@pytest.mark.parametrize("sigma, L_σ", SIGMAS)
-@pytest.mark.parametrize("B_x", [0.3, 1.0, 2.5])
-@pytest.mark.parametrize("attention, c", [("softmax", 1.0), ("softmax-papers", 2.0)])
+@each("block, closed", [(du.trauger_block, trauger_layer), (du.li_block, li_layer)])
+@each("sigma, L_σ", SIGMAS)
+@each("B_x", [0.3, 1.0, 2.5])
+@each("attention, c", [("softmax", 1.0), ("softmax-papers", 2.0)])
 def test_t11(block, closed, sigma, L_σ, B_x, attention, c):
     node = block(4, S(B_QK), S(B_v), S(B_c), k=3, sigma=sigma, attention=attention)
     slope, expected = closed(L_σ, B_x, c)
@@ -123,9 +122,9 @@ def agrees(one, other, L):
     assert sum(u.count for u in one.uses) == sum(u.count for u in other.uses)
 
 
-@pytest.mark.parametrize("name", STACKS)
-@pytest.mark.parametrize("R", [1e-6, 0.3, 1.0, 1e6])
-@pytest.mark.parametrize("L", [1, 2, 96])
+@each("name", STACKS)
+@each("R", [1e-6, 0.3, 1.0, 1e6])
+@each("L", [1, 2, 96])
 def test_a_repeat_is_a_chain_of_copies(name, R, L):
     repeated = Repeat(STACKS[name], L).facts(signal_of(R, 4, 4))
     agrees(repeated, Chain((STACKS[name],) * L).facts(signal_of(R, 4, 4)), L)

@@ -4,6 +4,7 @@ import pytest
 
 import dudley as du
 from dudley.core.errors import InputError
+from each import each
 
 B = du.L11(1.0)
 MAKE = {
@@ -23,8 +24,8 @@ MAKE = {
 }
 
 
-@pytest.mark.parametrize("what", MAKE)
-@pytest.mark.parametrize("value", [20.0, 3, "l11", [1.0]])
+@each("what", MAKE)
+@each("value", [20.0, 3, "l11", [1.0]])
 def test_a_value_without_a_norm_is_refused_with_the_remedy(what: str, value):
     make, field = MAKE[what]
     with pytest.raises(InputError, match=rf"^{field} of .*write {field}=du\.L11\("):

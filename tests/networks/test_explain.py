@@ -8,8 +8,9 @@ import re
 import pytest
 
 import dudley as du
-from dudley.classes import COVERS
+from dudley.classes.covers.base import COVERS
 from dudley.networks import explain, files
+from each import each
 
 S = du.Spectral(1.0)
 HEADS = {"W_Q": S, "W_K": S, "W_v": S, "W_c": S}
@@ -29,7 +30,7 @@ def cap(name: str, n: float | None = 1e8) -> du.Capacity:
     return du.capacity(NETWORKS[name] >> du.Readout(du.L2(1.0)), du.Tokens(1.0, T=4), n)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "n"), [*((name, 1e8) for name in NETWORKS), *(("head", n) for n in (None, 10, 1e12))]
 )
 def test_shares_sum_to_one(name: str, n):

@@ -11,6 +11,7 @@ import dudley as du
 from dudley.core.constraint import FREE
 from dudley.core.errors import InputError, UnknownName
 from dudley.networks import files
+from each import each
 
 EXAMPLES = sorted(path.stem for path in files.EXAMPLES.glob("*.toml"))
 HEAD = """\
@@ -92,7 +93,7 @@ def test_a_file_is_the_network_that_python_builds():
 # -- overrides --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "old", "new"),
     [
         ("W_QK.l11", 3.0, "W_QK.l11 = 2.0", "W_QK.l11 = 3.0"),

@@ -8,7 +8,7 @@ import pytest
 
 import dudley as du
 from dudley.calculus.compose import Node
-from dudley.classes import COVERS
+from dudley.classes.covers.base import COVERS
 from dudley.networks import explain, files, proof
 
 EXAMPLES = ["single-head", "trauger2024-head", "vit-b"]
@@ -20,7 +20,7 @@ def cap(name: str, n: float | None = 1e13) -> du.Capacity:
 
 
 def nodes_of(node: Node) -> list[Node]:
-    return [node, *(inner for child in node.children() for inner in nodes_of(child))]
+    return [node, *(inner for part in node.parts() for inner in nodes_of(part.node))]
 
 
 def balanced(latex: str) -> bool:

@@ -12,6 +12,7 @@ import dudley as du
 from dudley.core.errors import InputError, NotYetPaid
 from dudley.networks.losses import CrossEntropy, Loss, Margin
 from dudley.networks.robust import LogTruncation, Robust
+from each import each
 
 POWERS = (2.0, 2 - 1e-8, 1.9, 1.5, 1.2, 1.05, 1 + 1e-6)
 
@@ -51,8 +52,8 @@ def test_catoni_alone_has_slope_one():
     assert slopes == sorted(slopes) and slopes[0] > 1.01 and 1.98 < slopes[-1] < 2
 
 
-@pytest.mark.parametrize("p", POWERS)
-@pytest.mark.parametrize("α", [0.01, 1.0, 30.0])
+@each("p", POWERS)
+@each("α", [0.01, 1.0, 30.0])
 def test_the_robust_loss_is_as_steep_as_declared_and_no_steeper(p, α):
     """ℓ = |ŷ|: the quotients of ψ(αℓ)/α approach the declared constant."""
     loss, ψ = Robust(Loss(range=100.0), p, α), LogTruncation(p)
@@ -64,8 +65,8 @@ def test_the_robust_loss_is_as_steep_as_declared_and_no_steeper(p, α):
     assert float(ψ(α * 100.0) / α) <= loss.range <= float(ψ(α * 100.0) / α) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("α", [1e-300, 1e-9, 1.0, 1e300])
-@pytest.mark.parametrize("b", [1e-300, 1.0, 1e300])
+@each("α", [1e-300, 1e-9, 1.0, 1e300])
+@each("b", [1e-300, 1.0, 1e300])
 def test_ranges_stay_finite_and_positive(α, b):
     loss = Robust(Loss(range=b), 1.5, α)
     assert 0 < loss.range <= b * loss.lipschitz * (1 + 1e-11)

@@ -8,7 +8,7 @@ import pytest
 import dudley as du
 from dudley.audit.problem import signal_of
 from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, compose
-from dudley.classes.covers import COVERS
+from dudley.classes.covers.base import COVERS
 from dudley.core.entropy import Scope
 
 d, N = 64, 10.0**4

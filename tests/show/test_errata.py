@@ -20,14 +20,12 @@ from dudley.show.generated import erratum
 from dudley.show.generated.errata import errata
 from dudley.theorems import registry
 from dudley.theorems.order import in_reading_order, reading_order
-from dudley.theorems.witness import load as load_witnesses
+from dudley.theorems.witness.base import WITNESSES
+from each import each
 
 ROOT = Path(__file__).resolve().parents[2]
 STATEMENTS = dict(registry.load().items())
 WRONG = [id for id, s in STATEMENTS.items() if s.verdict is not Verdict.OK]
-TEXT = errata()
-OUTSIDE_CODE = re.sub(r"```.*?```|`[^`\n]*`", "", TEXT, flags=re.DOTALL)
-COMMANDS = re.findall(r"^```console\n\$ (dudley .*)\n```$", TEXT, re.MULTILINE)
 
 
 # Commands that KaTeX and MathJax know and that the statements use; a new one is checked and added.
@@ -42,9 +40,13 @@ tilde times to top varepsilon varphi vert wedge widehat widetilde xi zeta
 """
 
 
+def commands() -> list[str]:
+    return re.findall(r"^```console\n\$ (dudley .*)\n```$", errata(), re.MULTILINE)
+
+
 def entry(id: str) -> str:
-    start = TEXT.index(f'<a id="{erratum.anchor(STATEMENTS[id])}"></a>')
-    return re.split(r"\n(?:<a id=|### Sharper)", TEXT[start + 1 :])[0]
+    start = errata().index(f'<a id="{erratum.anchor(STATEMENTS[id])}"></a>')
+    return re.split(r"\n(?:<a id=|### Sharper)", errata()[start + 1 :])[0]
 
 
 def plain(text: str) -> str:
@@ -52,7 +54,7 @@ def plain(text: str) -> str:
     return re.sub(r"\\([\\`*_\[\]<>|~$#])", r"\1", text)
 
 
-@pytest.mark.parametrize("id", WRONG)
+@each("id", WRONG)
 def test_an_entry_says_what_the_statement_says(id: str):
     s, text = STATEMENTS[id], entry(id)
     read = plain(text)
@@ -63,10 +65,10 @@ def test_an_entry_says_what_the_statement_says(id: str):
     assert all(a.statement in read for a in s.assumptions)
 
 
-@pytest.mark.parametrize("id", WRONG)
+@each("id", WRONG)
 def test_an_entry_tells_every_counterexample(id: str):
     text = entry(id)
-    against = {n: w for n, w in load_witnesses().items() if id in w.refutes}
+    against = {n: w for n, w in WITNESSES.items() if id in w.refutes}
     assert text.count("**Counterexample**") == len(against)
     for name, kind in against.items():
         witness = kind()
@@ -86,13 +88,13 @@ def test_an_entry_tells_every_counterexample(id: str):
 
 
 def test_every_wrong_statement_has_a_command():
-    told = [shlex.split(line)[2] for line in COMMANDS]
+    told = [shlex.split(line)[2] for line in commands()]
     for id in WRONG:
-        found = [w for w in load_witnesses().values() if id in w.refutes]
+        found = [w for _, w in WITNESSES.items() if id in w.refutes]
         assert told.count(id) == max(1, len(found))
 
 
-@pytest.mark.parametrize("line", COMMANDS, ids=lambda line: line[:60])
+@each("line", commands)
 def test_a_command_runs_and_prints_the_numbers_beside_it(line: str, capsys):
     words = shlex.split(line)
     with pytest.raises(SystemExit) as leaving:
@@ -100,7 +102,7 @@ def test_a_command_runs_and_prints_the_numbers_beside_it(line: str, capsys):
         raise SystemExit(0)
     assert leaving.value.code in (0, None), capsys.readouterr().err
     items = json.loads(capsys.readouterr().out)["items"]
-    before = TEXT[: TEXT.index(f"$ {line}\n")]
+    before = errata()[: errata().index(f"$ {line}\n")]
     (head, row) = re.findall(r"^\| (printed \|.*) \|\n\| ---.*\n\| (.*) \|$", before, re.M)[-1]
     shown = dict(zip(head.split(" | "), row.split(" | "), strict=True))
     for item in items:
@@ -111,40 +113,42 @@ def test_a_command_runs_and_prints_the_numbers_beside_it(line: str, capsys):
 def test_right_statements_with_a_remark_are_listed():
     for id, s in STATEMENTS.items():
         line = f"- **{erratum.title(s)}.** {markdown.prose(s.erratum)}"
-        assert (line in TEXT) == (s.verdict is Verdict.OK and bool(s.erratum)), id
+        assert (line in errata()) == (s.verdict is Verdict.OK and bool(s.erratum)), id
 
 
 def test_the_counts_are_those_of_the_registry():
     for paper in {s.paper for s in STATEMENTS.values()}:
         found = Counter(s.verdict for s in STATEMENTS.values() if s.paper == paper)
         cells = [str(found[v]) for v in Verdict] + [str(found.total())]
-        assert f"| [{paper}](#{paper}) | {' | '.join(cells)} |" in TEXT
+        assert f"| [{paper}](#{paper}) | {' | '.join(cells)} |" in errata()
 
 
 def test_entries_stand_in_reading_order():
     ids = [s.id for s in in_reading_order() if s.verdict is not Verdict.OK]
-    assert [TEXT.index(entry(id)) for id in ids] == sorted(TEXT.index(entry(id)) for id in ids)
+    assert [errata().index(entry(id)) for id in ids] == sorted(
+        errata().index(entry(id)) for id in ids
+    )
     assert reading_order("trauger2024/lemma-E.2") < reading_order("li2026/theorem-4.4")
 
 
 def test_every_link_has_its_anchor():
-    anchors = re.findall(r'<a id="(.*?)"></a>', TEXT)
+    anchors = re.findall(r'<a id="(.*?)"></a>', errata())
     assert len(anchors) == len(set(anchors))
-    assert set(re.findall(r"\]\(#(.*?)\)", TEXT)) == set(anchors)
+    assert set(re.findall(r"\]\(#(.*?)\)", errata())) == set(anchors)
 
 
 def test_no_number_is_missing():
     with_numbers = re.findall(
-        r"^(?:\||Inputs:|On an ord|The ratio|Whatever).*$", TEXT, re.MULTILINE
+        r"^(?:\||Inputs:|On an ord|The ratio|Whatever).*$", errata(), re.MULTILINE
     )
     assert len(with_numbers) > 100
-    for line in [*with_numbers, *COMMANDS]:
+    for line in [*with_numbers, *commands()]:
         assert not re.search(r"\b(nan|inf|None)\b|∞", line, re.IGNORECASE), line
 
 
 def test_tables_hold_together():
     width, rows = None, 0
-    for line in TEXT.splitlines():
+    for line in errata().splitlines():
         if not line.startswith("| "):
             width = None
             continue
@@ -156,12 +160,13 @@ def test_tables_hold_together():
 
 def test_prose_has_no_accidental_markup():
     """Outside code no underscore, bracket or angle is left to Markdown, but for our own links."""
-    ours = re.sub(r"\[[^\[\]]*\]\([^()\s]*\)|<a id=\".*?\"></a>|\$[^$\n]*\$", "", OUTSIDE_CODE)
+    outside_code = re.sub(r"```.*?```|`[^`\n]*`", "", errata(), flags=re.DOTALL)
+    ours = re.sub(r"\[[^\[\]]*\]\([^()\s]*\)|<a id=\".*?\"></a>|\$[^$\n]*\$", "", outside_code)
     assert not re.search(r"(?<!\\)[_\[\]<>~$]", ours)
 
 
 def test_formulas_are_such_as_github_renders():
-    for latex in re.findall(r"```math\n(.*?)\n```", TEXT, re.DOTALL):
+    for latex in re.findall(r"```math\n(.*?)\n```", errata(), re.DOTALL):
         assert latex.isascii() and "\n\n" not in latex
         assert not re.search(r"\\(operatorname|newcommand|def|require|label|tag)\b", latex)
 
@@ -172,7 +177,7 @@ def unknown(latex: str) -> set[str]:
     return set(found) - set(LATEX.split()) - set(",;:!{}#%|& \\")
 
 
-@pytest.mark.parametrize("id", STATEMENTS)
+@each("id", STATEMENTS)
 def test_every_command_of_a_formula_is_known(id: str):
     for name, form in STATEMENTS[id].forms.items():
         assert not unknown(form.latex), f"{id}, {name}"
@@ -182,7 +187,7 @@ def test_a_command_run_into_a_letter_is_seen():
     assert unknown(r"L_\sigmaB_c,\quadb") == {"sigmaB", "quadb"} and not unknown(r"\sigma B\,\|x\|")
 
 
-@pytest.mark.parametrize("id", STATEMENTS)
+@each("id", STATEMENTS)
 def test_a_broken_formula_is_whole(id: str):
     for form in STATEMENTS[id].forms.values():
         parts = markdown.clauses(form.latex)
@@ -197,8 +202,9 @@ def test_a_broken_formula_is_whole(id: str):
 
 
 def test_it_is_the_same_every_time():
+    text = errata()
     errata.cache_clear()
-    assert errata() == TEXT
+    assert errata() == text
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from dudley.show.as_latex import latex
 from dudley.show.as_markdown import markdown
 from dudley.show.pages.read import of_json
 from dudley.theorems import registry
+from each import each
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 CERTIFICATE = EXAMPLES / "sparse-and" / "certificate.json"
@@ -147,7 +148,7 @@ def test_upper_ends_are_rounded_up_and_lower_ends_down():
     assert "at least 1 − 0.05000004 " in html(of_json(told | {"delta": 0.05000004}))
 
 
-@pytest.mark.parametrize(
+@each(
     "told",
     [
         [], 3, {}, {"kind": "audit"}, {"kind": "audit", "items": [{}]}, {"kind": "x", "items": []},

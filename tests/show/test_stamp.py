@@ -17,6 +17,7 @@ from dudley.show.as_markdown import markdown
 from dudley.show.pages import certificate
 from dudley.show.pages.read import of_json
 from dudley.show.pages.stamp import Stamp, stamped
+from each import each
 
 FOLDER = EXAMPLES / "sparse-and"
 FILES = FOLDER / "model.safetensors", FOLDER / "train.npz"
@@ -114,7 +115,7 @@ def changed(change: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("case", IMPOSSIBLE)
+@each("case", IMPOSSIBLE)
 def test_an_impossible_number_is_refused(case: str):
     with pytest.raises(InputError, match="of the certificate"):
         of_json(changed(IMPOSSIBLE[case]))

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from dudley.audit.base import all_attacks
 from dudley.audit.judge import Judgement, Outcome, by_attack
-from dudley.audit.run import load as load_attacks
 from dudley.show.generated import tightness
 from dudley.theorems import registry
+from each import each
 
 ROWS = tightness.load(Path(__file__).resolve().parents[2] / "results/audit/tightness.json")
 AGAIN = "run make tightness"
@@ -27,11 +28,11 @@ def test_every_form_of_ours_is_in_the_record():
 
 def test_every_attack_is_in_the_record():
     """But those that aim only at statements which no attack lists: none of ours."""
-    listed = {name for name, attack in load_attacks().items() if attack.targets}
+    listed = {name for name, attack in all_attacks().items() if attack.targets}
     assert {row.attack for row in ROWS} == listed, AGAIN
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.statement}-{row.form}-{row.attack}")
+@each("row", ROWS, ids=lambda row: f"{row.statement}-{row.form}-{row.attack}")
 def test_the_claims_are_those_of_this_code(row: Judgement):
     bound = registry.load()[row.statement].evaluate_on(row.inputs, row.form)
     claimed = math.inf if row.claimed is None else row.claimed

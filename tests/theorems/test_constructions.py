@@ -21,6 +21,7 @@ from dudley.theorems.witness.counterexamples.constructions import (
     UnevenPositions,
     star,
 )
+from each import each
 
 NAMES = [f"lemma-B.{i}" for i in range(2, 9)] + ["proposition-4.7"]
 
@@ -31,14 +32,14 @@ def error_of(selector, T, s):
 
 
 def test_all_are_registered_with_their_verdicts():
-    found = {name: load()[f"edelman2021/{name}"].verdict for name in NAMES}
-    false = {name for name, verdict in found.items() if verdict is Verdict.FALSE}
+    verdicts = {name: load()[f"edelman2021/{name}"].verdict for name in NAMES}
+    false = {name for name, verdict in verdicts.items() if verdict is Verdict.FALSE}
     assert false == {"lemma-B.2", "lemma-B.4", "lemma-B.8"}
     assert load()["edelman2021/proposition-4.7"].also == ("proposition-B.1",)
 
 
-@pytest.mark.parametrize("s, Δ", list(product((1, 2, 3, 4), (0.0, 0.01, 0.05, 0.1, 0.2))))
-@pytest.mark.parametrize("γ", [0.05, 0.5, 1.0])
+@each("s, Δ", list(product((1, 2, 3, 4), (0.0, 0.01, 0.05, 0.1, 0.2))))
+@each("γ", [0.05, 0.5, 1.0])
 def test_derived_errors_hold_of_the_printed_heads(s, Δ, γ):
     T = 8
     values = {"T": T, "s": s, "gamma": γ, "coherence": Δ}
@@ -110,14 +111,14 @@ def test_the_printed_network_errs_by_at_most_the_derived_bound(n, d_f, δ):
     points = np.stack([cells // 4**j % 4 for j in range(d_f)], axis=1) * 4.0 * δ
     values = rng.uniform(-1, 1, len(points))
     weights = bump_weights(points, values, δ, "printed")
-    given = {
+    inputs = {
         "n": len(points),
         "d": d_f,
         "tolerance": δ,
         "points.linf": float(points.max()),
         "target.bound": float(np.abs(values).max()),
     }
-    bound = evaluate("edelman2021/lemma-B.8", given)
+    bound = evaluate("edelman2021/lemma-B.8", inputs)
     for z in rng.uniform(-δ, δ, (20, d_f)):
         out = network_of(weights).apply(weights, points + z)[:, 0]
         assert np.abs(out - values).max() <= bound.value * (1 + 1e-9)
@@ -139,10 +140,11 @@ def test_the_frobenius_norms_are_the_derived_ones_and_grow_like_two_to_the_half_
 @pytest.mark.parametrize("mapping", ["positions", "bag"])
 def test_the_first_layer_is_within_both_claims(lemma, heads, mapping):
     built = build(target("majority", 3), 6, mapping, heads=heads)
-    given = {"gamma": built.selector.γ, "points.linf": built.selector.bound}
+    inputs = {"gamma": built.selector.γ, "points.linf": built.selector.bound}
     true = dict((claim.weight, value) for claim, value in built.norms())["W_1"]
     derived, printed = (
-        evaluate(f"edelman2021/lemma-{lemma}", given, form).value for form in ("derived", "printed")
+        evaluate(f"edelman2021/lemma-{lemma}", inputs, form).value
+        for form in ("derived", "printed")
     )
     assert true <= derived * (1 + 1e-12) and derived <= printed * (1 + 1e-12)
 
@@ -159,9 +161,9 @@ def test_softmax_truncation_is_sharp():
     rng = np.random.default_rng(0)
     for _ in range(100):
         z = np.concatenate([R + rng.exponential(size=s), -rng.exponential(size=T - s)])
-        kept = np.zeros(T)
-        kept[:s] = Softmax().apply(z[:s])
-        assert np.abs(Softmax().apply(z) - kept).sum() <= derived
+        truncated = np.zeros(T)
+        truncated[:s] = Softmax().apply(z[:s])
+        assert np.abs(Softmax().apply(z) - truncated).sum() <= derived
 
 
 @pytest.mark.parametrize(

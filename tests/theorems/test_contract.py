@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from dudley.core.errors import DudleyError, InputError
 from dudley.core.statement import MissingInputs, Statement
 from dudley.core.vocabulary import SIZES
 from dudley.theorems import registry
+from each import each
 
 STATEMENTS = dict(registry.load().items())
 SLOW = {
@@ -37,20 +39,20 @@ NUMBERED = {
 
 def draw(s: Statement, rng: np.random.Generator) -> dict[str, float]:
     """The example with every input moved by a random factor."""
-    found: dict[str, float] = {}
+    inputs: dict[str, float] = {}
     for name, value in s.example.items():
         factor = math.exp(rng.normal(0, 1.2))
         if name in SIZES:
-            found[name] = max(1, int(value * factor))
+            inputs[name] = max(1, int(value * factor))
         elif name in ("delta", "combination.mass"):
-            found[name] = float(rng.uniform(0.01, 0.99))
+            inputs[name] = float(rng.uniform(0.01, 0.99))
         elif name == "terms":
-            found[name] = int(rng.integers(1, 40))
+            inputs[name] = int(rng.integers(1, 40))
         elif name == "noise.free":
-            found[name] = int(rng.integers(0, 2))
+            inputs[name] = int(rng.integers(0, 2))
         else:
-            found[name] = float(value) * factor
-    return found
+            inputs[name] = float(value) * factor
+    return inputs
 
 
 @pytest.mark.parametrize("draws", [4, pytest.param(12, marks=pytest.mark.slow)])
@@ -108,7 +110,7 @@ def test_every_number_of_a_paper_has_its_statement(paper: str):
     assert {n for n in numbers if numbers.count(n) > 1} == repeated
 
 
-@pytest.mark.parametrize("id", STATEMENTS)
+@each("id", STATEMENTS)
 def test_formulas_are_well_formed(id: str):
     for name, form in STATEMENTS[id].forms.items():
         depth = 0
@@ -123,6 +125,11 @@ def test_formulas_are_well_formed(id: str):
 
 
 def test_one_input_under_two_names_is_refused():
-    given = {"d": 4, "k": 4, "W.l11": 1.0, "X.row2inf": 1.0, "B_x": 2.0, "epsilon": 0.5}
+    inputs = {"d": 4, "k": 4, "W.l11": 1.0, "X.row2inf": 1.0, "B_x": 2.0, "epsilon": 0.5}
     with pytest.raises(MissingInputs, match=r"X\.row2inf: expected one value"):
-        STATEMENTS["trauger2024/lemma-3.6"].evaluate_on(given)
+        STATEMENTS["trauger2024/lemma-3.6"].evaluate_on(inputs)
+
+
+def test_every_folder_with_a_paper_is_shipped():
+    here = Path(registry.__file__).parent
+    assert {path.parent.name for path in here.glob("*/paper.py")} == set(registry.SHIPPED)

@@ -15,6 +15,7 @@ from dudley.networks.embeddings import Tokens
 from dudley.networks.general import GeneralHead
 from dudley.networks.head import Head
 from dudley.theorems.registry import load
+from each import each
 
 OURS = {
     id: s
@@ -26,56 +27,56 @@ HEADS = ("edelman2021/corollary-4.4", "edelman2021/lemma-A.11", "edelman2021/lem
 SIZES = {"n": (1, 10**6), "T": (1, 10**5), "d": (1, 64), "k": (1, 64), "H": (1, 16), "L": (1, 8)}
 
 
-def value(id, given, form="derived") -> float:
-    return OURS[f"edelman2021/{id}"].evaluate_on(given, form).value
+def value(id, inputs, form="derived") -> float:
+    return OURS[f"edelman2021/{id}"].evaluate_on(inputs, form).value
 
 
-def log_value(id, given, form="derived") -> float:
-    return OURS[id].evaluate_on(given, form).log_value
+def log_value(id, inputs, form="derived") -> float:
+    return OURS[id].evaluate_on(inputs, form).log_value
 
 
 def drawn(statement, rng) -> dict[str, float]:
     """Random inputs of a statement: sizes, δ, and numbers over several decades."""
-    found = {}
+    inputs = {}
     for i in statement.inputs:
         if i.name in SIZES:
             low, high = SIZES[i.name]
-            found[i.name] = float(round(math.exp(rng.uniform(math.log(low), math.log(high)))))
+            inputs[i.name] = float(round(math.exp(rng.uniform(math.log(low), math.log(high)))))
         elif i.name == "delta":
-            found[i.name] = float(rng.uniform(0.001, 0.999))
+            inputs[i.name] = float(rng.uniform(0.001, 0.999))
         elif i.default != math.inf or rng.random() < 0.5:
-            found[i.name] = float(10 ** rng.uniform(-2, 1.5))
-    return found
+            inputs[i.name] = float(10 ** rng.uniform(-2, 1.5))
+    return inputs
 
 
 # -- what must hold of all of them ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("id", [id for id, s in OURS.items() if s.best is not None])
+@each("id", [id for id, s in OURS.items() if s.best is not None])
 def test_best_is_never_above_derived(id):
     rng, s = np.random.default_rng(0), OURS[id]
     for _ in range(15):
-        given = drawn(s, rng)
-        best, derived = (s.evaluate_on(given, form) for form in ("best", "derived"))
-        assert best.log_value <= derived.log_value + 1e-9, given
+        inputs = drawn(s, rng)
+        best, derived = (s.evaluate_on(inputs, form) for form in ("best", "derived"))
+        assert best.log_value <= derived.log_value + 1e-9, inputs
 
 
-@pytest.mark.parametrize("id", OURS)
+@each("id", OURS)
 def test_no_form_is_silently_negative_or_undefined(id):
     rng, s = np.random.default_rng(1), OURS[id]
     for _ in range(15):
-        given = drawn(s, rng)
+        inputs = drawn(s, rng)
         for form in ("printed", "derived", "best"):
             if getattr(s, form) is None:
                 continue
-            bound = s.evaluate_on(given, form)
+            bound = s.evaluate_on(inputs, form)
             assert not math.isnan(bound.value) and not math.isnan(bound.log_value)
             if bound.value < 0:
                 assert form == "printed" and bound.vacuous
                 assert bound.to_json()["negative"] and "negative" in str(bound)
 
 
-@pytest.mark.parametrize("id", OURS)
+@each("id", OURS)
 def test_zeros_are_answered(id):
     s = OURS[id]
     for i in s.inputs:
@@ -88,9 +89,9 @@ def test_zeros_are_answered(id):
 
 
 def test_the_papers_letters_are_understood():
-    given = {"m": 4, "C_F": 400.0, "A": 1.0}
-    assert value("corollary-A.3", given, "printed") < 0
-    assert value("corollary-A.3", given) == 1.0
+    inputs = {"m": 4, "C_F": 400.0, "A": 1.0}
+    assert value("corollary-A.3", inputs, "printed") < 0
+    assert value("corollary-A.3", inputs) == 1.0
 
 
 def test_verdicts():
@@ -136,8 +137,8 @@ def repaired(blocks, ε, points):
     Λ = 0.0
     for columns, B, weight in blocks:
         if B * weight > 0:
-            own = ε / γ * (columns * B) ** (2 / 3) / weight ** (1 / 3)
-            Λ = max(Λ, logarithm(columns, B, own, points))
+            share = ε / γ * (columns * B) ** (2 / 3) / weight ** (1 / 3)
+            Λ = max(Λ, logarithm(columns, B, share, points))
     return 36 * γ**3 / ε**2 * Λ
 
 
@@ -168,11 +169,11 @@ def deep_blocks(g):
 
 def norms(rng, names):
     """Spectral norms of order 1, and column norms below them."""
-    found = {}
+    bounds = {}
     for name in names:
-        found[f"{name}.op"] = float(10 ** rng.uniform(-0.5, 0.5))
-        found[f"{name}.col2inf"] = found[f"{name}.op"] * float(rng.uniform(0.3, 1))
-    return found
+        bounds[f"{name}.op"] = float(10 ** rng.uniform(-0.5, 0.5))
+        bounds[f"{name}.col2inf"] = bounds[f"{name}.op"] * float(rng.uniform(0.3, 1))
+    return bounds
 
 
 @pytest.mark.parametrize("id", HEADS)
@@ -189,8 +190,8 @@ def test_one_head_is_the_repaired_closed_form(id):
         g |= {"W_QK.col2inf": float(rng.uniform(0.1, 3)), "W_v.row2inf": g["W_v.op"]}
         g["epsilon"] = 0.02 * g["X.row2inf"] * g["W_v.op"] * g["sigma.lipschitz"]
         closed = repaired(head_blocks(g), g["epsilon"], g["n"] * g["T"])
-        found = math.exp(log_value(id, g))
-        assert closed / 2 <= found <= 1.01 * closed
+        log_cover = math.exp(log_value(id, g))
+        assert closed / 2 <= log_cover <= 1.01 * closed
 
 
 def test_the_deep_network_is_the_repaired_closed_form():
@@ -209,8 +210,8 @@ def test_the_deep_network_is_the_repaired_closed_form():
         reach = sum(B * weight for _, B, weight in deep_blocks(g))
         g["epsilon"] = reach * math.exp(-8)  # where the table of resolutions is fine
         closed = repaired(deep_blocks(g), g["epsilon"], g["n"] * g["T"])
-        found = math.exp(log_value(id, g))
-        assert closed / 2 <= found <= 1.01 * closed
+        log_cover = math.exp(log_value(id, g))
+        assert closed / 2 <= log_cover <= 1.01 * closed
 
 
 def test_the_simplified_theorem_is_the_full_one_at_equal_norms():
@@ -256,32 +257,32 @@ def test_dudleys_integral_is_the_cut_closed_form():
     rng = np.random.default_rng(4)
     for _ in range(100):
         C, A, n = 10 ** rng.uniform(-3, 4), 10 ** rng.uniform(-2, 2), 10 ** rng.uniform(0, 9)
-        given = {"n": float(round(n)), "class.C": C, "class.radius": A}
-        closed, found = cut_form(C, A, round(n)), value("corollary-A.3", given)
-        assert found <= 1.1 * closed
-        assert found >= closed / 2 or math.sqrt(C) < A or n < 100
-        assert found <= A * (1 + 1e-12) and found == value("lemma-A.2", given)
-        assert found <= 1.1 * 12 * value("lemma-A.2", given, "printed")  # the constant 12
+        inputs = {"n": float(round(n)), "class.C": C, "class.radius": A}
+        closed, integral = cut_form(C, A, round(n)), value("corollary-A.3", inputs)
+        assert integral <= 1.1 * closed
+        assert integral >= closed / 2 or math.sqrt(C) < A or n < 100
+        assert integral <= A * (1 + 1e-12) and integral == value("lemma-A.2", inputs)
+        assert integral <= 1.1 * 12 * value("lemma-A.2", inputs, "printed")  # the constant 12
         loss = {"delta": 0.1, "loss.lipschitz": 2.0, "loss.range": 3.0}
         drift = 3 * 3.0 * math.sqrt(math.log(2 / 0.1) / (2 * round(n)))
-        assert value("lemma-2.2", given | loss) == pytest.approx(2 * 2 * found + drift)
+        assert value("lemma-2.2", inputs | loss) == pytest.approx(2 * 2 * integral + drift)
 
 
 def test_the_printed_integral_is_its_infimum():
     for C, A, n in ((1.0, 1.0, 100), (400.0, 1.0, 4), (3.0, 0.1, 7)):
         δ = A * np.exp(-np.linspace(0, 20, 200_001))
         brute = (δ + math.sqrt(C / n) * np.log(A / δ)).min()
-        given = {"n": n, "class.C": C, "class.radius": A}
-        assert value("lemma-A.2", given, "printed") == pytest.approx(brute, rel=1e-6)
+        inputs = {"n": n, "class.C": C, "class.radius": A}
+        assert value("lemma-A.2", inputs, "printed") == pytest.approx(brute, rel=1e-6)
 
 
 def test_zhangs_lemma_and_the_calculus_agree():
     rng = np.random.default_rng(5)
     for _ in range(50):
-        given = {"d": 8, "n": int(rng.integers(1, 10**6)), "w.l2": 10 ** rng.uniform(-1, 1)}
-        given |= {"X.row2inf": 10 ** rng.uniform(-1, 1), "epsilon": 10 ** rng.uniform(-3, 0)}
-        printed, derived = (value("lemma-A.10", given, form) for form in ("printed", "derived"))
-        if given["epsilon"] >= given["w.l2"] * given["X.row2inf"]:
+        inputs = {"d": 8, "n": int(rng.integers(1, 10**6)), "w.l2": 10 ** rng.uniform(-1, 1)}
+        inputs |= {"X.row2inf": 10 ** rng.uniform(-1, 1), "epsilon": 10 ** rng.uniform(-3, 0)}
+        printed, derived = (value("lemma-A.10", inputs, form) for form in ("printed", "derived"))
+        if inputs["epsilon"] >= inputs["w.l2"] * inputs["X.row2inf"]:
             assert derived == 0
         else:
             assert printed * (1 - 1e-9) <= derived <= 1.1 * printed
@@ -305,13 +306,13 @@ def test_allocation_is_the_minimum():
     rng = np.random.default_rng(7)
     for _ in range(20):
         C, β, ε = 10 ** rng.uniform(-2, 2, 2), 10 ** rng.uniform(-2, 2, 2), 10 ** rng.uniform(-2, 1)
-        given = {"score.C": C[0], "inner.C": C[1], "score.weight": β[0], "inner.weight": β[1]}
-        given |= {"epsilon": ε, "H": 2}
+        inputs = {"score.C": C[0], "inner.C": C[1], "score.weight": β[0], "inner.weight": β[1]}
+        inputs |= {"epsilon": ε, "H": 2}
         parts = rng.dirichlet(np.ones(4), 5000) * ε  # β_i x_i of four blocks
         totals = (np.repeat(C * β**2, 2) / parts**2).sum(axis=1)
-        least = value("lemma-A.8", given)
+        least = value("lemma-A.8", inputs)
         assert least <= totals.min() * (1 + 1e-12)
-        assert least == pytest.approx(value("lemma-A.8", given, "printed"))
+        assert least == pytest.approx(value("lemma-A.8", inputs, "printed"))
         share = np.repeat(np.cbrt(C * β**2), 2)
         assert least == pytest.approx(
             (np.repeat(C * β**2, 2) / (ε * share / share.sum()) ** 2).sum()
@@ -338,11 +339,11 @@ def test_theorem_4_2_with_real_covers():
     covers = LinearMap((8, 1), Col2Inf(1.0)), LinearMap((8, 4), Col2Inf(0.5))
     score, inner = (c.entropy(rows=16).only(("zhang",)) for c in covers)
     head = GeneralHead(score, inner, C_norm=2.0, L_out=1.5, B_in=0.7, width=1)
-    found = capacity(head, Tokens(1.2, 16, d=8), covers=("zhang",)).entropy(0.1, 256)
+    entropy = capacity(head, Tokens(1.2, 16, d=8), covers=("zhang",)).entropy(0.1, 256)
     α = np.linspace(0, 1, 4001)[1:-1]
     through = 2.0 * 1.5 * 0.7 * 1.2
     totals = score(α * 0.1 / through, 256) + inner((1 - α) * 0.1 / 1.5, 256)
-    assert totals.min() * 0.99 <= found <= totals.min() * 1.01
+    assert totals.min() * 0.99 <= entropy <= totals.min() * 1.01
 
 
 # -- definitions -----------------------------------------------------------------------------------
@@ -368,10 +369,10 @@ def test_the_recalled_bound_is_one_on_the_logarithm():
     patterns = np.array(list(itertools.product([-1, 1], repeat=4)))
     apart = np.abs(patterns[:, None] - patterns[None]).max(-1) + 9 * np.eye(16)
     assert apart.min() == 2
-    given = {"d": m, "n": m, "w.l2": 1.0, "X.row2inf": 1.0, "epsilon": 0.99 / math.sqrt(m)}
-    assert value("definition-2.1", given, "printed") < m * math.log(2)
+    inputs = {"d": m, "n": m, "w.l2": 1.0, "X.row2inf": 1.0, "epsilon": 0.99 / math.sqrt(m)}
+    assert value("definition-2.1", inputs, "printed") < m * math.log(2)
     for form in ("derived", "best"):
-        assert value("definition-2.1", given, form) >= m * math.log(2)
+        assert value("definition-2.1", inputs, form) >= m * math.log(2)
 
 
 def test_the_radii_of_the_definitions():

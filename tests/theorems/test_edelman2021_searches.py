@@ -7,11 +7,12 @@ import pytest
 import torch
 
 from dudley.audit.backend import tensor
-from dudley.audit.balls import clip_rows, rows, singular
+from dudley.audit.balls import clip_rows, rows
 from dudley.audit.climb import climb
 from dudley.classes.linear import LinearMap
 from dudley.core.constraint import Col2Inf, Spectral
 from dudley.core.entropy import PowerLaw
+from dudley.core.norms import NORMS
 from dudley.networks.blocks import trauger_block
 from dudley.networks.general import GeneralHead
 from dudley.networks.head import Head
@@ -24,8 +25,8 @@ torch.set_num_threads(1)
 STATEMENTS = load()
 
 
-def value(id, given, form="derived") -> float:
-    return STATEMENTS[f"edelman2021/{id}"].evaluate_on(given, form).value
+def value(id, inputs, form="derived") -> float:
+    return STATEMENTS[f"edelman2021/{id}"].evaluate_on(inputs, form).value
 
 
 # -- searches on the networks themselves -----------------------------------------------------------
@@ -46,7 +47,7 @@ def start(seed, *shape):
 
 def scaled(W, size):
     """Rescaled to this spectral norm."""
-    return W * (size / (singular(W) + 1e-300))[:, None, None]
+    return W * (size / (NORMS["op"].batch(W) + 1e-300))[:, None, None]
 
 
 def on_the_ball(X, R):
@@ -57,8 +58,8 @@ def worst(ratio, variables, steps=150):
     """The largest ratio that gradient ascent finds."""
     climb(ratio, variables, steps, 0.06)
     with torch.no_grad():
-        found = ratio()
-    return float(found[torch.isfinite(found)].max())
+        largest = ratio()
+    return float(largest[torch.isfinite(largest)].max())
 
 
 def column_error(ΔW, X):
@@ -69,8 +70,8 @@ def column_error(ΔW, X):
 @pytest.mark.parametrize("R", [0.5, 1.0, 2.0])
 def test_lemma_A_13_by_search(R):
     b = 1.7
-    one = {"W_v.op": b, "X.row2inf": R, "error.QK": 0.0, "error.v": 0.0}
-    per_QK, per_v = (value("lemma-A.13", one | {f"error.{n}": 1.0}, "best") for n in ("QK", "v"))
+    norms = {"W_v.op": b, "X.row2inf": R, "error.QK": 0.0, "error.v": 0.0}
+    per_QK, per_v = (value("lemma-A.13", norms | {f"error.{n}": 1.0}, "best") for n in ("QK", "v"))
     W, V, X = start(0, D, D), start(1, D, D), start(2, T, D)
     E, F = start(3, D, D), start(4, D, D)
     sizes = tensor(np.resize([1e-3, 0.1, 1.0], B))[:, None, None]
@@ -84,9 +85,9 @@ def test_lemma_A_13_by_search(R):
         bound = per_QK * column_error(hat_W - W, Z) + per_v * rows(Z @ (hat_V - true))
         return rows(Y - hat_Y) / (bound + 1e-9)
 
-    found = worst(ratio, [W, V, X, E, F])
-    assert 0.6 < found <= 1 + 1e-6
-    printed = value("lemma-A.13", one | {"error.QK": 1.0}, "printed")
+    largest = worst(ratio, [W, V, X, E, F])
+    assert 0.6 < largest <= 1 + 1e-6
+    printed = value("lemma-A.13", norms | {"error.QK": 1.0}, "printed")
     assert (printed < per_QK) == (math.sqrt(2) < R)  # as printed, for rows of norm ≤ 1 only
 
 
@@ -94,21 +95,23 @@ def test_lemma_A_13_fails_beyond_the_unit_ball():
     """Without R² the printed right-hand side is exceeded: two opposite rows of norm 2."""
     R, t = 2.0, 1e-4
     head = Head(2, Spectral(1.0), Spectral(1.0), sigma="identity")
-    Z, one = R * np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]), np.eye(2)
+    Z, identity = R * np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]), np.eye(2)
     hat = np.array([[0.0, 0.0], [t, 0.0]])  # the query (0, R) starts to prefer the first row
-    moved = head.apply({"W_QK": 0 * one, "W_v": one}, Z) - head.apply({"W_QK": hat, "W_v": one}, Z)
-    given = {"W_v.op": 1.0, "X.row2inf": R, "error.v": 0.0}
-    given["error.QK"] = float(np.linalg.norm(hat @ Z.T, axis=0).max())
+    moved = head.apply({"W_QK": 0 * identity, "W_v": identity}, Z) - head.apply(
+        {"W_QK": hat, "W_v": identity}, Z
+    )
+    inputs = {"W_v.op": 1.0, "X.row2inf": R, "error.v": 0.0}
+    inputs["error.QK"] = float(np.linalg.norm(hat @ Z.T, axis=0).max())
     change = np.linalg.norm(moved, axis=1).max()
-    assert value("lemma-A.13", given, "printed") < change <= value("lemma-A.13", given, "best")
+    assert value("lemma-A.13", inputs, "printed") < change <= value("lemma-A.13", inputs, "best")
 
 
 @pytest.mark.parametrize("R, b_QK", [(1.0, 0.3), (1.0, 2.0), (2.0, 0.5)])
 def test_lemma_A_14_by_search(R, b_QK):
     b = 1.3
-    given = {"W_v.op": b, "W_QK.op": b_QK, "X.row2inf": R, "error.rows": 1.0}
-    per_row = value("lemma-A.14", given, "best")
-    assert per_row <= value("lemma-A.14", given)
+    inputs = {"W_v.op": b, "W_QK.op": b_QK, "X.row2inf": R, "error.rows": 1.0}
+    per_row = value("lemma-A.14", inputs, "best")
+    assert per_row <= value("lemma-A.14", inputs)
     W, V, X, E = start(10, D, D), start(11, D, D), start(12, T, D), start(13, T, D)
     sizes = tensor(np.resize([1e-3, 0.1, 1.0], B))[:, None, None]
     head = Head(D, Spectral(b), Spectral(b_QK), sigma="identity")
@@ -127,9 +130,9 @@ def test_lemma_A_14_by_search(R, b_QK):
 @pytest.mark.parametrize("R", [1.0, 2.0])
 def test_lemma_A_15_by_search(R):
     b = {"W_QK": 0.7, "W_v": 1.2, "W_c": 1.4}
-    given = {"sigma.lipschitz": 1.0, "X.row2inf": R} | {f"{n}.op": v for n, v in b.items()}
+    inputs = {"sigma.lipschitz": 1.0, "X.row2inf": R} | {f"{n}.op": v for n, v in b.items()}
     errors = ("c", "rows", "QK", "v")
-    none = given | {f"error.{n}": 0.0 for n in errors}
+    none = inputs | {f"error.{n}": 0.0 for n in errors}
     per = {n: value("lemma-A.15", none | {f"error.{n}": 1.0}, "best") for n in errors}
     block = trauger_block(D, *(Spectral(b[n]) for n in ("W_QK", "W_v", "W_c")), sigma="relu")
     W, E = ({n: start(20 + 3 * i + j, D, D) for j, n in enumerate(b)} for i in (0, 1))
@@ -145,8 +148,8 @@ def test_lemma_A_15_by_search(R):
         Z = on_the_ball(X, R)
         hat_Z = clip_rows(Z + sizes * F, torch.full((B,), R, dtype=Z.dtype))
         hidden = hat_Z
-        for node, own in zip(block.nodes[:3], nest(hat)[:3], strict=True):
-            hidden = node.apply(own, hidden)
+        for node, weights in zip(block.nodes[:3], nest(hat)[:3], strict=True):
+            hidden = node.apply(weights, hidden)
         bound = per["c"] * rows(hidden @ (hat["W_c"] - true["W_c"]))
         bound = bound + per["rows"] * rows(Z - hat_Z)
         bound = bound + per["QK"] * column_error(hat["W_QK"] - true["W_QK"], hat_Z)
@@ -168,17 +171,17 @@ def test_lemma_A_16_by_search():
     net = Readout(Spectral(1.0))
     change = np.abs(net.apply({"w": w}, y) - net.apply({"w": hat_w}, hat_y)).ravel()
     for i in range(1000):
-        given = {"w.l2": float(np.linalg.norm(w[i]))}
-        given["error.rows"] = float(np.linalg.norm(y[i] - hat_y[i]))
-        given["error.w"] = float(np.abs(hat_y[i] @ (w[i] - hat_w[i]))[0, 0])
-        assert change[i] <= value("lemma-A.16", given) * (1 + 1e-12)
+        inputs = {"w.l2": float(np.linalg.norm(w[i]))}
+        inputs["error.rows"] = float(np.linalg.norm(y[i] - hat_y[i]))
+        inputs["error.w"] = float(np.abs(hat_y[i] @ (w[i] - hat_w[i]))[0, 0])
+        assert change[i] <= value("lemma-A.16", inputs) * (1 + 1e-12)
 
 
 def test_lemma_4_3_by_search():
     """A head with tanh outside, relu inside: scores bilinear, both maps trained."""
     L_out, B_in, R = 1.0, 1.5, 1.2
-    given = {"head.L_out": L_out, "head.B_in": B_in, "X.row2inf": R, "attention.lipschitz": 1.0}
-    none = given | {"error.score": 0.0, "error.inner": 0.0}
+    inputs = {"head.L_out": L_out, "head.B_in": B_in, "X.row2inf": R, "attention.lipschitz": 1.0}
+    none = inputs | {"error.score": 0.0, "error.inner": 0.0}
     per_score, per_inner = (
         value("lemma-4.3", none | {f"error.{n}": 1.0}) for n in ("score", "inner")
     )
@@ -217,17 +220,17 @@ def test_softmax_constants():
         a = rng.normal(size=p) * rng.uniform(0, 3)
         h = rng.choice([-1.0, 1.0], size=p) * 10 ** rng.uniform(-3, 0.7)
         change = np.abs(softmax_of(a) - softmax_of(a + h)).sum()
-        given = {"error.score": float(np.abs(h).max())}
-        assert change <= value("corollary-A.7", given, "best") * (1 + 1e-9) + 1e-15
-        largest = max(largest, change / value("corollary-A.7", given, "printed"))
+        inputs = {"error.score": float(np.abs(h).max())}
+        assert change <= value("corollary-A.7", inputs, "best") * (1 + 1e-9) + 1e-15
+        largest = max(largest, change / value("corollary-A.7", inputs, "printed"))
     assert largest < 0.5 + 1e-9
     e = 0.3  # the sharp form is attained: two equal scores moved apart
     change = np.abs(softmax_of(np.array([e, -e]) / 2) - softmax_of(np.array([-e, e]) / 2)).sum()
     assert change == pytest.approx(value("corollary-A.7", {"error.score": e}, "best"))
     flat = np.full(1000, 1e-3)  # ‖J‖_{1,1} does tend to 2
     assert 1.99 < np.abs(np.diag(flat) - np.outer(flat, flat)).sum() < 2
-    given = {"attention.lipschitz": 2.0, "error.score": 0.1}
-    assert value("lemma-A.6", given) == value("corollary-A.7", {"error.score": 0.1})
+    inputs = {"attention.lipschitz": 2.0, "error.score": 0.1}
+    assert value("lemma-A.6", inputs) == value("corollary-A.7", {"error.score": 0.1})
 
 
 def softmax_of(x):
@@ -263,8 +266,8 @@ def test_the_tuples_of_lemma_4_5_are_not_enough():
 def test_lemma_4_5_needs_the_transpose():
     """x ↦ Wx with one column is a ball of R^{d₁}: d₁ log 2 nats at half its radius."""
     for d1 in (100, 1000, 10_000):
-        given = {"d": 1, "k": 1, "n": 2, "W.col2inf": 1.0, "X.row2inf": 1.0, "epsilon": 0.5}
-        assert value("lemma-4.5", given, "printed") < d1 * math.log(2)
+        inputs = {"d": 1, "k": 1, "n": 2, "W.col2inf": 1.0, "X.row2inf": 1.0, "epsilon": 0.5}
+        assert value("lemma-4.5", inputs, "printed") < d1 * math.log(2)
         turned = LinearMap((1, d1), Col2Inf(1.0) & Spectral(1.0)).entropy()(0.5, 2)
         assert turned >= d1 * math.log(2)
 
@@ -274,11 +277,11 @@ def test_errors_pass_through_the_layers_behind_them():
     quiet, loud = Spectral(1e-3), Spectral(50.0)
     first = trauger_block(2, Spectral(0.0), Spectral(1.0), quiet, sigma="identity")
     second = trauger_block(2, Spectral(0.0), Spectral(1.0), loud, sigma="identity")
-    X, one, zero = np.array([[0.5, 0.0]]), np.eye(2), np.zeros((2, 2))
+    X, identity, zero = np.array([[0.5, 0.0]]), np.eye(2), np.zeros((2, 2))
 
     def run(c):
-        p = [{"W_QK": zero, "W_v": one}, {}, {}, {"W_c": c * one}, {}]
-        q = [{"W_QK": zero, "W_v": one}, {}, {}, {"W_c": 50 * one}, {}]
+        p = [{"W_QK": zero, "W_v": identity}, {}, {}, {"W_c": c * identity}, {}]
+        q = [{"W_QK": zero, "W_v": identity}, {}, {}, {"W_c": 50 * identity}, {}]
         return second.apply(q, first.apply(p, X))
 
     change, error_c = np.linalg.norm(run(1e-3) - run(5e-4)), 5e-4 * 0.5

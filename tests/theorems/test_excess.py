@@ -13,6 +13,7 @@ from dudley.core.entropy import PowerLaw
 from dudley.theorems import excess
 from dudley.theorems.excess import ExcessTask
 from dudley.theorems.registry import load
+from each import each
 from oracles import Finite
 
 
@@ -29,8 +30,8 @@ def exact_excess(losses: np.ndarray, n: int) -> float:
     return total / losses.shape[1] ** n
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("rule", [excess.derived, excess.best, excess.slow])
+@each("seed", range(6))
+@each("rule", [excess.derived, excess.best, excess.slow])
 def test_noise_free_finite_classes(rule, seed):
     """Random predictors with values in {0, 1}, target 0, absolute loss: g = f ≥ 0."""
     rng = np.random.default_rng(seed)
@@ -114,11 +115,11 @@ def test_the_offset_theorem_needs_the_losses_of_examples_not_those_given_x():
         return total * m / n
 
     risk = (1 - p / m) ** n
-    given = {"n": n, "kappa": 1 / p, "target.bound": 0.0, "w.l2": 1.0, "noise.free": 1}
+    inputs = {"n": n, "kappa": 1 / p, "target.bound": 0.0, "w.l2": 1.0, "noise.free": 1}
     theorem = load()["li2026/theorem-4.11"]
 
     def bound(R: float) -> float:
-        return theorem.evaluate_on(given | {"class.offset": R}).value
+        return theorem.evaluate_on(inputs | {"class.offset": R}).value
 
     assert bound(complexity(seen, 1.0)) < risk / 8
     assert risk <= bound(complexity(labelled, 1 / p)) < 2 * risk

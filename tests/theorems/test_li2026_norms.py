@@ -25,8 +25,8 @@ ONE = L11(1.0)
 THEOREMS = ("li2026/theorem-5.3", "li2026/theorem-B.1", "li2026/theorem-B.2")
 
 
-def value(number: str, given, form: str = "derived") -> float:
-    return STATEMENTS[f"li2026/{number}"].evaluate_on(given, form).value
+def value(number: str, inputs, form: str = "derived") -> float:
+    return STATEMENTS[f"li2026/{number}"].evaluate_on(inputs, form).value
 
 
 # -- the printed γ ---------------------------------------------------------------------------
@@ -43,8 +43,8 @@ def test_gammas_by_hand():
 def test_gamma_of_layers_by_hand():
     """B_QK = 7/4: a step is 8·(1 + 7) = 64; α_2 = 64, α_1 = 4096, α_1^{2/3} = 256."""
     b = Bounds(QK=1.75, v=8.0, c=1.0, w=1.0, σ=1.0)
-    one = (2 * 8 * 64 * 4) ** (2 / 3) + 2 ** (2 / 3) * (1 + 16 + (64 * 8) ** (2 / 3))
-    assert float(γ_ML(b, 1.0, 2.0, L=1)) == pytest.approx(one)
+    first = (2 * 8 * 64 * 4) ** (2 / 3) + 2 ** (2 / 3) * (1 + 16 + (64 * 8) ** (2 / 3))
+    assert float(γ_ML(b, 1.0, 2.0, L=1)) == pytest.approx(first)
     γ = (2 * 8 * 4096 * 4) ** (2 / 3) + 2 ** (2 / 3) * (1 + 256 + (4096 * 8) ** (2 / 3))
     η = 16 + (2 * 64 * 8) ** (2 / 3) + (64 * 8) ** (2 / 3)
     assert float(γ_ML(b, 27.0, 2.0, L=2)) == pytest.approx(3 * (γ + η))
@@ -63,13 +63,13 @@ def test_deep_networks_stay_in_log_space():
 @pytest.mark.parametrize("id", THEOREMS)
 def test_without_a_resolution_the_printed_bound_is_at_the_best_one(id):
     s = STATEMENTS[id]
-    given = {**s.example, "n": 1e5, "kappa": 0.7, "class.approximation": 0.01}
+    inputs = {**s.example, "n": 1e5, "kappa": 0.7, "class.approximation": 0.01}
 
     def at(log_δ: float) -> float:
-        return s.evaluate_on({**given, "resolution": math.exp(log_δ)}, "printed").value
+        return s.evaluate_on({**inputs, "resolution": math.exp(log_δ)}, "printed").value
 
-    found = minimize_scalar(at, bounds=(-40.0, 5.0), method="bounded", options={"xatol": 1e-10})
-    assert s.evaluate_on(given, "printed").value == pytest.approx(found.fun, rel=1e-9)
+    optimum = minimize_scalar(at, bounds=(-40.0, 5.0), method="bounded", options={"xatol": 1e-10})
+    assert s.evaluate_on(inputs, "printed").value == pytest.approx(optimum.fun, rel=1e-9)
 
 
 def test_printed_values_by_hand():
@@ -77,8 +77,8 @@ def test_printed_values_by_hand():
     common |= {"d": 3, "k": 1, "W_QK.l11": 9.0, "W_v.l11": 8.0, "W_c.l11": 1.0, "w.l2": 1.0}
     common |= {"sigma.lipschitz": 1.0, "X.row2inf": 8.0, "resolution": 0.5}
     C_1 = math.log(7)
-    one = 4 * (2 + 2 * 8 * 5) / 100 * (1 + math.log(C_1 * 64 * 1000 / 0.25)) + 8 + 0.25
-    assert value("theorem-B.1", common | {"X.op": 5.0}, "printed") == pytest.approx(one)
+    head = 4 * (2 + 2 * 8 * 5) / 100 * (1 + math.log(C_1 * 64 * 1000 / 0.25)) + 8 + 0.25
+    assert value("theorem-B.1", common | {"X.op": 5.0}, "printed") == pytest.approx(head)
     many = 4 * (2 + 8 * 2 * 8 * 5) / 100 * (1 + math.log(C_1 * 64 * 40**3 / 0.25)) + 8 + 0.25
     assert value("theorem-B.2", common | {"X.op": 5.0, "H": 8}, "printed") == pytest.approx(many)
     γ = float(γ_ML(Bounds(9.0, 8.0, 1.0, 1.0, 1.0), C_1, 8.0, 3))
@@ -97,9 +97,9 @@ def test_offset_complexity_by_enumeration(n, d):
         v = np.linalg.pinv(X) @ np.array(τ) / (2 * β)  # the stationary point
         h = X @ v
         suprema.append(np.mean(np.array(τ) * h) - β * np.mean(h**2))
-    given = {"n": n, "d": d, "beta": β}
-    assert value("definition-3.1", given) == pytest.approx(np.mean(suprema))
-    assert value("definition-3.1", given, "printed") == pytest.approx(np.mean(suprema))
+    inputs = {"n": n, "d": d, "beta": β}
+    assert value("definition-3.1", inputs) == pytest.approx(np.mean(suprema))
+    assert value("definition-3.1", inputs, "printed") == pytest.approx(np.mean(suprema))
 
 
 def linear(L_σ: float) -> Activation:
@@ -118,8 +118,10 @@ def test_the_block_multiplies_by_the_square_of_the_slope_of_sigma():
     params[0] = {name: np.array(W) for name, W in params[0].items()}
     low, high = (block.apply(params, np.array([[x]]))[0, 0] for x in (0.01, 0.02))
     moved = (high - low) / 0.01
-    given = {"W_QK.op": 0.0, "W_v.op": 1.0, "W_c.op": 1.0, "sigma.lipschitz": 3.0}
-    assert value("equation-5", given, "printed") < moved <= value("equation-5", given) * (1 + 1e-9)
+    inputs = {"W_QK.op": 0.0, "W_v.op": 1.0, "W_c.op": 1.0, "sigma.lipschitz": 3.0}
+    assert (
+        value("equation-5", inputs, "printed") < moved <= value("equation-5", inputs) * (1 + 1e-9)
+    )
 
 
 def test_a_long_token_besides_cls_breaks_the_printed_assumption():
@@ -127,9 +129,9 @@ def test_a_long_token_besides_cls_breaks_the_printed_assumption():
     head = Head(1, L11(1.0), L11(1.0), W_c=L11(1.0), sigma="identity", query="cls")
     weights = {"W_QK": np.array([[9.0]]), "W_v": np.eye(1), "W_c": np.eye(1)}
     prediction = abs(float(head.apply(weights, X)[0, 0]))
-    given = STATEMENTS["li2026/assumption-5.1"].example
-    assert value("assumption-5.1", given, "printed") < prediction
-    assert prediction <= value("assumption-5.1", given) * (1 + 1e-9)
+    inputs = STATEMENTS["li2026/assumption-5.1"].example
+    assert value("assumption-5.1", inputs, "printed") < prediction
+    assert prediction <= value("assumption-5.1", inputs) * (1 + 1e-9)
 
 
 # -- linear covers ---------------------------------------------------------------------------
@@ -138,11 +140,11 @@ def test_a_long_token_besides_cls_breaks_the_printed_assumption():
 @pytest.mark.parametrize("d, k", [(1, 1), (2, 3), (40, 50)])
 def test_the_constant_of_a_linear_cover_grows_with_the_widths(d, k):
     """Any two of the 2dk matrices ±E_ij are at least 1 apart on some basis vector."""
-    given = {"d": d, "k": k, "W.l11": 1.0, "X.row2inf": 1.0, "epsilon": 0.499}
+    inputs = {"d": d, "k": k, "W.l11": 1.0, "X.row2inf": 1.0, "epsilon": 0.499}
     for number in ("lemma-5.2", "lemma-B.3"):
         for form in ("derived", "best"):
-            assert value(number, given, form) >= math.log(2 * d * k) - 1e-9
-    assert value("lemma-B.3", given, "printed") >= math.log(2 * d * k)
+            assert value(number, inputs, form) >= math.log(2 * d * k) - 1e-9
+    assert value("lemma-B.3", inputs, "printed") >= math.log(2 * d * k)
     if d > 1:
         E = [s * np.eye(d * k)[i].reshape(d, k) for i in range(min(d * k, 12)) for s in (-1, 1)]
         apart = [np.linalg.norm(a - b, axis=1).max() for a, b in itertools.combinations(E, 2)]
@@ -150,26 +152,26 @@ def test_the_constant_of_a_linear_cover_grows_with_the_widths(d, k):
 
 
 def test_a_constant_of_one_is_not_enough():
-    given = {"d": 10**6, "k": 10**6, "W.l11": 1.0, "X.row2inf": 1.0, "epsilon": 0.499}
-    assert value("lemma-5.2", given, "printed") < math.log(2e12)
+    inputs = {"d": 10**6, "k": 10**6, "W.l11": 1.0, "X.row2inf": 1.0, "epsilon": 0.499}
+    assert value("lemma-5.2", inputs, "printed") < math.log(2e12)
 
 
 @pytest.mark.parametrize("ε", [0.9, 0.5, 0.34, 0.2, 0.11])
 def test_intervals_need_as_many_centres_as_claimed(ε):
     """d = k = 1: the class is an interval of length 2, and ⌈1/ε⌉ centres are exact."""
-    given = {"d": 1, "k": 1, "W.l11": 1.0, "X.row2inf": 1.0, "epsilon": ε}
+    inputs = {"d": 1, "k": 1, "W.l11": 1.0, "X.row2inf": 1.0, "epsilon": ε}
     for number, form in itertools.product(("lemma-5.2", "lemma-B.3"), ("derived", "best")):
-        assert value(number, given, form) >= math.log(math.ceil(1 / ε)) - 1e-9
+        assert value(number, inputs, form) >= math.log(math.ceil(1 / ε)) - 1e-9
 
 
 @pytest.mark.parametrize("m", [1, 4, 30, 10**5])
 def test_a_cover_of_heads_has_room_for_all_patterns(m):
     heads = QueryHeads(m)
-    given = {"d": heads.d, "k": heads.d, "W_QK.l11": heads.B_QK, "W_v.l11": 1.0, "W_c.l11": 1.0}
-    given |= {"w.l2": 1.0, "sigma.lipschitz": 1.0, "X.row2inf": 1.0, "epsilon": 0.7}
+    inputs = {"d": heads.d, "k": heads.d, "W_QK.l11": heads.B_QK, "W_v.l11": 1.0, "W_c.l11": 1.0}
+    inputs |= {"w.l2": 1.0, "sigma.lipschitz": 1.0, "X.row2inf": 1.0, "epsilon": 0.7}
     for form in ("derived", "best"):
-        assert value("equation-14", given, form) >= heads.log_count
-        assert value("equation-14", given | {"w.l1": 1.0}, form) >= heads.log_count
+        assert value("equation-14", inputs, form) >= heads.log_count
+        assert value("equation-14", inputs | {"w.l1": 1.0}, form) >= heads.log_count
 
 
 def test_entropy_is_below_the_closed_form_and_not_far_below():
@@ -212,9 +214,9 @@ def test_a_head_moves_no_further_than_derived(L_σ, B_x):
             "error.w": abs(float((head.apply(V, X) @ (W["w"] - V["w"])).item())),
         }
         moved = abs((head.apply(W, X) @ W["w"] - head.apply(V, X) @ V["w"]).item())
-        given = {"W_v.l11": 0.8, "W_c.l11": 0.9, "w.l2": 1.1, "sigma.lipschitz": L_σ}
-        given |= {"X.row2inf": B_x, **{k: float(e) for k, e in errors.items()}}
-        allowed = value("equation-15", given)
+        inputs = {"W_v.l11": 0.8, "W_c.l11": 0.9, "w.l2": 1.1, "sigma.lipschitz": L_σ}
+        inputs |= {"X.row2inf": B_x, **{k: float(e) for k, e in errors.items()}}
+        allowed = value("equation-15", inputs)
         assert moved <= allowed * (1 + 1e-9) + 1e-15
         worst = max(worst, moved / allowed)
     assert worst > 0.15
@@ -222,14 +224,14 @@ def test_a_head_moves_no_further_than_derived(L_σ, B_x):
 
 def test_the_decomposition_of_a_head_is_that_of_the_calculus():
     b, B_x = Bounds(QK=0.4, v=1.3, c=0.8, w=1.2, σ=1.4), 3.0
-    given = {"W_v.l11": 1.3, "W_c.l11": 0.8, "w.l2": 1.2, "sigma.lipschitz": 1.4}
+    inputs = {"W_v.l11": 1.3, "W_c.l11": 0.8, "w.l2": 1.2, "sigma.lipschitz": 1.4}
     seen = {"QK": B_x, "v": B_x, "c": 1.4 * 1.3 * B_x, "w": 0.8 * 1.4 * 1.3 * B_x}
     for use in Class(heads(2, 2, b), 2, B_x).facts.uses:
         name = use.name.replace("_", ".").rpartition(".")[2]
         errors = dict.fromkeys(("error.QK", "error.v", "error.c", "error.w"), 0.0)
-        given_one = given | errors | {f"error.{name}": 1.0, "X.row2inf": B_x}
-        found = value("equation-15", given_one)
-        assert found == pytest.approx(float(use.weight) / seen[name])
+        at_one = inputs | errors | {f"error.{name}": 1.0, "X.row2inf": B_x}
+        sides = value("equation-15", at_one)
+        assert sides == pytest.approx(float(use.weight) / seen[name])
 
 
 @pytest.mark.parametrize(
@@ -239,8 +241,8 @@ def test_the_layers_decomposition_is_that_of_the_calculus(L, L_σ, B_x):
     """Weights on unit errors, from the facts of L blocks (5) with spectral norms."""
     B_QK, B_v, B_c, B_w = 0.4, 1.3, 0.8, 1.2
     net = layers(2, 2, Bounds(B_QK, B_v, B_c, B_w, L_σ), L)
-    given = {"W_QK.l11": B_QK, "W_v.l11": B_v, "W_c.l11": B_c, "w.l2": B_w, "X.row2inf": B_x}
-    given |= {"sigma.lipschitz": L_σ, "L": L}
+    instance = {"W_QK.l11": B_QK, "W_v.l11": B_v, "W_c.l11": B_c, "w.l2": B_w, "X.row2inf": B_x}
+    instance |= {"sigma.lipschitz": L_σ, "L": L}
     radii = [B_x]
     while len(radii) < L:
         radii.append(min(1.0, L_σ * min(1.0, L_σ * B_c * B_v * radii[-1])))
@@ -249,8 +251,8 @@ def test_the_layers_decomposition_is_that_of_the_calculus(L, L_σ, B_x):
     for name, inputs in seen.items():
         errors = dict.fromkeys(("error.QK", "error.v", "error.c", "error.w"), 0.0)
         weights = np.exp(np.ravel(uses[name].weight.log)) / np.array(inputs)
-        found = value("equation-18", given | errors | {f"error.{name}": 1.0})
-        assert found == pytest.approx(weights.sum())
+        sides = value("equation-18", instance | errors | {f"error.{name}": 1.0})
+        assert sides == pytest.approx(weights.sum())
 
 
 def test_layers_move_no_further_than_derived():
@@ -276,19 +278,19 @@ def test_layers_move_no_further_than_derived():
             )
         w, u = Ws[-1]["w"], Vs[-1]["w"]
         errors["error.w"] = abs((covered[-1] @ (w - u)).item())
-        given = {"W_QK.l11": 0.7, "W_v.l11": 0.9, "W_c.l11": 0.8, "w.l2": 1.0, "L": L}
-        given |= {"sigma.lipschitz": L_σ, "X.row2inf": B_x, **errors}
+        inputs = {"W_QK.l11": 0.7, "W_v.l11": 0.9, "W_c.l11": 0.8, "w.l2": 1.0, "L": L}
+        inputs |= {"sigma.lipschitz": L_σ, "X.row2inf": B_x, **errors}
         moved = abs((true[-1] @ w - covered[-1] @ u).item())
-        assert moved <= value("equation-18", given) * (1 + 1e-9) + 1e-15
+        assert moved <= value("equation-18", inputs) * (1 + 1e-9) + 1e-15
 
 
 def test_the_printed_layers_hold_for_one_sigma_and_unit_tokens():
     """For L_σ ≤ 1 and tokens in the unit ball derived is at most printed (both blocks agree)."""
-    given = {"W_QK.l11": 0.5, "W_v.l11": 1.0, "W_c.l11": 1.0, "w.l2": 1.0, "sigma.lipschitz": 1.0}
-    given |= {"L": 4, "error.QK": 0.1, "error.v": 0.2, "error.c": 0.3, "error.w": 0.4}
+    inputs = {"W_QK.l11": 0.5, "W_v.l11": 1.0, "W_c.l11": 1.0, "w.l2": 1.0, "sigma.lipschitz": 1.0}
+    inputs |= {"L": 4, "error.QK": 0.1, "error.v": 0.2, "error.c": 0.3, "error.w": 0.4}
     printed = 0.4 + (1 + 3 + 9 + 27) * (0.3 + 0.2 + 0.2)
-    assert value("equation-18", given, "printed") == pytest.approx(printed)
-    assert value("equation-18", given) == pytest.approx(0.4 + (1 + 2 + 4 + 8) * (0.3 + 0.2 + 0.1))
+    assert value("equation-18", inputs, "printed") == pytest.approx(printed)
+    assert value("equation-18", inputs) == pytest.approx(0.4 + (1 + 2 + 4 + 8) * (0.3 + 0.2 + 0.1))
 
 
 # -- excess risks ----------------------------------------------------------------------------
@@ -301,8 +303,8 @@ def test_more_examples_help_and_larger_norms_do_not(id, form):
     base = {**s.example, "n": 1e9, "d": 64, "k": 64}
 
     def total(**changes) -> float:
-        given = base | {k.replace("__", "."): v for k, v in changes.items()}
-        return sum(term.value for term in s.evaluate_on(given, form).terms)
+        inputs = base | {k.replace("__", "."): v for k, v in changes.items()}
+        return sum(term.value for term in s.evaluate_on(inputs, form).terms)
 
     now = total()
     assert total(n=4e9) < now < total(n=2.5e8)
@@ -317,40 +319,40 @@ def test_more_examples_help_and_larger_norms_do_not(id, form):
 @pytest.mark.parametrize("id", THEOREMS)
 def test_without_knowledge_of_the_noise_the_rate_is_slow(id):
     s = STATEMENTS[id]
-    given = {**s.example, "n": 1e10, "noise.free": 0}
-    slow = s.evaluate_on(given)
+    inputs = {**s.example, "n": 1e10, "noise.free": 0}
+    slow = s.evaluate_on(inputs)
     assert any(a.name == "rate" for a in slow.assumptions)
-    assert slow.value > s.evaluate_on(given, "best").value
+    assert slow.value > s.evaluate_on(inputs, "best").value
 
 
 def test_one_head_is_a_sum_of_one_head():
-    one = dict(STATEMENTS["li2026/theorem-B.1"].example)
+    single = dict(STATEMENTS["li2026/theorem-B.1"].example)
     for form in ("printed", "derived", "best"):
-        many = value("theorem-B.2", one | {"H": 1}, form)
-        assert many == pytest.approx(value("theorem-B.1", one, form))
+        many = value("theorem-B.2", single | {"H": 1}, form)
+        assert many == pytest.approx(value("theorem-B.1", single, form))
 
 
 def test_derived_is_the_one_scale_bound_of_the_class():
     """4M·log N(δ)/n + 8κδ on a fine grid of δ, entropies from the network itself."""
     s = STATEMENTS["li2026/theorem-B.1"]
-    given = {**s.example, "n": 1e9, "d": 64, "k": 64, "W_QK.l11": 3.0}
+    inputs = {**s.example, "n": 1e9, "d": 64, "k": 64, "W_QK.l11": 3.0}
     net = Head(64, L11(1.0), L11(3.0), W_c=L11(1.0), sigma="identity", query="cls")
     whole = Class(net >> Readout(L2(1.0)), 64, 1.0)
     δ = np.exp(-np.linspace(0, 20, 4000))
     log_N = np.exp(whole.entropy("own").log_log(np.log(δ), math.log(1e9)))
     assert abs(whole.A - 1.0) < 1e-9
-    assert s.evaluate_on(given).value == pytest.approx((8 * log_N / 1e9 + 8 * δ).min(), rel=0.02)
+    assert s.evaluate_on(inputs).value == pytest.approx((8 * log_N / 1e9 + 8 * δ).min(), rel=0.02)
 
 
 def test_a_known_l1_norm_of_w_helps():
-    given = {**STATEMENTS["li2026/theorem-B.1"].example, "n": 1e9}
-    assert value("theorem-B.1", given | {"w.l1": 1.0}) < value("theorem-B.1", given)
+    inputs = {**STATEMENTS["li2026/theorem-B.1"].example, "n": 1e9}
+    assert value("theorem-B.1", inputs | {"w.l1": 1.0}) < value("theorem-B.1", inputs)
 
 
 def test_no_token_is_longer_than_the_whole_input():
-    given = {**STATEMENTS["li2026/theorem-B.1"].example, "n": 1e9, "X.row2inf": 5.0}
-    short = value("theorem-B.1", given | {"X.row2inf": 1.0})
-    assert value("theorem-B.1", given | {"X.op": 1.0}) == pytest.approx(short)
+    inputs = {**STATEMENTS["li2026/theorem-B.1"].example, "n": 1e9, "X.row2inf": 5.0}
+    short = value("theorem-B.1", inputs | {"X.row2inf": 1.0})
+    assert value("theorem-B.1", inputs | {"X.op": 1.0}) == pytest.approx(short)
 
 
 def test_nothing_to_lose_costs_nothing():

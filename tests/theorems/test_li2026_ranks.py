@@ -49,9 +49,9 @@ def test_the_split_is_that_of_a_numerical_optimiser():
         def cost(u, r=r, C=C, β=β, B_X=B_X, ε=ε):
             return float((r * C * np.log(r * B_X**2 / (ε * softmax(u) / β) ** 2)).sum())
 
-        found = minimize(cost, np.zeros(m)).fun
-        assert least_value(r, C, β, B_X, ε) == pytest.approx(found, rel=1e-6)
-        assert printed_value(r, C, β, B_X, ε) != pytest.approx(found, rel=1e-3)
+        least = minimize(cost, np.zeros(m)).fun
+        assert least_value(r, C, β, B_X, ε) == pytest.approx(least, rel=1e-6)
+        assert printed_value(r, C, β, B_X, ε) != pytest.approx(least, rel=1e-3)
 
 
 def test_capped_blocks_give_back_what_they_do_not_need():
@@ -110,10 +110,10 @@ def test_derived_covers_hold_an_interval(id, k):
     """Width one: the class is an interval, with exactly ⌈1/ε⌉ intervals of length 2ε."""
     for ε in (0.9, 0.5, 0.1, 0.01):
         values = {"k": 1, "W.op": 1.0, "X.row2inf": 1.0, "epsilon": ε}
-        own = {"d": 1, "W.rank": 1} if "5.7" in id else {"subspace.dim": 1}
+        sizes = {"d": 1, "W.rank": 1} if "5.7" in id else {"subspace.dim": 1}
         for form in ("derived", "best"):
-            found = evaluate(f"li2026/{id}", values | own, form).value
-            assert found >= math.log(math.ceil(1 / ε)) - 1e-12
+            log_cover = evaluate(f"li2026/{id}", values | sizes, form).value
+            assert log_cover >= math.log(math.ceil(1 / ε)) - 1e-12
 
 
 def test_derived_rank_covers_hold_a_greedy_packing():
@@ -121,14 +121,14 @@ def test_derived_rank_covers_hold_a_greedy_packing():
     rng, ε = np.random.default_rng(2), 0.25
     a, b = rng.normal(size=(2, 3000, 2))
     a, b = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (a, b))
-    kept: list[np.ndarray] = []
+    packing: list[np.ndarray] = []
     for W in np.einsum("ni,nj->nij", a, b) * np.sqrt(rng.uniform(size=(3000, 1, 1))):
-        if all(np.linalg.norm(W - other, 2) > 2 * ε for other in kept):
-            kept.append(W)
+        if all(np.linalg.norm(W - other, 2) > 2 * ε for other in packing):
+            packing.append(W)
     values = {"d": 2, "k": 2, "W.rank": 1, "W.op": 1.0, "X.row2inf": 1.0, "epsilon": ε}
     for form in ("derived", "best"):
-        assert evaluate("li2026/assumption-5.7", values, form).value >= math.log(len(kept))
-    assert math.log(len(kept)) > evaluate("li2026/assumption-5.7", values, "printed").value
+        assert evaluate("li2026/assumption-5.7", values, form).value >= math.log(len(packing))
+    assert math.log(len(packing)) > evaluate("li2026/assumption-5.7", values, "printed").value
 
 
 def test_no_constant_serves_assumption_5_7():
@@ -190,8 +190,8 @@ def test_printed_bounds_at_a_given_resolution(id):
     else:
         H = values.get("H", 1)
         expected = 4 * (0.5 + H * 5) / 1e6 * (1 + math.log(1 + m.layer_cover(2.0, H, 3)(δ)))
-    found = s.evaluate_on(values, "printed").value
-    assert found == pytest.approx(expected + 8 * δ + 0.25)
+    bound = s.evaluate_on(values, "printed").value
+    assert bound == pytest.approx(expected + 8 * δ + 0.25)
 
 
 def test_a_stack_of_ninety_six_layers():
@@ -211,9 +211,9 @@ def test_the_best_resolution_is_that_of_a_fine_grid(rule):
         P, κ = float(np.exp(rng.uniform(-15, 3))), float(np.exp(rng.normal(0, 1)))
         grid = cover.end - np.linspace(0, 40, 20_001)  # every δ with a log-cover ≥ 0
         values = [rule(cover, P, κ, math.exp(t)) for t in grid]
-        found = rule(cover, P, κ, math.inf)
-        assert found <= min(values) * (1 + 1e-9)
-        assert found == pytest.approx(min(values), rel=1e-4)
+        bound = rule(cover, P, κ, math.inf)
+        assert bound <= min(values) * (1 + 1e-9)
+        assert bound == pytest.approx(min(values), rel=1e-4)
 
 
 def test_a_resolution_without_a_logarithm_is_refused():
@@ -273,9 +273,9 @@ def test_the_derived_entropy_of_a_stack_is_the_sum_of_its_matrices():
 
 
 def networks(d: int) -> dict[str, Chain]:
-    one = Spectral(1.0)
-    head = Head(d, W_v=one, W_QK=one, W_c=one, sigma="identity", query="cls")
-    block = li_block(d, one, one, one, sigma="identity")
+    ball = Spectral(1.0)
+    head = Head(d, W_v=ball, W_QK=ball, W_c=ball, sigma="identity", query="cls")
+    block = li_block(d, ball, ball, ball, sigma="identity")
     return {"layer": head >> Readout(L2(1.0)), "stack": Repeat(block, 1) >> Readout(L2(1.0))}
 
 
@@ -304,9 +304,9 @@ def test_the_one_hot_minimiser_is_in_the_class_and_errs(kind):
         u[unseen] = 1 / math.sqrt(len(unseen))
         head, params = minimiser(kind, u)
         assert np.linalg.matrix_rank(head["W_v"]) == np.linalg.matrix_rank(head["W_c"]) == 1
-        given = witness.inputs("li2026/theorem-5.8")
+        inputs = witness.inputs("li2026/theorem-5.8")
         for name, W in head.items():
-            assert np.linalg.norm(W, 2) <= given[f"{name}.op"] + 1e-12
+            assert np.linalg.norm(W, 2) <= inputs[f"{name}.op"] + 1e-12
         f = np.ravel(networks(d)[kind].apply(params, X))
         assert np.abs(f[sample]).max() == 0  # a minimiser: the training loss is 0
         losses.append(np.abs(f).mean())

@@ -17,14 +17,15 @@ from dudley.theorems.excess import ExcessTask
 from dudley.theorems.li2026.tails import PolynomialTail, SubGaussianTail
 from dudley.theorems.li2026.truncation import error_of_layer, error_of_stack, learn, truncate
 from dudley.theorems.witness.counterexamples.gaussian_matrix import GaussianMatrix
+from each import each
 from oracles import Finite
 
 STATEMENTS = registry.load()
 
 
-def value(id: str, form: str = "derived", /, **given: float) -> float:
+def value(id: str, form: str = "derived", /, **inputs: float) -> float:
     names = {name.replace("_", ".", 1) if name.startswith("tail_") else name: v
-             for name, v in given.items()}  # fmt: skip
+             for name, v in inputs.items()}  # fmt: skip
     return STATEMENTS[f"li2026/{id}"].evaluate_on(names, form).value
 
 
@@ -63,8 +64,8 @@ def test_the_norm_of_a_matrix_series(kind, signs):
     if kind == "diagonal" and not signs:
         assert norms.mean() > 0.8 * bound  # √(log 2d) for √(2 log 2d) would be refuted
     for t in np.quantile(norms, [0.5, 0.9, 0.99]):
-        given = {"T": T, "d": d, "tail.nu": math.sqrt(v), "truncation": float(t)}
-        tail = STATEMENTS["li2026/lemma-6.1"].evaluate_on(given).details["tail"]
+        inputs = {"T": T, "d": d, "tail.nu": math.sqrt(v), "truncation": float(t)}
+        tail = STATEMENTS["li2026/lemma-6.1"].evaluate_on(inputs).details["tail"]
         assert (norms >= t).mean() <= tail + 4 * math.sqrt(0.25 / draws)
 
 
@@ -87,11 +88,11 @@ def test_the_tail_of_gaussian_matrices_is_exact_in_two_cases(t):
 
 
 def test_the_printed_tail_does_not_scale():
-    given = {"T": 6, "d": 6, "tail_nu": 1.0, "truncation": 5.0}
-    doubled = given | {"tail_nu": 4.0, "truncation": 10.0}  # X ↦ 2X
-    same = [value("assumption-6.2", **g) for g in (given, doubled)]
+    inputs = {"T": 6, "d": 6, "tail_nu": 1.0, "truncation": 5.0}
+    doubled = inputs | {"tail_nu": 4.0, "truncation": 10.0}  # X ↦ 2X
+    same = [value("assumption-6.2", **g) for g in (inputs, doubled)]
     assert same[0] == pytest.approx(same[1])
-    printed = [value("assumption-6.2", "printed", **g) for g in (given, doubled)]
+    printed = [value("assumption-6.2", "printed", **g) for g in (inputs, doubled)]
     assert printed[1] > 1e3 * printed[0]
 
 
@@ -102,25 +103,25 @@ def test_a_gaussian_matrix_refutes_it():
     assert abs(seen - it.lower_bound()) < 4 * math.sqrt(0.0025 / 4000) + 1e-3
 
 
-@pytest.mark.parametrize("β", [1.5, 2.5, 4.0, 8.0])
-@pytest.mark.parametrize("x", [10.0, 50.0, 1000.0])
+@each("β", [1.5, 2.5, 4.0, 8.0])
+@each("x", [10.0, 50.0, 1000.0])
 def test_polynomial_tails_of_entries(β, x):
     """All entries one Pareto variable: P(‖X‖_F > x) = (√(Td)/x)^β, exactly; and independent."""
     T, d = 4, 8
-    given = {"T": T, "d": d, "tail_C": 1.0, "tail_beta": β, "truncation": x}
+    inputs = {"T": T, "d": d, "tail_C": 1.0, "tail_beta": β, "truncation": x}
     together = min(1.0, (math.sqrt(T * d) / x) ** β)
     rng = np.random.default_rng(1)
     entries = rng.random((20_000, T * d)) ** (-1 / β)
     apart = (np.sqrt((entries**2).sum(axis=1)) > x).mean()
     for form in ("derived", "best"):
-        bound = value("assumption-6.8", form, **given)
+        bound = value("assumption-6.8", form, **inputs)
         assert together <= bound <= 1.0
         assert apart - 4 * math.sqrt(max(apart, 1e-4) / 20_000) <= bound
-    assert value("assumption-6.8", "best", **given) <= value("assumption-6.8", **given)
+    assert value("assumption-6.8", "best", **inputs) <= value("assumption-6.8", **inputs)
 
 
-@pytest.mark.parametrize("M", [0.0, 0.3, 1.0, 2.5, 6.0])
-@pytest.mark.parametrize(
+@each("M", [0.0, 0.3, 1.0, 2.5, 6.0])
+@each(
     "tail",
     [
         SubGaussianTail(4, 8, 1.0),
@@ -201,8 +202,8 @@ def test_what_truncation_changes_in_a_head(tail, M):
 
 
 def apply(net, params, X) -> np.ndarray:
-    for node, own in zip(net.nodes, params, strict=True):
-        X = node.apply(own, X)
+    for node, weights in zip(net.nodes, params, strict=True):
+        X = node.apply(weights, X)
     return np.ravel(X)
 
 
@@ -303,53 +304,53 @@ TWINS = {
 }
 
 
-@pytest.mark.parametrize("id", TWINS)
-@pytest.mark.parametrize("form", ["derived", "best"])
+@each("id", TWINS)
+@each("form", ["derived", "best"])
 def test_without_a_tail_it_is_the_bounded_theorem_on_tokens_of_norm_m(id, form):
     twin, radius, none = TWINS[id]
-    given = dict(STATEMENTS[f"li2026/{id}"].example) | none | {"n": 1e9}
-    own = {i.name for i in STATEMENTS[f"li2026/{twin}"].inputs}
-    bounded = {name: v for name, v in given.items() if name in own}
-    bounded |= dict.fromkeys(radius, given["truncation"])
-    assert value(id, form, **given) == pytest.approx(value(twin, form, **bounded), rel=1e-12)
+    inputs = dict(STATEMENTS[f"li2026/{id}"].example) | none | {"n": 1e9}
+    names = {i.name for i in STATEMENTS[f"li2026/{twin}"].inputs}
+    bounded = {name: v for name, v in inputs.items() if name in names}
+    bounded |= dict.fromkeys(radius, inputs["truncation"])
+    assert value(id, form, **inputs) == pytest.approx(value(twin, form, **bounded), rel=1e-12)
 
 
 @pytest.mark.parametrize("id", TWINS)
 def test_the_printed_bound_is_the_printed_bounded_one_and_a_tail(id):
     """M inside the complexity, B_X = 1 in the factor, and the tail as it is printed."""
     twin, _, _ = TWINS[id]
-    given = dict(STATEMENTS[f"li2026/{id}"].example) | {"n": 1e4}
-    M = given["truncation"] = 0.5 if "tail.nu" in given else 1.5
-    own = {i.name for i in STATEMENTS[f"li2026/{twin}"].inputs}
-    bounded = {name: v for name, v in given.items() if name in own} | {"X.row2inf": M}
+    inputs = dict(STATEMENTS[f"li2026/{id}"].example) | {"n": 1e4}
+    M = inputs["truncation"] = 0.5 if "tail.nu" in inputs else 1.5
+    names = {i.name for i in STATEMENTS[f"li2026/{twin}"].inputs}
+    bounded = {name: v for name, v in inputs.items() if name in names} | {"X.row2inf": M}
     if id == "theorem-6.11":
         bounded["X.op"] = M
-    if "tail.nu" in given:
-        T, d, ν = given["T"], given["d"], given["tail.nu"]
+    if "tail.nu" in inputs:
+        T, d, ν = inputs["T"], inputs["d"], inputs["tail.nu"]
         tail = ν * (T + d) * math.exp(-(M**2) / (2 * ν**2))
     else:
-        C, β = given["tail.C"], given["tail.beta"]
+        C, β = inputs["tail.C"], inputs["tail.beta"]
         tail = C * β / (β - 2) * M ** (2 - β)
     if id in ("theorem-6.9", "theorem-6.10"):  # the bounded twin takes min(B_X, B_x)
         layer = {"X.op": M}
         factor = value(twin, "printed", **(bounded | layer))
-        assert value(id, "printed", **(given | layer)) == pytest.approx(factor + tail, rel=1e-12)
-        assert value(id, "printed", **given) < factor + tail
+        assert value(id, "printed", **(inputs | layer)) == pytest.approx(factor + tail, rel=1e-12)
+        assert value(id, "printed", **inputs) < factor + tail
     else:
-        assert value(id, "printed", **given) == pytest.approx(
+        assert value(id, "printed", **inputs) == pytest.approx(
             value(twin, "printed", **bounded) + tail, rel=1e-12
         )
 
 
 def test_a_robust_loss_of_smaller_power_costs_its_slope():
-    given = dict(STATEMENTS["li2026/theorem-6.11"].example) | {"n": 1e9}
-    catoni, other = (value("theorem-6.11", **given, **{"psi.power": p}) for p in (2.0, 1.5))
+    inputs = dict(STATEMENTS["li2026/theorem-6.11"].example) | {"n": 1e9}
+    catoni, other = (value("theorem-6.11", **inputs, **{"psi.power": p}) for p in (2.0, 1.5))
     assert other == pytest.approx(catoni * LogTruncation(1.5).lipschitz, rel=1e-2)
 
 
 def test_where_truncation_is_too_early_the_bound_says_so():
-    given = dict(STATEMENTS["li2026/theorem-6.4"].example) | {"n": 1e12, "truncation": 0.5}
-    bound = STATEMENTS["li2026/theorem-6.4"].evaluate_on(given)
+    inputs = dict(STATEMENTS["li2026/theorem-6.4"].example) | {"n": 1e12, "truncation": 0.5}
+    bound = STATEMENTS["li2026/theorem-6.4"].evaluate_on(inputs)
     assert bound.vacuous and bound.terms[-1].name == "truncation" and bound.terms[-1].value > 1
     assert bound.details["truncation_error"] == pytest.approx(bound.terms[-1].value / 3)
 

@@ -13,6 +13,7 @@ from dudley.core.errors import InputError
 from dudley.core.statement import Verdict
 from dudley.networks.blocks import shallow_encoder
 from dudley.theorems.mwigo2026.encoder import Encoder
+from each import each
 from mwigo_statements import MATRICES, STATEMENTS, example, value
 
 VERDICTS = {
@@ -23,33 +24,33 @@ VERDICTS = {
 
 
 def test_verdicts_are_as_audited():
-    found = {s.id.partition("/")[2]: s.verdict for s in STATEMENTS.values()}
-    assert found == {id: verdict for verdict, ids in VERDICTS.items() for id in ids.split()}
+    verdicts = {s.id.partition("/")[2]: s.verdict for s in STATEMENTS.values()}
+    assert verdicts == {id: verdict for verdict, ids in VERDICTS.items() for id in ids.split()}
 
 
 def test_the_recalled_equations_by_hand():
-    given = {"n": 50, "class.rademacher": 0.1, "loss.lipschitz": 2.0, "loss.range": 3.0}
-    given["delta"] = 0.1
-    assert value("equation-3.2", given, "printed") == pytest.approx(
+    inputs = {"n": 50, "class.rademacher": 0.1, "loss.lipschitz": 2.0, "loss.range": 3.0}
+    inputs["delta"] = 0.1
+    assert value("equation-3.2", inputs, "printed") == pytest.approx(
         0.4 + 9 * math.sqrt(math.log(20) / 100)
     )
-    assert value("equation-3.2", given) == pytest.approx(0.4 + 9 * math.sqrt(math.log(10) / 100))
+    assert value("equation-3.2", inputs) == pytest.approx(0.4 + 9 * math.sqrt(math.log(10) / 100))
     assert value("equation-3.3", {"n": 4, "class.C": 16.0, "class.radius": 1.0, "c": 1.0}) == 1.0
     assert value("section-4.1", dict.fromkeys(example("section-4.1"), 3.0)) == 6.0
 
 
 def test_the_quantile_of_assumption_3_inverts_its_tail_and_depends_on_the_unit():
-    given = {"X.fro": 10.0, "correlation.c": 0.7, "delta": 0.01}
-    t = value("assumption-3", given, "printed")
+    inputs = {"X.fro": 10.0, "correlation.c": 0.7, "delta": 0.01}
+    t = value("assumption-3", inputs, "printed")
     assert math.exp(-(t**0.7)) == pytest.approx(0.01)
-    assert value("assumption-3", given | {"X.fro": 20.0}, "printed") == t  # it has no unit
+    assert value("assumption-3", inputs | {"X.fro": 20.0}, "printed") == t  # it has no unit
     rng = np.random.default_rng(0)
     for _ in range(50):
         X, Y = rng.normal(size=(2, 3, 5))
         size = max(np.linalg.norm(X), np.linalg.norm(Y))
         assert abs(np.vdot(X.T @ X, Y.T @ Y)) <= size**4 * (1 + 1e-12)
     with pytest.raises(InputError, match=r"correlation\.c"):
-        value("assumption-3", given | {"correlation.c": 0.0})
+        value("assumption-3", inputs | {"correlation.c": 0.0})
 
 
 # -- Lemmas 1 and 2 ------------------------------------------------------------------------------
@@ -67,8 +68,8 @@ def exact_complexity(X: np.ndarray, η_O: float, η_V: float) -> float:
     return η_O * η_V * float(np.abs(signs @ heights).max(axis=1).mean()) / len(X)
 
 
-@pytest.mark.parametrize("id", ["lemma-1", "lemma-2"])
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 8])
+@each("id", ["lemma-1", "lemma-2"])
+@each("n", [1, 2, 3, 5, 8])
 def test_derived_complexities_are_above_exact_ones(id, n):
     rng = np.random.default_rng(n)
     for _ in range(5):
@@ -76,11 +77,11 @@ def test_derived_complexities_are_above_exact_ones(id, n):
         X = rng.normal(size=(n, 2))
         X *= B / np.linalg.norm(X, axis=1, keepdims=True)
         norms = {"W_Q.fro": 1.0, "W_K.fro": 1.0, "W_v.fro": η_V, "w.l2": η_O, "X.fro": B}
-        given = {"n": n, "T": 1, "d": 2, "k": 3} | {k: float(v) for k, v in norms.items()}
+        inputs = {"n": n, "T": 1, "d": 2, "k": 3} | {k: float(v) for k, v in norms.items()}
         truth = exact_complexity(X, η_O, η_V)
-        assert 0 < truth <= value(id, given, "best") <= value(id, given) * (1 + 1e-12)
+        assert 0 < truth <= value(id, inputs, "best") <= value(id, inputs) * (1 + 1e-12)
         if n == 1:  # f and −f are both in the class
-            assert truth == pytest.approx(value(id, given, "best"), rel=1e-5)
+            assert truth == pytest.approx(value(id, inputs, "best"), rel=1e-5)
 
 
 def supremum_near(rng, ε, X, θ0, radii, steps=60) -> float:
@@ -115,11 +116,11 @@ def test_balls_around_the_initialisation_hold_what_a_search_finds_in_them(n):
         w0 = u / np.linalg.norm(u)
         signs = np.array(list(itertools.product((-1.0, 1.0), repeat=n)))
         truth = np.mean([supremum_near(rng, ε, X, (W0, w0), (R, R)) for ε in signs]) / n
-        given = {"n": n, "T": 1, "d": 2, "k": 3, "X.fro": 1.0, "W_Q.fro": 1.0, "W_K.fro": 1.0}
-        given |= {"W_v.fro": float(np.linalg.norm(W0)) + R, "w.l2": 1.0 + R}
-        given |= {"W_Q.moved": R, "W_K.moved": R, "W_v.moved": R, "w.moved": R}
-        bound = value("lemma-1", given, "best")
-        assert truth <= bound <= value("lemma-1", given)
+        inputs = {"n": n, "T": 1, "d": 2, "k": 3, "X.fro": 1.0, "W_Q.fro": 1.0, "W_K.fro": 1.0}
+        inputs |= {"W_v.fro": float(np.linalg.norm(W0)) + R, "w.l2": 1.0 + R}
+        inputs |= {"W_Q.moved": R, "W_K.moved": R, "W_v.moved": R, "w.moved": R}
+        bound = value("lemma-1", inputs, "best")
+        assert truth <= bound <= value("lemma-1", inputs)
         ratios.append(truth / bound)
     if n == 1:
         assert ratios[0] > 0.8  # a bound a fifth smaller would be caught
@@ -139,7 +140,7 @@ def test_attention_near_its_initialisation_stays_within_the_declared_reach():
         θ0 = [rng.normal(size=s) / math.sqrt(s[0]) for s in ((d, k), (d, k), (d, k), (k, 1))]
         norms = [float(np.linalg.norm(W)) + R for W in θ0]
         ops = [float(np.linalg.norm(W, 2)) + R for W in θ0]
-        given = {
+        inputs = {
             "n": 1,
             "T": T,
             "d": d,
@@ -147,11 +148,11 @@ def test_attention_near_its_initialisation_stays_within_the_declared_reach():
             "X.fro": float(np.linalg.norm(X)),
             "w.l2": norms[3],
         }
-        given["X.row2inf"] = float(np.linalg.norm(X[0], axis=1).max())
+        inputs["X.row2inf"] = float(np.linalg.norm(X[0], axis=1).max())
         for i, name in enumerate(MATRICES):
-            given |= {f"{name}.fro": norms[i], f"{name}.op": ops[i], f"{name}.moved": R}
-        given["w.moved"] = R
-        matrices = (Encoder.matrix(as_encoder(given), W) for W in MATRICES)
+            inputs |= {f"{name}.fro": norms[i], f"{name}.op": ops[i], f"{name}.moved": R}
+        inputs["w.moved"] = R
+        matrices = (Encoder.matrix(as_encoder(inputs), W) for W in MATRICES)
         ball = shallow_encoder(d, k, *matrices, L2(norms[3]))
 
         def f(θ, X=X, ball=ball):
@@ -159,14 +160,14 @@ def test_attention_near_its_initialisation_stays_within_the_declared_reach():
             return ball.apply([{"W_Q": Q, "W_K": K, "W_v": V}, {"w": w}], X).item()
 
         range_ = climb(rng, f, θ0, R, +1) - climb(rng, f, θ0, R, -1)
-        bound = value("lemma-1", given, "best")
+        bound = value("lemma-1", inputs, "best")
         assert range_ / 2 <= bound
         worst = max(worst, range_ / 2 / bound)
     assert worst > 0.15
 
 
-def as_encoder(given: dict) -> Encoder:
-    names = {name.replace(".", "_"): v for name, v in given.items()}
+def as_encoder(inputs: dict) -> Encoder:
+    names = {name.replace(".", "_"): v for name, v in inputs.items()}
     return Encoder(**names)
 
 
@@ -179,27 +180,27 @@ def climb(rng, f, θ0, R, sign) -> float:
         for W, W0 in zip(at, θ0, strict=True):
             D = W + size * rng.normal(size=W.shape) / math.sqrt(W.size) - W0
             new.append(W0 + D * min(1.0, R / np.linalg.norm(D)))
-        if (found := sign * f(new)) > best:
-            best, at = found, new
+        if (height := sign * f(new)) > best:
+            best, at = height, new
     return sign * best
 
 
 @pytest.mark.parametrize("id", ["lemma-1", "lemma-2"])
 def test_derived_complexities_scale_with_the_readout_and_printed_ones_do_not(id):
-    given = example(id)
+    inputs = example(id)
     for form in ("derived", "best"):
-        larger = value(id, given | {"w.l2": 8.0}, form)
-        assert larger == pytest.approx(8 * value(id, given, form), rel=1e-3)
-    assert value(id, given | {"w.l2": 8.0}, "printed") < 2 * value(id, given, "printed")
+        larger = value(id, inputs | {"w.l2": 8.0}, form)
+        assert larger == pytest.approx(8 * value(id, inputs, form), rel=1e-3)
+    assert value(id, inputs | {"w.l2": 8.0}, "printed") < 2 * value(id, inputs, "printed")
 
 
 @pytest.mark.parametrize("id", ["lemma-1", "lemma-2"])
 def test_longer_tokens_with_smaller_scores_are_only_a_scaling(id):
     """X → 3X, W_Q → W_Q/9 leaves the attention alone and multiplies the output by 3."""
-    given = example(id)
-    scaled = given | {"X.fro": 3.0, "W_Q.fro": 1 / 9}
+    inputs = example(id)
+    scaled = inputs | {"X.fro": 3.0, "W_Q.fro": 1 / 9}
     for form in ("derived", "best"):
-        assert value(id, scaled, form) == pytest.approx(3 * value(id, given, form), rel=2e-2)
+        assert value(id, scaled, form) == pytest.approx(3 * value(id, inputs, form), rel=2e-2)
 
 
 def catalogue(e: Encoder) -> float:
@@ -228,37 +229,39 @@ def test_derived_is_below_an_independent_derivation(n):
 
 
 def test_more_samples_help_and_larger_norms_do_not():
-    given = example("lemma-1")
+    inputs = example("lemma-1")
     for form in ("derived", "best"):
-        falling = [value("lemma-1", given | {"n": 10**e}, form) for e in (6, 9, 12, 15)]
+        falling = [value("lemma-1", inputs | {"n": 10**e}, form) for e in (6, 9, 12, 15)]
         assert falling == sorted(falling, reverse=True) and falling[-1] < falling[0] / 100
         for name in ("X.fro", "W_Q.fro", "W_K.fro", "W_v.fro", "w.l2"):
-            assert value("lemma-1", given | {name: 2.0}, form) >= value("lemma-1", given, form)
+            assert value("lemma-1", inputs | {name: 2.0}, form) >= value("lemma-1", inputs, form)
 
 
 def test_the_radii_around_the_initialisation_help_in_proportion():
-    given = example("lemma-1")
+    inputs = example("lemma-1")
     moved = [dict.fromkeys((f"{W}.moved" for W in (*MATRICES, "w")), R) for R in (1.0, 1e-2, 1e-4)]
-    one, small, tiny = (value("lemma-1", given | m, "best") for m in moved)
-    assert one == pytest.approx(value("lemma-1", given, "best"))
-    assert tiny == pytest.approx(small / 100, rel=0.1) and small < one / 20
+    unit, small, tiny = (value("lemma-1", inputs | m, "best") for m in moved)
+    assert unit == pytest.approx(value("lemma-1", inputs, "best"))
+    assert tiny == pytest.approx(small / 100, rel=0.1) and small < unit / 20
 
 
 # -- Lemma 6 -------------------------------------------------------------------------------------
 
 
 def test_the_covering_number_of_lemma_6_grows_with_the_sixth_power_of_long_tokens():
-    given = example("lemma-6", n=10**12, X__row2inf=20.0)
-    given["W_v.op"] = given["W_v.row21"] = given["W_v.col21"] = 0.05
-    one, two = (value("lemma-6", given | {"X.row2inf": B}) for B in (20.0, 40.0))
-    assert 40 < two / one < 80
-    p, q = (value("lemma-6", given | {"X.row2inf": B}, "printed") for B in (20.0, 40.0))
+    inputs = example("lemma-6", n=10**12, X__row2inf=20.0)
+    inputs["W_v.op"] = inputs["W_v.row21"] = inputs["W_v.col21"] = 0.05
+    first, two = (value("lemma-6", inputs | {"X.row2inf": B}) for B in (20.0, 40.0))
+    assert 40 < two / first < 80
+    p, q = (value("lemma-6", inputs | {"X.row2inf": B}, "printed") for B in (20.0, 40.0))
     assert q / p == pytest.approx(4.0)
 
 
 def test_the_covering_number_knows_the_readout_and_vanishes_at_the_radius():
-    given = example("lemma-6")
-    doubled = value("lemma-6", given | {"w.l2": 2.0, "epsilon": 1.0})
-    assert doubled == pytest.approx(value("lemma-6", given), rel=1e-6)
-    assert value("lemma-6", given | {"w.l2": 2.0}, "printed") == value("lemma-6", given, "printed")
-    assert value("lemma-6", given | {"epsilon": 100.0}, "best") == 0.0
+    inputs = example("lemma-6")
+    doubled = value("lemma-6", inputs | {"w.l2": 2.0, "epsilon": 1.0})
+    assert doubled == pytest.approx(value("lemma-6", inputs), rel=1e-6)
+    assert value("lemma-6", inputs | {"w.l2": 2.0}, "printed") == value(
+        "lemma-6", inputs, "printed"
+    )
+    assert value("lemma-6", inputs | {"epsilon": 100.0}, "best") == 0.0

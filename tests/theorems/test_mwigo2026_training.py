@@ -40,14 +40,14 @@ def test_the_quantities_of_lemma_4_by_hand():
 
 @pytest.mark.parametrize("W", [*MATRICES, "w"])
 def test_each_radius_has_its_own_term_in_M(W):
-    given = example("lemma-4", W_K__op=2.5, **{f"{W}__moved": 1e-6})
+    inputs = example("lemma-4", W_K__op=2.5, **{f"{W}__moved": 1e-6})
     start = TrainingStart(
-        **{k.replace(".", "_"): v for k, v in given.items() if not k.startswith("step")}
+        **{k.replace(".", "_"): v for k, v in inputs.items() if not k.startswith("step")}
     )
     scores = 2 / 2000 * 2.2 * 1.2  # (2/√d_m)·‖X‖²·ξ_V·η_O
     wanted = {"W_Q": scores * 2.5, "W_K": scores * 3.0, "W_v": 1.2, "w": 2.2}
-    found = start.M / 1e6
-    assert found == pytest.approx(wanted[W])
+    ratio = start.M / 1e6
+    assert ratio == pytest.approx(wanted[W])
 
 
 def test_a_product_of_moved_matrices_stays_in_its_ball():
@@ -78,15 +78,15 @@ def test_the_hats_point_the_wrong_way():
 
     And with M, z and ρ², the minimum never falls below the derived form where the hypotheses hold.
     """
-    given = example("lemma-4")
+    inputs = example("lemma-4")
     s = TrainingStart(
-        **{k.replace(".", "_"): v for k, v in given.items() if k not in ("step.size", "steps")}
+        **{k.replace(".", "_"): v for k, v in inputs.items() if k not in ("step.size", "steps")}
     )
     assert s.M_hat > s.M and s.z_hat > s.z
     α, root = s.features_smin, math.sqrt(s.n)
     repaired = min(α**2 / (8 * s.ρ * s.M * root), α**3 * s.w_l2 / (32 * s.ρ**2 * s.z * root))
     assert all(h.holds for h in s.hypotheses)
-    assert s.printed < value("lemma-4", given) <= repaired
+    assert s.printed < value("lemma-4", inputs) <= repaired
 
 
 def test_hypotheses_that_fail_are_visible():
@@ -127,23 +127,25 @@ def test_inconsistent_norms_and_large_steps_are_refused():
 
 
 def test_theorem_5_adds_up():
-    given = example("theorem-5", k=64, d=64, n=10**9, X__fro=1e-3, loss__initial=1e-3)
-    given |= {f"{W}.fro": 9.0 for W in MATRICES}
+    inputs = example("theorem-5", k=64, d=64, n=10**9, X__fro=1e-3, loss__initial=1e-3)
+    inputs |= {f"{W}.fro": 9.0 for W in MATRICES}
     it = STATEMENTS["mwigo2026/theorem-5"]
-    norms = {i: v for i, v in given.items() if i in example("lemma-1") or i.endswith(".moved")}
-    norms |= {f"{W}.op": given[f"{W}.op"] for W in MATRICES}
+    norms = {i: v for i, v in inputs.items() if i in example("lemma-1") or i.endswith(".moved")}
+    norms |= {f"{W}.op": inputs[f"{W}.op"] for W in MATRICES}
     for form, factor, log in (("derived", 3, math.log(2 / 0.05)), ("best", 1, math.log(1 / 0.05))):
         R = value("lemma-1", norms, form)
-        training = value("lemma-4", {k: v for k, v in given.items() if k != "d"})
+        training = value("lemma-4", {k: v for k, v in inputs.items() if k != "d"})
         drift = factor * math.sqrt(log / (2 * 10**9))
-        assert it.evaluate_on(given, form).value == pytest.approx(training + 2 * R + drift)
-    printed = it.evaluate_on(given, "printed")
+        assert it.evaluate_on(inputs, form).value == pytest.approx(training + 2 * R + drift)
+    printed = it.evaluate_on(inputs, "printed")
     assert printed.value == pytest.approx(
-        value("lemma-4", {k: v for k, v in given.items() if k != "d"}, "printed")
+        value("lemma-4", {k: v for k, v in inputs.items() if k != "d"}, "printed")
         + value("lemma-2", {k: v for k, v in norms.items() if k in example("lemma-2")}, "printed")
         + math.sqrt(math.log(math.hypot(1, 1, 0.2, 0.2) / 0.05) / 1e9)
     )
-    assert it.evaluate_on(given | {"loss.range": 1e-6}).value == 1e-6  # never above the trivial one
+    assert (
+        it.evaluate_on(inputs | {"loss.range": 1e-6}).value == 1e-6
+    )  # never above the trivial one
 
 
 def test_p_explodes_in_the_regime_of_theorem_5():

@@ -10,7 +10,7 @@ import pytest
 import dudley as du
 import outside_statements as outside
 from dudley.audit import run as runs
-from dudley.audit.base import reach
+from dudley.audit.base import all_attacks, reach
 from dudley.audit.judge import Outcome
 from dudley.cli import main
 from dudley.core.errors import DudleyError, InputError
@@ -18,6 +18,7 @@ from dudley.core.statement import Statement
 from dudley.show.generated import errata
 from dudley.theorems import registry
 from dudley.theorems.order import in_reading_order
+from each import each
 
 TRUE, FALSE, UNKNOWN = "mine2027/lemma-1", "mine2027/lemma-2", "mine2027/remark-5"
 WORDS = ["d=8", "k=8", "W.l11=1", "X.row2inf=1", "epsilon=0.5"]
@@ -79,18 +80,18 @@ def test_the_commands_take_a_file(capsys, file):
 
 
 def test_they_are_compared_with_the_others(mine):
-    found = du.compare({"d": 8, "k": 8, "W.l11": 1.0, "X.row2inf": 1.0, "epsilon": 0.5})
-    ids = [row.id for row in found.groups["covering number"]]
+    comparison = du.compare({"d": 8, "k": 8, "W.l11": 1.0, "X.row2inf": 1.0, "epsilon": 0.5})
+    ids = [row.id for row in comparison.groups["covering number"]]
     assert TRUE in ids and "trauger2024/lemma-3.6" in ids
 
 
 def test_an_audit_refutes_the_false_and_lets_the_true_stand(mine):
-    found = outcomes(runs.run([TRUE, FALSE, "mine2027/theorem-3", "mine2027/theorem-4"], jobs=1))
+    judged = outcomes(runs.run([TRUE, FALSE, "mine2027/theorem-3", "mine2027/theorem-4"], jobs=1))
     for id in (TRUE, "mine2027/theorem-3"):
-        assert found[id, "printed"] is found[id, "derived"] is Outcome.STANDS
+        assert judged[id, "printed"] is judged[id, "derived"] is Outcome.STANDS
     for id in (FALSE, "mine2027/theorem-4"):
-        assert found[id, "printed"] is Outcome.REFUTED
-        assert found[id, "derived"] is Outcome.BROKEN
+        assert judged[id, "printed"] is Outcome.REFUTED
+        assert judged[id, "derived"] is Outcome.BROKEN
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -114,13 +115,12 @@ def test_a_quantity_that_no_attack_knows_is_undecided(capsys, file):
 
 
 def test_attacks_with_an_aim_leave_what_others_list(mine):
-    runs.load()
-    aimed = {n: reach(a) for n, a in runs.load().items() if a.aim is not None}
+    aimed = {n: reach(a) for n, a in all_attacks().items() if a.aim is not None}
     assert aimed["linear maps by their norms"] == (TRUE, FALSE)
     assert aimed["heads by their norms"] == ("mine2027/theorem-3", "mine2027/theorem-4")
 
 
-@pytest.mark.parametrize(
+@each(
     "name, quantity, fits",
     [
         ("trauger2024/lemma-3.6", "linear maps by their norms", True),
@@ -139,7 +139,7 @@ def test_attacks_with_an_aim_leave_what_others_list(mine):
     ],
 )
 def test_an_aim_knows_the_published_statements_by_quantity_and_inputs(name, quantity, fits):
-    aim = runs.load()[quantity].aim
+    aim = all_attacks()[quantity].aim
     assert aim is not None and aim.fits(registry.load()[name]) is fits
 
 
@@ -196,8 +196,8 @@ def test_installed_packages_register_by_entry_point(monkeypatch, file):
         exec(compile(outside.SOURCE, "mine", "exec"), {})
 
     declared = [Entry("torn", broken), Entry("mine", good)]
-    monkeypatch.setattr(registry, "entry_points", lambda group: declared)
-    registry._load_entry_points.cache_clear()
+    monkeypatch.setattr("dudley.core.outside.entry_points", lambda group: declared)
+    monkeypatch.setattr("dudley.core.outside._groups", set())
     with pytest.warns(RuntimeWarning, match="torn.*left out"):
         assert TRUE in registry.load()
     assert "torn2027" not in registry.PAPERS and not registry.is_local(TRUE)
@@ -208,6 +208,8 @@ def test_the_papers_of_the_package_stay():
         registry.remove("li2026")
     with pytest.raises(InputError, match="key"):
         registry.register_paper("two words", "", "", 2027)
+    with pytest.raises(InputError, match="no other paper has, got li2026"):
+        registry.register_paper("li2026", "", "", 2026)
 
 
 def test_the_explorer_has_them(mine):

@@ -22,19 +22,19 @@ def labels(*shape: int, classes: int = C) -> torch.Tensor:
 
 def test_cross_entropy_is_torchs():
     f, y = drawn(E, B, C), labels(E, B)
-    found = loss_of("cross-entropy")(f, y)
-    assert found.shape == (E, B)
+    losses = loss_of("cross-entropy")(f, y)
+    assert losses.shape == (E, B)
     torch.testing.assert_close(
-        found, F.cross_entropy(f.flatten(0, 1), y.flatten(), reduction="none").unflatten(0, (E, B))
+        losses, F.cross_entropy(f.flatten(0, 1), y.flatten(), reduction="none").unflatten(0, (E, B))
     )
 
 
 def test_the_loss_of_a_sequence_is_the_sum_over_its_masked_tokens():
     f, y = drawn(E, B, T, C), labels(E, B, T)
     y[:, :, 1::2] = -100
-    found = loss_of("cross-entropy")(f, y)
+    losses = loss_of("cross-entropy")(f, y)
     expected = F.cross_entropy(f.flatten(0, 2), y.flatten(), reduction="none", ignore_index=-100)
-    torch.testing.assert_close(found, expected.unflatten(0, (E, B, T)).sum(-1))
+    torch.testing.assert_close(losses, expected.unflatten(0, (E, B, T)).sum(-1))
     f.requires_grad_()
     (gradient,) = torch.autograd.grad(loss_of("cross-entropy")(f, y).sum(), f)
     assert gradient[:, :, 1::2].eq(0).all() and gradient[:, :, ::2].ne(0).all()
@@ -91,11 +91,11 @@ def test_the_one_largest_logit_is_right_and_a_tie_is_wrong(classes: int):
 
 def test_one_output_is_right_on_the_labels_side_of_the_boundary():
     f = torch.tensor([[-0.1, 0.0, 0.1, 0.5, 0.6]])[..., None]
-    zero, one = torch.zeros(1, 5).long(), torch.ones(1, 5).long()
-    assert correct(f, one).tolist() == [[False, False, True, True, True]]
-    assert correct(f, zero).tolist() == [[True, False, False, False, False]]
-    assert correct(f, one, 0.5).tolist() == [[False, False, False, False, True]]
-    assert correct(f, zero, 0.5).tolist() == [[True, True, True, False, False]]
+    zeros, ones = torch.zeros(1, 5).long(), torch.ones(1, 5).long()
+    assert correct(f, ones).tolist() == [[False, False, True, True, True]]
+    assert correct(f, zeros).tolist() == [[True, False, False, False, False]]
+    assert correct(f, ones, 0.5).tolist() == [[False, False, False, False, True]]
+    assert correct(f, zeros, 0.5).tolist() == [[True, True, True, False, False]]
 
 
 def test_tokens_are_judged_one_by_one():

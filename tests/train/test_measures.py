@@ -42,31 +42,33 @@ def test_padding_counts_nothing():
     labels = torch.tensor([[0, 1, 0, 0]])
     outputs = torch.tensor([[[1.0, 0.0]] * 4])  # says 0 always
     weights = torch.tensor([[0.5, 0.5, 0.0, 0.0]])
-    found = answered(outputs, labels, weights)
-    assert found["train_accuracy"].tolist() == [0.5]
+    metrics = answered(outputs, labels, weights)
+    assert metrics["train_accuracy"].tolist() == [0.5]
     expected = torch.nn.functional.cross_entropy(outputs[0, :2], labels[0, :2])
-    torch.testing.assert_close(found["train_loss"], expected[None])
+    torch.testing.assert_close(metrics["train_loss"], expected[None])
 
 
 def test_padding_counts_nothing_where_tokens_have_labels():
     labels = torch.tensor([[[2, -100], [-100, 1], [0, 0]]])  # the last row is padding
     outputs = torch.eye(3)[torch.tensor([[2, 1], [0, 0], [0, 0]])][None]
-    found = answered(outputs, labels, torch.tensor([[0.5, 0.5, 0.0]]))
-    assert found["train_accuracy"].tolist() == [0.5]
+    metrics = answered(outputs, labels, torch.tensor([[0.5, 0.5, 0.0]]))
+    assert metrics["train_accuracy"].tolist() == [0.5]
 
 
 def test_squares_are_judged_by_the_nearer_label():
     outputs = torch.tensor([[[0.1], [0.9], [0.6]]])
-    found = answered(outputs, torch.tensor([[0, 1, 0]]), torch.full((1, 3), 1 / 3), loss="square")
-    assert found["train_accuracy"].tolist() == [2 / 3]
-    found = answered(outputs, torch.tensor([[0, 1, 0]]), torch.full((1, 3), 1 / 3), loss="logistic")
-    assert found["train_accuracy"].tolist() == [1 / 3]
+    metrics = answered(outputs, torch.tensor([[0, 1, 0]]), torch.full((1, 3), 1 / 3), loss="square")
+    assert metrics["train_accuracy"].tolist() == [2 / 3]
+    metrics = answered(
+        outputs, torch.tensor([[0, 1, 0]]), torch.full((1, 3), 1 / 3), loss="logistic"
+    )
+    assert metrics["train_accuracy"].tolist() == [1 / 3]
 
 
 def test_regression_has_no_accuracy():
     outputs = torch.zeros(1, 3, 1)
-    found = answered(outputs, torch.ones(1, 3), torch.full((1, 3), 1 / 3), loss="square")
-    assert list(found) == ["train_loss"] and found["train_loss"].item() == pytest.approx(0.5)
+    metrics = answered(outputs, torch.ones(1, 3), torch.full((1, 3), 1 / 3), loss="square")
+    assert list(metrics) == ["train_loss"] and metrics["train_loss"].item() == pytest.approx(0.5)
 
 
 def test_measures_of_weights_are_those_of_the_twins():

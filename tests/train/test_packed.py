@@ -15,14 +15,14 @@ def bits(*shape):
 
 @pytest.mark.parametrize("T", [1, 31, 32, 33, 64, 100])
 def test_packing_there_and_back(T):
-    given = bits(3, 4, T)
-    words = pack(given)
+    array = bits(3, 4, T)
+    words = pack(array)
     assert words.shape == (3, 4, width(T)) and words.dtype == torch.int32
     for t in range(T):
-        assert torch.equal((words[..., t // 32] >> (t % 32)) & 1, given[..., t].int())
+        assert torch.equal((words[..., t // 32] >> (t % 32)) & 1, array[..., t].int())
     for dtype in (torch.bool, torch.int64, torch.float32):
-        assert torch.equal(unpack(words, T, dtype), given.to(dtype))
-    assert torch.equal(pack(given.bool()), words)
+        assert torch.equal(unpack(words, T, dtype), array.to(dtype))
+    assert torch.equal(pack(array.bool()), words)
     assert torch.equal(pack(unpack(words, 32 * width(T), torch.bool)), words)
 
 
@@ -32,19 +32,19 @@ def test_unused_bits_are_zero():
 
 
 def test_a_column_of_every_trial():
-    given = bits(6, 5, 70)
+    array = bits(6, 5, 70)
     t = torch.tensor([0, 31, 32, 63, 64, 69])
-    got = column(pack(given), t)
+    got = column(pack(array), t)
     for e in range(6):
-        assert torch.equal(got[e], given[e, :, t[e]].int())
+        assert torch.equal(got[e], array[e, :, t[e]].int())
 
 
 def test_a_column_of_shared_rows():
-    given, cell = bits(2, 5, 70), torch.tensor([1, 0, 1, 1])
+    array, cell = bits(2, 5, 70), torch.tensor([1, 0, 1, 1])
     t = torch.tensor([3, 68, 31, 40])
-    got = column(pack(given), t, cell)
+    got = column(pack(array), t, cell)
     for e in range(4):
-        assert torch.equal(got[e], given[cell[e], :, t[e]].int())
+        assert torch.equal(got[e], array[cell[e], :, t[e]].int())
 
 
 @pytest.mark.parametrize(

@@ -22,21 +22,21 @@ TRAINING = {
 
 
 def problem() -> Problem:
-    def one(T: int, trial: int) -> dict:
+    def config_of_length(T: int, trial: int) -> dict:
         task = {"name": "majority", "T": T, "s": 3, "m": 24, "holdout": 50}
         model = {"name": "majority-classifier", "d": 8, "k": 8, "width": 8, "unit": "l2"}
         return {"task": task, "model": model, "training": TRAINING, "trial": trial, "seed": 0}
 
-    return Problem([one(T, trial) for T in (5, 9) for trial in range(2)])
+    return Problem([config_of_length(T, trial) for T in (5, 9) for trial in range(2)])
 
 
 def run(periods: int = 6) -> tuple[State, torch.Tensor, Period]:
-    one = problem()
-    state = State.start(one)
-    period = Period(one, state)
+    toy = problem()
+    state = State.start(toy)
+    period = Period(toy, state)
     places = {name: W.data_ptr() for name, W in state.tensors()}
     for k in range(periods):
-        one.refresh(2 * k, 2)
+        toy.refresh(2 * k, 2)
         period(2)
     for name, W in state.tensors():
         assert W.data_ptr() == places[name], f"{name} moved: a replayed graph would miss it"
@@ -48,15 +48,15 @@ def test_all_of_a_period_is_traced_and_computes_the_same(monkeypatch):
     """No graph breaks, nothing asks for a value, and nothing is lost by way of side effects."""
     state, log, _ = run()
     assert not state.alive.all() and state.alive.any(), "too plain a case"
-    asked = []
+    calls = []
     compiled = partial(torch.compile, backend="aot_eager", fullgraph=True)
     monkeypatch.setattr(module, "COMPILED", {"cpu"})
-    monkeypatch.setattr(torch, "compile", lambda f, **how: asked.append(f) or compiled(f, **how))
+    monkeypatch.setattr(torch, "compile", lambda f, **how: calls.append(f) or compiled(f, **how))
     same, log_of_it, _ = run()
-    assert [f.__name__ for f in asked] == ["_losses", "_update", "_evaluate"]
+    assert [f.__name__ for f in calls] == ["_losses", "_update", "_evaluate"]
     torch.testing.assert_close(log_of_it, log, rtol=1e-5, atol=1e-6)
-    for (name, W), (_, own) in zip(state.tensors(), same.tensors(), strict=True):
-        torch.testing.assert_close(own, W, rtol=1e-4, atol=1e-5, msg=name)
+    for (name, W), (_, W_same) in zip(state.tensors(), same.tensors(), strict=True):
+        torch.testing.assert_close(W_same, W, rtol=1e-4, atol=1e-5, msg=name)
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "constrained"])

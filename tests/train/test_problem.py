@@ -27,8 +27,8 @@ def rows_of(data: Examples, e: int) -> list[tuple[int, ...]]:
     return [tuple(row) for row in data.inputs.rows[e][data.weights[e] > 0].tolist()]
 
 
-def held_out(one: Problem, e: int, split: str = "holdout") -> torch.Tensor:
-    inputs = one.split(split).inputs
+def held_out(problem: Problem, e: int, split: str = "holdout") -> torch.Tensor:
+    inputs = problem.split(split).inputs
     assert isinstance(inputs, Shared)
     return inputs.rows[inputs.cell[e]]
 
@@ -58,25 +58,25 @@ def test_the_data_of_a_trial_do_not_depend_on_its_neighbours():
 
 def test_held_out_inputs_are_those_of_the_cell():
     configs = [toy.config(t, seed, {"m": m}) for seed in (0, 1) for m in (16, 24) for t in (0, 1)]
-    one = Problem(configs)
+    problem = Problem(configs)
     turned = Problem([configs[e] for e in (5, 0, 3, 1, 7, 4, 2, 6)])
     for e, f in zip((5, 0, 3, 1, 7, 4, 2, 6), range(8), strict=True):
-        assert held_out(one, e).equal(held_out(turned, f))
-        assert one.split("holdout").labels[e].equal(turned.split("holdout").labels[f])
-    cells = [held_out(one, e) for e in range(8)]
+        assert held_out(problem, e).equal(held_out(turned, f))
+        assert problem.split("holdout").labels[e].equal(turned.split("holdout").labels[f])
+    cells = [held_out(problem, e) for e in range(8)]
     for e in (0, 2, 4, 6):  # trials of a cell share, cells of other m or seed do not
         assert cells[e].equal(cells[e + 1])
         assert not any(cells[e].equal(cells[f]) for f in (0, 2, 4, 6) if f != e)
-    assert not held_out(one, 0, "test").equal(held_out(one, 0, "holdout"))
+    assert not held_out(problem, 0, "test").equal(held_out(problem, 0, "holdout"))
 
 
 def test_held_out_labels_are_the_trials_function_of_the_shared_bits():
-    one = toy.problem((24, 24))
-    task = task_of(one.configs[0]["task"])
+    problem = toy.problem((24, 24))
+    task = task_of(problem.configs[0]["task"])
     for e in range(2):
-        bits = unpack(held_out(one, e), 12, torch.bool)
-        hidden = task.indices(one.keys[e : e + 1])[0]  # pyright: ignore[reportAttributeAccessIssue]
-        assert one.split("holdout").labels[e].equal(bits[:, hidden].all(1).long())
+        bits = unpack(held_out(problem, e), 12, torch.bool)
+        hidden = task.indices(problem.keys[e : e + 1])[0]  # pyright: ignore[reportAttributeAccessIssue]
+        assert problem.split("holdout").labels[e].equal(bits[:, hidden].all(1).long())
 
 
 def test_a_key_is_of_all_but_the_training():
@@ -93,15 +93,15 @@ def test_a_key_is_of_all_but_the_training():
 
 @pytest.mark.parametrize("B", [3, 4, 5, 10, 12])
 def test_the_batches_of_an_epoch_visit_every_example_once(B: int):
-    one = toy.problem((10, 10), task=WIDE, batch=B)
+    problem = toy.problem((10, 10), task=WIDE, batch=B)
     count = -(-10 // B)
-    assert one.steps_of_epoch == count
+    assert problem.steps_of_epoch == count
     orders = []
     for epoch in range(3):
-        batches = [one.batch(step(epoch * count + i)) for i in range(count)]
+        batches = [problem.batch(step(epoch * count + i)) for i in range(count)]
         for e in range(2):
             seen = [row for data in batches for row in rows_of(data, e)]
-            assert sorted(seen) == sorted(rows_of(one.sample, e))
+            assert sorted(seen) == sorted(rows_of(problem.sample, e))
             orders.append(seen)
         for i, data in enumerate(batches):
             here = min(B, 10 - i * B)
@@ -110,7 +110,7 @@ def test_the_batches_of_an_epoch_visit_every_example_once(B: int):
             assert data.inputs.rows.shape[1] == B
     assert len({tuple(order) for order in orders}) == 6
     places = [
-        tuple(rows_of(one.sample, e).index(row) for row in order)
+        tuple(rows_of(problem.sample, e).index(row) for row in order)
         for e, order in zip([0, 1] * 3, orders, strict=True)
     ]
     assert len(set(places)) == 6, "orders differ by epoch and by trial"
@@ -119,47 +119,51 @@ def test_the_batches_of_an_epoch_visit_every_example_once(B: int):
 @pytest.mark.parametrize("room", [1, 1 << 22])
 def test_orders_do_not_depend_on_where_drawing_ahead_began(room: int, monkeypatch):
     monkeypatch.setattr(module, "ROOM", room)
-    one = toy.problem((10, 10), task=WIDE, batch=4, evaluate_every=7)  # three batches an epoch
-    expected = permutations(one.keys, Stream.ORDER, 200, 10)
+    toy_problem = toy.problem(
+        (10, 10), task=WIDE, batch=4, evaluate_every=7
+    )  # three batches an epoch
+    expected = permutations(toy_problem.keys, Stream.ORDER, 200, 10)
     for first in (0, 3, 189, 196, 385, 599, 602):  # epochs 0, 1, 63, 65, 128, 199, 200
-        fresh = Problem(one.configs)
-        for problem in (one, fresh):
+        fresh = Problem(toy_problem.configs)
+        for problem in (toy_problem, fresh):
             problem.refresh(first, 7)
         for i in range(first, first + 7):
-            own, other = one.batch(step(i)), fresh.batch(step(i))
-            assert own.inputs.rows.equal(other.inputs.rows) and own.labels.equal(other.labels)
-    rows = [row for i in range(600, 603) for row in rows_of(one.batch(step(i)), 1)]
-    assert rows == [rows_of(one.sample, 1)[place] for place in expected[1]]
+            ahead, other = toy_problem.batch(step(i)), fresh.batch(step(i))
+            assert ahead.inputs.rows.equal(other.inputs.rows) and ahead.labels.equal(other.labels)
+    rows = [row for i in range(600, 603) for row in rows_of(toy_problem.batch(step(i)), 1)]
+    assert rows == [rows_of(toy_problem.sample, 1)[place] for place in expected[1]]
 
 
 def test_labels_go_with_their_inputs_in_every_batch():
-    one = toy.problem((10, 10), task=WIDE, batch=4)
+    problem = toy.problem((10, 10), task=WIDE, batch=4)
     for i in range(6):
-        data = one.batch(step(i))
+        data = problem.batch(step(i))
         for e in range(2):
-            known = dict(zip(rows_of(one.sample, e), one.sample.labels[e].tolist(), strict=True))
+            known = dict(
+                zip(rows_of(problem.sample, e), problem.sample.labels[e].tolist(), strict=True)
+            )
             labels = data.labels[e][data.weights[e] > 0].tolist()
             assert [known[row] for row in rows_of(data, e)] == labels
 
 
 def test_batches_do_not_depend_on_neighbours():
-    one = toy.problem((10, 10, 10), task=WIDE, batch=4)
-    alone = Problem(one.configs[2:])
+    problem = toy.problem((10, 10, 10), task=WIDE, batch=4)
+    alone = Problem(problem.configs[2:])
     for i in (0, 2, 5):
-        together, own = one.batch(step(i)), alone.batch(step(i))
-        assert own.inputs.rows[0].equal(together.inputs.rows[2])
-        assert own.labels[0].equal(together.labels[2])
+        together, apart = problem.batch(step(i)), alone.batch(step(i))
+        assert apart.inputs.rows[0].equal(together.inputs.rows[2])
+        assert apart.labels[0].equal(together.labels[2])
 
 
 def test_online_batches_are_fresh_and_a_function_of_trial_and_step():
-    one = toy.problem((10, 10), task=WIDE, batch=6, online=True)
-    seen = [row for i in range(4) for e in range(2) for row in rows_of(one.batch(step(i)), e)]
+    problem = toy.problem((10, 10), task=WIDE, batch=6, online=True)
+    seen = [row for i in range(4) for e in range(2) for row in rows_of(problem.batch(step(i)), e)]
     assert len(set(seen)) == len(seen) == 4 * 2 * 6
-    assert not set(seen) & set(rows_of(one.sample, 0)), "nor are they the sample"
-    data = one.batch(step(3))
+    assert not set(seen) & set(rows_of(problem.sample, 0)), "nor are they the sample"
+    data = problem.batch(step(3))
     assert data.weights.tolist() == [[pytest.approx(1 / 6)] * 6] * 2
-    own = Problem(one.configs[1:]).batch(step(3))
-    assert own.inputs.rows[0].equal(data.inputs.rows[1]) and own.labels[0].equal(data.labels[1])
+    apart = Problem(problem.configs[1:]).batch(step(3))
+    assert apart.inputs.rows[0].equal(data.inputs.rows[1]) and apart.labels[0].equal(data.labels[1])
 
 
 def test_online_trials_of_several_seeds_go_together():
@@ -175,13 +179,13 @@ def test_sequences_are_held_out_trial_by_trial():
         for t in (0, 1)
         for m in (3, 6)
     ]
-    one = Problem(configs)
-    data = one.split("holdout")
+    problem = Problem(configs)
+    data = problem.split("holdout")
     read = of_members(data.inputs, 3, 4)  # as ensembles read them
-    assert one.sample.labels.shape == (4, 6, 8)
+    assert problem.sample.labels.shape == (4, 6, 8)
     for e, config in enumerate(configs):
-        own = task_of(config["task"]).held_out(one.keys[e : e + 1])
-        assert read[e].equal(own.inputs[0]) and data.labels[e].equal(own.labels[0])
+        drawn = task_of(config["task"]).held_out(problem.keys[e : e + 1])
+        assert read[e].equal(drawn.inputs[0]) and data.labels[e].equal(drawn.labels[0])
 
 
 def test_all_are_tested_on_the_same_images():
@@ -193,11 +197,11 @@ def test_all_are_tested_on_the_same_images():
         }
         for m, t in ((20, 0), (30, 1))
     ]
-    one = Problem(configs)
-    assert one.sample.inputs.rows.shape == (2, 30, 13, 64)
-    assert held_out(one, 0).equal(held_out(one, 1))
+    problem = Problem(configs)
+    assert problem.sample.inputs.rows.shape == (2, 30, 13, 64)
+    assert held_out(problem, 0).equal(held_out(problem, 1))
     with pytest.raises(InputError, match="split of mnist01"):
-        one.split("test")
+        problem.split("test")
 
 
 def test_which_weights_decay():
@@ -208,7 +212,7 @@ def test_which_weights_decay():
 
 
 @pytest.mark.parametrize(
-    ("configs", "told"),
+    ("configs", "message"),
     [
         ([], "trials of a problem"),
         ([toy.config(), toy.config(1, steps=3)], "training of trials in one batch"),
@@ -217,8 +221,8 @@ def test_which_weights_decay():
         ([toy.config(), toy.config(1, task={"p": 0.25})], "task of trials in one batch"),
     ],
 )
-def test_what_cannot_go_together_is_refused(configs: list, told: str):
-    with pytest.raises(InputError, match=told):
+def test_what_cannot_go_together_is_refused(configs: list, message: str):
+    with pytest.raises(InputError, match=message):
         Problem(configs)
 
 

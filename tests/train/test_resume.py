@@ -62,9 +62,9 @@ def workers(folder: Path) -> list[int]:
 
 
 def assert_same(folder: Path, unbroken: Path) -> None:
-    found, expected = table(folder), table(unbroken)
-    assert set(found["grid.status"]) == {"done"}
-    assert repr(found.rows) == repr(expected.rows)
+    resumed, expected = table(folder), table(unbroken)
+    assert set(resumed["grid.status"]) == {"done"}
+    assert repr(resumed.rows) == repr(expected.rows)
     for metric in ("loss", "train_loss", "train_accuracy", "holdout_loss", "holdout_accuracy"):
         pairs = zip(curves(folder, metric), curves(unbroken, metric), strict=True)
         for (steps, values), (true_steps, true_values) in pairs:
@@ -74,13 +74,13 @@ def assert_same(folder: Path, unbroken: Path) -> None:
 
 
 def test_the_unbroken_run_has_all_that_can_go_wrong(unbroken: Path):
-    found = table(unbroken)
-    plain, ruled = found["grid.batch"] == 0, found["grid.batch"] == 1
+    rows = table(unbroken)
+    plain, ruled = rows["grid.batch"] == 0, rows["grid.batch"] == 1
     assert plain.sum() == ruled.sum() == 8
-    steps = found["result.steps"]
+    steps = rows["result.steps"]
     assert (steps[plain] == 76).all() and len(set(steps[ruled])) > 4
     assert 4 <= (steps[ruled] <= 64).sum() < 8, "half left at the third look, others went on"
-    assert (found["result.at best holdout_loss.step"][ruled] < steps[ruled]).any()
+    assert (rows["result.at best holdout_loss.step"][ruled] < steps[ruled]).any()
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(4, marks=pytest.mark.slow)])

@@ -24,17 +24,17 @@ def state() -> State:
 
 
 def same(a: State, b: State) -> bool:
-    one, two = dict(a.tensors()), dict(b.tensors())
-    return one.keys() == two.keys() and all(
-        one[name].dtype == two[name].dtype and one[name].equal(two[name]) for name in one
+    of_a, of_b = dict(a.tensors()), dict(b.tensors())
+    return of_a.keys() == of_b.keys() and all(
+        of_a[name].dtype == of_b[name].dtype and of_a[name].equal(of_b[name]) for name in of_a
     )
 
 
 def test_a_start_is_the_ensembles_and_the_optimisers():
-    one = toy.problem()
-    state = State.start(one)
+    problem = toy.problem()
+    state = State.start(problem)
     assert int(state.step) == 0 and state.alive.all() and not state.ended.any()
-    for name, W in one.ensemble.start(one.keys).items():
+    for name, W in problem.ensemble.start(problem.keys).items():
         assert state.weights[name].equal(W) and state.first[name].equal(W)
         assert state.first[name].data_ptr() != state.weights[name].data_ptr()
 

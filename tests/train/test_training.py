@@ -8,6 +8,7 @@ import pytest
 
 from dudley.core.errors import DudleyError
 from dudley.train.training import Keep, Stop, Training
+from each import each
 
 LEAST = {"optimiser": {"name": "gd"}, "steps": 10}
 FULL = {
@@ -32,12 +33,12 @@ FULL = {
 }
 
 
-@pytest.mark.parametrize("given", [LEAST, FULL], ids=["least", "full"])
-def test_there_and_back(given: dict):
-    how = Training.of(given)
-    told = json.loads(json.dumps(how.config()))
-    assert Training.of(told) == how
-    assert set(told) >= set(FULL), "every field is said"
+@pytest.mark.parametrize("config", [LEAST, FULL], ids=["least", "full"])
+def test_there_and_back(config: dict):
+    how = Training.of(config)
+    again = json.loads(json.dumps(how.config()))
+    assert Training.of(again) == how
+    assert set(again) >= set(FULL), "every field is said"
 
 
 def test_what_was_said_is_there():
@@ -57,8 +58,8 @@ def test_sizes_are_whole_numbers():
     assert [type(n) for n in (how.steps, how.batch, how.evaluate_every)] == [int] * 3
 
 
-@pytest.mark.parametrize(
-    ("changed", "told"),
+@each(
+    ("changed", "message"),
     [
         ({"bach": 5}, "did you mean batch"),
         ({"steps": 0}, "steps of training: expected an integer ≥ 1"),
@@ -83,6 +84,6 @@ def test_sizes_are_whole_numbers():
         ({"schedule": {"name": "cosin", "steps": 3}}, "did you mean cosine"),
     ],
 )
-def test_nonsense_is_refused(changed: dict, told: str):
-    with pytest.raises(DudleyError, match=told):
+def test_nonsense_is_refused(changed: dict, message: str):
+    with pytest.raises(DudleyError, match=message):
         Training.of(LEAST | changed)

@@ -129,9 +129,9 @@ def started(problem: Problem, dtype, monkeypatch) -> dict[str, torch.Tensor]:
     first = {n: W.to(dtype) for n, W in problem.ensemble.start(problem.keys).items()}
     fresh = lambda self, keys: {name: W.clone() for name, W in first.items()}  # noqa: E731
     monkeypatch.setattr(type(problem.ensemble), "start", fresh)
-    given, to = problem.sample, lambda x: x.to(dtype) if x.is_floating_point() else x
-    inputs = Padded(to(given.inputs.rows), given.inputs.counts)
-    problem.__dict__["sample"] = Examples(inputs, to(given.labels), to(given.weights))
+    sample, to = problem.sample, lambda x: x.to(dtype) if x.is_floating_point() else x
+    inputs = Padded(to(sample.inputs.rows), sample.inputs.counts)
+    problem.__dict__["sample"] = Examples(inputs, to(sample.labels), to(sample.weights))
     return first
 
 
@@ -168,10 +168,12 @@ def test_same_trajectory(name, dtype, tolerance, monkeypatch):
     trainer = Trainer(problem, sink := Memory())
     trainer.run()
     assert [step for step, _ in sink.points] == list(range(1, STEPS + 1))
-    found = np.array([metrics["loss"] for _, metrics in sink.points])  # (steps, E), float32
+    losses_together = np.array(
+        [metrics["loss"] for _, metrics in sink.points]
+    )  # (steps, E), float32
     for e in range(3):
         losses, model = alone(pair, problem, first, e, dtype)
-        np.testing.assert_allclose(found[:, e], losses, rtol=max(tolerance, 1e-6), atol=0)
+        np.testing.assert_allclose(losses_together[:, e], losses, rtol=max(tolerance, 1e-6), atol=0)
         assert max(losses) - losses[-1] > 0.02, "training leads somewhere"
         for weight, W in model.named_parameters():
             if dtype == torch.float32 and weight.endswith("b_K"):
@@ -210,16 +212,16 @@ def noisy(rates, trials: int) -> Problem:
 
 def weights_of_all() -> dict[str, torch.Tensor]:
     """First weights (1, …), eight times the paper's, so that thirty steps tell rates apart."""
-    one = noisy(RATES, 1)
-    first = one.ensemble.start(one.keys)
+    problem = noisy(RATES, 1)
+    first = problem.ensemble.start(problem.keys)
     return {name: W * 8 if W.abs().max() < 1 and W.any() else W for name, W in first.items()}
 
 
 def together(rates, monkeypatch) -> np.ndarray:
     """The mean of the last losses, for many keys: data and first weights are those of the first."""
-    problem, given = noisy(rates, SEEDS), noisy(RATES, 1).sample
+    problem, sample = noisy(rates, SEEDS), noisy(RATES, 1).sample
     copies = lambda x: x.expand(SEEDS, *x.shape[1:]).contiguous()  # noqa: E731
-    rows, labels, weights = map(copies, (given.inputs.rows, given.labels, given.weights))
+    rows, labels, weights = map(copies, (sample.inputs.rows, sample.labels, sample.weights))
     problem.__dict__["sample"] = Examples(Padded.full(rows), labels, weights)
     first = weights_of_all()
     with monkeypatch.context() as patch:
@@ -236,7 +238,7 @@ def one_by_one() -> np.ndarray:
     By its uniform numbers: from one seed its own dropout draws other masks on Intel's processors
     than on others.
     """
-    problem, first, found = noisy(RATES, 1), weights_of_all(), []
+    problem, first, losses_together = noisy(RATES, 1), weights_of_all(), []
     data = problem.sample
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(F, "dropout", lambda x, rate: x * (torch.rand_like(x) >= rate) / (1 - rate))
@@ -251,16 +253,16 @@ def one_by_one() -> np.ndarray:
                 loss.backward()
                 optimiser.step()
                 losses.append(loss.item())
-            found.append(np.mean(losses[-LAST:]))
-    return np.array(found)
+            losses_together.append(np.mean(losses[-LAST:]))
+    return np.array(losses_together)
 
 
 @pytest.mark.slow
 def test_same_distribution_with_dropout(one_by_one, monkeypatch):
     """Kolmogorov and Smirnov find no difference at α = 1e-3, of losses that masks spread far."""
-    found = together(RATES, monkeypatch)
-    assert stats.ks_2samp(found, one_by_one).pvalue > 1e-3
-    assert min(found.std(), one_by_one.std()) > 0.05
+    losses = together(RATES, monkeypatch)
+    assert stats.ks_2samp(losses, one_by_one).pvalue > 1e-3
+    assert min(losses.std(), one_by_one.std()) > 0.05
 
 
 @pytest.mark.slow

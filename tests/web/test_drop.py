@@ -18,6 +18,7 @@ from dudley.web.app import create_app
 from dudley.web.check import Reply, ask
 from dudley.web.safety import Settings
 from dudley.weights.measure import measure
+from each import each
 
 CERTIFICATE = EXAMPLES / "sparse-and"
 PARTS = ("certificate.json", "model.safetensors", "train.npz")
@@ -124,7 +125,7 @@ def test_a_hostile_file_is_refused_in_one_line(asked, name: str):
     assert not Path("/tmp/dudley-was-executed").exists()
 
 
-@pytest.mark.parametrize(
+@each(
     ("told", "words"),
     [
         ([], "1 to 8"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dudley.lab.catalogue import EXPERIMENTS
+from dudley.lab.experiment import EXPERIMENTS
 from dudley.lab.grid.batch import Batch, Cost
 from dudley.lab.grid.trial import Trial, TrialGrid
 from dudley.lab.pages.results import committed, committed_folder

@@ -13,6 +13,7 @@ from dudley.core.norms import NORMS
 from dudley.weights import certified as c, entries, lanczos, spectral
 from dudley.weights.entries import DenormalsFlushed
 from dudley.weights.interval import LARGEST, Interval
+from each import each
 
 DIGITS = 60
 
@@ -104,10 +105,10 @@ def matrices(draw):
         return W * draw(st.sampled_from([1.0, 1e150, 1e-150, 1e290, 1e-290, 3.0, 2.0**-1000]))
 
 
-def holds(found: Interval, truth) -> bool:
+def holds(ends: Interval, truth) -> bool:
     tiny = mpmath.mpf(10) ** -45
-    return bool(mpmath.mpf(found.lower) <= truth * (1 + tiny)) and bool(
-        truth * (1 - tiny) <= mpmath.mpf(found.upper)
+    return bool(mpmath.mpf(ends.lower) <= truth * (1 + tiny)) and bool(
+        truth * (1 - tiny) <= mpmath.mpf(ends.upper)
     )
 
 
@@ -115,10 +116,10 @@ def holds(found: Interval, truth) -> bool:
 @settings(max_examples=60)
 def test_every_end_is_on_its_side_of_the_50_digit_value(W):
     with mpmath.workdps(DIGITS):
-        truth, found = true_norms(W), c.norms(W)
-        assert list(found) == list(NORMS)
+        truth, upper = true_norms(W), c.norms(W)
+        assert list(upper) == list(NORMS)
         for name, value in truth.items():
-            assert mpmath.mpf(found[name]) >= value * (1 - mpmath.mpf(10) ** -45), name
+            assert mpmath.mpf(upper[name]) >= value * (1 - mpmath.mpf(10) ** -45), name
         assert holds(c.spectral(W), truth["op"])
         assert holds(c.frobenius(W), truth["fro"])
         assert holds(c.nuclear(W), truth["nuc"])
@@ -129,10 +130,10 @@ def test_every_end_is_on_its_side_of_the_50_digit_value(W):
 @given(matrices())
 @settings(max_examples=30)
 def test_the_ends_are_close(W):
-    found, top = c.spectral(W), np.abs(W).max()
+    ends, top = c.spectral(W), np.abs(W).max()
     if top > 1e-300:  # where floats have all their digits
-        assert found.excess < 1e-12
-        assert c.norms(W)["op"] <= found.upper
+        assert ends.excess < 1e-12
+        assert c.norms(W)["op"] <= ends.upper
         exact_entries = float(np.sum([mpmath.mpf(float(x)) for x in np.abs(W).ravel()]))
         assert c.norms(W)["l11"] <= exact_entries * (1 + 1e-13)
 
@@ -151,9 +152,9 @@ def test_kronecker_products_are_large_and_known_to_50_digits(seed, one, other, s
     W = np.kron(A.astype(float), B.astype(float)) * scale  # more than 96 on each side: Lanczos
     with mpmath.workdps(DIGITS):
         truth = singular(exact(A))[0] * singular(exact(B))[0] * scale
-        found = c.spectral(W)
-        assert holds(found, truth)
-        assert found.excess < 1e-5  # float32 splits equal singular values into clusters
+        ends = c.spectral(W)
+        assert holds(ends, truth)
+        assert ends.excess < 1e-5  # float32 splits equal singular values into clusters
 
 
 def test_floats_alone_fall_below_the_truth():
@@ -181,9 +182,7 @@ def power_law(n: int, seed: int = 0, exponent: float = 0.7) -> torch.Tensor:
 KINDS = ["gaussian", "power law", "tall", "orthogonal"]
 
 
-@pytest.mark.parametrize(
-    ("n", "kind"), [*((n, kind) for n in (64, 200, 512) for kind in KINDS), (1024, "gaussian")]
-)
+@each(("n", "kind"), [*((n, kind) for n in (64, 200, 512) for kind in KINDS), (1024, "gaussian")])
 def test_typical_weights_are_met_to_nine_digits(n, kind):
     source = torch.Generator().manual_seed(n)
     W = torch.randn(n, n, generator=source, dtype=torch.float64)
@@ -194,9 +193,9 @@ def test_typical_weights_are_met_to_nine_digits(n, kind):
     elif kind == "orthogonal":
         W = torch.linalg.qr(W)[0]
     W = W.to(torch.float32)
-    found = c.spectral(W)
-    assert found.excess < 3e-9
-    assert found.lower <= float(torch.linalg.svdvals(W.double())[0]) * (1 + 1e-13)
+    ends = c.spectral(W)
+    assert ends.excess < 3e-9
+    assert ends.lower <= float(torch.linalg.svdvals(W.double())[0]) * (1 + 1e-13)
 
 
 def test_exact_norms_of_large_matrices():
@@ -206,10 +205,10 @@ def test_exact_norms_of_large_matrices():
     assert c.spectral(H).contains(16.0)  # Hadamard: 256^(1/2), a flat spectrum
     assert c.stable_rank(H).contains(256.0)
     u, v = torch.arange(300.0), torch.arange(170.0)
-    found = c.spectral(torch.outer(u, v))  # integers, rank one: the norm squared is an integer
+    ends = c.spectral(torch.outer(u, v))  # integers, rank one: the norm squared is an integer
     square = int((u.double() ** 2).sum()) * int((v.double() ** 2).sum())
-    assert int(found.lower**2 * (1 - 1e-15)) <= square <= math.ceil(found.upper**2 * (1 + 1e-15))
-    assert found.excess < 1e-10
+    assert int(ends.lower**2 * (1 - 1e-15)) <= square <= math.ceil(ends.upper**2 * (1 + 1e-15))
+    assert ends.excess < 1e-10
     one = torch.ones(400, 130, dtype=torch.bfloat16)
     assert c.spectral(one).contains(math.sqrt(400 * 130))
     cycle = torch.roll(torch.eye(150, dtype=torch.float64), 1, 0) * 1e150
@@ -273,10 +272,10 @@ def test_a_poor_estimate_makes_the_interval_wide_not_wrong(monkeypatch):
     monkeypatch.setattr(spectral, "WIDE", math.inf)  # no second estimate
     start = torch.ones(30, dtype=torch.float64)
     for factor in (0.01, 0.9, 3.0):
-        guess = spectral.Estimate(factor * TRUTH**2, start, 0.0)
+        guess = spectral.EigenEstimate(factor * TRUTH**2, start, 0.0)
         monkeypatch.setattr(spectral, "largest", lambda G, guess=guess: guess)
-        found = c.spectral(SUBJECT)
-        assert found.contains(TRUTH) and found.upper < 4 * TRUTH
+        ends = c.spectral(SUBJECT)
+        assert ends.contains(TRUTH) and ends.upper < 4 * TRUTH
 
 
 def test_a_wrong_factor_is_found_out(monkeypatch):
@@ -287,7 +286,7 @@ def test_a_wrong_factor_is_found_out(monkeypatch):
 
     monkeypatch.setattr(spectral, "factor", wrong)
     monkeypatch.setattr(spectral, "WIDE", math.inf)
-    low = spectral.Estimate(0.5 * TRUTH**2, torch.ones(30, dtype=torch.float64), 0.0)
+    low = spectral.EigenEstimate(0.5 * TRUTH**2, torch.ones(30, dtype=torch.float64), 0.0)
     monkeypatch.setattr(spectral, "largest", lambda G: low)
     assert c.spectral(SUBJECT).upper >= TRUTH
     monkeypatch.setattr(spectral, "residual", lambda L, A: 0.0)
@@ -299,8 +298,8 @@ def test_without_any_factor_the_gram_iteration_stands_in(monkeypatch):
     monkeypatch.setattr(spectral, "factor", lambda A: None)
     for W in (SUBJECT, SUBJECT * 1e-170, SUBJECT * 1e160):
         truth = float(np.linalg.norm(W.numpy(), 2))
-        found = c.spectral(W)
-        assert truth <= found.upper <= 1.002 * truth
+        ends = c.spectral(W)
+        assert truth <= ends.upper <= 1.002 * truth
 
 
 # -- refusals ------------------------------------------------------------------------------------

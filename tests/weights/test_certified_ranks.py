@@ -22,11 +22,11 @@ def top(A) -> mpmath.mpf:
     return size * max(mpmath.svd_r(A / size, compute_uv=False)) if size else mpmath.mpf(0)
 
 
-def between(found, truth) -> bool:
+def between(interval, truth) -> bool:
     tiny = mpmath.mpf(10) ** -45
-    return truth * (1 - tiny) <= mpmath.mpf(found.upper) and mpmath.mpf(found.lower) <= truth * (
-        1 + tiny
-    )
+    return truth * (1 - tiny) <= mpmath.mpf(interval.upper) and mpmath.mpf(
+        interval.lower
+    ) <= truth * (1 + tiny)
 
 
 @given(
@@ -43,21 +43,21 @@ def test_products_are_bounded_on_both_sides(seed, shape, scales, cancel):
         A[:, 1:] = A[:, :1] * rng.normal(size=k - 1)
         B[:, 0] = -(B[:, 1:] @ A[0, 1:]) / A[0, 0]
     A, B = A * scales[0], B * scales[1]
-    found = c.product_spectral(A, B)
+    interval = c.product_spectral(A, B)
     with mpmath.workdps(DIGITS):
-        assert between(found, top(exact(A) * exact(B).T))
+        assert between(interval, top(exact(A) * exact(B).T))
     size = np.linalg.norm(A / scales[0]) * np.linalg.norm(B / scales[1])
-    width = (found.upper / scales[1] - found.lower / scales[1]) / scales[0]
+    width = (interval.upper / scales[1] - interval.lower / scales[1]) / scales[0]
     assert width <= 200 * (a + b + k) * U * size  # linear in u, cancellation or not
 
 
 def test_a_product_of_tall_factors_agrees_with_the_product():
     rng = np.random.default_rng(0)
     A, B = (torch.as_tensor(rng.normal(size=(300, 40))).to(torch.bfloat16) for _ in range(2))
-    found = c.product_spectral(A, B)
+    interval = c.product_spectral(A, B)
     whole = c.spectral(A.double() @ B.double().T)
-    assert found.excess < 1e-10
-    assert max(found.lower, whole.lower) <= min(found.upper, whole.upper) * (1 + 1e-12)
+    assert interval.excess < 1e-10
+    assert max(interval.lower, whole.lower) <= min(interval.upper, whole.upper) * (1 + 1e-12)
     assert c.product_spectral(A, torch.zeros(7, 40)).upper == 0
     with pytest.raises(InputError, match="columns"):
         c.product_spectral(A, B.T)
@@ -79,9 +79,9 @@ def test_ranks_are_counted(n, scale):
     W = spectrum(np.geomspace(1.0, 1e-4, n)) * scale
     for tolerance in (0.5, 0.1, 1e-2, 1e-3):
         want = int((np.geomspace(1.0, 1e-4, n) > tolerance).sum())
-        found = c.numerical_rank(W[: n - 1], tolerance)
+        rank = c.numerical_rank(W[: n - 1], tolerance)
         assert c.numerical_rank(W, tolerance) == ranks.Rank(want, want, tolerance)
-        assert int(found) in (want, want - 1) and found.exact  # interlacing
+        assert int(rank) in (want, want - 1) and rank.exact  # interlacing
         assert c.measured(W, tolerance).rank == ranks.Rank(want, want, tolerance)
 
 
@@ -89,9 +89,9 @@ def test_a_tie_is_not_decided():
     W = torch.diag(torch.tensor([1.0, 0.5, 0.5, 0.25], dtype=torch.float64))
     assert c.numerical_rank(W, 0.5) == ranks.Rank(1, 3, 0.5)
     many = spectrum([1.0] * 60 + [0.5] * 60)
-    found = c.numerical_rank(many, 0.5)
-    assert found.lower == 60 and found.upper == 120
-    assert not found.exact and int(found) == 120
+    rank = c.numerical_rank(many, 0.5)
+    assert rank.lower == 60 and rank.upper == 120
+    assert not rank.exact and int(rank) == 120
 
 
 def test_inertia_with_a_wrong_factor_proves_nothing(monkeypatch):
@@ -116,8 +116,8 @@ def test_the_signs_of_blocks_are_exact():
 
 
 def test_nuclear_norm_of_a_known_spectrum():
-    found = c.nuclear(spectrum(np.arange(1.0, 61.0)))
-    assert found.contains(30.0 * 61.0) and found.excess < 1e-10
+    interval = c.nuclear(spectrum(np.arange(1.0, 61.0)))
+    assert interval.contains(30.0 * 61.0) and interval.excess < 1e-10
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, 1e-9, 1e-17, 1e300, 1e-310]))
@@ -126,13 +126,13 @@ def test_distances_from_initialisation(seed, step):
     rng = np.random.default_rng(seed)
     start = rng.normal(size=(4, 3)) * (1e-300 if step < 1e-300 else 1.0)
     W = start + step * rng.normal(size=(4, 3))
-    found = c.difference(W, start)
+    upper = c.difference(W, start)
     with mpmath.workdps(DIGITS):
         D = exact(W) - exact(start)
-        assert mpmath.mpf(found["op"]) >= top(D) * (1 - mpmath.mpf(10) ** -45)
-        assert mpmath.mpf(found["l11"]) >= mpmath.fsum(abs(x) for x in D)
-        assert mpmath.mpf(found["linf"]) >= max(abs(x) for x in D)
-    assert c.difference(W, W) == dict.fromkeys(found, 0.0)
+        assert mpmath.mpf(upper["op"]) >= top(D) * (1 - mpmath.mpf(10) ** -45)
+        assert mpmath.mpf(upper["l11"]) >= mpmath.fsum(abs(x) for x in D)
+        assert mpmath.mpf(upper["linf"]) >= max(abs(x) for x in D)
+    assert c.difference(W, W) == dict.fromkeys(upper, 0.0)
 
 
 def test_differences_refuse_other_shapes():

@@ -18,6 +18,7 @@ from dudley.core.norms import NORMS
 from dudley.weights.computation import INERT
 from dudley.weights.layout import LAYOUTS
 from dudley.weights.network import describe
+from each import each
 
 LIKE = {  # the family whose names a model type uses ↦ model types that are not that family
     "llama": (
@@ -35,12 +36,15 @@ CASES = [(family, name) for family, names in LIKE.items() for name in names]
 SUPPORTED = r"a model type that is supported \(bert, .*--layout FILE\.toml"
 
 
+pytestmark = pytest.mark.usefixtures("measured_once")
+
+
 def write(folder, family: str = "llama", **config):
     stated, tensors = checkpoints.FAMILIES[family]()
     return checkpoints.write(folder, stated | config, tensors)
 
 
-@pytest.mark.parametrize(("family", "name"), CASES)
+@each(("family", "name"), CASES)
 def test_a_model_type_that_is_not_supported_is_refused(tmp_path, family: str, name: str):
     folder = write(tmp_path, family, model_type=name)
     for path in (folder, folder / "model.safetensors"):  # the config beside a file is read as well
@@ -83,20 +87,20 @@ def test_a_layout_against_the_config_is_refused_unless_it_computes_the_same(tmp_
 def test_a_mapping_stands_among_the_assumptions(tmp_path):
     file = tmp_path / "m.toml"
     file.write_text(MAPPED_BERT, encoding="utf-8")
-    found = describe(du.measure("tiny-bert", layout=file), {"T": 4})
-    (told,) = [str(a) for a in found.assumptions if a.name == "layout"]
+    description = describe(du.measure("tiny-bert", layout=file), {"T": 4})
+    (told,) = [str(a) for a in description.assumptions if a.name == "layout"]
     assert told == "layout: m.toml: roles as the mapping file says [declared]"
 
 
 def test_the_assumed_family_stands_among_the_assumptions(tmp_path):
     config, tensors = checkpoints.distilbert()  # whose ε and order need no config
     folder = checkpoints.write(tmp_path, None, tensors)
-    found = du.measure(folder, heads=H)
+    measurement = du.measure(folder, heads=H)
     with pytest.raises(InputError, match="activation"):
-        describe(found, {"T": 4})
+        describe(measurement, {"T": 4})
     whole = checkpoints.write(tmp_path, {"activation": config["activation"]}, tensors)
-    found = describe(du.measure(whole, heads=H), {"T": 4})
-    (told,) = [a for a in found.assumptions if a.name == "layout"]
+    description = describe(du.measure(whole, heads=H), {"T": 4})
+    (told,) = [a for a in description.assumptions if a.name == "layout"]
     assert "distilbert: assumed" in told.statement and told.status.value == "declared"
 
 
@@ -105,24 +109,24 @@ def test_the_assumed_family_stands_among_the_assumptions(tmp_path):
 OTHER = {"no_rope_layers": [1, 0], "num_local_experts": 8, "num_experts": 8, "n_routed_experts": 8}
 
 
-@pytest.mark.parametrize("name", INERT)
+@each("name", INERT)
 def test_a_setting_that_changes_the_computation_gets_no_bound(tmp_path, name: str):
     value = OTHER.get(name, not INERT[name][0] if INERT[name] else 0.37)
     value = 0.37 if INERT[name] == (1,) else value
-    plain = write(tmp_path / "plain")
-    found = du.measure(write(tmp_path / "other", **{name: value}))
-    assert [row.norms for row in found.rows] == [row.norms for row in du.measure(plain).rows]
+    plain = du.measure(write(tmp_path / "plain"))
+    measurement = du.measure(write(tmp_path / "other", **{name: value}))
+    assert [row.norms for row in measurement.rows] == [row.norms for row in plain.rows]
     with pytest.raises(InputError, match=name):
-        describe(found, {"T": 4})
+        describe(measurement, {"T": 4})
     for idle in (None, *INERT[name]):
         describe(du.measure(write(tmp_path / "idle", **{name: idle})), {"T": 4})
 
 
 def test_settings_within_the_rotations(tmp_path):
     for table in ({"rope_type": "default", "partial_rotary_factor": 0.5}, {"rope_type": "yarn"}):
-        found = du.measure(write(tmp_path, rope_parameters=table))
+        measurement = du.measure(write(tmp_path, rope_parameters=table))
         with pytest.raises(InputError, match=r"partial_rotary_factor|yarn"):
-            describe(found, {"T": 4})
+            describe(measurement, {"T": 4})
 
 
 @pytest.mark.parametrize("size", ["n_embd", "n_head", "n_layer"])
@@ -132,9 +136,11 @@ def test_scores_that_are_not_scaled_are_not_taken_for_scaled_ones(tmp_path, size
     settings = ({"scale_attn_weights": False}, {"scale_attn_by_inverse_layer_idx": True})
     for setting in settings:
         describe(du.measure(write(tmp_path / "whole", "gpt2", **setting)), {"T": 4})
-        found = du.measure(write(tmp_path / "part", "gpt2", **setting, **{size: None}), heads=heads)
+        measurement = du.measure(
+            write(tmp_path / "part", "gpt2", **setting, **{size: None}), heads=heads
+        )
         with pytest.raises(InputError, match="scale of the scores"):
-            describe(found, {"T": 4})
+            describe(measurement, {"T": 4})
     plain = du.measure(write(tmp_path / "plain", "gpt2", **{size: None}), heads=heads)
     assert describe(plain, {"T": 4})
 
@@ -171,9 +177,9 @@ def test_biases_are_those_that_the_config_says(tmp_path):
 def test_a_gain_that_is_not_stored_is_not_one(tmp_path, family: str, name: str):
     config, tensors = checkpoints.FAMILIES[family]()
     del tensors[name]
-    found = du.measure(checkpoints.write(tmp_path, config, tensors))
+    measurement = du.measure(checkpoints.write(tmp_path, config, tensors))
     with pytest.raises(InputError, match="gain"):
-        describe(found, {"T": 4})
+        describe(measurement, {"T": 4})
 
 
 # -- mapping files --------------------------------------------------------------------------------
@@ -262,17 +268,17 @@ def check(norms: dict[str, float], W: np.ndarray) -> None:
 @pytest.mark.parametrize(("groups", "how"), [(None, "heads"), (None, "groups"), (2, "groups")])
 def test_interleaved_heads_are_split_as_the_model_splits_them(tmp_path, groups, how: str):
     tensors, q, key, value, sizes = neox(groups)
-    found = mapped(tmp_path, tensors, sizes, f', interleaved = "{how}"')
+    measurement = mapped(tmp_path, tensors, sizes, f', interleaved = "{how}"')
     bias = tensors["l.0.qkv.bias"].reshape(sizes["groups"], -1, sizes["k"])
-    check(found.row("b_K", 0).norms, bias[:, -2].reshape(1, -1).astype(float))
-    check(found.row("W_Q", 0).norms, q.reshape(-1, d).T)
+    check(measurement.row("b_K", 0).norms, bias[:, -2].reshape(1, -1).astype(float))
+    check(measurement.row("W_Q", 0).norms, q.reshape(-1, d).T)
     for h in range(4):
         g = h * sizes["groups"] // 4
-        check(found.row("W_Q", 0, h).norms, q[h].T)
-        check(found.row("W_K", 0, g).norms, key[g].T)
-        check(found.row("W_v", 0, g).norms, value[g].T)
-        check(found.row("W_QK", 0, h).norms, q[h].T @ key[g])
-    assert "of every" in found.row("W_Q", 0).source
+        check(measurement.row("W_Q", 0, h).norms, q[h].T)
+        check(measurement.row("W_K", 0, g).norms, key[g].T)
+        check(measurement.row("W_v", 0, g).norms, value[g].T)
+        check(measurement.row("W_QK", 0, h).norms, q[h].T @ key[g])
+    assert "of every" in measurement.row("W_Q", 0).source
     if groups is None:  # read as one after the other, the heads would be others
         other = mapped(tmp_path, tensors, sizes, ', interleaved = "none"')
         assert other.row("W_Q", 0, 1).norms["op"] != pytest.approx(np.linalg.norm(q[1], 2))

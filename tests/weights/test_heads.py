@@ -14,17 +14,19 @@ from checkpoints import V, d
 from dudley.calculus.union import pay
 from dudley.core.errors import InputError
 from dudley.weights.network import describe
+from each import each
 
+pytestmark = pytest.mark.usefixtures("measured_once")
 PATCHES = {"X.row2inf": 1.0}
 
 
 def described(folder, made, **given):
-    found = du.measure(checkpoints.write(folder, *made))
-    return describe(found, {"T": 4, **given})
+    measurement = du.measure(checkpoints.write(folder, *made))
+    return describe(measurement, {"T": 4, **given})
 
 
-def capacity(found, n=1e7):
-    return du.capacity(found.network, found.inputs, n, found.loss)
+def capacity(description, n=1e7):
+    return du.capacity(description.network, description.inputs, n, description.loss)
 
 
 def log_entropy(cap) -> float:
@@ -55,7 +57,7 @@ HEADS = {  # family, kind ↦ tensors of the head
 }
 
 
-@pytest.mark.parametrize(("name", "kind"), HEADS)
+@each(("name", "kind"), HEADS)
 def test_every_part_of_a_head_is_in_the_bound(tmp_path, name: str, kind: str):
     """A hundred times larger, each part makes the entropy larger; its norms are paid for."""
     every = checkpoints.classifiers() if kind == "classes" else checkpoints.language_models()
@@ -94,8 +96,8 @@ def test_several_classes_have_a_loss_of_logits(tmp_path):
 
 def test_the_output_is_listed_with_the_assumptions(tmp_path):
     def told(name, made, **given):
-        found = described(tmp_path / name, made, **given).assumptions
-        return {a.name: str(a) for a in found}
+        assumptions = described(tmp_path / name, made, **given).assumptions
+        return {a.name: str(a) for a in assumptions}
 
     assert "3 logits of the first row" in told("a", checkpoints.classifiers()["bert"])["output"]
     lm = told("b", checkpoints.language_models()["bert"])["output"]
@@ -176,7 +178,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
+@each("what", REFUSED)
 def test_a_head_that_is_not_understood_is_refused(tmp_path, what: str):
     make, words = REFUSED[what]
     with pytest.raises(InputError, match=words):
@@ -213,7 +215,7 @@ def test_a_live_module_has_the_head_of_its_class(tmp_path):
     config, tensors = checkpoints.classifiers()["bert"]
     old = config | {"architectures": ["BertForMaskedLM"]}
     for name in ("BertForSequenceClassification", "Wrapped"):
-        found = describe(du.measure(live(name, (old, tensors))), {"T": 4})
-        assert found.network == described(tmp_path, (config, tensors)).network
+        description = describe(du.measure(live(name, (old, tensors))), {"T": 4})
+        assert description.network == described(tmp_path, (config, tensors)).network
     with pytest.raises(InputError, match="head"):
         describe(du.measure(live("BertForTokenClassification", (old, tensors))), {"T": 4})

@@ -13,6 +13,7 @@ import dudley as du
 from checkpoints import K, L, d
 from dudley.core.errors import DudleyError, InputError, UnknownName
 from dudley.weights.network import describe
+from each import each
 
 
 def encoder(**how) -> torch.nn.TransformerEncoder:
@@ -131,7 +132,7 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", BAD)
+@each("what", BAD)
 def test_a_bad_mapping_file_is_refused(tmp_path, what: str):
     old, new, error, words = BAD[what]
     assert old in MAPPING
@@ -141,9 +142,9 @@ def test_a_bad_mapping_file_is_refused(tmp_path, what: str):
 
 @pytest.mark.parametrize("scales", [[1.0], [1.0, 1.0, 1.0]])
 def test_every_layer_has_a_scale_of_its_scores(tmp_path, scales):
-    found = mapped(tmp_path, MAPPING.replace("H = 2", f"H = 2\nscales = {scales}"))
+    measurement = mapped(tmp_path, MAPPING.replace("H = 2", f"H = 2\nscales = {scales}"))
     with pytest.raises(InputError, match=f"one for each of 2 layers, got {len(scales)}"):
-        describe(found, {"T": 4})
+        describe(measurement, {"T": 4})
 
 
 def test_an_adapter_is_measured_with_its_base(tmp_path):

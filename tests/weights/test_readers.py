@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ import torch
 from safetensors.torch import save_file
 
 from dudley.core.errors import InputError, UnknownName
+from dudley.core.extras import ExtraMissing
 from dudley.weights.named_tensors import finite, open_weights
+from each import each
 from weight_files import FLOATS, matrix, same, sharded
 
 STORED = {str(dtype): matrix(5, 3, dtype=dtype) for dtype in FLOATS}
@@ -171,8 +174,8 @@ def test_what_has_no_values_is_skipped_with_the_reason():
     assert "expanded" in weights.skipped["wide"]
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
+@each("dtype", FLOATS)
+@each("bad", [float("nan"), float("inf"), -float("inf")])
 def test_only_finite_values_are_measured(dtype: torch.dtype, bad: float):
     W = matrix(3, 4, dtype=dtype)
     assert finite(W, "W", "f") is W
@@ -184,11 +187,17 @@ def test_only_finite_values_are_measured(dtype: torch.dtype, bad: float):
             finite(damaged, "W", "f")
 
 
-@pytest.mark.parametrize("module", ["torch", "safetensors"])
-def test_without_the_extra_there_is_one_clear_error(module: str, tmp_path: Path):
+def test_without_safetensors_there_is_one_clear_error(monkeypatch, tmp_path: Path):
+    path = tensors_file(tmp_path / "a.safetensors")
+    monkeypatch.setitem(sys.modules, "safetensors", None)  # torch is loaded here already
+    with pytest.raises(ExtraMissing, match=re.escape("pip install '.[torch]'")):
+        open_weights(str(path)).load("cube")
+
+
+def test_without_torch_there_is_one_clear_error(tmp_path: Path):
     path = tensors_file(tmp_path / "a.safetensors")
     code = (
-        f"import sys; sys.modules[{module!r}] = None\n"
+        "import sys; sys.modules['torch'] = None\n"
         "from dudley.weights.named_tensors import open_weights\n"
         f"try:\n    open_weights({str(path)!r}).load('cube')\n"
         "except ImportError as error:\n    print(type(error).__name__, error)"

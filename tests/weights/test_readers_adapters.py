@@ -10,6 +10,7 @@ from safetensors.torch import save_file
 
 from dudley.core.errors import InputError
 from dudley.weights.named_tensors import open_weights
+from each import each
 from weight_files import adapter, matrix, same
 
 LAYER = "encoder.layer.0.query"
@@ -145,7 +146,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@each("case", REFUSED)
 def test_what_would_merge_wrongly_is_refused(case: str, tmp_path: Path):
     tensors, config, told = REFUSED[case]
     folder = adapter(tmp_path / "a", tensors, **config)

@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 
 from dudley.core.errors import InputError
 from dudley.weights.named_tensors import open_weights
+from each import each
 
 Q = torch.tensor([[-128, 127, 3], [0, -1, 77]], dtype=torch.int8)
 SCB = torch.tensor([0.1, 3.7])
@@ -92,7 +93,7 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize("case", UNKNOWN)
+@each("case", UNKNOWN)
 def test_an_unknown_convention_is_skipped_with_the_reason(case: str):
     weights = open_weights(UNKNOWN[case])
     assert "m.weight" not in weights.names() and weights.skipped["m.weight"]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dudley.core.constraint import Constraint, Rank, ball
-from dudley.core.norms import ALIASES, NORMS
+from dudley.core.norms import NORMS, canonical
 from dudley.core.statement import Statement
 
 HIDDEN = "c"  # the constant that a paper does not name
@@ -53,7 +53,7 @@ class Aim:
         """Does it know what the input says about the class?"""
         matrix, _, norm = name.partition(".")
         if matrix in self.matrices:
-            return norm in NORMS or norm in ALIASES or (self.rank and norm == "rank")
+            return canonical(norm) in NORMS or (self.rank and norm == "rank")
         return name in (*self.takes, HIDDEN)
 
 
@@ -68,10 +68,10 @@ def constraint_on(matrix: str, values: Mapping[str, float]) -> Constraint | None
     >>> print(constraint_on("W", {"W.l11": 2.0, "W.op": 1.0, "d": 3}))
     l11 ≤ 2 & op ≤ 1
     """
-    found: Constraint | None = None
+    constraint: Constraint | None = None
     for name, value in values.items():
         owner, _, norm = name.partition(".")
         if owner == matrix:
             part = Rank(int(value)) if norm == "rank" else ball(norm, value)
-            found = part if found is None else found & part
-    return found
+            constraint = part if constraint is None else constraint & part
+    return constraint

@@ -9,8 +9,8 @@ a value of a member, so not above the supremum.
 
 >>> import numpy as np, dudley as du
 >>> X = np.eye(4)[:, None, :]  # four orthonormal examples of one token
->>> found = supremum_below(du.Readout(du.L2(1.0)), X, np.ones((1, 4)))
->>> round(float(found[0]), 6)  # ‖Σ s_i x_i‖₂/4
+>>> suprema = supremum_below(du.Readout(du.L2(1.0)), X, np.ones((1, 4)))
+>>> round(float(suprema[0]), 6)  # ‖Σ s_i x_i‖₂/4
 0.5
 """
 
@@ -50,31 +50,31 @@ def supremum_below(
     ``at_once`` limits the members in one batch (all of them unless given). Starts depend on the
     seed, the row and the restart alone, so batches of any size find the same up to rounding.
     """
-    family, signs = BatchedNetwork.of(network, X), np.asarray(signs, dtype=np.float64)
-    if signs.ndim != 2 or signs.shape[1] != len(family.X) or not (abs(signs) == 1).all():
-        raise InputError("signs", f"±1 in an array (D, {len(family.X)})", f"shape {signs.shape}")
+    batched, signs = BatchedNetwork.of(network, X), np.asarray(signs, dtype=np.float64)
+    if signs.ndim != 2 or signs.shape[1] != len(batched.X) or not (abs(signs) == 1).all():
+        raise InputError("signs", f"±1 in an array (D, {len(batched.X)})", f"shape {signs.shape}")
     size_of("steps", steps)
     members = [(i, r) for i in range(len(signs)) for r in range(size_of("restarts", restarts))]
     count = len(members) if at_once is None else size_of("at_once", at_once)
     best = np.full(len(signs), -math.inf)
     for first in range(0, len(members), count):
         some = members[first : first + count]
-        batch = _Batch(family, some, signs, radius_of("β", β), steps, seed, device)
+        batch = _Batch(batched, some, signs, radius_of("β", β), steps, seed, device)
         for i, value in batch.climb().items():
             best[i] = max(best[i], value)
     return best
 
 
 def climbed(
-    family: BatchedNetwork, signs: np.ndarray, restarts: int, steps: int, seed: int, at_once: int
+    batched: BatchedNetwork, signs: np.ndarray, restarts: int, steps: int, seed: int, at_once: int
 ) -> Weights:
     """Weights strictly inside their balls, climbed for every row of signs and every restart."""
     members = [(i, r) for i in range(len(signs)) for r in range(restarts)]
     parts = []
     for first in range(0, len(members), at_once):
-        batch = _Batch(family, members[first : first + at_once], signs, 0.0, steps, seed, "cpu")
+        batch = _Batch(batched, members[first : first + at_once], signs, 0.0, steps, seed, "cpu")
         batch.climb()
-        parts.append(family.inside(batch.W))
+        parts.append(batched.inside(batch.W))
     return {path: torch.cat([part[path] for part in parts]) for path in parts[0]}
 
 
@@ -82,7 +82,7 @@ def climbed(
 class _Batch:
     """Some members (row of signs, restart), climbing side by side."""
 
-    family: BatchedNetwork
+    batched: BatchedNetwork
     members: list[tuple[int, int]]
     all_signs: np.ndarray
     β: float
@@ -91,27 +91,29 @@ class _Batch:
     device: str
 
     def __post_init__(self):
-        self.X = tensor(self.family.X, self.device)
+        self.X = tensor(self.batched.X, self.device)
         self.signs = tensor(self.all_signs[[i for i, _ in self.members]], self.device)
         streams = [np.random.default_rng([self.seed, i, r]) for i, r in self.members]
-        self.W = self.family.starts(streams, self.seed, self.device)
-        self.constraint = {leaf.path: leaf.parameter.constraint for leaf in self.family.moving}
+        self.W = self.batched.starts(streams, self.seed, self.device)
+        self.constraint = {leaf.path: leaf.parameter.constraint for leaf in self.batched.moving}
 
     def values(self, W: Weights):
         with torch.no_grad():
-            return objective(self.family.outputs(W, self.X), self.signs, self.β)
+            return objective(self.batched.outputs(W, self.X), self.signs, self.β)
 
     def slopes(self, W: Weights) -> tuple[torch.Tensor, Weights]:
         """The value of each member and its gradient in each block."""
-        own = {path: w.detach() for path, w in W.items()}
-        asked = [own[path].requires_grad_() for path in self.constraint]
-        value = objective(self.family.outputs(own, self.X), self.signs, self.β)
-        found = torch.autograd.grad(value.sum(), asked)
-        return value.detach(), dict(zip(self.constraint, map(torch.nan_to_num, found), strict=True))
+        weights = {path: w.detach() for path, w in W.items()}
+        leaves = [weights[path].requires_grad_() for path in self.constraint]
+        value = objective(self.batched.outputs(weights, self.X), self.signs, self.β)
+        gradients = torch.autograd.grad(value.sum(), leaves)
+        return value.detach(), dict(
+            zip(self.constraint, map(torch.nan_to_num, gradients), strict=True)
+        )
 
     def teach(self) -> None:
         """Take the readouts that the signs ask for, where they gain."""
-        W = taught(self.family, self.W, self.X, self.signs, self.β)
+        W = taught(self.batched, self.W, self.X, self.signs, self.β)
         better = (self.values(W) > self.values(self.W))[:, None, None]
         self.W = {path: torch.where(better, W[path], w) for path, w in self.W.items()}
 
@@ -154,11 +156,11 @@ class _Batch:
             if i not in best or reached[b] > reached[best[i]]:
                 best[i] = b
         at = list(best.values())
-        W = self.family.inside({path: w[at].cpu() for path, w in self.W.items()})
+        W = self.batched.inside({path: w[at].cpu() for path, w in self.W.items()})
         signs = tensor(self.all_signs[list(best)])
-        f = self.family.outputs(W, tensor(self.family.X))
+        f = self.batched.outputs(W, tensor(self.batched.X))
         value = objective(f, signs, self.β).numpy()
-        scale = self.family.scale * (
+        scale = self.batched.scale * (
             1 + 2 * self.β * f.abs().amax(-1).numpy()
         )  # of rounding errors
         safe = np.nan_to_num(value - 1e-9 * np.abs(value) - 1e-12 * scale, nan=-math.inf)

@@ -28,7 +28,6 @@ from dudley.audit.attacked import Attacked, AttackedPoint
 from dudley.calculus.compose import Node
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError, UnknownName
-from dudley.networks.capacity import input_width
 from dudley.networks.embeddings import Tokens
 from dudley.theorems.witness import packings, suprema
 from dudley.theorems.witness.lower import LowerBound
@@ -83,13 +82,13 @@ def attack(
         raise InputError("delta", "a number strictly between 0 and 1", delta)
     rng = np.random.default_rng(seed)
     data = _data(subject, points, inputs)
-    asked = np.atleast_1d(np.asarray(at, dtype=float)).tolist()
-    if not asked or not all(0 < x < math.inf for x in asked):
+    places = np.atleast_1d(np.asarray(at, dtype=float)).tolist()
+    if not places or not all(0 < x < math.inf for x in places):
         raise InputError("at", "one or more finite numbers > 0", at)
     if bounds != "covering number":
-        asked = [size_of("at", x) for x in asked]
+        places = [size_of("at", x) for x in places]
     reached, how = [], (β, members, draws, delta, rng)
-    for x in asked:
+    for x in places:
         untried: tuple[str, ...] = ()
         if isinstance(subject, Node):
             lower, untried = _on_network(subject, data, bounds, x, *how, budget)
@@ -148,27 +147,27 @@ def _on_members(subject, points, bounds, at, β, members, draws, δ, rng) -> Low
     )
 
 
-def _outputs(found: list, count: int) -> np.ndarray:
+def _outputs(outputs: list, count: int) -> np.ndarray:
     """The outputs of all members, (members, points, …): float64 (or whole numbers), finite."""
-    found = [np.asarray(one) for one in found]
-    if not found:
+    outputs = [np.asarray(one) for one in outputs]
+    if not outputs:
         raise InputError("sampler", "at least one member", 0)
-    for one in found:
-        if one.ndim not in (1, 2) or one.shape != (count, *found[0].shape[1:]):
+    for output in outputs:
+        if output.ndim not in (1, 2) or output.shape != (count, *outputs[0].shape[1:]):
             shape = f"({count},) or ({count}, outputs), the same for all members"
-            raise InputError("forward map", f"outputs of shape {shape}", one.shape)
-        if one.dtype.kind not in "biu" and one.dtype != np.float64:
-            raise InputError("forward map", "outputs in float64", str(one.dtype))
-        if not np.isfinite(one).all():
+            raise InputError("forward map", f"outputs of shape {shape}", output.shape)
+        if output.dtype.kind not in "biu" and output.dtype != np.float64:
+            raise InputError("forward map", "outputs in float64", str(output.dtype))
+        if not np.isfinite(output).all():
             raise InputError("forward map", "finite outputs", "NaN or infinity")
-    return np.stack(found).astype(float)
+    return np.stack(outputs).astype(float)
 
 
 def _on_network(
     network, inputs, bounds, at, β, members, draws, δ, rng, budget
 ) -> tuple[LowerBound, tuple[str, ...]]:
     """Packings of drawn members for covering numbers; complexities on inputs that suit them."""
-    width = input_width(network) or inputs.d
+    width = network.input_width() or inputs.d
     if width is None:
         raise InputError("inputs", "Tokens(d=…) for a network that leaves its width open", "none")
     signal = inputs.signal(width)

@@ -6,8 +6,8 @@ where it would have broken a tenth of the claim. Otherwise the answer is *undeci
 >>> print(Attacked("Rademacher complexity", (AttackedPoint(9, LowerBound(0.25, "exact"), 0.3),)))
 Rademacher complexity at 9: at least 0.25 (exact), claimed 0.3: stands (a claim below 0.25 would
 have been broken)
->>> AttackedPoint(9, LowerBound(0.25, "exact"), 3.0).verdict, AttackedPoint(9, LowerBound(0.25, ""),
-0.2).verdict ('undecided', 'broken')
+>>> [AttackedPoint(9, LowerBound(0.25, "exact"), claimed).verdict for claimed in (3.0, 0.2)]
+['undecided', 'broken']
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class AttackedPoint:
         return "broken" if self.broken else "stands" if self.power else "undecided"
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The verdict, with the smallest claim that the attack cannot break."""
         would = f"a claim below {self.lower.value:.6g} would have been broken"
         left = f"; untried within the budget: {', '.join(self.untried)}" if self.untried else ""
@@ -75,6 +75,6 @@ class Attacked:
 
     def __str__(self) -> str:
         return "\n".join(
-            f"{self.bounds} at {p.at:g}: {p.lower}, claimed {p.claimed:.6g}: {p.told}"
+            f"{self.bounds} at {p.at:g}: {p.lower}, claimed {p.claimed:.6g}: {p.sentence}"
             for p in self.points
         )

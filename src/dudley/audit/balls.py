@@ -16,8 +16,9 @@ from __future__ import annotations
 from dudley.core.backend import torch
 from dudley.core.constraint import Constraint
 from dudley.core.errors import InputError
+from dudley.core.norms import norm_named
+from dudley.core.norms.base import TINY
 
-TINY = 1e-300
 STRICT = 1 - 1e-12
 
 
@@ -35,11 +36,6 @@ def spectral(W):
     return y.norm(dim=(-2, -1))
 
 
-def singular(W):
-    """Spectral norms by singular values."""
-    return torch.linalg.svdvals(W)[..., 0]
-
-
 def norm(name: str, W, exact: bool = False):
     """A batch of matrix norms by the names of ``dudley.core.norms``, of any size."""
     size = W.detach().abs().amax((-2, -1))
@@ -50,20 +46,11 @@ def norm(name: str, W, exact: bool = False):
 
 
 def _norm(name: str, W, exact: bool):
-    if name == "op":
-        thin = 1 in W.shape[-2:]
-        return W.norm(dim=(-2, -1)) if thin else (singular if exact else spectral)(W)
-    if name == "nuc":
-        return torch.linalg.svdvals(W).sum(-1)
-    if name == "fro":
-        return W.norm(dim=(-2, -1))
-    if name == "l11":
-        return W.abs().sum((-2, -1))
-    if name == "linf":
-        return W.abs().amax((-2, -1))
-    p, q = {"1": 1, "2": 2}[name[3]], name[4:]
-    sizes = W.norm(p=p, dim=-2 if name.startswith("col") else -1)
-    return sizes.amax(-1) if q == "inf" else sizes.sum(-1)
+    if name == "op" and 1 in W.shape[-2:]:
+        name = "fro"
+    if name == "op" and not exact:
+        return spectral(W)
+    return norm_named(name).batch(W)
 
 
 def of_rank(W, r: int | None):

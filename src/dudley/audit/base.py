@@ -9,8 +9,9 @@ a constant, one instance refutes nothing; a witness's family does.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from dudley.audit.aims import Aim
 from dudley.core.registry import Registry
 from dudley.theorems import registry
-from dudley.theorems.witness.base import Family
+from dudley.theorems.witness.base import WITNESSES, Family, Witness, family_against
 from dudley.theorems.witness.lower import LowerBound
 
 
@@ -48,7 +49,34 @@ class Attack(ABC):
         """What it finds, for each statement in reach; the same for the same generator."""
 
 
-ATTACKS: Registry[type[Attack]] = Registry("attack")
+ATTACKS: Registry[type[Attack]] = Registry("attack", "dudley.audit.attacks.*")
+
+
+def all_attacks() -> Registry[type[Attack]]:
+    """The registered attacks, and each counterexample as an attack on what it refutes."""
+    attacks: Registry[type[Attack]] = Registry("attack")
+    for name, attack in ATTACKS.items():
+        attacks.register(name)(attack)
+    for name, witness in WITNESSES.items():
+        attacks.register(f"witness {name}")(from_witness(witness))
+    return attacks
+
+
+@cache
+def from_witness(witness: type[Witness]) -> type[Attack]:
+    """A witness as an attack on the statements that it refutes."""
+
+    class FromWitness(Attack):
+        targets = witness.refutes
+
+        def run(self, rng) -> Iterator[AttackFinding]:
+            instance = witness()
+            lower = LowerBound(instance.lower_bound(), witness.story)
+            for statement in witness.refutes:
+                family = family_against(instance, statement)
+                yield AttackFinding(statement, instance.inputs(statement), lower, family)
+
+    return FromWitness
 
 
 def reach(attack: type[Attack]) -> tuple[str, ...]:
@@ -56,6 +84,6 @@ def reach(attack: type[Attack]) -> tuple[str, ...]:
     aim = attack.aim
     if aim is None:
         return attack.targets
-    listed = {id for _, other in ATTACKS.items() for id in other.targets}
+    listed = {id for _, other in all_attacks().items() for id in other.targets}
     statements = registry.load().items()
     return tuple(id for id, s in statements if id not in listed and aim.fits(s))

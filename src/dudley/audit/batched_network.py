@@ -1,8 +1,8 @@
-"""Family: a network class on fixed examples, as a batched function of its weights.
+"""A network class on fixed examples, as a batched function of its weights.
 
 >>> import numpy as np, dudley as du
->>> family = BatchedNetwork.of(du.Readout(du.L2(2.0)), np.ones((5, 1, 4)))
->>> round(family.radius, 6), [leaf.label for leaf in family.moving]
+>>> batched = BatchedNetwork.of(du.Readout(du.L2(2.0)), np.ones((5, 1, 4)))
+>>> round(batched.radius, 6), [leaf.label for leaf in batched.moving]
 (4.0, ['w'])
 """
 
@@ -68,8 +68,8 @@ class BatchedNetwork:
         return tuple(leaf for leaf in self.free if leaf.parameter.trained)
 
     def nest(self, weights: Weights):
-        own = with_ties(dict(weights), self.ties)
-        return nest_like(self.network.parameters(self.X.shape[2])[0], own)
+        arrays = with_ties(dict(weights), self.ties)
+        return nest_like(self.network.parameters(self.X.shape[2])[0], arrays)
 
     def outputs(self, weights: Weights, X) -> torch.Tensor:
         """f(X_i) for every member: (B, n)."""

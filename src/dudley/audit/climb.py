@@ -18,7 +18,7 @@ def climb(values: Callable, variables: list, steps: int, rate: float) -> None:
     """Adam on Σ log values(); each restart's variables are left where its value was largest."""
     first = [torch.zeros_like(v) for v in variables]
     second = [torch.zeros_like(v) for v in variables]
-    kept = [v.detach().clone() for v in variables]
+    highest = [v.detach().clone() for v in variables]
     best = None
     for t in range(1, steps + 1):
         value = values()
@@ -27,7 +27,7 @@ def climb(values: Callable, variables: list, steps: int, rate: float) -> None:
         with torch.no_grad():
             better = value > (-1.0 if best is None else best)
             best = value.clone() if best is None else torch.maximum(best, value)
-            for v, k in zip(variables, kept, strict=True):
+            for v, k in zip(variables, highest, strict=True):
                 k[better] = v[better]
             now = rate * (1 - 0.8 * t / steps)
             for v, g, m, s in zip(variables, gradients, first, second, strict=True):
@@ -37,5 +37,5 @@ def climb(values: Callable, variables: list, steps: int, rate: float) -> None:
                     s.mul_(0.98).addcmul_(g, g, value=0.02)
                     v += now * (m / (1 - 0.9**t)) / (torch.sqrt(s / (1 - 0.98**t)) + 1e-12)
     with torch.no_grad():
-        for v, k in zip(variables, kept, strict=True):
+        for v, k in zip(variables, highest, strict=True):
             v.copy_(k)

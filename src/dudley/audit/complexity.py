@@ -66,17 +66,17 @@ def offset_below(
     """The offset complexity R_off(F, β) of a network class on X (n, T, d) is at least this."""
     if not 0 < δ < 1:
         raise InputError("δ", "a number strictly between 0 and 1", δ)
-    family = BatchedNetwork.of(network, X)
-    n, D = len(family.X), size_of("draws", draws)
+    batched = BatchedNetwork.of(network, X)
+    n, D = len(batched.X), size_of("draws", draws)
     every = n <= ENUMERATED and 2**n <= D
     signs = all_signs(n) if every else _drawn(D, n, seed)
-    found = supremum_below(
+    suprema = supremum_below(
         network, X, signs, radius_of("β", β), restarts, steps, seed, device, at_once
     )
-    drift = family.radius * math.sqrt(2 * math.log(1 / δ) / (n * D))
-    value = float(found.mean()) - (0.0 if every else drift * (1 + 1e-12))
+    drift = batched.radius * math.sqrt(2 * math.log(1 / δ) / (n * D))
+    value = float(suprema.mean()) - (0.0 if every else drift * (1 + 1e-12))
     value -= 1e-15 * abs(value)
-    rest = at_zero(family, β, seed)
+    rest = at_zero(batched, β, seed)
     if value <= rest:
         return LowerBound(rest, "the member with weights 0")
     if every:
@@ -88,11 +88,11 @@ def _drawn(draws: int, n: int, seed: int) -> np.ndarray:
     return np.random.default_rng([seed]).choice([-1.0, 1.0], size=(draws, n))
 
 
-def at_zero(family: BatchedNetwork, β: float, seed: int = 0) -> float:
+def at_zero(batched: BatchedNetwork, β: float, seed: int = 0) -> float:
     """What the member with weights 0 gives in expectation over the signs: −(β/n) Σ f(X_i)²."""
     if not β:
         return 0.0
-    W = family.inside(family.starts([np.random.default_rng(seed)], seed, "cpu"))
-    W |= {leaf.path: torch.zeros_like(W[leaf.path]) for leaf in family.moving}
-    f = family.outputs(W, tensor(family.X))
+    W = batched.inside(batched.starts([np.random.default_rng(seed)], seed, "cpu"))
+    W |= {leaf.path: torch.zeros_like(W[leaf.path]) for leaf in batched.moving}
+    f = batched.outputs(W, tensor(batched.X))
     return -float((math.sqrt(β) * f).square().mean()) * (1 + 1e-9)

@@ -5,25 +5,13 @@ A line counts only for the same seed and the same code. A line torn by a crash i
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-import dudley
 from dudley.audit.judge import Judgement
-
-
-@cache
-def code_digest() -> str:
-    """sha256 of the package's modules, names and contents."""
-    root = Path(dudley.__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+from dudley.core.sources import code_digest
 
 
 @dataclass(frozen=True)
@@ -35,17 +23,17 @@ class Journal:
 
     def read(self) -> dict[str, list[Judgement]]:
         """What earlier runs with this seed and this code found."""
-        found: dict[str, list[Judgement]] = {}
+        rows: dict[str, list[Judgement]] = {}
         if self.path is None or not self.path.is_file():
-            return found
+            return rows
         for line in self.path.read_text(encoding="utf-8").splitlines():
             try:
                 entry = json.loads(line)
             except json.JSONDecodeError:
                 continue
             if entry.get("code") == code_digest() and entry.get("seed") == self.seed:
-                found[entry["attack"]] = [Judgement.from_json(row) for row in entry["rows"]]
-        return found
+                rows[entry["attack"]] = [Judgement.from_json(row) for row in entry["rows"]]
+        return rows
 
     def write(self, attack: str, rows: list[Judgement]) -> None:
         """Append one attack's rows, and see them to the disk."""

@@ -35,7 +35,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """One form of a statement against one attack."""
+    """What one attack says about one form of a statement."""
 
     statement: str
     form: str

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from dudley.calculus.compose import Chain, Heads, Node, Parallel, Repeat, Residual
 from dudley.calculus.facts import Facts, Parameter, Use
+from dudley.calculus.nest import at
+from dudley.calculus.node import Node, own_entries
 from dudley.core.constraint import Constraint
 
 Path = tuple[int | str, ...]
@@ -54,64 +55,63 @@ class Leaf:
 
 def leaves(node: Node, nest, prefix="", path: Path = (), layer: int | None = None) -> list[Leaf]:
     """The leaves of a nest of parameters, named as the uses of the node's facts are."""
-    if isinstance(node, Chain | Parallel):
-        parts = zip(node.nodes, nest, strict=True)
-        return [
-            leaf
-            for i, (child, own) in enumerate(parts)
-            for leaf in leaves(child, own, f"{prefix}{i}.", (*path, i), layer)
-        ]
-    if isinstance(node, Heads):
-        return [
-            leaf
-            for i, own in enumerate(nest)
-            for leaf in leaves(node.inner, own, prefix, (*path, i), layer)
-        ]
-    if isinstance(node, Repeat):
-        return [
-            leaf
-            for i, own in enumerate(nest)
-            for leaf in leaves(node.inner, own, f"{prefix}*.", (*path, i), i)
-        ]
-    if isinstance(node, Residual):
-        return leaves(node.inner, nest, prefix, path, layer)
-    return [Leaf((*path, n), p, prefix + n, layer) for n, p in nest.items()]
+    inside = [
+        leaf
+        for part in node.parts()
+        for leaf in leaves(
+            part.node,
+            at(nest, part.path),
+            prefix + part.prefix,
+            (*path, *part.path),
+            layer if part.layer is None else part.layer,
+        )
+    ]
+    return inside + [
+        Leaf((*path, *place), parameter, f"{prefix}{place[-1]}", layer)
+        for place, parameter in own_entries(node, nest)
+    ]
 
 
-def nest_like(nest, found: Mapping[Path, Any], path: Path = ()):
+def nest_like(nest, arrays: Mapping[Path, Any], path: Path = ()):
     """The nest of arrays with the structure of a nest of parameters."""
     if isinstance(nest, dict):
-        return {n: found[(*path, n)] for n in nest}
-    return [nest_like(own, found, (*path, i)) for i, own in enumerate(nest)]
+        return {n: arrays[(*path, n)] for n in nest}
+    return [nest_like(own, arrays, (*path, i)) for i, own in enumerate(nest)]
 
 
 def ties_of(everything: list[Leaf]) -> dict[Path, tuple[Path, bool]]:
     """Leaf → (the first leaf of the same tie, whether it is its transpose)."""
     first: dict[str, Leaf] = {}
-    found: dict[Path, tuple[Path, bool]] = {}
+    ties: dict[Path, tuple[Path, bool]] = {}
     for leaf in everything:
         tie = leaf.parameter.constraint.tie
         if tie is None:
             continue
         master = first.setdefault(tie, leaf)
         if master is not leaf:
-            found[leaf.path] = (master.path, master.parameter.shape != leaf.parameter.shape)
-    return found
+            ties[leaf.path] = (master.path, master.parameter.shape != leaf.parameter.shape)
+    return ties
 
 
 def masters(everything: list[Leaf], ties: Mapping[Path, tuple[Path, bool]]) -> list[Leaf]:
     """The leaves that are arrays of their own, each in every set that its ties ask for."""
-    found = {leaf.path: leaf for leaf in everything if leaf.path not in ties}
+    free = {leaf.path: leaf for leaf in everything if leaf.path not in ties}
     for leaf in everything:
         if leaf.path in ties:
             path, transposed = ties[leaf.path]
-            own = found[path].parameter
-            asked = _turned(leaf.parameter.constraint) if transposed else leaf.parameter.constraint
-            if asked.balls != own.constraint.balls or asked.rank != own.constraint.rank:
-                found[path] = replace(
-                    found[path], parameter=replace(own, constraint=own.constraint & asked)
+            parameter = free[path].parameter
+            constraint = (
+                _turned(leaf.parameter.constraint) if transposed else leaf.parameter.constraint
+            )
+            if (
+                constraint.balls != parameter.constraint.balls
+                or constraint.rank != parameter.constraint.rank
+            ):
+                free[path] = replace(
+                    free[path],
+                    parameter=replace(parameter, constraint=parameter.constraint & constraint),
                 )
-    return list(found.values())
+    return list(free.values())
 
 
 def _turned(constraint: Constraint) -> Constraint:
@@ -123,9 +123,9 @@ def _turned(constraint: Constraint) -> Constraint:
     return replace(constraint, balls=tuple(balls))
 
 
-def with_ties(found: dict[Path, Any], ties: Mapping[Path, tuple[Path, bool]]) -> dict[Path, Any]:
+def with_ties(arrays: dict[Path, Any], ties: Mapping[Path, tuple[Path, bool]]) -> dict[Path, Any]:
     """Every leaf's array, those of tied leaves taken from their masters."""
-    everything = dict(found)
+    everything = dict(arrays)
     for path, (master, transposed) in ties.items():
-        everything[path] = found[master].swapaxes(-1, -2) if transposed else found[master]
+        everything[path] = arrays[master].swapaxes(-1, -2) if transposed else arrays[master]
     return everything

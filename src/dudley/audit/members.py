@@ -22,8 +22,8 @@ from dudley.audit.balls import clip_rows, norm
 from dudley.audit.leaves import Leaf, leaves, masters, nest_like, with_ties
 from dudley.audit.problem import SearchProblem, signal_of
 from dudley.audit.starts import ROWS, WEIGHTS, Start, start_rows, start_weight
-from dudley.calculus.compose import tie_together
 from dudley.calculus.facts import Use
+from dudley.calculus.tie import tie_together
 from dudley.core.backend import torch
 
 SIZES = (1e-3, 0.1, 1.0, 2.0)  # of the moves, relative to the balls
@@ -46,8 +46,8 @@ class Members:
         self.nest, _ = p.node.parameters(p.d)
         self.facts = {R: p.node.facts(signal_of(R, p.T, p.d, p.l1)) for R in p.radii}
         self.masters = masters(leaves(p.node, self.nest), p.ties)
-        own = {leaf.path: leaf.use(self.facts[p.radii[0]]) for leaf in self.masters}
-        self.uses: dict[tuple, Use] = {path: use for path, use in own.items() if use is not None}
+        uses = {leaf.path: leaf.use(self.facts[p.radii[0]]) for leaf in self.masters}
+        self.uses: dict[tuple, Use] = {path: use for path, use in uses.items() if use is not None}
         self.trained = [leaf for leaf in self.masters if leaf.path in self.uses]
         if self.modes is None:
             self.modes = ["radius", *([] if p.one_hot else ["lipschitz", "everything"])]
@@ -119,9 +119,9 @@ class Members:
             v.requires_grad_()
 
     def _begin_at(self, b: int, R: float, start: Start) -> None:
-        for mine, given in ((self.W, start.W), (self.D, start.D)):
-            for path, value in given.items():
-                mine[path][b] = self._each(value)
+        for arrays, start_arrays in ((self.W, start.W), (self.D, start.D)):
+            for path, value in start_arrays.items():
+                arrays[path][b] = self._each(value)
         self.X[b], self.E[b] = self._each(start.X) / R, self._each(start.E)
 
     def inside(self, X):

@@ -80,11 +80,11 @@ class Patterns:
             "X.row1inf": s * max(1.0, self.key + math.sqrt(1 - self.key**2)),
             "X.op": s * math.sqrt(2),
         }
-        own = {name: float(up(value, 16)) for name, value in exact.items()}
-        own |= {f"W_v.{norm}": self.value for norm in ("op", "l11", "row1inf", "col1inf", "fro")}
-        own |= {f"W_c.{norm}": 1.0 for norm in ("op", "l11", "row1inf", "col1inf")}
-        own |= {"w.l1": 1.0, "w.l2": 1.0, "sigma.lipschitz": 1.0, "d": self.d, "k": self.d}
-        return own | {"T": 3, "r_QK": min(r, m), "r_v": 1, "r_c": 1, "L": 1, "H": 1}
+        norms = {name: float(up(value, 16)) for name, value in exact.items()}
+        norms |= {f"W_v.{norm}": self.value for norm in ("op", "l11", "row1inf", "col1inf", "fro")}
+        norms |= {f"W_c.{norm}": 1.0 for norm in ("op", "l11", "row1inf", "col1inf")}
+        norms |= {"w.l1": 1.0, "w.l2": 1.0, "sigma.lipschitz": 1.0, "d": self.d, "k": self.d}
+        return norms | {"T": 3, "r_QK": min(r, m), "r_v": 1, "r_c": 1, "L": 1, "H": 1}
 
     def tokens(self) -> np.ndarray:
         """The inputs, (rm, 3, d)."""

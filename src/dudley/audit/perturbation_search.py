@@ -1,18 +1,19 @@
-"""Scenes: two copies of a network whose weights or rows differ, against a bound on the difference.
+"""Search for the largest change of a network's output under changes of its weights or rows.
 
 A perturbation lemma bounds the change of a chain's output by Σ c_j·e_j: e_j is how far the map of a
 block is off on the rows that the *covered* copy feeds it (or how far the input rows are off), c_j
-depends on norms. A scene fixes the norms and the radius of the rows; ``hunt`` lets weights and rows
-climb towards the largest ratio of change to bound, and returns the measured errors, rounded up, and
-the change, rounded down. Weights lie strictly inside their balls, so the instance is true.
+depends on norms. A problem fixes the norms and the radius of the rows. ``hardest_instance`` lets
+the weights and rows of two copies climb towards the largest ratio of change to bound, and returns
+the measured errors, rounded up, and the change, rounded down. Weights lie strictly inside their
+balls, so the instance is true.
 
 >>> import dudley as du
 >>> layer = du.Chain((du.Head(3, du.Spectral(1.5), du.Spectral(1.0), W_c=du.Spectral(0.7)),))
 >>> norms = {"W_v.op": 1.5, "W_c.op": 0.7, "sigma.lipschitz": 1.0, "X.row2inf": 2.0}
->>> scene = PerturbationProblem("edelman2021/definition-3.2", layer, norms, quantity="radius",
-R=2.0)
->>> found = hunt(scene, np.random.default_rng(0))
->>> round(found.lower.value, 3), round(0.7 * 1.5 * 2.0, 3)  # L_σB_cB_vB_X
+>>> problem = PerturbationProblem(
+...     "edelman2021/definition-3.2", layer, norms, quantity="radius", R=2.0)
+>>> finding = hardest_instance(problem, np.random.default_rng(0))
+>>> round(finding.lower.value, 3), round(0.7 * 1.5 * 2.0, 3)  # L_σB_cB_vB_X
 (2.1, 2.1)
 """
 
@@ -84,16 +85,16 @@ class PerturbationProblem:
 
 
 class _Copies:
-    """The two copies, a batch of them."""
+    """A batch of pairs: the network and the copy whose weights or rows are moved."""
 
-    def __init__(self, scene: PerturbationProblem, B: int, rng: np.random.Generator):
-        self.scene = scene
-        self.nest, _ = scene.chain.parameters(scene.d)
+    def __init__(self, problem: PerturbationProblem, B: int, rng: np.random.Generator):
+        self.problem = problem
+        self.nest, _ = problem.chain.parameters(problem.d)
         self.places = [(i, n) for i, own in enumerate(self.nest) for n in own]
         self.W, self.D = ({p: self._weights(p, B, rng) for p in self.places} for _ in range(2))
         self.X, self.E = (self._rows(B, rng) for _ in range(2))
         self.size = tensor(np.resize(SIZES, B))[:, None, None]
-        self.R = tensor(np.full(B, scene.R))
+        self.R = tensor(np.full(B, problem.R))
         self.variables = [*self.W.values(), *self.D.values(), self.X, self.E]
         for v in self.variables:
             v.requires_grad_()
@@ -103,55 +104,55 @@ class _Copies:
         return tensor([start_weight(k, shape, rng) for k in rng.integers(0, WEIGHTS, B)])
 
     def _rows(self, B, rng):
-        T, d = self.scene.T, self.scene.d
+        T, d = self.problem.T, self.problem.d
         return tensor([start_rows(k, T, d, rng) for k in rng.integers(0, ROWS - 1, B)])
 
     def measure(self, exact: bool = False):
         """Errors by input, the change of the output, how far rows moved, and the outputs' size."""
-        scene, nodes = self.scene, self.scene.chain.nodes
+        problem, nodes = self.problem, self.problem.chain.nodes
         true, hat = {}, {}
         for p in self.places:
             ball = self.nest[p[0]][p[1]].constraint
             big = ball.bounds(self.W[p].shape[1:])["op"]
             big = big if np.isfinite(big) else 1.0
             true[p] = hat[p] = into_ball(big * self.W[p], ball, exact)
-            if p in scene.errors and scene.moves(scene.errors[p][0]):
+            if p in problem.errors and problem.moves(problem.errors[p][0]):
                 hat[p] = true[p] + self.size * max(big, 0.1) * self.D[p]
-                hat[p] = hat[p] if scene.free else into_ball(hat[p], ball, exact)
-        x = clip_rows(2 * scene.R * self.X, self.R * (STRICT if exact else 1.0))
+                hat[p] = hat[p] if problem.free else into_ball(hat[p], ball, exact)
+        x = clip_rows(2 * problem.R * self.X, self.R * (STRICT if exact else 1.0))
         hat_x = x
-        if scene.moves(scene.rows) or scene.quantity == "slope":
-            moved = x + self.size * scene.R * self.E
+        if problem.moves(problem.rows) or problem.quantity == "slope":
+            moved = x + self.size * problem.R * self.E
             hat_x = clip_rows(moved, self.R * (STRICT if exact else 1.0))
         error: dict[str, torch.Tensor] = {}
-        if scene.rows is not None and scene.moves(scene.rows):
-            error[scene.rows] = rows(x - hat_x + TINY)
+        if problem.rows is not None and problem.moves(problem.rows):
+            error[problem.rows] = rows(x - hat_x + TINY)
         y, hat_y = x, hat_x
         for i, node in enumerate(nodes):
             for n in self.nest[i]:
-                name, how = scene.errors.get((i, n), (None, "rows"))
-                if name is not None and scene.moves(name):
+                name, how = problem.errors.get((i, n), (None, "rows"))
+                if name is not None and problem.moves(name):
                     new = HOW[how](hat_y, hat[i, n] - true[i, n])
                     error[name] = torch.maximum(error[name], new) if name in error else new
             y = node.apply({n: true[i, n] for n in self.nest[i]}, y)
             hat_y = node.apply({n: hat[i, n] for n in self.nest[i]}, hat_y)
         far = rows(x - hat_x + TINY)
-        change = rows(y) if scene.quantity == "radius" else rows(y - hat_y)
+        change = rows(y) if problem.quantity == "radius" else rows(y - hat_y)
         return error, change, far, torch.maximum(rows(y), rows(hat_y))
 
 
 def hardest_instance(
-    scene: PerturbationProblem, rng: np.random.Generator, restarts: int = 24, steps: int = 50
+    problem: PerturbationProblem, rng: np.random.Generator, restarts: int = 24, steps: int = 50
 ) -> AttackFinding:
-    """The instance of a scene that a search finds hardest for its statement."""
-    copies, prices = _Copies(scene, restarts, rng), scene.prices()
-    floor = RELATIVE * max(scene.R, 1e-3)
+    """The instance of a problem that a search finds hardest for its statement."""
+    copies, prices = _Copies(problem, restarts, rng), problem.prices()
+    floor = RELATIVE * max(problem.R, 1e-3)
 
     def ratio(exact=False):
         error, change, far, _ = copies.measure(exact)
-        if scene.quantity == "slope":
+        if problem.quantity == "slope":
             return change / (far + floor)
-        if scene.quantity == "radius":
+        if problem.quantity == "radius":
             return change
         return change / (sum(prices[name] * e for name, e in error.items()) + floor)
 
@@ -159,11 +160,11 @@ def hardest_instance(
     with torch.no_grad():
         best = int(torch.nan_to_num(ratio(exact=True), nan=-1.0).argmax())
         error, change, far, size = copies.measure(exact=True)
-    room = ABSOLUTE * (float(size[best]) + scene.R)
+    room = ABSOLUTE * (float(size[best]) + problem.R)
     lower = float(change[best]) * (1 - RELATIVE) - room
-    if scene.quantity == "slope":
+    if problem.quantity == "slope":
         lower /= float(far[best]) * (1 + RELATIVE) + room
-    inputs = dict.fromkeys(scene.inputs, 0.0)
+    inputs = dict.fromkeys(problem.inputs, 0.0)
     inputs |= {name: float(e[best]) * (1 + RELATIVE) + room for name, e in error.items()}
     method = f"search with gradients, {restarts} restarts"
-    return AttackFinding(scene.statement, dict(scene.fixed) | inputs, LowerBound(lower, method))
+    return AttackFinding(problem.statement, dict(problem.fixed) | inputs, LowerBound(lower, method))

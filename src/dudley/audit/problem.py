@@ -1,4 +1,4 @@
-"""Problem: a node, the rows it is run on, and what a search may vary.
+"""What a search is about: a node, the rows it is run on, and what may vary.
 
 >>> import dudley as du
 >>> SearchProblem(du.Dense(4, du.Spectral(2.0), 3)).radii

@@ -60,22 +60,22 @@ def readout_below(
     >>> print(readout_below(net, X, 400, 0.0, 4096, 1e-9, np.random.default_rng(0)))
     at least 0.041... (closed-form readout, 4096 sign draws; wrong with probability at most 1e-09)
     """
-    family, end, draws = (
+    batched, end, draws = (
         BatchedNetwork.of(network, X),
         last_readout(network),
         min(draws, SIGNS_IN_ALL // n),
     )
-    if end is None or family.ties or end[1] not in {leaf.path for leaf in family.moving}:
+    if end is None or batched.ties or end[1] not in {leaf.path for leaf in batched.moving}:
         return None
-    constraint, choices = end[0].w, _features(family, end[0], rng)
+    constraint, choices = end[0].w, _features(batched, end[0], rng)
     bounds = [_by_rank(constraint, Φ, β, n) for Φ in choices] if β else []
     if n <= ENUMERATED or draws >= LEAST:
         bounds.append(_by_signs(constraint, choices, β, n, draws, δ, rng))
     if not bounds:
         return None
     best = max(bounds, key=lambda lower: lower.value)
-    steepness = 1 + (2 * β * family.radius if β else 0.0)  # of the objective, by the outputs
-    room = 1e-9 * abs(best.value) + 1e-12 * family.scale * steepness
+    steepness = 1 + (2 * β * batched.radius if β else 0.0)  # of the objective, by the outputs
+    room = 1e-9 * abs(best.value) + 1e-12 * batched.scale * steepness
     return LowerBound(best.value - room, f"closed-form readout, {best.method}", best.δ)
 
 
@@ -112,16 +112,16 @@ def _by_rank(constraint: Constraint, Φ: np.ndarray, β: float, n: int) -> Lower
     return offset_in_ball(times[:, None] * Φ, β, min(sizes) * STRICT, n)
 
 
-def _features(family: BatchedNetwork, last: Readout, rng: np.random.Generator) -> list[np.ndarray]:
+def _features(batched: BatchedNetwork, last: Readout, rng: np.random.Generator) -> list[np.ndarray]:
     """Features (m, k) of each climbed choice of the earlier weights."""
-    signs, seed = rng.choice([-1.0, 1.0], size=(SIGNS, len(family.X))), int(rng.integers(2**31))
-    if len(family.free) == 1:
-        W = family.inside(family.starts([np.random.default_rng(seed)], seed, "cpu"))
-        return [features(family, last, W, tensor(family.X))[0].numpy()]
-    W = climbed(family, signs, RESTARTS, STEPS, seed, together(family.X))
+    signs, seed = rng.choice([-1.0, 1.0], size=(SIGNS, len(batched.X))), int(rng.integers(2**31))
+    if len(batched.free) == 1:
+        W = batched.inside(batched.starts([np.random.default_rng(seed)], seed, "cpu"))
+        return [features(batched, last, W, tensor(batched.X))[0].numpy()]
+    W = climbed(batched, signs, RESTARTS, STEPS, seed, together(batched.X))
     members = len(next(iter(W.values())))
     choices = ({p: w[b : b + 1] for p, w in W.items()} for b in range(members))
-    return [features(family, last, one, tensor(family.X))[0].numpy() for one in choices]
+    return [features(batched, last, one, tensor(batched.X))[0].numpy() for one in choices]
 
 
 def inner(constraint: Constraint, Φ: np.ndarray, β: float):

@@ -10,90 +10,57 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 
 import numpy as np
 
-from dudley.audit.base import ATTACKS, Attack, AttackFinding, reach
+from dudley.audit.base import all_attacks, reach
 from dudley.audit.journal import Journal
 from dudley.audit.judge import Judgement, Outcome, judge, strongest
 from dudley.core.extras import ExtraMissing
-from dudley.core.registry import Registry
 from dudley.core.statement import Verdict
 from dudley.theorems import registry
-from dudley.theorems.witness import load as load_witnesses
-from dudley.theorems.witness.base import family_against
-from dudley.theorems.witness.lower import LowerBound
 
 Ended = tuple[str, list[Judgement]]  # an attack that ended, and what it found
-
-
-def load() -> Registry[type[Attack]]:
-    """The registry with every attack in it, each witness being one."""
-    package = import_module("dudley.audit.attacks")
-    for module in iter_modules(package.__path__):
-        import_module(f"dudley.audit.attacks.{module.name}")
-    for name, witness in load_witnesses().items():
-        if f"witness {name}" not in ATTACKS:
-            ATTACKS.register(f"witness {name}")(from_witness(witness))
-    return ATTACKS
-
-
-def from_witness(witness) -> type[Attack]:
-    """A witness as an attack on what it refutes."""
-
-    class FromWitness(Attack):
-        targets = witness.refutes
-
-        def run(self, rng) -> Iterator[AttackFinding]:
-            instance = witness()
-            lower = LowerBound(instance.lower_bound(), witness.story)
-            for statement in witness.refutes:
-                family = family_against(instance, statement)
-                yield AttackFinding(statement, instance.inputs(statement), lower, family)
-
-    return FromWitness
 
 
 class AttackFailed(RuntimeError):
     """An attack ended in an error, or its process did: a fault of ours, and nothing is judged."""
 
-    def __init__(self, names: list[str], told: str):
-        super().__init__(f"attack {' or '.join(names)} failed, {told}")
+    def __init__(self, names: list[str], reason: str):
+        super().__init__(f"attack {' or '.join(names)} failed, {reason}")
 
 
 @dataclass(frozen=True)
-class Failure:
-    """What became of an attack: in words, since not every exception survives the way back."""
+class AttackErrorText:
+    """Why an attack failed. It is text, since not every exception can be sent between processes."""
 
-    told: str
+    reason: str
     traceback: str
 
 
-def attempt(name: str, seed: int) -> list[Judgement] | Failure:
+def attempt(name: str, seed: int) -> list[Judgement] | AttackErrorText:
     """Execute an attack; a failure is returned."""
     try:
         return execute(name, seed)
     except ExtraMissing:  # no fault of the attack
         raise
     except Exception as error:
-        return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+        return AttackErrorText(f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
-def _rows(name: str, found: list[Judgement] | Failure) -> list[Judgement]:
-    if isinstance(found, Failure):
-        failed = AttackFailed([name], found.told)
-        failed.add_note(found.traceback)
+def _rows(name: str, attempted: list[Judgement] | AttackErrorText) -> list[Judgement]:
+    if isinstance(attempted, AttackErrorText):
+        failed = AttackFailed([name], attempted.reason)
+        failed.add_note(attempted.traceback)
         raise failed
-    return found
+    return attempted
 
 
 def execute(name: str, seed: int) -> list[Judgement]:
     """One attack and the judgement of all it finds; the same for the same seed."""
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
-    return [row for finding in load()[name]().run(rng) for row in judge(name, finding)]
+    return [row for finding in all_attacks()[name]().run(rng) for row in judge(name, finding)]
 
 
 @dataclass
@@ -133,7 +100,7 @@ def chosen(ids: Sequence[str], full: bool) -> list[str]:
     """Names of the attacks to run: quick ones first; with ids, only those that aim at them."""
     for id in ids:
         registry.load()[id]  # refuses an unknown one
-    attacks = dict(load().items())
+    attacks = dict(all_attacks().items())
     names = [n for n, a in attacks.items() if not ids or set(ids) & set(reach(a))]
     return sorted(
         (n for n in names if full or attacks[n].quick), key=lambda n: not attacks[n].quick
@@ -151,12 +118,12 @@ def run(
     progress: Callable[[Iterable[Ended], int], Iterable[Ended]] | None = None,
 ) -> Report:
     """Attack the chosen statements (all by default); ``budget`` in seconds ends it early."""
-    names, book = chosen(ids, full), Journal(journal, seed)
+    names, book, attacks = chosen(ids, full), Journal(journal, seed), all_attacks()
     # The journal's lines count for the same code of this package, which an aim looks beyond.
-    listing = {name for name in names if load()[name].aim is None}
+    listing = {name for name in names if attacks[name].aim is None}
     known = {name: rows for name, rows in book.read().items() if name in listing}
     todo = [name for name in names if name not in known]
-    reached = {id for _, attack in load().items() for id in reach(attack)}
+    reached = {id for _, attack in attacks.items() for id in reach(attack)}
     alone = any(registry.is_local(id) for id in reached)  # other processes do not know it
     ended = _execute_all(todo, seed, budget, 1 if alone else jobs or os.cpu_count() or 1)
     for name, rows in _seen(ended, len(todo), progress):
@@ -168,7 +135,7 @@ def run(
     statements = registry.load()
     expected = [id for id in ids or statements if statements[id].verdict is Verdict.FALSE]
     attacked = {row.statement for row in rows}
-    later = {id for name in {*load()} - {*names} | {*undone} for id in reach(load()[name])}
+    later = {id for name in {*attacks} - {*names} | {*undone} for id in reach(attacks[name])}
     unattacked = [id for id in ids or statements if id not in attacked | later]
     rows = [row for row in rows if not ids or row.statement in ids]
     return Report(rows, undone, expected, unattacked)
@@ -211,8 +178,8 @@ def _execute_all(names, seed, budget, jobs) -> Iterator[Ended]:
             if died:
                 if isinstance(died[0].exception(), ExtraMissing):
                     died[0].result()
-                told = f"its process ended: {died[0].exception()}"
-                raise AttackFailed(sorted(running[future] for future in died), told)
+                reason = f"its process ended: {died[0].exception()}"
+                raise AttackFailed(sorted(running[future] for future in died), reason)
     finally:
         _stop(pool)
 

@@ -10,8 +10,8 @@ blocks may differ is a *mode*: ``radius``, ``lipschitz`` (the inputs alone), one
 values, on weights strictly inside their balls.
 
 >>> import dudley as du
->>> found = search(SearchProblem(du.Dense(3, du.Spectral(2.0)), d=3, radii=(1.0,)))
->>> found.exceeded(), {mode: ratio > 0.99 for mode, ratio in found.worst().items()}
+>>> reached = search(SearchProblem(du.Dense(3, du.Spectral(2.0)), d=3, radii=(1.0,)))
+>>> reached.exceeded(), {mode: ratio > 0.99 for mode, ratio in reached.worst().items()}
 ({}, {'radius': True, 'lipschitz': True, 'everything': True, 'W': True})
 """
 
@@ -52,7 +52,7 @@ def search(
 
 
 def ratios(m: Members, exact: bool = False):
-    """Found/declared for each member, and the weights and rows that give it."""
+    """What each member reaches of what is declared, and the weights and rows at which it does."""
     p, R = m.p, m.R[:, None, None]
     constraint = {leaf.path: leaf.parameter.constraint for leaf in m.masters}
     true = {path: into_ball(w, constraint[path], exact) for path, w in m.W.items()}
@@ -89,17 +89,17 @@ def _size(m: Members, Y):
 
 def _best(m: Members, value, where) -> SearchRatios:
     """The best member of each radius and mode."""
-    found, values = SearchRatios(), value.cpu().numpy()
+    reached, values = SearchRatios(), value.cpu().numpy()
     true, hats, x, hat_x = where
     for b, (R, mode, _) in enumerate(m.plan):
         key = (R, mode if isinstance(mode, str) else ".".join(map(str, mode)))
-        if values[b] <= found.ratios.get(key, -1.0):
+        if values[b] <= reached.ratios.get(key, -1.0):
             continue
-        found.ratios[key] = float(values[b])
-        found.declared[key] = _declared(m, b, mode)
-        own = [m.nested({q: w[b].cpu().numpy() for q, w in ws.items()}) for ws in (true, hats)]
-        found.where[key] = (*own, *(rows[b].detach().cpu().numpy() for rows in (x, hat_x)))
-    return found
+        reached.ratios[key] = float(values[b])
+        reached.declared[key] = _declared(m, b, mode)
+        weights = [m.nested({q: w[b].cpu().numpy() for q, w in ws.items()}) for ws in (true, hats)]
+        reached.where[key] = (*weights, *(rows[b].detach().cpu().numpy() for rows in (x, hat_x)))
+    return reached
 
 
 def _declared(m: Members, b: int, mode) -> float:

@@ -1,10 +1,10 @@
-"""Found: what a search reached of what a network declares, by radius and by mode.
+"""The ratios of what a search reached to what a network declares, by radius and by mode.
 
 A ratio above 1 refutes a declared fact; one far below 1 says that the fact, or the search, is
 loose. ``where`` holds the weights, the moved weights, the rows and the moved rows of each ratio.
 
->>> found = SearchRatios({(1.0, "radius"): 0.9}, declared={(1.0, "radius"): 2.0})
->>> print(found)
+>>> reached = SearchRatios({(1.0, "radius"): 0.9}, declared={(1.0, "radius"): 2.0})
+>>> print(reached)
        R  mode                declared     found  ratio
        1  radius                     2       1.8  0.900
 """
@@ -19,7 +19,7 @@ TOLERANCE = 1e-6
 
 @dataclass
 class SearchRatios:
-    """The largest ratio found to declared, for each radius R and mode, and where."""
+    """The largest ratio of reached to declared, by radius R and mode, and where it is reached."""
 
     ratios: dict[tuple[float, str], float] = field(default_factory=dict)
     where: dict[tuple[float, str], tuple] = field(default_factory=dict)

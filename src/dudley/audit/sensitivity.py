@@ -22,7 +22,6 @@ from dudley.calculus.compose import Node
 from dudley.core.constraint import radius_of
 from dudley.core.entropy import Metric
 from dudley.core.errors import InputError
-from dudley.networks.capacity import input_width
 from dudley.networks.embeddings import Tokens
 
 
@@ -35,14 +34,14 @@ def sensitivity(
     seed: int = 0,
     device: str = "cpu",
 ) -> SearchRatios:
-    """Found/declared for the radius, the Lipschitz constant and each block of a network.
+    """How much of the declared radius, Lipschitz constant and weights of blocks a search reaches.
 
     ``inputs``: ``Tokens``, or a radius for ``T`` rows. A ratio above 1 refutes a declared fact; a
     small one says that the network cannot do what the facts allow, or that the search missed it.
     """
     if not isinstance(inputs, Tokens):
         inputs = Tokens(radius_of("radius", inputs), T)
-    d = input_width(network) or inputs.d
+    d = network.input_width() or inputs.d
     if d is None:
         raise InputError("network", "a node that knows its input width, or Tokens(d=…)", "none")
     signal = inputs.signal(d)

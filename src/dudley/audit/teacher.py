@@ -8,8 +8,8 @@ sizes bring it near the ball, and the best of them is taken.
 >>> import numpy as np, dudley as du
 >>> from dudley.audit.backend import tensor
 >>> from dudley.audit.batched_network import BatchedNetwork
->>> family = BatchedNetwork.of(du.Readout(du.L2(9.0)), np.eye(2)[:, None, :])
->>> taught(family, {("w",): tensor([[[0.0], [0.0]]])}, tensor(family.X), tensor([[1, -1]]), 0.25)[
+>>> batched = BatchedNetwork.of(du.Readout(du.L2(9.0)), np.eye(2)[:, None, :])
+>>> taught(batched, {("w",): tensor([[[0.0], [0.0]]])}, tensor(batched.X), tensor([[1, -1]]), 0.25)[
 ...     ("w",)].flatten().round(decimals=6).tolist()  # s/(2β)
 [2.0, -2.0]
 """
@@ -37,29 +37,27 @@ def objective(f, signs, β: float):
 
 def last_readout(network: Node) -> tuple[Readout, Path] | None:
     """The readout in which a network ends, and where its weights lie; none if it ends otherwise."""
-    last = network.nodes[-1] if isinstance(network, Chain) else network
-    if not isinstance(last, Readout):
-        return None
-    return last, (len(network.nodes) - 1, "w") if isinstance(network, Chain) else ("w",)
+    last = network.stages()[-1]
+    return (last.node, (*last.path, "w")) if isinstance(last.node, Readout) else None
 
 
-def features(family: BatchedNetwork, last: Readout, W: Weights, X):
+def features(batched: BatchedNetwork, last: Readout, W: Weights, X):
     """Φ (B, n, k) with f = Φw, for a network that ends in the readout ``last``."""
-    network, rows = family.network, X
-    if isinstance(network, Chain) and len(network.nodes) > 1:
-        rows = apply_many(Chain(network.nodes[:-1]), family.nest(W)[:-1], X)
+    before, rows = batched.network.stages()[:-1], X
+    if before:
+        rows = apply_many(Chain(tuple(part.node for part in before)), batched.nest(W)[:-1], X)
     if rows.dim() == X.dim():  # no weights before the readout: the same rows for all members
         rows = rows[None].expand(len(next(iter(W.values()))), *rows.shape)
     return Pool(last.pool).apply({}, rows)[..., 0, :]
 
 
-def taught(family: BatchedNetwork, W: Weights, X, signs, β: float) -> Weights:
+def taught(batched: BatchedNetwork, W: Weights, X, signs, β: float) -> Weights:
     """The same weights with the readout that the signs ask for; unchanged if there is none."""
-    end = last_readout(family.network)
+    end = last_readout(batched.network)
     if end is None or end[1] not in W:
         return W
     last, path = end
-    Φ = features(family, last, W, X)
+    Φ = features(batched, last, W, X)
     Φᵀs = Φ.transpose(-1, -2) @ signs[..., None]  # (B, k, 1)
     best = corner(Φᵀs, last.w)
     if not β:
@@ -67,9 +65,9 @@ def taught(family: BatchedNetwork, W: Weights, X, signs, β: float) -> Weights:
     value = objective((Φ @ best)[..., 0], signs, β)
     gram = Φ.transpose(-1, -2) @ Φ
     scale = gram.diagonal(dim1=-1, dim2=-2).mean(-1)[:, None, None] + 1e-300
-    one = torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
+    identity = torch.eye(gram.shape[-1], dtype=gram.dtype, device=gram.device)
     for ridge in RIDGES:
-        w = torch.linalg.solve(gram + ridge * scale * one, Φᵀs / (2 * β))
+        w = torch.linalg.solve(gram + ridge * scale * identity, Φᵀs / (2 * β))
         w = into_ball(torch.nan_to_num(w), last.w)
         new = objective((Φ @ w)[..., 0], signs, β)
         best = torch.where((new > value)[:, None, None], w, best)

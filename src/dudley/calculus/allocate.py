@@ -15,14 +15,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dudley.calculus.hull import Hull, hull
 from dudley.calculus.memory import remembered
 from dudley.core.entropy import Entropy
 from dudley.core.magnitude import Magnitude
 
+Hulls = tuple[Hull, ...]  # of the blocks, in their order
 
-def power_law(C, β, ε: float) -> tuple[float, np.ndarray]:
+
+def power_law(C: ArrayLike, β: ArrayLike, ε: float) -> tuple[float, np.ndarray]:
     """min Σ C_i/ε_i² subject to Σ β_i ε_i = ε, and the minimiser.
 
     The value is g³/ε² with g = Σ C_i^{1/3} β_i^{2/3}, at ε_i = (ε/g)(C_i/β_i)^{1/3}.
@@ -39,7 +42,7 @@ def power_law(C, β, ε: float) -> tuple[float, np.ndarray]:
     return float(g**3 / ε**2), parts
 
 
-def logarithmic(p, β, ε: float) -> tuple[float, np.ndarray]:
+def logarithmic(p: ArrayLike, β: ArrayLike, ε: float) -> tuple[float, np.ndarray]:
     """min Σ p_i log(1/ε_i) subject to Σ β_i ε_i = ε, and the minimiser ε_i = ε p_i/(β_i Σp).
 
     >>> value, parts = logarithmic([1.0, 3.0], [1.0, 1.0], 0.4)
@@ -114,7 +117,7 @@ class Allocated(Entropy):
     def __hash__(self) -> int:
         return self._hash
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Allocated) and self._content == other._content
 
     @cached_property
@@ -133,7 +136,7 @@ class Allocated(Entropy):
         """Made once: it remembers what it has solved."""
         return Allocated(tuple(replace(b, entropy=b.entropy.proper()) for b in self.blocks))
 
-    def log_log(self, log_ε, log_n=None):
+    def log_log(self, log_ε: ArrayLike, log_n: float | None = None) -> np.ndarray:
         log_ε = np.asarray(log_ε, dtype=float)
         same = _first(self)
         hulls = same._hulls(log_n)
@@ -161,7 +164,7 @@ class Allocated(Entropy):
             for (y, log_H, _), vertex in zip(hulls, vertices, strict=True)
         ]
 
-    def _hulls(self, log_n: float | None) -> tuple[Hull, ...]:
+    def _hulls(self, log_n: float | None) -> Hulls:
         log_n = self.rounded(log_n)
         if log_n not in self._tables:
             self._tables[log_n] = tuple(
@@ -169,7 +172,7 @@ class Allocated(Entropy):
             )
         return self._tables[log_n]
 
-    def _solve(self, log_ε, hulls):
+    def _solve(self, log_ε: np.ndarray, hulls: Hulls) -> tuple[list[np.ndarray], np.ndarray]:
         """The chosen hull vertices, one array (blocks × resolutions) each, and log Σ H.
 
         The multiplier is the least multiple of the resolution that fits, found for each ε by
@@ -188,7 +191,7 @@ class Allocated(Entropy):
         log_H = self._total_entropy(hulls, vertices)
         return vertices, np.where(self._spent(hulls, vertices) <= target, log_H, math.inf)
 
-    def _bracket(self, hulls, target):
+    def _bracket(self, hulls: Hulls, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Multipliers at which nothing is bought, and at which every block fits an equal share."""
         shares = math.log(sum(b.log_reach.size * b.copies for b in self.blocks))
         low, high = np.full(len(target), math.inf), np.full(len(target), -math.inf)
@@ -203,7 +206,9 @@ class Allocated(Entropy):
         low, high = np.where(known, np.minimum(low, high), 0.0), np.where(known, high, 0.0)
         return np.floor(low / _RESOLVED), np.ceil(high / _RESOLVED)
 
-    def _narrowed(self, hulls, target, low, high):
+    def _narrowed(
+        self, hulls: Hulls, target: np.ndarray, low: np.ndarray, high: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The bracket, by multipliers tried for all ε at once: what is spent falls with λ."""
         first, last = np.floor(low.min() / _STRIDE), np.ceil(high.max() / _STRIDE)
         if not 2 <= last - first <= _STRIDE:
@@ -217,7 +222,7 @@ class Allocated(Entropy):
         fails = tried[np.maximum(first - 1, 0)]
         return np.where((first > 0) & (fails > low) & (fails < fits), fails, low), fits
 
-    def _vertices(self, hulls, log_λ):
+    def _vertices(self, hulls: Hulls, log_λ: np.ndarray) -> list[np.ndarray]:
         with np.errstate(invalid="ignore"):
             prices = [log_λ[None, :] + block.log_reach[:, None] for block in self.blocks]
         return [
@@ -225,17 +230,17 @@ class Allocated(Entropy):
             for price, (_, _, slopes) in zip(prices, hulls, strict=True)
         ]
 
-    def _spent(self, hulls, vertices):
+    def _spent(self, hulls: Hulls, vertices: list[np.ndarray]) -> np.ndarray:
         return self._total(
             [-y[k] for (y, _, _), k in zip(hulls, vertices, strict=True)], weighted=True
         )
 
-    def _total_entropy(self, hulls, vertices):
+    def _total_entropy(self, hulls: Hulls, vertices: list[np.ndarray]) -> np.ndarray:
         return self._total(
             [log_H[k] for (_, log_H, _), k in zip(hulls, vertices, strict=True)], weighted=False
         )
 
-    def _total(self, logs, weighted: bool):
+    def _total(self, logs: list[np.ndarray], weighted: bool) -> np.ndarray:
         """log Σ_i copies_i e^{logs_i}, each term weighted by its block's reach if asked."""
         parts = []
         for block, log in zip(self.blocks, logs, strict=True):
@@ -250,7 +255,7 @@ def _first(entropy: Allocated) -> Allocated:
     return entropy
 
 
-def octaves(log_n):
+def octaves(log_n: float | np.ndarray) -> np.ndarray:
     """⌈log₂ n⌉, for a log n that may be off in its last places."""
     return np.ceil(log_n / math.log(2) * (1 - 2.0**-50))
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dudley.calculus.allocate import octaves
 from dudley.calculus.memory import along
@@ -27,13 +28,13 @@ STEPS = 4  # grid scales per halving
 _REACH = 8 * STEPS  # a link spans at most this many grid scales, or starts at the top
 
 
-def lengths_of(log_n) -> np.ndarray:
+def lengths_of(log_n: ArrayLike) -> np.ndarray:
     """How many scales a chain may use: past A/√n, in steps of eight octaves, at most 48 octaves."""
     octaves_down = 8 * np.ceil(np.asarray(log_n) / (16 * math.log(2))) + 8
     return (STEPS * np.minimum(octaves_down, 48) + 1).astype(int)
 
 
-def scales(log_n) -> np.ndarray:
+def scales(log_n: ArrayLike) -> np.ndarray:
     """log(d/A) of the grid, four steps per octave, long enough for the largest n."""
     return -math.log(2) / STEPS * np.arange(np.max(lengths_of(log_n)))
 
@@ -82,14 +83,14 @@ def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarra
     """
     if entropy.uses_points:
         sizes = octaves(log_n)
-        found = {o: entropy.log_log(log_A + grid, o * math.log(2)) for o in np.unique(sizes)}
-        log_H = np.stack([found[o] for o in sizes], axis=1)
+        tables = {o: entropy.log_log(log_A + grid, o * math.log(2)) for o in np.unique(sizes)}
+        log_H = np.stack([tables[o] for o in sizes], axis=1)
     else:
         log_H = entropy.log_log(log_A + grid)[:, None]
     return np.where(np.arange(len(grid))[:, None] < lengths_of(log_n), log_H, math.inf)
 
 
-def _roots(log_H, log_n):
+def _roots(log_H: np.ndarray, log_n: float | np.ndarray) -> np.ndarray:
     """√(H/n), scales × sample sizes."""
     with np.errstate(over="ignore"):
         return np.exp(0.5 * (log_H - log_n))
@@ -112,7 +113,9 @@ def tree(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool) -
     return np.minimum(1.0, (d[1:] + sums).min(axis=0))
 
 
-def optimised(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper) -> np.ndarray:
+def optimised(
+    log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool | np.ndarray
+) -> np.ndarray:
     """min(1, min over chains of d_J + Σ_j ℓ_j √(2H(d_j)/n)), in units of A.
 
     ``proper`` says whether centres are members: for all columns alike, or for each.
@@ -121,7 +124,9 @@ def optimised(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper) ->
     return np.minimum(1.0, (best + np.exp(grid)[:, None]).min(axis=0))
 
 
-def _program(log_H, log_n, grid, proper):
+def _program(
+    log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool | np.ndarray
+) -> np.ndarray:
     """Cost of the best chain that ends at each scale: V_k = min_i V_i + ℓ_{ik} √(2H_k/n), i < k."""
     d, root = np.exp(grid)[:, None], math.sqrt(2) * _roots(log_H, log_n)
     best, extra = np.zeros_like(root), np.where(proper, 0.0, d)
@@ -131,7 +136,7 @@ def _program(log_H, log_n, grid, proper):
     return best
 
 
-def _starts(k: int):
+def _starts(k: int) -> slice | list[int]:
     """The coarser scales from which a link may reach scale k."""
     return slice(0, k) if k <= _REACH else [0, *range(k - _REACH, k)]
 

@@ -20,57 +20,31 @@ Covers on points. What block i sees depends on the centres of the blocks before 
 that serves given points is chosen after those centres. A weight that is used again behind itself
 (layers in sequence that share it) would have to be chosen before its own points are known: for
 such weights, and for shared weights that stand before one another in turn, only covers of
-uniform scope are used (``tie_together``).
+uniform scope are used (``tie.tie_together``).
 """
 
 from __future__ import annotations
 
-import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from dudley.calculus.allocate import Allocated, WeightBlock, log_sum
-from dudley.calculus.facts import Facts, Parameter, Signal, Use
+from dudley.calculus import arithmetic
+from dudley.calculus.allocate import Allocated, WeightBlock
+from dudley.calculus.arithmetic import through
+from dudley.calculus.facts import Facts, Signal, Use
 from dudley.calculus.memory import remembered
+from dudley.calculus.node import Node, Part
+from dudley.calculus.tie import tie_together
 from dudley.classes.best import BestOf
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
 from dudley.core.magnitude import ONE, Magnitude
 
-
-class Node(ABC):
-    """Abstract: a part of a network. ``a >> b`` feeds a's output to b."""
-
-    lemma: ClassVar[Lemma]
-
-    @abstractmethod
-    def facts(self, signal: Signal) -> Facts:
-        """Output signal, Lipschitz constant and uses of weights, on inputs like ``signal``."""
-
-    @abstractmethod
-    def parameters(self, width: int) -> tuple[Any, int]:
-        """The blocks of weights for input rows of this width, and the width of the output rows.
-
-        A dictionary of :class:`Parameter`, or a list of such, nested as ``apply`` expects arrays.
-        """
-
-    @abstractmethod
-    def apply(self, params, X) -> Any:
-        """The map itself on arrays X of shape (…, T, d), numpy or torch alike."""
-
-    def children(self) -> Iterator[Node]:
-        """The nodes inside this one."""
-        return iter(())
-
-    def __rshift__(self, other: Node) -> Chain:
-        mine = self.nodes if isinstance(self, Chain) else (self,)
-        theirs = other.nodes if isinstance(other, Chain) else (other,)
-        return Chain(mine + theirs)
+Covers = tuple[str, ...] | None  # the only ones to use, by name; all of them where it is None
 
 
 @dataclass(frozen=True)
@@ -78,6 +52,7 @@ class Chain(Node):
     """x ↦ f_L(… f_2(f_1(x)))."""
 
     nodes: tuple[Node, ...]
+    gathers: ClassVar[bool] = True
     lemma = Lemma(
         "Composition",
         "Block errors pass through the true successors; covered predecessors are clipped.",
@@ -85,7 +60,7 @@ class Chain(Node):
         "edelman2021, Lemma A.15; trauger2024, Lemma E.2",
     )
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         parts = []
         for node in self.nodes:
             parts.append(node.facts(signal.expect_rows()))
@@ -97,20 +72,34 @@ class Chain(Node):
             after = after * parts[i].lipschitz
         return Facts(signal, after, tuple(uses))
 
-    def parameters(self, width):
-        params = []
+    def parameters(self, width: int) -> tuple[list, int]:
+        nests = []
         for node in self.nodes:
-            own, width = node.parameters(width)
-            params.append(own)
-        return params, width
+            nest, width = node.parameters(width)
+            nests.append(nest)
+        return nests, width
 
-    def apply(self, params, X):
-        for node, own in zip(self.nodes, params, strict=True):
-            X = node.apply(own, X)
+    def apply(self, params: Any, X: Any) -> Any:
+        for node, nest in zip(self.nodes, params, strict=True):
+            X = node.apply(nest, X)
         return X
 
-    def children(self):
-        return iter(self.nodes)
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(Part(node, (i,), f"{i}.", i == 0) for i, node in enumerate(self.nodes))
+
+    def with_parts(self, nodes: Sequence[Node]) -> Chain:
+        return Chain(tuple(nodes))
+
+    def stages(self) -> tuple[Part, ...]:
+        return self.parts()
+
+    def rounding(self, signal: Signal) -> float:
+        """e_i: what node i adds on rows of radius R + e_{i−1}, and its slope times e_{i−1}."""
+        e = 0.0
+        for node in self.nodes:
+            e = through(node, signal, e)
+            signal = node.facts(signal).out
+        return e
 
 
 @dataclass(frozen=True)
@@ -118,6 +107,7 @@ class Residual(Node):
     """x ↦ x + f(x), for f with as many outputs as inputs."""
 
     inner: Node
+    adds_input: ClassVar[bool] = True
     lemma = Lemma(
         "Residual connection",
         "Radii and Lipschitz constants add to the identity's.",
@@ -125,20 +115,31 @@ class Residual(Node):
         "triangle inequality",
     )
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         inner = self.inner.facts(signal)
         expect_shape("residual connection", signal, inner.out.expect_rows())
         out = replace(inner.out, radius=signal.radius + inner.out.radius, l1=None)
         return Facts(out, inner.lipschitz + 1, inner.uses)
 
-    def parameters(self, width):
+    def parameters(self, width: int) -> tuple[Any, int]:
         return self.inner.parameters(width)
 
-    def apply(self, params, X):
+    def apply(self, params: Any, X: Any) -> Any:
         return X + self.inner.apply(params, X)
 
-    def children(self):
-        yield self.inner
+    def parts(self) -> tuple[Part, ...]:
+        return (Part(self.inner, (), "", reads_input=True),)
+
+    def with_parts(self, nodes: Sequence[Node]) -> Residual:
+        (inner,) = nodes
+        return Residual(inner)
+
+    def introduction(self) -> str:
+        return "+ "
+
+    def rounding(self, signal: Signal) -> float:
+        inner = self.inner.rounding(signal)
+        return inner + arithmetic.U * (float(self.facts(signal).out.radius) + inner)
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,7 @@ class Parallel(Node):
     """x ↦ Σ_h f_h(x): heads with weights of their own, outputs added."""
 
     nodes: tuple[Node, ...]
+    gathers: ClassVar[bool] = True
     lemma = Lemma(
         "Sum of heads",
         "Radii, Lipschitz constants and errors of the summands add.",
@@ -153,7 +155,7 @@ class Parallel(Node):
         "edelman2021, Lemma A.12",
     )
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         parts = [node.facts(signal) for node in self.nodes]
         radius, lipschitz = parts[0].out.radius, parts[0].lipschitz
         for part in parts[1:]:
@@ -162,15 +164,26 @@ class Parallel(Node):
         uses = [use for h, part in enumerate(parts) for use in scaled(part.uses, ONE, str(h), "+")]
         return Facts(replace(parts[0].out, radius=radius, l1=None), lipschitz, tuple(uses))
 
-    def parameters(self, width):
-        found = [node.parameters(width) for node in self.nodes]
-        return [own for own, _ in found], found[0][1]
+    def parameters(self, width: int) -> tuple[list, int]:
+        pairs = [node.parameters(width) for node in self.nodes]
+        return [nest for nest, _ in pairs], pairs[0][1]
 
-    def apply(self, params, X):
-        return sum(n.apply(own, X) for n, own in zip(self.nodes, params, strict=True))
+    def apply(self, params: Any, X: Any) -> Any:
+        return sum(node.apply(nest, X) for node, nest in zip(self.nodes, params, strict=True))
 
-    def children(self):
-        return iter(self.nodes)
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(Part(node, (h,), f"{h}.", True) for h, node in enumerate(self.nodes))
+
+    def with_parts(self, nodes: Sequence[Node]) -> Parallel:
+        return Parallel(tuple(nodes))
+
+    def rounding(self, signal: Signal) -> float:
+        errors = [node.rounding(signal) for node in self.nodes]
+        sizes = [
+            float(node.facts(signal).out.radius) + e
+            for node, e in zip(self.nodes, errors, strict=True)
+        ]
+        return sum(errors) + arithmetic.γ(len(errors)) * sum(sizes)
 
 
 @dataclass(frozen=True)
@@ -179,26 +192,37 @@ class Heads(Node):
 
     inner: Node
     H: int
+    gathers: ClassVar[bool] = True
     lemma = Parallel.lemma
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         size_of("H", self.H)
 
-    def facts(self, signal):
-        one = self.inner.facts(signal)
-        uses = tuple(replace(use, copies=use.copies * self.H) for use in one.uses)
-        out = replace(one.out, radius=one.out.radius * self.H, l1=None)
-        return Facts(out, one.lipschitz * self.H, uses)
+    def facts(self, signal: Signal) -> Facts:
+        head = self.inner.facts(signal)
+        uses = tuple(replace(use, copies=use.copies * self.H) for use in head.uses)
+        out = replace(head.out, radius=head.out.radius * self.H, l1=None)
+        return Facts(out, head.lipschitz * self.H, uses)
 
-    def parameters(self, width):
-        own, width = self.inner.parameters(width)
-        return [own] * self.H, width
+    def parameters(self, width: int) -> tuple[list, int]:
+        nest, width = self.inner.parameters(width)
+        return [nest] * self.H, width
 
-    def apply(self, params, X):
-        return sum(self.inner.apply(own, X) for own in params)
+    def apply(self, params: Any, X: Any) -> Any:
+        return sum(self.inner.apply(nest, X) for nest in params)
 
-    def children(self):
-        yield self.inner
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(Part(self.inner, (h,), "", reads_input=True) for h in range(self.H))
+
+    def with_parts(self, nodes: Sequence[Node]) -> Parallel:
+        """Heads with norms of their own."""
+        return Parallel(tuple(nodes))
+
+    def introduction(self) -> str:
+        return f"{self.H} heads × "
+
+    def rounding(self, signal: Signal) -> float:
+        return Parallel((self.inner,) * self.H).rounding(signal)
 
 
 @dataclass(frozen=True)
@@ -210,12 +234,13 @@ class Repeat(Node):
 
     inner: Node
     L: int
+    gathers: ClassVar[bool] = True
     lemma = Chain.lemma
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         size_of("L", self.L)
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         if signal.l1 is not None and self.L > 1:  # only the first layer sees the inputs' ℓ1 norm
             return Chain((self.inner, Repeat(self.inner, self.L - 1))).facts(signal)
         radii, out = [], signal
@@ -233,17 +258,27 @@ class Repeat(Node):
         lipschitz = Magnitude(slopes.sum(axis=0)[()])
         return Facts(replace(out, l1=None), lipschitz, scaled(uses, Magnitude(after), "*"))
 
-    def parameters(self, width):
-        own, width = self.inner.parameters(width)
-        return [own] * self.L, width
+    def parameters(self, width: int) -> tuple[list, int]:
+        nest, width = self.inner.parameters(width)
+        return [nest] * self.L, width
 
-    def apply(self, params, X):
-        for own in params:
-            X = self.inner.apply(own, X)
+    def apply(self, params: Any, X: Any) -> Any:
+        for nest in params:
+            X = self.inner.apply(nest, X)
         return X
 
-    def children(self):
-        yield self.inner
+    def parts(self) -> tuple[Part, ...]:
+        return tuple(Part(self.inner, (i,), "*.", i == 0, layer=i) for i in range(self.L))
+
+    def with_parts(self, nodes: Sequence[Node]) -> Chain:
+        """Layers with norms of their own."""
+        return Chain(tuple(nodes))
+
+    def introduction(self) -> str:
+        return f"{self.L} × "
+
+    def rounding(self, signal: Signal) -> float:
+        return Chain((self.inner,) * self.L).rounding(signal)
 
 
 def _spread(weight: Magnitude, shape: tuple[int, ...]) -> Magnitude:
@@ -262,7 +297,7 @@ def expect_shape(what: str, wanted: Signal, got: Signal) -> None:
         )
 
 
-def scaled(uses, factor: Magnitude, prefix: str, kind: str = "") -> tuple[Use, ...]:
+def scaled(uses: Iterable[Use], factor: Magnitude, prefix: str, kind: str = "") -> tuple[Use, ...]:
     """The uses behind further nodes: weights multiplied, names and places prefixed."""
     return tuple(
         replace(
@@ -275,67 +310,7 @@ def scaled(uses, factor: Magnitude, prefix: str, kind: str = "") -> tuple[Use, .
     )
 
 
-def tie_together(uses) -> list[Use]:
-    """Merge the uses of each shared parameter: weights add, and so do points.
-
-    Uses of one shape and form share a cover of all their points, if none of these points depends
-    on the centre that is chosen there, and a cover of uniform scope otherwise. Uses that differ
-    (an embedding and its transpose) share a cover in spectral norm, which both orientations have
-    in common.
-    """
-    shared: dict[str, list[Use]] = {}
-    alone = []
-    for use in uses:
-        (shared.setdefault(use.tie, []) if use.tie is not None else alone).append(use)
-    circular = _circular([use for use in uses if use.tie is not None])
-    return alone + [_merged(name, group, name in circular) for name, group in shared.items()]
-
-
-def _circular(uses: list[Use]) -> set[str]:
-    """The shared parameters whose points depend on their own centre, directly or by others."""
-    behind: dict[str, set[str]] = {use.tie or "": set() for use in uses}
-    for i, use in enumerate(uses):
-        again = [use] if np.size(use.weight.log) > 1 else []  # the layers of a Repeat
-        later = [other for other in uses[i + 1 :] if not _apart(use.place, other.place)]
-        behind[use.tie or ""] |= {other.tie or "" for other in again + later}
-    for middle in behind:
-        for first in behind:
-            if middle in behind[first]:
-                behind[first] |= behind[middle]
-    return {name for name in behind if name in behind[name]}
-
-
-def _apart(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
-    """Do two places part at the summands of a sum, so that neither sees the other's output?"""
-    steps = zip(here, there, strict=False)
-    return next((a.startswith("+") for a, b in steps if a != b), False)
-
-
-def _merged(name: str, group: list[Use], circular: bool) -> Use:
-    log_total = log_sum(
-        np.concatenate([np.ravel(use.weight.log) + math.log(use.copies) for use in group])
-    )
-    first = group[0]
-    merged = replace(
-        first,
-        name=name,
-        weight=Magnitude(float(log_total)),
-        copies=1,
-        rows=sum(use.rows * use.count for use in group),
-        pairs=sum(use.pairs * use.count for use in group),
-    )
-    if all((u.parameter, u.form, u.l1) == (first.parameter, first.form, first.l1) for u in group):
-        return replace(merged, uniform=circular)
-    assert isinstance(first.parameter, Parameter)
-    shapes = {use.parameter.shape for use in group if isinstance(use.parameter, Parameter)}
-    if not shapes <= {first.parameter.shape, first.parameter.shape[::-1]}:
-        raise InputError(f"tied parameter {name}", "one shape or its transpose", sorted(shapes))
-    return replace(merged, parameter=first.parameter.map.entropy().uniform())
-
-
-def compose(
-    network: Node, signal: Signal, covers: tuple[str, ...] | None = None
-) -> tuple[Allocated, Facts]:
+def compose(network: Node, signal: Signal, covers: Covers = None) -> tuple[Allocated, Facts]:
     """The entropy of the network on inputs like ``signal``, and its facts.
 
     ``covers`` restricts every block to the covers of these names: a paper's own way.
@@ -356,12 +331,12 @@ def hashable(network: Node) -> bool:
 
 
 @remembered(64)
-def _composed_once(network: Node, facts: tuple, covers) -> tuple[Allocated, Facts]:
+def _composed_once(network: Node, facts: tuple, covers: Covers) -> tuple[Allocated, Facts]:
     log_R, *others = facts
     return _composed(network, Signal(Magnitude(log_R), *others), covers)
 
 
-def _composed(network: Node, signal: Signal, covers) -> tuple[Allocated, Facts]:
+def _composed(network: Node, signal: Signal, covers: Covers) -> tuple[Allocated, Facts]:
     facts = network.facts(signal)
     blocks = []
     for use in tie_together(facts.uses):

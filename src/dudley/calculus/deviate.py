@@ -15,13 +15,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dudley.core.errors import InputError
 
 FORMS = {"a-priori": (1, 1), "empirical": (3, 1), "two-sided": (3, 2)}
 
 
-def deviation(n, δ: float, b: float = 1.0, form: str = "a-priori", paid: float = 0.0):
+def deviation(
+    n: ArrayLike, δ: float, b: float = 1.0, form: str = "a-priori", paid: float = 0.0
+) -> np.ndarray:
     """The deviation term; ``paid`` are the nats of a union bound, charged to δ.
 
     >>> round(float(deviation(10_000, 0.05)), 5)

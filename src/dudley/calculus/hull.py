@@ -77,8 +77,8 @@ def _vertices(y: np.ndarray, log_H: np.ndarray) -> Hull:
         keep[1:-1] = slopes[:-1] < slopes[1:]
         if keep.all():
             return y, log_H, slopes
-    kept = _scan(y.tolist(), log_H.tolist())
-    return y[kept], log_H[kept], _log_slopes(y[kept], log_H[kept])
+    ends = _scan(y.tolist(), log_H.tolist())
+    return y[ends], log_H[ends], _log_slopes(y[ends], log_H[ends])
 
 
 def _below(y: np.ndarray, log_H: np.ndarray, ends: np.ndarray) -> np.ndarray:
@@ -96,30 +96,32 @@ def _below(y: np.ndarray, log_H: np.ndarray, ends: np.ndarray) -> np.ndarray:
 
 def _scan(y: list[float], log_H: list[float]) -> list[int]:
     """The vertices in one pass: a point goes when the next one makes it lie above a chord."""
-    kept: list[int] = []
+    vertices: list[int] = []
     slopes: list[float] = []
     for i in range(len(y)):
         slope = -math.inf
-        while kept:
-            k = kept[-1]
+        while vertices:
+            k = vertices[-1]
             rise = log_H[i] + math.log(-math.expm1(log_H[k] - log_H[i]))
             slope = rise + y[k] - math.log(-math.expm1(y[k] - y[i]))
             if not slopes or slopes[-1] < slope:
                 break
-            kept.pop()
+            vertices.pop()
             slopes.pop()
-        if kept:
+        if vertices:
             slopes.append(slope)
-        kept.append(i)
-    return kept
+        vertices.append(i)
+    return vertices
 
 
-def _log_slopes(y, log_H):
+def _log_slopes(y: np.ndarray, log_H: np.ndarray) -> np.ndarray:
     """log of (H_{k+1} − H_k)/(x_k − x_{k+1})."""
     return _log_slope(y[:-1], log_H[:-1], y[1:], log_H[1:])
 
 
-def _log_slope(y, log_H, next_y, next_log_H):
+def _log_slope(
+    y: np.ndarray, log_H: np.ndarray, next_y: np.ndarray, next_log_H: np.ndarray
+) -> np.ndarray:
     """log of (H′ − H)/(x − x′), x = e^{−y}."""
     with np.errstate(divide="ignore", invalid="ignore"):
         rise = next_log_H + np.log(-np.expm1(log_H - next_log_H))

@@ -17,6 +17,8 @@ from functools import lru_cache, wraps
 
 import numpy as np
 
+from dudley.core.entropy import Entropy
+
 _TABLES: list = []
 
 
@@ -48,15 +50,15 @@ def forget() -> None:
 
 @dataclass(frozen=True)
 class _Axis:
-    """The log sizes of a sweep, increasing, and what was found for all of them at once.
+    """The log sizes of a sweep, increasing, and the tables of what was evaluated at all of them.
 
-    What is asked for once may be asked for one size only (a class can depend on n); what is asked
-    for again is found for all.
+    A first call may be the only one with its entropy (a class can depend on n), so it is evaluated
+    at its own sizes; a second call is evaluated at all sizes.
     """
 
     log_n: np.ndarray
-    asked: set[Hashable] = field(default_factory=set)
-    found: dict[Hashable, np.ndarray] = field(default_factory=dict)
+    called: set[Hashable] = field(default_factory=set)
+    tables: dict[Hashable, np.ndarray] = field(default_factory=dict)
 
 
 _AXIS: ContextVar[_Axis | None] = ContextVar("axis", default=None)
@@ -78,7 +80,7 @@ def along(function: Callable) -> Callable:
     """A decorator for functions of (entropy, log A, array of log n) that act on each n alone."""
 
     @wraps(function)
-    def call(entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
+    def call(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
         axis = _AXIS.get()
         if axis is None:
             return function(entropy, log_A, log_n)
@@ -86,11 +88,11 @@ def along(function: Callable) -> Callable:
         if not np.array_equal(axis.log_n[places], log_n):
             return function(entropy, log_A, log_n)
         key = (function, entropy, log_A)
-        if key not in axis.asked and len(axis.log_n) > 2:
-            axis.asked.add(key)
+        if key not in axis.called and len(axis.log_n) > 2:
+            axis.called.add(key)
             return function(entropy, log_A, log_n)
-        if key not in axis.found:
-            axis.found[key] = function(entropy, log_A, axis.log_n)
-        return axis.found[key][places]
+        if key not in axis.tables:
+            axis.tables[key] = function(entropy, log_A, axis.log_n)
+        return axis.tables[key][places]
 
     return call

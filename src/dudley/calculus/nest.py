@@ -15,7 +15,7 @@ from typing import Any
 Path = tuple[int | str, ...]
 
 
-def entries(nest, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def entries(nest: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Every entry of a nest of dictionaries and lists, with its path."""
     if isinstance(nest, dict):
         yield from (((*path, name), value) for name, value in nest.items())
@@ -24,12 +24,19 @@ def entries(nest, path: Path = ()) -> Iterator[tuple[Path, Any]]:
             yield from entries(part, (*path, i))
 
 
+def at(nest: Any, path: Path) -> Any:
+    """What stands at a path in a nest."""
+    for step in path:
+        nest = nest[step]
+    return nest
+
+
 def name_of(path: Path) -> str:
     """A path as reports write it: ``0.W_v``."""
     return ".".join(map(str, path))
 
 
-def filled(nest, values: Mapping[str, Any], prefix: str = "") -> Any:
+def filled(nest: Any, values: Mapping[str, Any], prefix: str = "") -> Any:
     """The nest with other entries, by their names after ``prefix``."""
     if isinstance(nest, dict):
         return {name: values[prefix + name] for name in nest}

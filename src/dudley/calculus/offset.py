@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term
@@ -22,13 +23,13 @@ from dudley.core.errors import InputError
 from dudley.core.rounding import down
 
 
-def _positive(**values):
+def _positive(**values: float) -> None:
     for what, value in values.items():
         if not 0 < value < math.inf:
             raise InputError(what, "a finite number > 0", value)
 
 
-def finite(log_N, n, β):
+def finite(log_N: ArrayLike, n: float, β: float) -> np.ndarray:
     """E max over N functions of the offset process: at most log N/(2nβ).
 
     Hoeffding: E exp(s(τg − βg²)) ≤ exp(s²g²/2 − sβg²) ≤ 1 at s = 2β.
@@ -97,7 +98,7 @@ class NoiseFree:
 
     M: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _positive(M=self.M)
 
     @property
@@ -136,7 +137,7 @@ class Bernstein:
     V: float
     M: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         _positive(V=self.V, M=self.M)
 
     @property
@@ -172,7 +173,13 @@ COMMON = (
 )
 
 
-def excess(log_N: Callable, n: float, κ: float, condition, approximation: float = 0.0) -> Bound:
+def excess(
+    log_N: Callable,
+    n: float,
+    κ: float,
+    condition: NoiseFree | Bernstein,
+    approximation: float = 0.0,
+) -> Bound:
     """The excess risk of an ERM in expectation, under a stated condition.
 
     ``log_N(ε)`` is the sup-metric entropy of the predictors by sample-free covers (proper ones

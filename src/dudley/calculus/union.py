@@ -29,7 +29,7 @@ class Grid:
 
     ratio: float = math.sqrt(2)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 1 < self.ratio < math.inf:
             raise InputError("grid ratio", "a number > 1", self.ratio)
 
@@ -68,7 +68,7 @@ class Payment:
     nats: float
 
 
-def observed_numbers(thing, where: str = "") -> list[tuple[str, Observed]]:
+def observed_numbers(thing: Any, where: str = "") -> list[tuple[str, Observed]]:
     """Every :class:`Observed` number inside a tree of dataclasses and tuples, with its place."""
     if isinstance(thing, Observed):
         return [(where, thing)]
@@ -103,7 +103,7 @@ def pay(thing: Any, grid: Grid, where: str = "", how: str = "up") -> tuple[Any, 
     return thing, []
 
 
-def _parts(thing):
+def _parts(thing: Any) -> list[tuple[str, Any]]:
     if isinstance(thing, tuple):
         return [(_name(part, i), part) for i, part in enumerate(thing)]
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
@@ -112,14 +112,14 @@ def _parts(thing):
     return []
 
 
-def _name(part, i: int) -> str:
+def _name(part: Any, i: int) -> str:
     """A ball is known by its norm, anything else in a tuple by its number."""
     if not isinstance(part, Ball):
         return str(i)
     return part.norm if part.center is None else f"{part.norm} around its centre"
 
 
-def _called(thing) -> dict[str, str]:
+def _called(thing: Any) -> dict[str, str]:
     """Fields that are known by another name; those without one say nothing to a reader."""
     called: dict[str, str] = dict.fromkeys(("nodes", "balls", "radius"), "")
     return called | dict(zip(("W", "b"), getattr(thing, "names", ()), strict=False))

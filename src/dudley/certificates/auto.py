@@ -16,25 +16,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from dudley.certificates.base import METHODS, Method, Model
+from dudley.certificates.base import Model, method_named
 from dudley.certificates.certificate import RISK, Certificate
 from dudley.certificates.data import Dataset, rows_of
-from dudley.certificates.declarations import expect_kind
-from dudley.core.errors import InputError, UnknownName
+from dudley.core.errors import InputError
 from dudley.core.watch import Watch
 
 HOLD_OUT = "hold-out"
-MODULES = {
-    HOLD_OUT: "dudley.certificates.methods.hold_out",
-    "norm-cover": "dudley.certificates.methods.norm_cover",
-    "occam": "dudley.certificates.methods.occam.method",
-    "pac-bayes": "dudley.certificates.methods.pac_bayes",
-}
 
 
 @dataclass(frozen=True)
@@ -47,15 +39,6 @@ class Ranking:
     @property
     def best(self) -> Certificate:
         return self.certificates[0]
-
-
-def method_named(name: str) -> Method:
-    """A method by its name, from the module that registers it."""
-    if name in MODULES:
-        import_module(MODULES[name])
-    if name not in METHODS:  # which has only those that were imported
-        raise UnknownName("method", name, {*MODULES, *METHODS}, all_named=True)
-    return METHODS[name]
 
 
 def best_of(
@@ -72,14 +55,14 @@ def best_of(
     ``declared`` holds, by method, what else is declared; ``delta`` is set here, and ``among`` is
     multiplied by the number of methods.
     """
-    names, told = list(methods), dict(declared or {})
+    names, tables = list(methods), dict(declared or {})
     if isinstance(methods, str) or not names or len(set(names)) < len(names):
         raise InputError("methods", "a list of different names", methods)
     units = {name: method_named(name) for name in names}
-    for name, given in told.items():
-        if name not in units or "delta" in given:
+    for name, table in tables.items():
+        if name not in units or "delta" in table:
             expected = f"what is declared for {', '.join(names)}, without delta"
-            raise InputError("declared", expected, f"{name}: {', '.join(given)}")
+            raise InputError("declared", expected, f"{name}: {', '.join(table)}")
     looks_at = {name: holdout if name == HOLD_OUT else train for name in names}
     for name, data in looks_at.items():
         if data is None:
@@ -87,26 +70,26 @@ def best_of(
             raise InputError(f"data for {name}", f"a {what} set", "none", f"give --{option}")
     if HOLD_OUT in names and train is not None and holdout is not None:
         expect_apart(train, holdout)
-    found, refused = [], dict[str, InputError]()
+    certificates, refused = [], dict[str, InputError]()
     for name, unit in units.items():
         data = looks_at[name]
         assert data is not None
-        whole = unit.declared(at_share(told.get(name, {}), delta, len(names)))
+        whole = unit.read_declared(at_share(tables.get(name, {}), delta, len(names)))
         (watch or Watch()).begin(name)
         try:
             certificate = unit.made(model, data, whole)
         except InputError as refusal:
             refused[name] = refusal
             continue
-        found.append(_expect_paid(certificate, whole["among"]))
+        certificates.append(_expect_paid(certificate, whole.among))
     reasons = {name: str(refusal) for name, refusal in refused.items()}
-    if not found and len(refused) == 1:
+    if not certificates and len(refused) == 1:
         raise refused[names[0]]
-    if not found:
+    if not certificates:
         whole = "; ".join(f"{name}: {why}" for name, why in reasons.items())
         refusals = f"refusals of {' and '.join(reasons)}"
         raise InputError("methods", "one that does not refuse", refusals, whole)
-    return Ranking(tuple(sorted(found, key=_rank)), reasons)
+    return Ranking(tuple(sorted(certificates, key=_rank)), reasons)
 
 
 def at_share(declared: Mapping[str, Any], delta: float, methods: int) -> dict[str, Any]:
@@ -115,11 +98,10 @@ def at_share(declared: Mapping[str, Any], delta: float, methods: int) -> dict[st
     >>> at_share({"seed": 3, "among": 3}, 0.05, 2)
     {'seed': 3, 'among': 6, 'delta': 0.05}
     """
-    own = declared.get("among", 1)
-    expect_kind("a method", "among", 1, own)
-    if own < 1:
-        raise InputError("among", "how many were tried on the data, a whole number ≥ 1", own)
-    return {**declared, "delta": delta, "among": own * methods}
+    among = declared.get("among", 1)
+    if type(among) is not int or among < 1:
+        raise InputError("among", "how many were tried on the data, a whole number ≥ 1", among)
+    return {**declared, "delta": delta, "among": among * methods}
 
 
 def expect_apart(train: Dataset, holdout: Dataset) -> None:

@@ -2,58 +2,81 @@
 
 ``choose`` may look at everything: it picks the entries of the lists that the method declares.
 ``certify`` is a function of the model, the data, what was declared and those choices, and nothing
-else: `verify` calls it with what a file says and compares the result field by field. What a method
-reads from ``declared`` it names in ``DECLARED`` with a default; anything else is refused.
+else: `verify` calls it with what a file says and compares the result field by field. What was
+declared and chosen are records (`dudley.certificates.records`) of the classes that the method names
+in ``declares`` and ``chooses``.
+
+The method ``norm-cover`` is registered by ``dudley.certificates.methods.norm_cover.method``, which
+is imported when its name is looked up. Any other class derived from `Method` becomes one by
+``@method``.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
 
 from dudley.certificates.certificate import Certificate
 from dudley.certificates.copies import expect_chance
-from dudley.certificates.data import Dataset
-from dudley.certificates.declarations import expect_kind
+from dudley.certificates.data import Dataset, read
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.order import counts
+from dudley.certificates.records import from_json
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.registry import Registry
 
-METHODS: Registry[Method] = Registry("method")
-Kind = TypeVar("Kind", bound="Method")
-Model = Any  # a Hypothesis, or for a randomised method a Posterior
-COMMON = {"delta": 0.05, "population": "", "among": 1, "repeats": False}
+METHODS: Registry[Method] = Registry("method", "dudley.certificates.methods.{name}.method")
+Model = Any  # a Hypothesis, for a randomised method a Posterior, a coded language model
 
 
-class Method(ABC):
+@dataclass(frozen=True)
+class MethodDeclared:
+    """What every method declares.
+
+    ``among`` is the number of methods (times that of whatever else, networks say) among which this
+    one was chosen after a look at the data: it pays ln(among). ``population`` says in words whose
+    risk the number bounds. ``repeats`` says that equal rows of floats are separate draws.
+    """
+
+    delta: float = 0.05
+    population: str = ""
+    among: int = 1
+    repeats: bool = False
+
+    def __post_init__(self):
+        if self.among < 1:
+            raise InputError("among", "a number of methods ≥ 1", self.among)
+
+
+D = TypeVar("D", bound=MethodDeclared)
+C = TypeVar("C")
+Kind = TypeVar("Kind", bound="type[Method]")
+
+
+class Method(ABC, Generic[D, C]):
     """Abstract: choices, and the number they lead to."""
 
     name: ClassVar[str]
-    DECLARED: ClassVar[dict[str, Any]] = {}
+    declares: type[D]
+    chooses: type[C]
     randomised: ClassVar[bool] = False  # certifies a posterior, not one model
 
     @abstractmethod
-    def choose(self, model: Model, data: Dataset, declared: dict[str, Any]) -> dict[str, Any]:
-        """The entries that make the number small; JSON."""
+    def choose(self, model: Model, data: Any, declared: D) -> C:
+        """The entries that make the number small."""
 
     @abstractmethod
-    def certify(
-        self, model: Model, data: Dataset, declared: dict[str, Any], choices: dict[str, Any]
-    ) -> Certificate:
+    def certify(self, model: Model, data: Any, declared: D, choices: C) -> Certificate:
         """The certificate; the same arguments give the same one."""
 
-    def __call__(self, model: Model, data: Dataset, **declared: Any) -> Certificate:
+    def __call__(self, model: Model, data: Any, **declared: Any) -> Certificate:
         """Choose, then certify."""
-        return self.made(model, data, self.declared(declared))
+        return self.made(model, data, self.read_declared(declared))
 
-    def made(
-        self,
-        model: Model,
-        data: Any,
-        declared: dict[str, Any],
-        choices: dict[str, Any] | None = None,
-    ) -> Certificate:
+    def made(self, model: Model, data: Any, declared: D, choices: C | None = None) -> Certificate:
         """The certificate of a model and data that can have one; choices are looked for first.
 
         Whoever makes or verifies a certificate comes this way, so no method can leave out the
@@ -65,16 +88,23 @@ class Method(ABC):
             choices = self.choose(model, data, declared)
         return self.certify(model, data, declared, choices)
 
-    def expect_independent(self, model: Model, data: Any, declared: dict[str, Any]) -> None:
-        """Refuse rows that cannot be independent draws (`dudley.certificates.copies`)."""
-        if data.repeated and data.X.dtype.kind == "f" and not declared["repeats"]:
-            raise InputError(
-                "independent examples",
-                "rows of X that differ",
-                f"{data.repeated} that equal an earlier one",
-                "declare repeats before the data if equal rows are separate draws",
-            )
-        expect_few_copies(model, data)
+    def read_declared(self, table: Mapping[str, Any]) -> D:
+        """What a table declares, the rest by default; anything else is refused."""
+        return from_json(self.declares, table, "declaration", self.name)
+
+    def read_choices(self, table: Mapping[str, Any]) -> C:
+        """What a table says was chosen; anything else is refused."""
+        return from_json(self.chooses, table, "choice", self.name)
+
+    def read_model(self, path: str | Path) -> Model:
+        """The model of a file, as the method certifies it."""
+        from dudley.certificates.files import load
+
+        return load(path)
+
+    def read_data(self, path: str | Path) -> Any:
+        """The data of a file, as the method counts them."""
+        return read(path)
 
     def expect(self, model: Model) -> None:
         """Refuse a posterior where one model is certified, and one model where a posterior is."""
@@ -84,23 +114,16 @@ class Method(ABC):
             fix = "dudley.certificates.fit.posterior fits one" if self.randomised else ""
             raise InputError(f"model for {self.name}", expected, got, fix)
 
-    def declared(self, given: dict[str, Any]) -> dict[str, Any]:
-        """What is declared, with defaults; unknown names and values of another kind are refused.
-
-        ``among`` is the number of methods (times that of whatever else, networks say) among which
-        this one was chosen after a look at the data: it pays ln(among). ``population`` says in
-        words whose risk the number bounds. ``repeats`` says that equal rows of floats are separate
-        draws.
-        """
-        known = COMMON | self.DECLARED
-        for name in given:
-            if name not in known:
-                raise UnknownName(f"declaration of {self.name}", name, known)
-            expect_kind(self.name, name, known[name], given[name])
-        told = known | given
-        if told["among"] < 1:
-            raise InputError("among", "a number of methods ≥ 1", told["among"])
-        return told
+    def expect_independent(self, model: Model, data: Any, declared: D) -> None:
+        """Refuse rows that cannot be independent draws (`dudley.certificates.copies`)."""
+        if data.repeated and data.X.dtype.kind == "f" and not declared.repeats:
+            raise InputError(
+                "independent examples",
+                "rows of X that differ",
+                f"{data.repeated} that equal an earlier one",
+                "declare repeats before the data if equal rows are separate draws",
+            )
+        expect_few_copies(model, data)
 
 
 def expect_few_copies(model: Model, data: Dataset, pool: int | None = None) -> None:
@@ -111,7 +134,14 @@ def expect_few_copies(model: Model, data: Dataset, pool: int | None = None) -> N
         expect_chance(counts(content), "examples, as the network reads them", pool)
 
 
-def method(cls: type[Kind]) -> type[Kind]:
+def method(cls: Kind) -> Kind:
     """Register a method under its name."""
     METHODS.register(cls.name)(cls())
     return cls
+
+
+def method_named(name: str) -> Method:
+    """A method by its name; a refusal names all that are known."""
+    if name not in METHODS:
+        raise UnknownName("method", name, METHODS, all_named=True)
+    return METHODS[name]

@@ -34,10 +34,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from dudley.certificates.auto import method_named
+from dudley.certificates.base import method_named
 from dudley.certificates.certificate import Certificate
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
+from dudley.certificates.records import to_json
 from dudley.core.errors import DudleyError, InputError
 
 
@@ -79,8 +80,8 @@ class Log:
         if self.counts != "last" and (type(self.counts) is not int or self.counts < 0):
             raise InputError("counts", 'a step or "last"', self.counts)
         unit = method_named(self.method)
-        unit.declared(dict(self.declared))
-        if "looks" in unit.DECLARED and "looks" not in self.declared:
+        declared = unit.read_declared(self.declared)
+        if hasattr(declared, "looks") and "looks" not in self.declared:
             fix = "each look at a hold-out is claimed at δ/looks"
             raise InputError("looks", "how often the hold-out will be looked at", "nothing", fix)
 
@@ -113,22 +114,27 @@ class Log:
             raise InputError("looks at the hold-out", f"at most {looks}", len(self.rows) + 1)
         row: dict[str, Any] = {"step": step, "counts": counts}
         try:
-            found = method_named(self.method)(self.hypothesis(model), self.data, **self.declared)
+            unit, hypothesis = method_named(self.method), self.hypothesis(model)
+            certificate = unit(hypothesis, self.data, **self.declared)
         except DudleyError as refusal:
             row["refused"] = str(refusal)
         else:
-            row |= terms(found)
+            row |= terms(certificate)
             if counts:
-                self._certificate = found
+                self._certificate = certificate
         self.rows.append(row)
         return row
 
 
-def terms(found: Certificate) -> dict[str, Any]:
+def terms(certificate: Certificate) -> dict[str, Any]:
     """The numbers of a certificate as one flat row: value, δ, prices and facts."""
-    row = {"value": found.value, "vacuous": found.vacuous, "delta": found.delta}
-    row |= {f"nats.{price.name}": price.nats for price in found.prices}
-    return row | dict(_numbers(found.facts, "facts"))
+    row = {
+        "value": certificate.value,
+        "vacuous": certificate.vacuous,
+        "delta": certificate.delta,
+    }
+    row |= {f"nats.{price.name}": price.nats for price in certificate.prices}
+    return row | dict(_numbers(to_json(certificate.facts), "facts"))
 
 
 def _numbers(nest: Any, path: str):

@@ -17,6 +17,7 @@ from dudley.certificates import digits
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.price import Bill, Price
+from dudley.certificates.records import to_json
 from dudley.core.errors import InputError
 from dudley.core.provenance import provenance
 
@@ -35,14 +36,17 @@ ASSUMED = (
 
 @dataclass(frozen=True)
 class Certificate:
-    """An upper bound on a risk, with probability at least 1 − δ over the data."""
+    """An upper bound on a risk, with probability at least 1 − δ over the data.
+
+    ``declared``, ``choices`` and ``facts`` are records of the method's own classes.
+    """
 
     method: str
     value: float
     bill: Bill
-    declared: dict[str, Any]
-    choices: dict[str, Any]
-    facts: dict[str, Any]
+    declared: Any
+    choices: Any
+    facts: Any
     model: dict[str, Any]
     data: dict[str, Any]
     baseline: dict[str, Any]
@@ -79,11 +83,11 @@ class Certificate:
             "value": digits.up(self.value),
             "vacuous": self.vacuous,
             "delta": self.delta,
-            "declared": self.declared,
-            "choices": self.choices,
+            "declared": to_json(self.declared),
+            "choices": to_json(self.choices),
             "prices": prices,
             "nats": digits.up(self.bill.nats),
-            "facts": digits.plain(self.facts),
+            "facts": digits.plain(to_json(self.facts)),
             "model": digits.plain(self.model),
             "data": digits.plain(self.data),
             "baseline": self.baseline | {"error_at_least": least},

@@ -3,8 +3,8 @@
 >>> import dudley as du
 >>> from dudley.networks.files import EXAMPLES
 >>> folder = EXAMPLES / "sparse-and"
->>> found = du.certify(folder / "model.safetensors", train=folder / "train.npz")
->>> found.best.method, round(found.best.value, 4), found.best.vacuous
+>>> ranking = du.certify(folder / "model.safetensors", train=folder / "train.npz")
+>>> ranking.best.method, round(ranking.best.value, 4), ranking.best.vacuous
 ('occam', 0.0135, False)
 """
 
@@ -37,7 +37,7 @@ def certify(
     declared: Mapping[str, Mapping[str, Any]] | None = None,
     watch: Watch | None = None,
 ) -> Ranking:
-    """Upper bounds on the error of a model, the least first: `dudley.certificates.auto.best_of`.
+    """Upper bounds on the error of a model, the least first (`dudley.certificates.auto.best_of`).
 
     ``method`` names one method, several with commas between them, or ``"auto"``: every method that
     the given data sets allow. ``declared`` holds by method what else is fixed before the data.
@@ -50,11 +50,11 @@ def certify(
     return best_of(model, *sets, names, delta, declared, watch)
 
 
-def examples(given: Data) -> Dataset | None:
+def examples(source: Data) -> Dataset | None:
     """A data set from a file, from arrays X and y, or as it is."""
-    if isinstance(given, str | Path):
-        return read(given)
-    return Dataset(*given) if isinstance(given, tuple) else given
+    if isinstance(source, str | Path):
+        return read(source)
+    return Dataset(*source) if isinstance(source, tuple) else source
 
 
 def applicable(model: Model, train: Any, holdout: Any) -> list[str]:

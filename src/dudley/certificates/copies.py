@@ -78,36 +78,32 @@ def excess(counts: np.ndarray, pool: int | None = None) -> float:
     logs = []
     for m in {*several, math.gcd(*several)} - {1}:
         weight = 3 * m * (m - 1) * len(BETS)
-        for share in BETS:
-            for multiples in (False, True):
-                for s in SIDES:
-                    log = _log_product(sizes, F, m, multiples, s, share)
-                    logs.append(log - math.log(weight * len(SIDES)))
-            for i in range(int(sizes[-1] // m).bit_length() if m > 2 else 0):
-                log = _log_wide_product(sizes, F, m, m << i, share)
-                logs.append(log - math.log(weight << (i + 1)))
+        near = [_log_products(sizes, F, m, multiples) for multiples in (False, True)]
+        far = int(sizes[-1] // m).bit_length() if m > 2 else 0
+        wide = [_log_wide_products(sizes, F, m, m << i) for i in range(far)]
+        for bet in range(len(BETS)):
+            logs += [log - math.log(weight * len(SIDES)) for table in near for log in table[bet]]
+            logs += [row[bet] - math.log(weight << (i + 1)) for i, row in enumerate(wide)]
     once = 0.0 if pool is None else -float(np.log1p(-np.arange(n) / pool).sum())
     return float(np.logaddexp.reduce(logs)) - (1 + 0.5 * math.log(n) - math.log(α) + once)
 
 
-def _log_product(
-    sizes: np.ndarray, F: np.ndarray, m: int, multiples: bool, s: float, share: float
-) -> float:
-    """Σ_k F_k ln G(k) for J = {m}, or all multiples of m."""
+def _log_products(sizes: np.ndarray, F: np.ndarray, m: int, multiples: bool) -> np.ndarray:
+    """Σ_k F_k ln G(k) for J = {m}, or all multiples of m: a row for every bet, a column for s."""
 
     def in_J(k: np.ndarray) -> np.ndarray:
         return (k > 0) & (k % m == 0) if multiples else k == m
 
-    c = math.sqrt((m + 1) / m)
+    c, s = math.sqrt((m + 1) / m), np.array(SIDES)[:, None]
     a, b = c * s / 2, c / (2 * s)
     # An odd k ≥ 3 lies next to two multiples of 2; no other k has two neighbours in J.
-    g = share / (a + b if multiples and m == 2 else b)
-    moved = in_J(sizes) * 1.0 - a * in_J(sizes + 1) - b * in_J(sizes - 1)
-    return float((F * np.log1p(g * moved)).sum())
+    g = np.array(BETS)[:, None, None] / (a + b if multiples and m == 2 else b)
+    moved = in_J(sizes) * 1.0 - a * in_J(sizes + 1) - b * in_J(sizes - 1)  # s × k
+    return (F * np.log1p(g * moved)).sum(axis=-1)
 
 
-def _log_wide_product(sizes: np.ndarray, F: np.ndarray, m: int, K: int, share: float) -> float:
-    """Σ_k F_k ln G(k) for J = the multiples of m ≥ 3 from K on, with D neighbours each side."""
+def _log_wide_products(sizes: np.ndarray, F: np.ndarray, m: int, K: int) -> np.ndarray:
+    """For every bet Σ_k F_k ln G(k): J is the multiples of m ≥ 3 from K on, with D neighbours."""
     D = min((m - 1) // 2, math.isqrt(K))
     i = np.arange(1, D + 1)
     C = math.exp(0.5 * float(np.log((K + i) / (K - i + 1)).sum()))
@@ -115,7 +111,7 @@ def _log_wide_product(sizes: np.ndarray, F: np.ndarray, m: int, K: int, share: f
     apart = np.abs(sizes - nearest)
     a = C / (2 * D)
     moved = (nearest >= K) * ((apart == 0) * 1.0 - a * ((apart > 0) & (apart <= D)))
-    return float((F * np.log1p(share / a * moved)).sum())
+    return (F * np.log1p(np.array(BETS)[:, None] / a * moved)).sum(axis=-1)
 
 
 def expect_chance(counts: np.ndarray, what: str = "examples", pool: int | None = None) -> None:

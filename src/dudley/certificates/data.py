@@ -7,7 +7,7 @@ bound counts units, so a data set in which a group has several examples is refus
 
 A data set is a *bag*: its hash, and every number that is made of it, does not depend on the order
 in which a file holds its rows. Where an order is needed (a split, a test by betting, rows drawn at
-random) it is that of `dudley.certificates.order`. Arrays are copied and cannot be written to; −0.0
+random) it is that of `dudley.certificates.order`. Arrays are copied and cannot be written to. −0.0
 is stored as 0.0, since two ways to write a number would let a file choose the order of its rows.
 
 >>> data = Dataset(np.array([[0, 1], [1, 1]]), np.array([0, 1]))
@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from dudley.certificates import order
-from dudley.core.boundary import archives, limits, tables
+from dudley.core.boundary import archives, limits
 from dudley.core.errors import InputError
 
 NAMES = ("X", "y", "group")
@@ -46,22 +46,22 @@ class Dataset:
         X, y = self.X, self.y
         numeric = X.dtype.kind in "buif" and X.dtype.itemsize <= 8
         if X.ndim not in (2, 3) or not numeric or 0 in X.shape[1:]:
-            raise InputError("X", "numbers of shape (n, T), (n, d) or (n, T, d)", _told(X))
+            raise InputError("X", "numbers of shape (n, T), (n, d) or (n, T, d)", _shape(X))
         if y.shape != X.shape[:1] or y.dtype.kind not in "bui" or len(y) == 0:
-            raise InputError("y", f"class labels, integers of shape ({len(X)},)", _told(y))
+            raise InputError("y", f"class labels, integers of shape ({len(X)},)", _shape(y))
         if y.dtype.kind == "i" and y.min() < 0:
             raise InputError("y", "class labels 0, 1, …", f"{y.min()}")
         if X.dtype.kind == "f" and not np.isfinite(X).all():
             raise InputError("X", "finite numbers", "NaN or infinity")
         if self.group is not None:
             if self.group.shape != y.shape or self.group.dtype.kind not in "buifUS":
-                raise InputError("group", f"one a row, shape ({len(y)},)", _told(self.group))
-            found = len(np.unique(self.group))
-            if found < len(y):
+                raise InputError("group", f"one a row, shape ({len(y)},)", _shape(self.group))
+            groups = len(np.unique(self.group))
+            if groups < len(y):
                 raise InputError(
                     "independent units",
                     "one example for every group",
-                    f"{len(y)} examples of {found} groups",
+                    f"{len(y)} examples of {groups} groups",
                     "keep one example of each: a bound counts independent units",
                 )
         if X.dtype.kind == "f" and (np.signbit(X) & (X == 0)).any():
@@ -141,6 +141,8 @@ def read(path: str | Path) -> Dataset:
     if path.suffix == ".npz":
         arrays = archives.arrays(path, NAMES)
     elif path.suffix == ".parquet":
+        from dudley.core.boundary import tables
+
         arrays = tables.columns(path, NAMES)
     else:
         raise InputError("data", "a file .npz or .parquet", path.name)
@@ -152,5 +154,5 @@ def read(path: str | Path) -> Dataset:
     return Dataset(arrays["X"], arrays["y"], arrays.get("group"))
 
 
-def _told(array: np.ndarray) -> str:
+def _shape(array: np.ndarray) -> str:
     return f"{array.dtype} of shape {array.shape}"

@@ -23,14 +23,14 @@ _UP, _DOWN, _NEAR = (
 
 def up(x: float) -> float:
     """At or above x: the float of a ten-digit number that is, or the next one."""
-    found = float(_UP.plus(Decimal(x)))
-    return found if found >= x else math.nextafter(found, math.inf)
+    rounded = float(_UP.plus(Decimal(x)))
+    return rounded if rounded >= x else math.nextafter(rounded, math.inf)
 
 
 def down(x: float) -> float:
     """At or below x."""
-    found = float(_DOWN.plus(Decimal(x)))
-    return found if found <= x else math.nextafter(found, -math.inf)
+    rounded = float(_DOWN.plus(Decimal(x)))
+    return rounded if rounded <= x else math.nextafter(rounded, -math.inf)
 
 
 def near(x: float) -> float:

@@ -210,22 +210,22 @@ def encoding_of(config: dict[str, Any]) -> Encoding:
     if not isinstance(config, dict):
         raise InputError("encoding", "a table with a name", type(config).__name__)
     unit = ENCODINGS[str(config.get("name"))]
-    given = {name: value for name, value in config.items() if name != "name"}
+    fields = {name: value for name, value in config.items() if name != "name"}
     known = [field.name for field in dataclasses.fields(unit)]  # pyright: ignore
-    unknown = [name for name in given if name not in known]
+    unknown = [name for name in fields if name not in known]
     missing = [
         field.name
         for field in dataclasses.fields(unit)  # pyright: ignore
-        if field.default is dataclasses.MISSING and field.name not in given
+        if field.default is dataclasses.MISSING and field.name not in fields
     ]
     if unknown or missing:
-        raise InputError(f"encoding {unit.name}", ", ".join(known), ", ".join(given) or "nothing")
+        raise InputError(f"encoding {unit.name}", ", ".join(known), ", ".join(fields) or "nothing")
     for field in dataclasses.fields(unit):  # pyright: ignore
         expected = {"int": (int,), "float": (int, float), "bool": (bool,)}.get(str(field.type))
-        if expected and field.name in given and type(given[field.name]) not in expected:
-            told = repr(given[field.name])
-            raise InputError(f"{field.name} of encoding {unit.name}", f"{field.type}", told)
-    return unit(**given)
+        if expected and field.name in fields and type(fields[field.name]) not in expected:
+            got = repr(fields[field.name])
+            raise InputError(f"{field.name} of encoding {unit.name}", f"{field.type}", got)
+    return unit(**fields)
 
 
 def examples_at_once(encoding: Encoding, numbers: int = limits.EXAMPLE) -> int:

@@ -9,30 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dudley.certificates import hypothesis, tensors
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.methods.pac_bayes import posterior
-from dudley.certificates.methods.pac_bayes.posterior import Posterior
 from dudley.networks import files as networks
+
+if TYPE_CHECKING:
+    from dudley.certificates.methods.pac_bayes.posterior import Posterior
 
 PREFIX = "weights."
 
 
 def load(path: str | Path) -> Hypothesis | Posterior:
     """Read a model file; a posterior is known by its schema."""
-    schema = tensors.read(path)[0].get("schema")
-    return posterior.load(path) if schema == posterior.SCHEMA else hypothesis.load(path)
+    if tensors.read(path)[0].get("schema") != tensors.POSTERIOR:
+        return hypothesis.load(path)
+    from dudley.certificates.methods.pac_bayes import posterior
+
+    return posterior.load(path)
 
 
 def described(
     path: str | Path, network: str | Path | Mapping[str, Any], encoding: Mapping[str, Any]
 ) -> Hypothesis:
     """Plain weights with their network and encoding; float16 and float32 become float64 exactly."""
-    _, found = tensors.read(path)
-    weights = {name.removeprefix(PREFIX): W.astype(np.float64) for name, W in found.items()}
+    _, arrays = tensors.read(path)
+    weights = {name.removeprefix(PREFIX): W.astype(np.float64) for name, W in arrays.items()}
     tables = dict(network) if isinstance(network, Mapping) else networks.read(network)
     return Hypothesis(tables, dict(encoding), weights)

@@ -27,8 +27,8 @@ def trainer_callback(log: Callback) -> Any:
     try:
         from transformers import TrainerCallback  # pyright: ignore[reportMissingImports]
     except ImportError:
-        told = "a callback for its Trainer needs transformers, which is absent"
-        raise ExtraMissing(f"{told}: pip install transformers") from None
+        why = "a callback for its Trainer needs transformers, which is absent"
+        raise ExtraMissing(f"{why}: pip install transformers") from None
 
     class CertificateCallback(TrainerCallback):
         """Tells a log of evaluations and of the end of training."""
@@ -46,5 +46,5 @@ def _tell(hook, state, model) -> None:
     if not state.is_world_process_zero:
         return
     row = hook(state.global_step, model)
-    kept = {PREFIX + name: value for name, value in row.items() if name != "step"}
-    state.log_history.append({"step": state.global_step, "epoch": state.epoch} | kept)
+    terms = {PREFIX + name: value for name, value in row.items() if name != "step"}
+    state.log_history.append({"step": state.global_step, "epoch": state.epoch} | terms)

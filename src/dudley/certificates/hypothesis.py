@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from dudley.calculus.compose import Chain, Node
+from dudley.calculus.compose import Chain
 from dudley.calculus.nest import entries, filled, name_of
 from dudley.certificates import tensors
 from dudley.certificates.data import Dataset, frozen, sha256_of
@@ -38,7 +38,6 @@ from dudley.certificates.encodings import Encoding, encoding_of, examples_at_onc
 from dudley.core.errors import DudleyError, InputError
 from dudley.networks.files import Description, build
 
-SCHEMA = "dudley.model/1"
 TOGETHER = 1 << 18  # numbers in the token rows of a chunk: what fits a cache
 
 
@@ -52,10 +51,10 @@ class Hypothesis:
 
     def __post_init__(self):
         shapes = self.shapes
-        told, rows = self.described.inputs, self.encoding.inputs
-        if (told.d, told.T) != (rows.d, rows.T):
+        declared, rows = self.described.inputs, self.encoding.inputs
+        if (declared.d, declared.T) != (rows.d, rows.T):
             expected = f"T = {rows.T} rows of width {rows.d}, as the encoding makes them"
-            raise InputError("[input]", expected, f"T = {told.T}, width {told.d}")
+            raise InputError("[input]", expected, f"T = {declared.T}, width {declared.d}")
         if set(shapes) != set(self.weights):
             odd = sorted(set(shapes) ^ set(self.weights))
             raise InputError("weights", ", ".join(shapes), f"{odd[0]} is missing or not known")
@@ -81,8 +80,7 @@ class Hypothesis:
     @cached_property
     def network(self) -> Chain:
         """The architecture; nothing is said of its weights."""
-        node: Node = self.described.network
-        return node if isinstance(node, Chain) else Chain((node,))
+        return Chain(tuple(part.node for part in self.described.network.stages()))
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, int]]:
@@ -104,8 +102,8 @@ class Hypothesis:
     def params(self, weights: Mapping[str, Any] | None = None):
         """The nest that ``network.apply`` reads, of these weights or of others (batched, torch)."""
         assert self.encoding.inputs.d is not None
-        given = self.weights if weights is None else weights
-        return filled(self.network.parameters(self.encoding.inputs.d)[0], given)
+        matrices = self.weights if weights is None else weights
+        return filled(self.network.parameters(self.encoding.inputs.d)[0], matrices)
 
     def margins(self, data: Dataset) -> np.ndarray:
         """One margin an example; ≤ 0 is an error."""
@@ -114,26 +112,26 @@ class Hypothesis:
     @cached_property
     def sha256(self) -> str:
         """Of the network, the encoding and the weights."""
-        told = json.dumps([self.tables, self.encoding_table], sort_keys=True)
-        return sha256_of({**self.weights, " ": np.frombuffer(told.encode(), np.uint8)})
+        text = json.dumps([self.tables, self.encoding_table], sort_keys=True)
+        return sha256_of({**self.weights, " ": np.frombuffer(text.encode(), np.uint8)})
 
     def save(self, path: str | Path) -> None:
         """Write the file."""
-        told = {"schema": SCHEMA, "network": self.tables, "encoding": self.encoding_table}
-        tensors.write(path, told, self.weights)
+        header = {"schema": tensors.MODEL, "network": self.tables, "encoding": self.encoding_table}
+        tensors.write(path, header, self.weights)
 
 
 def load(path: str | Path) -> Hypothesis:
     """Read the file."""
     path = Path(path)
-    told, arrays = tensors.read(path)
-    if told.get("schema") != SCHEMA:
-        expected = f"a model file with the header {SCHEMA}"
+    header, arrays = tensors.read(path)
+    if header.get("schema") != tensors.MODEL:
+        expected = f"a model file with the header {tensors.MODEL}"
         fix = "describe it with --network and --encoding (docs/howto/certify.md)"
         raise InputError(path.name, expected, "a checkpoint without it", fix)
     weights = {name: W.astype(np.float64) for name, W in arrays.items()}
     try:
-        return Hypothesis(told.get("network", {}), told.get("encoding", {}), weights)
+        return Hypothesis(header.get("network", {}), header.get("encoding", {}), weights)
     except DudleyError:
         raise
     except Exception as error:  # values of a kind that no table has
@@ -152,11 +150,11 @@ def margins(outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
     if len(y) and y.max() >= classes:
         raise InputError("y", f"labels below {classes}, the outputs of the model", y.max())
     if outputs.shape[1] == 1:
-        found = np.where(y == 1, outputs[:, 0], -outputs[:, 0])
+        margin = np.where(y == 1, outputs[:, 0], -outputs[:, 0])
     else:
-        rows, own = np.arange(len(y)), y.astype(np.int64)
+        rows, label = np.arange(len(y)), y.astype(np.int64)
         others = outputs.copy()
-        others[rows, own] = -np.inf
+        others[rows, label] = -np.inf
         with np.errstate(invalid="ignore"):
-            found = outputs[rows, own] - others.max(axis=1)
-    return np.where(np.isnan(found), -np.inf, found)
+            margin = outputs[rows, label] - others.max(axis=1)
+    return np.where(np.isnan(margin), -np.inf, margin)

@@ -31,8 +31,8 @@ STEP = 2.0**-50  # how far a candidate is moved at first, relative to itself
 def binomial_upper(errors: int, n: int, c: float) -> float:
     """The largest p at which so few errors have probability e^{−c} or more, from above."""
     whole = isinstance(errors, Integral) and isinstance(n, Integral)
-    held = whole and 0 <= errors <= n and n >= 1
-    _expect(held, "errors of n", "integers, 0 ≤ errors ≤ n", f"{errors} of {n}")
+    counts = whole and 0 <= errors <= n and n >= 1
+    _expect(counts, "errors of n", "integers, 0 ≤ errors ≤ n", f"{errors} of {n}")
     _expect(0 < c < math.inf, "ln(1/δ)", "a finite number > 0", c)
     errors, n = int(errors), int(n)
     if errors == n:

@@ -43,8 +43,8 @@ def pictures(n: int | None = None, seed: int = 0, split: str = "train") -> Datas
         chosen = np.arange(n)
     else:
         apart = _order("certify.other", "mnist01")[:APART]
-        own = _order("certify.pictures", "mnist01", seed)
-        chosen = (apart if split == "apart" else own[~np.isin(own, apart)])[:n]
+        shuffled = _order("certify.pictures", "mnist01", seed)
+        chosen = (apart if split == "apart" else shuffled[~np.isin(shuffled, apart)])[:n]
     X, y = images("test" if split == "test" else "train")
     return Dataset(X[chosen], y[chosen].astype(np.int64))
 

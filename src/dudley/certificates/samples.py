@@ -46,7 +46,7 @@ def drawn(task: dict[str, Any], n: int, seed: int, split: str = "train") -> Data
         got, fix = f"{n:,} examples of {whole.T:,}", "take fewer of either"
         raise InputError("bits of a sample", f"at most {MOST:,} in all", got, fix)
     stream = Stream.TEST if isinstance(whole, Planted) else Stream.HOLDOUT
-    found = whole.sample(keys) if training else whole.held_out(keys, stream=stream)
-    X, y = found.inputs[0, :n], found.labels[0, :n].numpy()
+    sample = whole.sample(keys) if training else whole.held_out(keys, stream=stream)
+    X, y = sample.inputs[0, :n], sample.labels[0, :n].numpy()
     X = unpack(X, whole.T, torch.uint8) if isinstance(whole, Planted) else X
     return Dataset(X.numpy(), y)

@@ -13,6 +13,8 @@ from dudley.core.boundary import documents
 from dudley.core.boundary.header import read_header
 from dudley.core.errors import InputError
 
+MODEL, POSTERIOR = "dudley.model/1", "dudley.posterior/1"  # schemas, which tell the files apart
+
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header (empty if there is none) and the arrays; nothing is executed."""
@@ -22,22 +24,22 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not path.is_file():
         raise InputError("model", "a file .safetensors", f"no file {path}")
     header = read_header(path)
-    told = documents.parse(header.metadata.get("dudley", "{}"), path)
+    ours = documents.parse(header.metadata.get("dudley", "{}"), path)
     try:
         with safe_open(str(path), "np") as file:
             arrays = {name: np.asarray(file.get_tensor(name)) for name in header.entries}
     except Exception as error:  # whatever a broken file raises
         raise InputError(path.name, "a readable safetensors file", error) from None
-    return told, arrays
+    return ours, arrays
 
 
-def write(path: str | Path, told: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+def write(path: str | Path, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
     """The file of a header and arrays."""
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
     whole = {name: np.ascontiguousarray(W) for name, W in arrays.items()}
     try:
-        save_file(whole, str(path), {"dudley": json.dumps(told, sort_keys=True)})
+        save_file(whole, str(path), {"dudley": json.dumps(header, sort_keys=True)})
     except SafetensorError as error:  # a full disk, among others
         raise InputError(str(path), "a place that can be written", error) from None

@@ -4,8 +4,8 @@ The method that a file names is called with the model, the data, and what the fi
 declared and chosen; the certificate that comes out must be the file, field by field. What is
 declared enters the number, but that it was fixed before the data no one can check: it is listed.
 Nothing in the file is executed, and a file that does not have the shape of a certificate is
-refused. ``parts`` reads the model and the data as the method reads them: examples, or for a
-language model documents.
+refused. ``parts`` reads the model and the data as the method does: examples, or for a language
+model documents.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dudley.certificates import data as sets, files
-from dudley.certificates.auto import method_named
-from dudley.certificates.base import Method, Model
+from dudley.certificates.base import Model, method_named
 from dudley.certificates.certificate import OLDER, SCHEMA
+from dudley.certificates.records import to_json
 from dudley.core.boundary import documents
 from dudley.core.errors import DudleyError, InputError
 
@@ -42,7 +41,6 @@ SHAPE: dict[str, type | tuple[type, ...]] = {
     "declarations": list,
     "provenance": dict,
 }
-LANGUAGE = "language"
 UNVERIFIED = ("declared", "provenance")  # enter the number, or say who made the file
 
 
@@ -51,11 +49,12 @@ class Difference:
     """A field that is not what it should be."""
 
     field: str
-    told: Any
-    found: Any
+    claimed: Any
+    computed: Any
 
     def __str__(self) -> str:
-        return f"{self.field}: the file says {_short(self.told)}, computed {_short(self.found)}"
+        claimed, computed = _short(self.claimed), _short(self.computed)
+        return f"{self.field}: the file says {claimed}, computed {computed}"
 
 
 @dataclass(frozen=True)
@@ -80,74 +79,65 @@ def read(path: str | Path) -> dict[str, Any]:
     return expect_shape(documents.read(path))
 
 
-def expect_shape(told: Any) -> dict[str, Any]:
+def expect_shape(file: Any) -> dict[str, Any]:
     """The certificate itself, if it has the fields of one and no others."""
-    if not isinstance(told, dict) or told.get("schema") != SCHEMA:
-        schema = str(told.get("schema")) if isinstance(told, dict) else ""
-        got = f"schema {schema}" if schema in OLDER else _short(told)
+    if not isinstance(file, dict) or file.get("schema") != SCHEMA:
+        schema = str(file.get("schema")) if isinstance(file, dict) else ""
+        got = f"schema {schema}" if schema in OLDER else _short(file)
         expected = f"a JSON object with schema {SCHEMA}"
         raise InputError("certificate", expected, got, OLDER.get(schema, ""))
-    odd = sorted(set(told) ^ set(SHAPE))
+    odd = sorted(set(file) ^ set(SHAPE))
     if odd:
         raise InputError("certificate", f"the fields {', '.join(SHAPE)}", f"{odd[0]!r} is off")
     for name, kind in SHAPE.items():
-        if not isinstance(told[name], kind) or (kind is not bool and isinstance(told[name], bool)):
-            raise InputError(f"{name} of the certificate", _kinds(kind), _short(told[name]))
-    return told
+        value = file[name]
+        if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+            raise InputError(f"{name} of the certificate", _kinds(kind), _short(value))
+    return file
 
 
-def parts(told: dict[str, Any], model: str | Path, data: str | Path) -> tuple[Model, Any]:
+def parts(file: dict[str, Any], model: str | Path, data: str | Path) -> tuple[Model, Any]:
     """The model and the data that a certificate is about, from their files."""
-    if told["method"] == LANGUAGE:
-        from dudley.certificates.methods.language import files as language
-
-        return language.load(model), language.documents(data)
-    return files.load(model), sets.read(data)
+    method = method_named(file["method"])
+    return method.read_model(model), method.read_data(data)
 
 
-def verify(told: dict[str, Any], model: Model, data: Any) -> Verification:
+def verify(file: dict[str, Any], model: Model, data: Any) -> Verification:
     """Compute the certificate again from the model and the data, and compare every field."""
-    told = expect_shape(told)
-    method = _method(told["method"])
+    file = expect_shape(file)
+    method, value = method_named(file["method"]), file["value"]
     try:
-        declared = method.declared(told["declared"])
-        again = method.made(model, data, declared, told["choices"])
+        declared = method.read_declared(file["declared"])
+        choices = method.read_choices(file["choices"])
+        again = method.made(model, data, declared, choices)
     except DudleyError as refusal:
-        return Verification(told["value"], 0, (Difference("certificate", "a number", refusal),), ())
+        return Verification(value, 0, (Difference("certificate", "a number", refusal),), ())
     except (KeyError, TypeError, IndexError, AttributeError, ValueError, ArithmeticError) as error:
-        odd = Difference("choices", told["choices"], f"not choices of {method.name}: {error!r}")
-        return Verification(told["value"], 0, (odd,), ())
-    found = again.to_json()
+        odd = Difference("choices", file["choices"], f"not choices of {method.name}: {error!r}")
+        return Verification(value, 0, (odd,), ())
+    computed = again.to_json()
     compared = [name for name in SHAPE if name not in UNVERIFIED]
-    differences = [d for name in compared for d in _differences(name, told[name], found[name])]
-    differences += _differences("declared", told["declared"], found["declared"])
+    differences = [d for name in compared for d in _differences(name, file[name], computed[name])]
+    differences += _differences("declared", file["declared"], computed["declared"])
     # Another model or other data explain every other difference, so their hashes come first.
     differences.sort(key=lambda difference: not difference.field.endswith("sha256"))
-    count = sum(1 for name in compared for _ in _leaves(found[name]))
-    told_so = {name: value for name, value in declared.items() if value not in ("", None, [])}
-    listed = tuple(f"{name} = {_short(value)}" for name, value in told_so.items())
-    return Verification(told["value"], count, tuple(differences), listed + again.declarations)
+    count = sum(1 for name in compared for _ in _leaves(computed[name]))
+    plain = to_json(declared).items()
+    listed = tuple(f"{name} = {_short(v)}" for name, v in plain if v not in ("", None, []))
+    return Verification(value, count, tuple(differences), listed + again.declarations)
 
 
-def _method(name: str) -> Method:
-    if name == LANGUAGE:
-        from dudley.certificates.methods.language.method import Language
-
-        return Language()
-    return method_named(name)
-
-
-def _differences(where: str, told: Any, found: Any) -> Iterator[Difference]:
-    if isinstance(told, dict) and isinstance(found, dict):
-        for name in sorted(set(told) | set(found), key=str):
+def _differences(where: str, claimed: Any, computed: Any) -> Iterator[Difference]:
+    if isinstance(claimed, dict) and isinstance(computed, dict):
+        for name in sorted(set(claimed) | set(computed), key=str):
             yield from _differences(
-                f"{where}.{name}", told.get(name, NOTHING), found.get(name, NOTHING)
+                f"{where}.{name}", claimed.get(name, NOTHING), computed.get(name, NOTHING)
             )
-    elif isinstance(told, list) and isinstance(found, list) and len(told) == len(found):
-        for i, (one, other) in enumerate(zip(told, found, strict=True)):
-            yield from _differences(f"{where}[{i}]", one, other)
-    elif told != found or (isinstance(told, bool) is not isinstance(found, bool)):
-        yield Difference(where, told, found)
+    elif isinstance(claimed, list) and isinstance(computed, list) and len(claimed) == len(computed):
+        for i, pair in enumerate(zip(claimed, computed, strict=True)):
+            yield from _differences(f"{where}[{i}]", *pair)
+    elif claimed != computed or (isinstance(claimed, bool) is not isinstance(computed, bool)):
+        yield Difference(where, claimed, computed)
 
 
 def _leaves(value: Any) -> Iterator[Any]:

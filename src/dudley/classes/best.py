@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dudley.classes.covers.base import Cover
 from dudley.classes.ratio import ExactRatio, LogRatio
@@ -54,6 +57,10 @@ class BestOf(Entropy):
 
     def unit(self) -> BestOf:
         """The same covers with bounds in units of the radius, rounded up to a dozen digits."""
+        return self._unit
+
+    @cached_property  # asked for at every resolution
+    def _unit(self) -> BestOf:
         if not 0 < self.radius < math.inf:
             return self
         covers = tuple(replace(c, bound=_in_units(c.bound, self.radius)) for c in self.covers)
@@ -64,7 +71,7 @@ class BestOf(Entropy):
         with_points = log_n is not None and log_n < _TOO_MANY
         return [c for c in self.covers if with_points or c.scope is Scope.UNIFORM]
 
-    def each(self, log_ε, log_n: float | None = None) -> dict[str, np.ndarray]:
+    def each(self, log_ε: ArrayLike, log_n: float | None = None) -> dict[str, np.ndarray]:
         """log log N of every available cover, by name."""
         return {
             c.name: self._at(c, np.asarray(log_ε, dtype=float), log_n)
@@ -82,7 +89,7 @@ class BestOf(Entropy):
         u = math.log(cover.bound) + math.log(self.scale) - log_ε
         return cover.log_entropy(LogRatio(u), math.nan if log_n is None else log_n)
 
-    def log_log(self, log_ε, log_n=None):
+    def log_log(self, log_ε: ArrayLike, log_n: float | None = None) -> np.ndarray:
         log_ε = np.asarray(log_ε, dtype=float)
         values = [self._at(c, log_ε, log_n) for c in self._competing(log_n)]
         best = np.minimum.reduce(values, initial=math.inf)
@@ -95,7 +102,7 @@ class BestOf(Entropy):
         values = self.each(log_ε, log_n)
         return min(values, key=lambda name: float(values[name]))
 
-    def __call__(self, ε, n=None):
+    def __call__(self, ε: ArrayLike, n: float | None = None) -> Any:
         """log N(ε), with exact integer parts up to 2^53."""
         ε, log_n = resolutions(ε), log_size(n)
         logs = [self._exactly(c, ε, log_n) for c in self._competing(log_n)]

@@ -10,13 +10,14 @@ import math
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dudley.core.rounding import up
 
 _FEW = 64  # up to this many terms are summed one by one
 
 
-def log_delannoy(p, K, log_K=None) -> np.ndarray:
+def log_delannoy(p: ArrayLike, K: ArrayLike, log_K: ArrayLike | None = None) -> np.ndarray:
     """log D(p, K), never below the truth; ``log_K`` stands for K where K is infinite.
 
     Where min(p, K) is small the sum itself is taken. Elsewhere the generating function
@@ -34,16 +35,19 @@ def log_delannoy(p, K, log_K=None) -> np.ndarray:
     p, K = np.broadcast_arrays(np.asarray(p, dtype=float), np.asarray(K, dtype=float))
     with np.errstate(divide="ignore"):
         log_K = np.log(K) if log_K is None else np.where(np.isfinite(K), np.log(K), log_K)
-    value = np.atleast_1d(_saddle(p, K, log_K))
-    p, K = np.atleast_1d(p, K)
+    shape = np.shape(log_K)
+    p, K, log_K = np.atleast_1d(p, K, log_K)
     fewest, most = np.minimum(p, K), np.maximum(p, K)
     few = (fewest <= _FEW) & (most < 2.0**53) & ((K <= 4096) | (fewest <= 8))
-    if few.any():
+    if few.all():
+        value = _summed(fewest.ravel(), most.ravel())
+    else:
+        value = _saddle(p, K, log_K)
         value[few] = _summed(fewest[few], most[few])
-    return up(value.reshape(np.shape(log_K)), 16)
+    return up(value.reshape(shape), 16)
 
 
-def _saddle(p, K, log_K):
+def _saddle(p: np.ndarray, K: np.ndarray, log_K: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         log_ratio = log_K - np.log(p)
         θ, θ_swapped = _asinh_exp(log_ratio), _asinh_exp(-log_ratio)
@@ -53,17 +57,19 @@ def _saddle(p, K, log_K):
     return np.where((K == 0) | (p == 0), 0.0, value)
 
 
-def _asinh_exp(log_x):
+def _asinh_exp(log_x: np.ndarray) -> np.ndarray:
     """asinh(e^{log x}), from above where e^{log x} is huge: asinh x ≤ log(2x) + 1/(4x²)."""
     return np.where(
         log_x > 18, np.log(2) + log_x + 1e-15, np.arcsinh(np.exp(np.minimum(log_x, 18)))
     )
 
 
-def _summed(fewest, most):
-    pairs, back = np.unique(np.stack([fewest, most]), axis=1, return_inverse=True)
+def _summed(fewest: np.ndarray, most: np.ndarray) -> np.ndarray:
+    pairs, back = np.stack([fewest, most]), np.arange(fewest.size)
+    if fewest.size > 1:  # np.unique costs more than a sum
+        pairs, back = np.unique(pairs, axis=1, return_inverse=True)
     fewest, most = pairs[:, :, None]
-    j = np.arange(int(fewest.max()))
+    j = np.arange(int(fewest.max(initial=0)))
     if not j.size:
         return np.zeros(back.size)
     with np.errstate(divide="ignore"):
@@ -90,7 +96,7 @@ _EXACT = 20000  # up to this K, and for no more than _TERMS terms, the sum itsel
 _TERMS = 512
 
 
-def log_nearest(p: int, K, log_K=None) -> np.ndarray:
+def log_nearest(p: int, K: ArrayLike, log_K: ArrayLike | None = None) -> np.ndarray:
     """log of the number of integer vectors z ∈ Z^p with Σ_{z_i≠0} (2|z_i| − 1) ≤ K, from above.
 
     These are what vectors of ℓ1 norm ≤ Kε become when each entry is rounded to the nearest

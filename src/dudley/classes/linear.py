@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dudley.classes.best import BestOf
-from dudley.classes.covers import COVERS, CoverProblem
+from dudley.classes.covers.base import COVERS, CoverProblem
 from dudley.core.constraint import Constraint, radius_of, size_of
 from dudley.core.entropy import Metric
 from dudley.core.errors import InputError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -33,11 +33,11 @@ class LogRatio(Ratio):
 
     log: np.ndarray
 
-    def ceil(self, times=1.0):
+    def ceil(self, times: float = 1.0) -> np.ndarray:
         with np.errstate(over="ignore"):
             return np.maximum(np.ceil(up(times * exp_up(self.log + _SLACK))), 1.0)
 
-    def ceil_square(self, times=1.0):
+    def ceil_square(self, times: float = 1.0) -> np.ndarray:
         with np.errstate(over="ignore"):
             return np.maximum(np.ceil(up(times * exp_up(2 * (self.log + _SLACK)))), 1.0)
 
@@ -48,13 +48,14 @@ class ExactRatio(Ratio):
 
     factors: tuple[float, ...]
     ε: np.ndarray
+    log: np.ndarray = field(init=False)
 
-    @property
-    def log(self):
-        return sum(math.log(f) for f in self.factors) - np.log(self.ε)
+    def __post_init__(self):
+        log = sum(math.log(f) for f in self.factors) - np.log(self.ε)
+        object.__setattr__(self, "log", log)
 
-    def ceil(self, times=1.0):
+    def ceil(self, times: float = 1.0) -> np.ndarray:
         return np.asarray(ceil_power_ratio(self.factors, self.ε, 1, times))
 
-    def ceil_square(self, times=1.0):
+    def ceil_square(self, times: float = 1.0) -> np.ndarray:
         return np.asarray(ceil_power_ratio(self.factors, self.ε, 2, times))

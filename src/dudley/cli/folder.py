@@ -33,8 +33,8 @@ def within(path: Path, name: str) -> Path:
 
 def beside(path: Path, name: str) -> Path | None:
     """The file of that name in the same folder, where a folder or an example was named."""
-    found = within(path, name)
-    return found if found != path and found.is_file() else None
+    file = within(path, name)
+    return file if file != path and file.is_file() else None
 
 
 def keep(certificate: Certificate, path: Path) -> None:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from dudley.cli.output import Json, paragraph, print_json
+from dudley.cli.output import Json, print_document, print_json
 from dudley.cli.progress import watched
 from dudley.core.errors import DudleyError, InputError
-
-if TYPE_CHECKING:
-    from dudley.core.registry import Registry
-    from dudley.lab.experiment import Experiment
 
 lab_app = typer.Typer(
     help="The papers' experiments: list, run, watch, draw.",
@@ -22,11 +17,20 @@ lab_app = typer.Typer(
     rich_markup_mode=None,
 )
 HERE = Path("dudley-lab")  # where runs and figures go by default
-Name = Annotated[str, typer.Argument(help="The experiment, such as edelman2021-and.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="The experiment, such as edelman2021-and; or a Python file, executed, with one."
+    ),
+]
 
 
 @lab_app.command("list")
 def list_experiments(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Python files with more experiments, which are executed."),
+    ] = None,
     results: Annotated[
         Path | None, typer.Option(help="The folder of committed results; the repository's if none.")
     ] = None,
@@ -36,28 +40,26 @@ def list_experiments(
 
     Example: dudley lab list
     """
-    from dudley.lab.catalogue import in_order
+    from dudley.lab.experiment import in_order
+    from dudley.lab.outside import known, of_file
+    from dudley.lab.pages.catalogue import document, item
     from dudley.lab.pages.results import committed
 
-    told = []
-    for name, one in in_order():
+    known()
+    for file in files or ():
+        of_file(file)
+    items = []
+    for name, experiment in in_order():
         damaged: dict[str, str] = {}
-        told.append(summary(one, committed(name, results, damaged)) | {"damaged": damaged})
+        items.append(item(experiment, committed(name, results, damaged), damaged))
     if as_json:
-        print_json("experiments", told)
-        return
-    for item in told:
-        print(f"{item['id']}  ({item['source']})")
-        print(paragraph(item["question"], 4, "    "))
-        for scale, verdicts in item["results"].items():
-            print(paragraph(f"{scale}: {counted(verdicts)}", 6, "    "))
-        for scale, reason in item["damaged"].items():
-            print(paragraph(f"{scale}: unreadable, skipped: {reason}", 6, "    "))
-    print(f"{len(told)} experiments")
+        print_json("experiments", items)
+    else:
+        print_document(document(items))
 
 
 @lab_app.command("figures")
-def figures(
+def draw_figures(
     name: Name,
     scale: Annotated[
         str | None, typer.Option(help="Of which scale; the largest with results if none.")
@@ -74,51 +76,47 @@ def figures(
     Example: dudley lab figures edelman2021-and
     """
     from dudley.lab.figures.draw import draw
+    from dudley.lab.outside import find
+    from dudley.lab.pages.run import drawn
 
-    one = known()[name]
+    experiment = find(name)
     with watched() as watch:
-        watch.say(f"drawing the figures of {name}")
-        drawn = draw(chosen(one.name, scale, results), out)
+        watch.say(f"drawing the figures of {experiment.name}")
+        figures = draw(chosen(experiment.name, scale, results), out)
     if as_json:
         items = [
             {"id": sketch.name, "caption": sketch.caption, "files": list(map(str, paths))}
-            for sketch, paths in drawn
+            for sketch, paths in figures
         ]
         print_json("figures", items)
-        return
-    for sketch, paths in drawn:
-        print(f"{paths[0].with_suffix('')}  ({', '.join(path.suffix[1:] for path in paths)})")
-        for line in sketch.caption.splitlines():
-            print(paragraph(line, 4, "    "))
+    else:
+        print_document(drawn(figures))
 
 
-def known() -> Registry[Experiment]:
-    """Every experiment by name; a missed look-up names the nearest."""
-    from dudley.lab.catalogue import EXPERIMENTS
+@lab_app.command("fields")
+def fields(
+    kind: Annotated[
+        str | None,
+        typer.Argument(help="task, model, training, optimiser or schedule; all if none."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The fields of a training: type, default and meaning.
 
-    return EXPERIMENTS
-
-
-def summary(one: Experiment, results: dict[str, Any]) -> dict[str, Any]:
-    """An experiment, and the verdicts of its committed results by scale."""
-    verdicts = {
-        scale: [finding.verdict for finding in found.findings] for scale, found in results.items()
-    }
-    return {
-        "id": one.name,
-        "source": one.source,
-        "question": one.question,
-        "results": verdicts,
-    }
-
-
-def counted(verdicts: list[str]) -> str:
-    """How often each verdict.
-
-    >>> counted(["reproduced", "undecided", "reproduced"])
-    '2 reproduced, 1 undecided'
+    Example: dudley lab fields optimiser
     """
-    return ", ".join(f"{count} {verdict}" for verdict, count in Counter(verdicts).items())
+    from dudley.lab.fields import document, fields_of, kinds, units
+
+    chosen_kinds = kinds() if kind is None else [kind]
+    if as_json:
+        items = [
+            {"kind": each, "id": name, "fields": [row._asdict() for row in fields_of(unit)]}
+            for each in chosen_kinds
+            for name, unit in units(each).items()
+        ]
+        print_json("fields", items)
+    else:
+        print_document(document(chosen_kinds))
 
 
 def expect_scale(scale: str) -> None:
@@ -135,17 +133,17 @@ def chosen(name: str, scale: str | None, folder: Path | None):
     if scale is not None:
         expect_scale(scale)
     if folder is not None and finished(folder):
-        held = Results(folder)
-        if held.name != name or scale not in (None, held.scale):
-            got = f"{held.name}, {held.scale}"
+        finished_run = Results(folder)
+        if finished_run.name != name or scale not in (None, finished_run.scale):
+            got = f"{finished_run.name}, {finished_run.scale}"
             raise InputError("--results", f"results of {name}" + f", {scale}" * bool(scale), got)
-        return held
+        return finished_run
     damaged: dict[str, str] = {}
-    found = committed(name, folder, damaged)
-    if scale in damaged or (damaged and not found):
+    by_scale = committed(name, folder, damaged)
+    if scale in damaged or (damaged and not by_scale):
         raise DudleyError(damaged.get(scale or "") or next(iter(damaged.values())))
-    if not found or scale not in (None, *found):
+    if not by_scale or scale not in (None, *by_scale):
         wanted = f"results of {name}" + (f" at scale {scale}" if scale else "")
         fix = f"dudley lab run {name} makes some"
         raise InputError("--results", wanted, "none" if folder is None else str(folder), fix)
-    return found[scale] if scale else next(iter(found.values()))
+    return by_scale[scale] if scale else next(iter(by_scale.values()))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dudley.cli.lab import HERE, Name, expect_scale, known
-from dudley.cli.output import Json, paragraph, print_json
+from dudley.cli.lab import HERE, Name, expect_scale
+from dudley.cli.output import Json, print_document, print_json
 from dudley.cli.progress import watched
 from dudley.core.errors import InputError
 from dudley.core.files import TEMPORARY
@@ -74,34 +74,36 @@ def run(
     Example: dudley lab run edelman2021-and --scale smoke --dry-run
     """
     from dudley.lab.experiment import Bench
+    from dudley.lab.outside import find
+    from dudley.lab.pages.run import finished
     from dudley.lab.shared.sequential import designed
 
-    one = known()[name]
+    experiment = find(name)
     expect_scale(scale)
-    config = designed(one, scale, design)
+    config = designed(experiment, scale, design)
     expect_device(device)
     limit = None if memory is None else int(memory * 2**30)
     bench = Bench(device, workers, memory=limit, on=on, store=store)
     usual = scale if design == "full" else f"{scale}-{design}"
-    folder = HERE / name / usual if out is None else out
+    folder = HERE / experiment.name / usual if out is None else out
     expect_runner(bench, folder)
     if dry_run:
-        foresee(one, scale, config, bench, price, as_json)
+        foresee(experiment, scale, config, bench, price, as_json)
         return
     if again and store is not None:
         raise InputError(
             "--again", "a store in the run's folder", hidden(store), "name another run after #"
         )
-    fresh = prepared(folder, name, scale, design, again)
-    found = conducted(name, scale, folder, bench, design) if fresh else kept(folder)
+    id = experiment.name  # ``name`` may be that of a file
+    fresh = prepared(folder, id, scale, design, again)
+    findings = conducted(id, scale, folder, bench, design) if fresh else stored(folder)
     if as_json:
-        about = {"id": name, "scale": scale, "folder": str(folder), "fresh": fresh}
-        print_json("findings", [about | finite(finding.as_json()) for finding in found])
+        about = {"id": id, "scale": scale, "folder": str(folder), "fresh": fresh}
+        print_json("findings", [about | finite(finding.as_json()) for finding in findings])
         return
-    print(f"{name}, {scale}" + ("" if fresh else ": finished before; --again runs it anew"))
-    print("\n".join(table(found)))
-    print(f"\nfiles: {folder}")
-    print(f"figures: dudley lab figures {name} --results {folder}")
+    title = f"{id}, {scale}" + ("" if fresh else ": finished before; --again runs it anew")
+    figures = f"dudley lab figures {name} --results {folder}"
+    print_document(finished(title, findings, folder, figures))
 
 
 def expect_device(device: str) -> None:
@@ -118,10 +120,10 @@ def expect_runner(bench: Bench, folder: Path) -> None:
     """Refuse a runner that there is not, or not for such a store; and a store among the results."""
     from dudley.lab.runners.runner import runner_of
 
-    place = bench.place(folder)
-    if place.folder is not None and place.folder.resolve() == folder.resolve():
-        raise InputError("--store", "another folder than that of the results", place.folder)
-    runner_of(bench.on).expect(place)
+    location = bench.place(folder)
+    if location.folder is not None and location.folder.resolve() == folder.resolve():
+        raise InputError("--store", "another folder than that of the results", location.folder)
+    runner_of(bench.on).expect(location)
 
 
 def prepared(folder: Path, name: str, scale: str, design: str, again: bool) -> bool:
@@ -136,22 +138,23 @@ def prepared(folder: Path, name: str, scale: str, design: str, again: bool) -> b
             fix = "name another folder"
             raise InputError("--out", "an empty folder, or one of a run", strange[0], fix)
         return True
-    held = Results(folder)
-    of = "sequential" if "design" in held.config else "full"
-    if (held.name, held.scale, of) != (name, scale, design):
+    former = Results(folder)
+    former_design = "sequential" if "design" in former.config else "full"
+    if (former.name, former.scale, former_design) != (name, scale, design):
         fix = "name another folder"
-        asked, got = f"{name}, {scale}, {design}", f"{held.name}, {held.scale}, {of}"
-        raise InputError("--out", f"results of {asked}", got, fix)
+        wanted = f"results of {name}, {scale}, {design}"
+        got = f"{former.name}, {former.scale}, {former_design}"
+        raise InputError("--out", wanted, got, fix)
     if again:
         if (folder / "store").is_symlink():
             fix = "remove what it leads to, or name another folder"
             raise InputError("--again", "a store in the run's folder", "a link to elsewhere", fix)
-        former = forgotten(folder)
-        former.mkdir()
+        aside = forgotten(folder)
+        aside.mkdir()
         if (folder / "store").exists():
-            (folder / "store").rename(former / "store")
+            (folder / "store").rename(aside / "store")
         for path in (*folder.glob("*.parquet"), folder / "findings.json", folder / RECORD):
-            path.rename(former / path.name)
+            path.rename(aside / path.name)
     return again
 
 
@@ -178,7 +181,7 @@ def conducted(
     from dudley.lab.conduct import conduct
 
     try:
-        found = conduct(name, scale, folder, bench, design)
+        findings = conduct(name, scale, folder, bench, design)
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             print("dudley: the same command goes on from here", file=sys.stderr)
@@ -186,28 +189,17 @@ def conducted(
             print(f"dudley: the former results are in {folder / FORMER}", file=sys.stderr)
         raise
     forgotten(folder)
-    return found
+    return findings
 
 
-def kept(folder: Path) -> list[Finding]:
+def stored(folder: Path) -> list[Finding]:
     from dudley.lab.record import findings
 
     return findings(folder)
 
 
-def table(found: list[Finding]) -> list[str]:
-    """A line for each claim with its verdict, and what was found below it."""
-    lines = []
-    wide = max((len(finding.verdict) for finding in found), default=0)
-    for finding in found:
-        head = f"  {finding.verdict:<{wide}}  "
-        lines.append(paragraph(finding.claim, len(head), head))
-        lines.append(paragraph(finding.found, len(head), " " * len(head)))
-    return lines
-
-
 def foresee(
-    one: Experiment,
+    experiment: Experiment,
     scale: str,
     config: dict[str, Any],
     bench: Bench,
@@ -216,27 +208,20 @@ def foresee(
 ) -> None:
     """Say what a run would do, how long it may take, and what that costs."""
     from dudley.lab.forecast import forecast, whole
+    from dudley.lab.pages.forecast import document
     from dudley.lab.shared.sequential import at_most
 
     with watched() as watch:
-        watch.begin(f"{one.name}, {scale}")
+        watch.begin(f"{experiment.name}, {scale}")
         parts = forecast(config, bench, watch.say)
     most = at_most(config) if "design" in config else None
     total = whole(parts, bench, price, most[2] if most else 1.0)
     if as_json:
-        about: dict[str, Any] = {"id": one.name, "scale": scale}
+        about: dict[str, Any] = {"id": experiment.name, "scale": scale}
         about |= {} if most is None else {"at_most": most[0], "rounds": most[1]}
         print_json("forecast", [about | total | part.as_json() for part in parts] or [about])
         return
-    print(f"{one.name}, {scale}: {one.question}")
-    for part in parts:
-        print(paragraph(str(part), 4, "  "))
-    if not parts:
-        print("  no training; numbers only")
-        return
-    if most is not None:
-        print(f"  of these at most {most[0]:,}, in at most {most[1]} rounds")
-    print(paragraph(total["text"], 4, "  "))
+    print_document(document(experiment, scale, parts, total, most and most[:2]))
 
 
 def finite(value: Any) -> Any:
@@ -246,7 +231,7 @@ def finite(value: Any) -> Any:
     {'a': [1.5, None]}
     """
     if isinstance(value, dict):
-        return {key: finite(one) for key, one in value.items()}
+        return {key: finite(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(one) for one in value]
+        return [finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

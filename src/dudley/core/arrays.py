@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import sys
 from types import ModuleType
+from typing import Any
+
+Array = Any  # a numpy array or a torch tensor, which need not be installed
 
 
-def namespace(x) -> ModuleType:
+def namespace(x: Array) -> ModuleType:
     """numpy for numpy arrays, torch for torch tensors.
 
     >>> import numpy as np
@@ -20,12 +23,12 @@ def namespace(x) -> ModuleType:
     return sys.modules[type(x).__module__.partition(".")[0]]
 
 
-def transpose(x):
+def transpose(x: Array) -> Array:
     """Swap the last two axes."""
     return x.swapaxes(-1, -2)
 
 
-def erf(x):
+def erf(x: Array) -> Array:
     """The error function."""
     if namespace(x).__name__ == "numpy":
         from scipy.special import erf
@@ -34,14 +37,14 @@ def erf(x):
     return namespace(x).special.erf(x)
 
 
-def sorted_descending(x):
+def sorted_descending(x: Array) -> Array:
     """Sort the last axis from large to small."""
     xp = namespace(x)
     values = xp.sort(x, axis=-1) if xp.__name__ == "numpy" else xp.sort(x, dim=-1).values
     return xp.flip(values, (-1,))
 
 
-def arange_like(start: int, stop: int, x):
+def arange_like(start: int, stop: int, x: Array) -> Array:
     """start, …, stop−1 with the type and device of x."""
     xp = namespace(x)
     if xp.__name__ == "numpy":

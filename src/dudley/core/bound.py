@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from dudley.core.assumption import Assumption
 from dudley.core.errors import InputError
@@ -30,9 +31,9 @@ class Term:
     note: str = ""
 
 
-def smaller(one: Bound, other: Bound) -> Bound:
+def smaller(first: Bound, other: Bound) -> Bound:
     """The smaller of two bounds on one quantity."""
-    return one if one.log_value <= other.log_value else other
+    return first if first.log_value <= other.log_value else other
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Bound:
     details: dict = field(default_factory=dict, hash=False)
 
     @classmethod
-    def of(cls, value: float, **facts) -> Bound:
+    def of(cls, value: float, **facts: Any) -> Bound:
         if math.isnan(value):
             raise InputError("bound", "a number", "NaN")
         return cls(math.log(value) if value > 0 else -math.inf, exact=value, **facts)

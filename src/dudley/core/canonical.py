@@ -56,10 +56,10 @@ def flat(config: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     >>> flat({"task": {"name": "and", "T": 100}, "seed": 0})
     {'task.name': 'and', 'task.T': 100, 'seed': 0}
     """
-    found: dict[str, Any] = {}
+    joined: dict[str, Any] = {}
     for name, value in config.items():
         if isinstance(value, dict) and value:
-            found |= flat(value, f"{above}{name}.")
+            joined |= flat(value, f"{above}{name}.")
         else:
-            found[above + name] = value
-    return found
+            joined[above + name] = value
+    return joined

@@ -13,11 +13,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any, Protocol
 
 import numpy as np
 
 from dudley.core.errors import InputError
-from dudley.core.norms import NORMS, implied, norm_named
+from dudley.core.norms import NORMS, ByNorm, implied, norm_named
 from dudley.core.rounding import up
 
 
@@ -35,7 +36,7 @@ class Observed(float):
 
 
 def _marked(operation: Callable[..., float]) -> Callable[..., float]:
-    def marked(self, *others):
+    def marked(self: float, *others: float) -> float:
         value = operation(float(self), *others)
         return value if value is NotImplemented else Observed(value)
 
@@ -58,7 +59,7 @@ for _name in [
     setattr(Observed, f"__{_name}__", _marked(getattr(float, f"__{_name}__")))
 
 
-def radius_of(what: str, value) -> float:
+def radius_of(what: str, value: object) -> float:
     """A finite number ≥ 0, with its *observed* status kept; anything else is refused."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
         raise InputError(what, "a finite number ≥ 0", repr(value))
@@ -67,7 +68,7 @@ def radius_of(what: str, value) -> float:
     return value if isinstance(value, Observed) else float(value)
 
 
-def size_of(what: str, value) -> int:
+def size_of(what: str, value: object) -> int:
     """An integer ≥ 1 below 2^53 (1e6 is accepted), with its *observed* status kept."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise InputError(what, "an integer ≥ 1", repr(value))
@@ -84,7 +85,7 @@ class Center:
     shape: tuple[int, int] | None = None
 
     @classmethod
-    def of(cls, value) -> Center:
+    def of(cls, value: Any) -> Center:
         """From an array (its norms, rounded up) or from a mapping of norm names to bounds.
 
         The spectral norm of an array is bounded by the Schur test and the Frobenius norm, which
@@ -102,9 +103,9 @@ class Center:
             raise InputError("center", "a matrix, or norms by name", repr(value)) from None
         if W.ndim not in (1, 2) or not np.isfinite(W).all():
             raise InputError("center", "a finite matrix or vector", f"array of shape {W.shape}")
-        safe = [name for name in NORMS if name not in ("op", "nuc")]
+        sums = [name for name, norm in NORMS.items() if norm.supplies("from_sums")]
         slack = 4 + W.size  # a sum of that many rounded terms
-        norms = tuple((name, float(up(norm_named(name)(W), slack))) for name in safe)
+        norms = tuple((name, float(up(norm_named(name)(W), slack))) for name in sums)
         return cls(norms, (W.shape[0], 1) if W.ndim == 1 else W.shape)
 
 
@@ -147,13 +148,13 @@ class Constraint:
             min(counts, default=None),
         )
 
-    def bounds(self, shape: tuple[int, int]) -> dict[str, float]:
+    def bounds(self, shape: tuple[int, int]) -> ByNorm:
         """Upper bounds on every norm of W itself."""
-        return _bounds(self, shape)
+        return _bounds(self, shape, NORMS.changes)
 
-    def deviations(self, shape: tuple[int, int]) -> list[tuple[Center | None, dict[str, float]]]:
+    def deviations(self, shape: tuple[int, int]) -> Deviations:
         """For each centre, upper bounds on every norm of W − center: what a cover must cover."""
-        return _deviations(self, shape)
+        return _deviations(self, shape, NORMS.changes)
 
     def only(self, norm: str) -> bool:
         """Is this exactly one ball of that norm, so that its members are all there is?"""
@@ -170,22 +171,24 @@ class Constraint:
         return " & ".join(parts)
 
 
+Deviations = list[tuple[Center | None, ByNorm]]
 FREE = Constraint(())  # a place for weights of which nothing is known
 
 
 @lru_cache(maxsize=4096)
-def _deviations(constraint: Constraint, shape):
+def _deviations(constraint: Constraint, shape: tuple[int, int], changes: int) -> Deviations:
+    """``changes``, of the table of norms, is there for the cache alone."""
     groups: dict[Center | None, list[tuple[str, float]]] = {}
     for ball in constraint.balls:
         groups.setdefault(ball.center, []).append((ball.norm, float(ball.radius)))
-    found = []
-    for center, given in groups.items():
-        bounds = implied(tuple(given), shape, constraint.rank if center is None else None)
+    deviations: Deviations = []
+    for center, radii in groups.items():
+        bounds = implied(tuple(radii), shape, constraint.rank if center is None else None)
         if center is None and constraint.nonzeros is not None:
             few = _of_few(bounds["linf"], constraint.nonzeros)
-            bounds = implied((*given, *few), shape, constraint.rank)
-        found.append((center, bounds))
-    return found
+            bounds = implied((*radii, *few), shape, constraint.rank)
+        deviations.append((center, bounds))
+    return deviations
 
 
 def _of_few(linf: float, s: int) -> tuple[tuple[str, float], ...]:
@@ -194,9 +197,9 @@ def _of_few(linf: float, s: int) -> tuple[tuple[str, float], ...]:
 
 
 @lru_cache(maxsize=4096)
-def _bounds(constraint: Constraint, shape):
+def _bounds(constraint: Constraint, shape: tuple[int, int], changes: int) -> ByNorm:
     best = dict.fromkeys(NORMS, math.inf)
-    for center, deviation in _deviations(constraint, shape):
+    for center, deviation in _deviations(constraint, shape, changes):
         zero = dict.fromkeys(NORMS, 0.0)
         offset = zero if center is None else implied(center.norms, shape, None)
         for name in NORMS:
@@ -205,7 +208,7 @@ def _bounds(constraint: Constraint, shape):
     return implied(tuple(best.items()), shape, constraint.rank)
 
 
-def ball(norm: str, radius, center=None) -> Constraint:
+def ball(norm: str, radius: float, center: object = None) -> Constraint:
     """{W : norm(W − center) ≤ radius}, the norm by its name.
 
     >>> print(ball("row21", 2.0))
@@ -216,12 +219,12 @@ def ball(norm: str, radius, center=None) -> Constraint:
     return Constraint((Ball(name, radius_of(f"radius of the {norm} ball", radius), where),))
 
 
-def Rank(r) -> Constraint:
+def Rank(r: float) -> Constraint:
     """Matrices of rank at most r; combine it with a norm: ``Rank(4) & Spectral(1)``."""
     return Constraint((), size_of("rank", r))
 
 
-def Nonzeros(s) -> Constraint:
+def Nonzeros(s: float) -> Constraint:
     """Matrices with at most s entries other than 0; combine it with a norm.
 
     >>> print(Nonzeros(4) & LInf(1.0))
@@ -230,24 +233,28 @@ def Nonzeros(s) -> Constraint:
     return Constraint((), nonzeros=size_of("nonzeros", s))
 
 
-def _named(norm: str, doc: str):
-    def make(radius, center=None) -> Constraint:
-        return ball(norm, radius, center)
+class Constructor(Protocol):
+    """A function that makes a ball of one norm."""
 
-    make.__doc__ = doc
+    def __call__(self, radius: float, center: object = None) -> Constraint: ...
+
+
+def constructor(name: str) -> Constructor:
+    """The public function of this name, which makes a ball of the norm that lists it."""
+    norm = next(norm for _, norm in NORMS.items() if name in dict(norm.constructors))
+
+    def make(radius: float, center: object = None) -> Constraint:
+        return ball(norm.name, radius, center)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = dict(norm.constructors)[name]
     return make
 
 
-L11 = _named("l11", "Sum of absolute entries at most ``radius``.")
-L1 = _named("l11", "ℓ1 norm of a vector at most ``radius``.")
-L2 = _named("fro", "ℓ2 norm of a vector at most ``radius``.")
-LInf = _named("linf", "Largest absolute entry at most ``radius``.")
-Frobenius = _named("fro", "Frobenius norm at most ``radius``.")
-Spectral = _named("op", "Spectral norm at most ``radius``.")
-Nuclear = _named("nuc", "Nuclear norm at most ``radius``.")
-Col21 = _named("col21", "Sum of the ℓ2 norms of the columns at most ``radius``.")
-Row21 = _named("row21", "Sum of the ℓ2 norms of the rows at most ``radius``.")
-Col2Inf = _named("col2inf", "Every column's ℓ2 norm at most ``radius``.")
-Row2Inf = _named("row2inf", "Every row's ℓ2 norm at most ``radius``.")
-Col1Inf = _named("col1inf", "Every column's ℓ1 norm at most ``radius``.")
-Row1Inf = _named("row1inf", "Every row's ℓ1 norm at most ``radius``.")
+L11, L1 = constructor("L11"), constructor("L1")
+L2, Frobenius = constructor("L2"), constructor("Frobenius")
+LInf = constructor("LInf")
+Spectral, Nuclear = constructor("Spectral"), constructor("Nuclear")
+Col21, Row21 = constructor("Col21"), constructor("Row21")
+Col2Inf, Row2Inf = constructor("Col2Inf"), constructor("Row2Inf")
+Col1Inf, Row1Inf = constructor("Col1Inf"), constructor("Row1Inf")

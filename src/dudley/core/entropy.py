@@ -12,8 +12,10 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dudley.core.constraint import radius_of
 from dudley.core.errors import InputError
@@ -35,14 +37,14 @@ class Metric(Enum):
     LOGITS = "largest absolute logit"
 
 
-def log_size(n) -> float | None:
+def log_size(n: float | None) -> float | None:
     """log of the number of examples, ``None`` for ``None``."""
     if n is not None and not 1 <= n < math.inf:
         raise InputError("n", "a finite number ≥ 1", n)
     return None if n is None else math.log(n)
 
 
-def resolutions(ε) -> np.ndarray:
+def resolutions(ε: ArrayLike) -> np.ndarray:
     """Resolutions as an array of finite numbers > 0; anything else is refused."""
     ε = np.asarray(ε, dtype=float)
     if not (np.isfinite(ε).all() and (ε > 0).all()):
@@ -64,7 +66,7 @@ class Entropy(ABC):
         """Does the value depend on the number of examples?"""
 
     @abstractmethod
-    def log_log(self, log_ε, log_n: float | None = None) -> np.ndarray:
+    def log_log(self, log_ε: ArrayLike, log_n: float | None = None) -> np.ndarray:
         """log log N at log ε, for n examples (``None``: only covers of uniform scope)."""
 
     @abstractmethod
@@ -82,7 +84,7 @@ class Entropy(ABC):
         """
         return self
 
-    def __call__(self, ε, n=None):
+    def __call__(self, ε: ArrayLike, n: float | None = None) -> Any:
         """log N(ε); infinite where the value leaves the floats.
 
         >>> PowerLaw(4.0)(0.5)
@@ -120,7 +122,7 @@ class PowerLaw(Entropy):
     def uses_points(self) -> bool:
         return False
 
-    def log_log(self, log_ε, log_n=None):
+    def log_log(self, log_ε: ArrayLike, log_n: float | None = None) -> np.ndarray:
         log_ε = np.asarray(log_ε, dtype=float)
         if self.C == 0:
             return np.full(log_ε.shape, -math.inf)

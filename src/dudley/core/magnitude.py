@@ -8,10 +8,13 @@ and sensitivity of the calculus is a :class:`Magnitude`: formulas read as in the
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from dudley.core.errors import InputError
+
+Number = Any  # a magnitude, a number or an array of numbers, all ≥ 0
 
 
 class Magnitude:
@@ -26,11 +29,11 @@ class Magnitude:
     __slots__ = ("log",)
     __array_ufunc__ = None  # numpy hands mixed arithmetic to the methods below
 
-    def __init__(self, log):
+    def __init__(self, log: Any):
         self.log = log
 
     @classmethod
-    def of(cls, value) -> Magnitude:
+    def of(cls, value: Number) -> Magnitude:
         """The magnitude of a number or array ≥ 0 (a magnitude is returned as it is)."""
         if isinstance(value, Magnitude):
             return value
@@ -43,7 +46,7 @@ class Magnitude:
                 return cls(np.log(value))
         return cls(math.log(value) if value > 0 else -math.inf)
 
-    def __mul__(self, other) -> Magnitude:
+    def __mul__(self, other: Number) -> Magnitude:
         mine, theirs = self.log, Magnitude.of(other).log
         if type(mine) is float and type(theirs) is float:
             total = mine + theirs
@@ -54,13 +57,13 @@ class Magnitude:
             return Magnitude(np.where(np.isnan(total), math.inf, total))
         return Magnitude(math.inf if total != total else total)  # 0·∞ stays unknown
 
-    def __truediv__(self, other) -> Magnitude:
+    def __truediv__(self, other: Number) -> Magnitude:
         return self * Magnitude(-Magnitude.of(other).log)
 
-    def __rtruediv__(self, other) -> Magnitude:
+    def __rtruediv__(self, other: Number) -> Magnitude:
         return Magnitude.of(other) / self
 
-    def __add__(self, other) -> Magnitude:
+    def __add__(self, other: Number) -> Magnitude:
         total = np.logaddexp(self.log, Magnitude.of(other).log)
         return Magnitude(total if isinstance(total, np.ndarray) else float(total))
 
@@ -69,17 +72,17 @@ class Magnitude:
 
     __rmul__, __radd__ = __mul__, __add__
 
-    def __le__(self, other) -> bool:
+    def __le__(self, other: Number) -> bool:
         return bool(np.all(self.log <= Magnitude.of(other).log))
 
-    def __lt__(self, other) -> bool:
+    def __lt__(self, other: Number) -> bool:
         return bool(np.all(self.log < Magnitude.of(other).log))
 
     def __float__(self) -> float:
         return math.exp(self.log) if self.log < 709.7 else math.inf
 
     @property
-    def log10(self):
+    def log10(self) -> Any:
         return self.log / math.log(10)
 
     def __repr__(self) -> str:
@@ -89,23 +92,23 @@ class Magnitude:
 ZERO, ONE, UNKNOWN = Magnitude(-math.inf), Magnitude(0.0), Magnitude(math.inf)
 
 
-def largest(*values) -> Magnitude:
+def largest(*values: Number) -> Magnitude:
     """The pointwise maximum."""
     return _reduce(np.maximum, values)
 
 
-def smallest(*values) -> Magnitude:
+def smallest(*values: Number) -> Magnitude:
     """The pointwise minimum."""
     return _reduce(np.minimum, values)
 
 
-def _reduce(ufunc, values) -> Magnitude:
+def _reduce(ufunc: np.ufunc, values: tuple[Number, ...]) -> Magnitude:
     log = Magnitude.of(values[0]).log
     for value in values[1:]:
         log = ufunc(log, Magnitude.of(value).log)
     return Magnitude(log)
 
 
-def sqrt(value) -> Magnitude:
+def sqrt(value: Number) -> Magnitude:
     """The square root of a number or magnitude."""
     return Magnitude.of(value) ** 0.5

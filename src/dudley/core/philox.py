@@ -48,7 +48,7 @@ class Stream(IntEnum):
     MONTE_CARLO = 11
 
 
-def key(*parts) -> int:
+def key(*parts: object) -> int:
     """The first 64 bits of the sha256 of the parts as canonical JSON.
 
     >>> hex(key("and", {"T": 100, "s": 3}, 17))
@@ -58,7 +58,7 @@ def key(*parts) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
-def keys_tensor(keys: Sequence[int], device=None) -> torch.Tensor:
+def keys_tensor(keys: Sequence[int], device: torch.device | str | None = None) -> torch.Tensor:
     """Keys as an int64 tensor (E, 2): the low and the high 32 bits."""
     for k in keys:
         if not 0 <= k < 1 << 64:
@@ -67,7 +67,15 @@ def keys_tensor(keys: Sequence[int], device=None) -> torch.Tensor:
     return torch.tensor(pairs, dtype=torch.int64, device=device).reshape(-1, 2)
 
 
-def philox(k0, k1, c0, c1, c2, c3, rounds: int = 10):
+def philox(
+    k0: torch.Tensor,
+    k1: torch.Tensor,
+    c0: torch.Tensor,
+    c1: torch.Tensor,
+    c2: torch.Tensor,
+    c3: torch.Tensor,
+    rounds: int = 10,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Four int64 tensors in [0, 2^32): Philox-4x32 of the counter c under the key k.
 
     Products of 32-bit words wrap modulo 2^64, as int64 does: both halves come out right.
@@ -91,10 +99,10 @@ def words(keys: torch.Tensor, stream: int, step: Step, count: int, plane: int = 
         raise InputError("count", "an integer in [0, 2^34]", count)
     place = torch.arange(-(-count // 4), device=keys.device)
     # () or (E,) as (1, 1) or (E, 1), filled on the device: nothing is copied to it.
-    given = step if isinstance(step, torch.Tensor) else place.new_full((), step)
+    steps = step if isinstance(step, torch.Tensor) else place.new_full((), step)
     zero = torch.zeros_like(place)
     four = philox(
-        keys[:, :1], keys[:, 1:], place, zero + plane, given.reshape(-1, 1) & MASK, zero + stream
+        keys[:, :1], keys[:, 1:], place, zero + plane, steps.reshape(-1, 1) & MASK, zero + stream
     )
     return torch.stack(torch.broadcast_tensors(*four), -1).flatten(1)[:, :count]
 

@@ -41,10 +41,12 @@ def gpu_driver() -> str | None:
     """The version of the GPU's driver, or None where there is none to ask."""
     query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
     try:
-        told = subprocess.run(query, capture_output=True, text=True, timeout=60, check=True).stdout
+        output = subprocess.run(
+            query, capture_output=True, text=True, timeout=60, check=True
+        ).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    return told.strip().splitlines()[0]
+    return output.strip().splitlines()[0]
 
 
 @cache

@@ -10,16 +10,19 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 EXACT = 2.0**53
+Real = TypeVar("Real", bound=Any)  # a number or an array of numbers
 _ULP = 2.0**-52
 _NORMAL = 1e-290  # below, products of floats lose relative accuracy
 _HUGE = 10**308
 
 
-def up(x, ulps: int = 4):
+def up(x: Real, ulps: int = 4) -> Real:
     """A float at or above the true value of ``x``, if ``x`` is within ``ulps`` units of it.
 
     >>> up(1.0) > 1.0, up(0.0)
@@ -28,18 +31,25 @@ def up(x, ulps: int = 4):
     return x + abs(x) * (ulps * _ULP)
 
 
-def down(x, ulps: int = 4):
+def down(x: Real, ulps: int = 4) -> Real:
     """A float at or below the true value of ``x``, if ``x`` is within ``ulps`` units of it."""
     return x - abs(x) * (ulps * _ULP)
 
 
-def exp_up(u):
+def outward(x: float) -> float:
+    """A number at or above what x was before a few roundings; 0 stays."""
+    return 0.0 if x == 0 else math.nextafter(float(up(x)), math.inf)
+
+
+def exp_up(u: ArrayLike) -> np.ndarray:
     """A float at or above e^u (infinity where that is not a finite float; u within one ulp)."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.where(u == -np.inf, 0.0, np.exp(u) * (1 + (4 + np.abs(u)) * _ULP))
 
 
-def ceil_power_ratio(factors: tuple[float, ...], ε, power: int, times: float = 1.0):
+def ceil_power_ratio(
+    factors: tuple[float, ...], ε: ArrayLike, power: int, times: float = 1.0
+) -> Any:
     """⌈times · (∏ factors / ε)^power⌉, exact for results up to 2^53, an upper bound beyond.
 
     The inputs are taken as the rational numbers that the floats are; ``ε`` may be an array.
@@ -62,7 +72,7 @@ def ceil_power_ratio(factors: tuple[float, ...], ε, power: int, times: float = 
     return result.reshape(np.shape(ε)) if np.ndim(ε) else float(result[0])
 
 
-def certified_upper(ball) -> float:
+def certified_upper(ball: Any) -> float:
     """The least float that is surely at or above an Arb ball (``flint.arb``).
 
     ``float(ball.upper())`` rounds to nearest and may fall below; one step up settles it.
@@ -71,7 +81,7 @@ def certified_upper(ball) -> float:
     return value if _at_least(value, ball) else math.nextafter(value, math.inf)
 
 
-def _at_least(value: float, ball) -> bool:
+def _at_least(value: float, ball: Any) -> bool:
     from flint import arb
 
     return bool(arb(value) >= ball)

@@ -23,7 +23,7 @@ from functools import cached_property
 
 from dudley.core.constraint import Observed
 from dudley.core.errors import InputError, NotYetPaid
-from dudley.core.norms import ALIASES, NORMS, implied
+from dudley.core.norms import NORMS, canonical as canonical_norm, implied
 from dudley.core.rounding import up
 from dudley.core.vocabulary import check_value, expect_known, known
 
@@ -56,7 +56,7 @@ def canonical(name: str) -> str:
     """
     owner, dot, norm = RANKS.get(name, name).partition(".")
     is_matrix = dot and (owner in SHAPES or known(f"{owner}.fro"))
-    return f"{owner}.{ALIASES.get(norm, norm)}" if is_matrix else name
+    return f"{owner}.{canonical_norm(norm)}" if is_matrix else name
 
 
 @dataclass(frozen=True)
@@ -122,12 +122,12 @@ class Situation:
             raise InputError("s", "at most T", f"{self.values['s']:g} of {self.values['T']:g}")
 
     @cached_property
-    def _given(self) -> dict[str, float]:
+    def _canonical(self) -> dict[str, float]:
         return {canonical(name): value for name, value in self.values.items()}
 
     @cached_property
     def _closed(self) -> dict[str, float]:
-        return closed(self._given)
+        return closed(self._canonical)
 
     def find(self, name: str) -> float | None:
         """What is given for a name or follows for it; ``None`` where nothing does."""
@@ -136,13 +136,13 @@ class Situation:
     def gives(self, name: str) -> bool:
         """Is the name given, and not bettered by what else is given?"""
         once = canonical(name)
-        return once in self._given and self._given[once] == self._closed[once]
+        return once in self._canonical and self._canonical[once] == self._closed[once]
 
     def why(self, name: str) -> Derived:
         """Where a derived number comes from: given names none of which can be left out."""
         once = canonical(name)
         value = self._closed[once]
-        needed = {source: v for source, v in self._given.items() if _bears_on(once, source)}
+        needed = {source: v for source, v in self._canonical.items() if _bears_on(once, source)}
         for source in sorted(needed, key=lambda s: (s not in ("d", "k", "T"), s), reverse=True):
             fewer = {s: v for s, v in needed.items() if s != source}
             if closed(fewer).get(once) == value:
@@ -158,9 +158,9 @@ class Situation:
 
 def _bears_on(name: str, source: str) -> bool:
     """May a given name help to derive another?"""
-    owner, given = name.partition(".")[0], source.partition(".")[0]
+    owner, prefix = name.partition(".")[0], source.partition(".")[0]
     helpers = {"W": (*EVERY, "W", "W_Q", "W_K"), "W_QK": ("W_Q", "W_K"), "query": ("X",)}
-    return given in (owner, "d", "k", "T", *helpers.get(owner, ()))
+    return prefix in (owner, "d", "k", "T", *helpers.get(owner, ()))
 
 
 def _shape(owner: str, values: Mapping[str, float]) -> tuple[float, float]:
@@ -170,21 +170,21 @@ def _shape(owner: str, values: Mapping[str, float]) -> tuple[float, float]:
     return sizes.get(a, math.inf), sizes.get(b, math.inf)
 
 
-def closed(given: Mapping[str, float]) -> dict[str, float]:
+def closed(numbers: Mapping[str, float]) -> dict[str, float]:
     """Canonical names with everything that follows for them.
 
     >>> closed({"W_Q.op": 2.0, "W_K.op": 3.0, "k": 4.0})["W_QK.rank"]
     4.0
     """
-    found = dict(given)
+    bounds = dict(numbers)
     owned: dict[str, dict[str, float]] = {}
-    for name, value in given.items():
+    for name, value in numbers.items():
         owner, dot, norm = name.partition(".")
         if dot and (norm in NORMS or norm == "rank") and known(f"{owner}.fro"):
             owned.setdefault(owner, {})[norm] = value
-    factors = {W: _norms(owned.pop(W), _shape(W, given)) for W in ("W_Q", "W_K") if W in owned}
+    factors = {W: _norms(owned.pop(W), _shape(W, numbers)) for W in ("W_Q", "W_K") if W in owned}
     if factors:
-        product, k = dict(owned.get("W_QK", {})), given.get("k", math.inf)
+        product, k = dict(owned.get("W_QK", {})), numbers.get("k", math.inf)
         Q, K = factors.get("W_Q", {}), factors.get("W_K", {})
         for norm, left, right in PRODUCTS:
             value = Q.get(left, math.inf) * K.get(right, math.inf)
@@ -195,42 +195,42 @@ def closed(given: Mapping[str, float]) -> dict[str, float]:
             product["rank"] = min(ranks)
         owned["W_QK"] = product
     every = owned.pop("W", {})
-    norms = factors | {W: _norms(own, _shape(W, given)) for W, own in owned.items()}
-    norms["W"] = _largest(every, norms, given)
-    for owner, own in norms.items():
-        found |= {f"{owner}.{n}": v for n, v in own.items() if known(f"{owner}.{n}")}
+    norms = factors | {W: _norms(by_norm, _shape(W, numbers)) for W, by_norm in owned.items()}
+    norms["W"] = _largest(every, norms, numbers)
+    for owner, by_norm in norms.items():
+        bounds |= {f"{owner}.{n}": v for n, v in by_norm.items() if known(f"{owner}.{n}")}
     for owner in ("W_QK", "W_v", "W_c"):
-        rank = min(_shape(owner, given))
+        rank = min(_shape(owner, numbers))
         if rank < math.inf:
-            found.setdefault(f"{owner}.rank", rank)
-    if "X.row2inf" in found:
-        found["query.norm2"] = min(given.get("query.norm2", math.inf), found["X.row2inf"])
-    return found
+            bounds.setdefault(f"{owner}.rank", rank)
+    if "X.row2inf" in bounds:
+        bounds["query.norm2"] = min(numbers.get("query.norm2", math.inf), bounds["X.row2inf"])
+    return bounds
 
 
-def _norms(own: Mapping[str, float], shape: tuple[float, float]) -> dict[str, float]:
+def _norms(radii: Mapping[str, float], shape: tuple[float, float]) -> dict[str, float]:
     """The finite norms that follow for a matrix, and its rank."""
-    rank = min(own.get("rank", math.inf), *shape)
-    bounds = tuple((norm, value) for norm, value in own.items() if norm != "rank")
+    rank = min(radii.get("rank", math.inf), *shape)
+    bounds = tuple((norm, value) for norm, value in radii.items() if norm != "rank")
     every = implied(bounds, shape, rank)  # pyright: ignore[reportArgumentType]
-    found = {norm: value for norm, value in every.items() if value < math.inf}
-    return found | ({"rank": rank} if rank < math.inf else {})
+    finite = {norm: value for norm, value in every.items() if value < math.inf}
+    return finite | ({"rank": rank} if rank < math.inf else {})
 
 
-def _largest(own: Mapping[str, float], norms: Mapping, given: Mapping) -> dict[str, float]:
+def _largest(stated: Mapping[str, float], norms: Mapping, numbers: Mapping) -> dict[str, float]:
     """Bounds on W: from what is given for it, for each shape it may have; else the largest of all.
 
     A given W need not be one of the four: in the lemmas on linear maps it is that matrix.
     """
-    each = [norms.get(W, {"rank": min(_shape(W, given))}) for W in EVERY]
-    if own:
-        each = [_norms(own, _shape(W, given)) for W in EVERY]
-    found = {}
+    each = [norms.get(W, {"rank": min(_shape(W, numbers))}) for W in EVERY]
+    if stated:
+        each = [_norms(stated, _shape(W, numbers)) for W in EVERY]
+    largest = {}
     for norm in (*NORMS, "rank"):
         bounds = [one.get(norm, math.inf) for one in each]
         if norm == "col2inf":
             bounds.append(each[0].get("row2inf", math.inf))
-        value = own.get(norm, max(bounds))
+        value = stated.get(norm, max(bounds))
         if value < math.inf:
-            found[norm] = value
-    return found
+            largest[norm] = value
+    return largest

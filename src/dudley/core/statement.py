@@ -9,10 +9,10 @@ The verdict says whether the printed version is true; where it is *false* a witn
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from dudley.core.assumption import Assumption
+from dudley.core.binding import arguments
 from dudley.core.bound import Bound, Sense
 from dudley.core.errors import DudleyError, InputError, UnknownName
-from dudley.core.vocabulary import check_value, describe
+from dudley.core.vocabulary import VOCABULARY, check_value, describe
 
 
 class Verdict(Enum):
@@ -67,6 +68,19 @@ class Input:
         return self.meaning or describe(self.name)
 
 
+def argument_of(name: str) -> str:
+    """The argument by which a program takes an input."""
+    return name.replace(".", "_")
+
+
+def _advice(argument: str, names: Mapping[str, str]) -> str:
+    """What to do about an argument that is no input, given the names of the vocabulary."""
+    if argument in names:
+        return f"declare Input({names[argument]!r})"
+    near = get_close_matches(argument, names, n=1)
+    return f"did you mean {names[near[0]]}?" if near else "declare it as an Input"
+
+
 @dataclass(frozen=True)
 class Form:
     """One version of a statement: its formula and the program that evaluates it.
@@ -81,13 +95,13 @@ class Form:
     sense: Sense = Sense.SURELY
 
     @cached_property
-    def arguments(self) -> frozenset[str]:
-        """The inputs that the program takes, dots as underscores."""
-        return frozenset(inspect.signature(self.value).parameters)
+    def arguments(self) -> dict[str, bool]:
+        """The inputs that the program takes, dots as underscores: must a call give them?"""
+        return arguments(self.value)
 
     def select(self, values: Mapping[str, float]) -> dict[str, float]:
         """The inputs that this form uses, by the names of its arguments."""
-        by_argument = {name.replace(".", "_"): value for name, value in values.items()}
+        by_argument = {argument_of(name): value for name, value in values.items()}
         return {name: v for name, v in by_argument.items() if name in self.arguments}
 
     def __call__(self, values: Mapping[str, float]) -> float | Bound:
@@ -134,6 +148,19 @@ class Statement:
         every = {"printed": self.printed, "derived": self.derived, "best": self.best}
         return {name: form for name, form in every.items() if form is not None}
 
+    def check_arguments(self) -> None:
+        """Refuse a form that needs what is none of the inputs. An input may go unused."""
+        inputs = {argument_of(i.name): i.name for i in self.inputs}
+        for form, program in self.forms.items():
+            for argument, needed in program.arguments.items():
+                if needed and argument not in inputs:
+                    raise InputError(
+                        f"{self.id}, {form}",
+                        "arguments that are inputs of the statement, dots as underscores",
+                        argument,
+                        _advice(argument, {argument_of(n): n for n in VOCABULARY} | inputs),
+                    )
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return {
@@ -150,12 +177,12 @@ class Statement:
             "rates": dict(self.rates),
         }
 
-    def gather(self, given: Mapping[str, float]) -> dict[str, float]:
+    def gather(self, numbers: Mapping[str, float]) -> dict[str, float]:
         """The inputs by vocabulary name, defaults filled in; every problem is named at once."""
         renamed = {alias: i.name for i in self.inputs for alias in i.aliases}
         values, problems = {}, []
         known = {i.name for i in self.inputs}
-        for name, value in given.items():
+        for name, value in numbers.items():
             full = renamed.get(name, name)
             if full not in known:
                 raise UnknownName(f"input of {self.id}", name, [*known, *renamed])
@@ -175,14 +202,14 @@ class Statement:
             raise MissingInputs(f"{self.id} needs " + "; ".join(problems))
         return values
 
-    def evaluate(self, form: str = "derived", **given: float) -> Bound:
+    def evaluate(self, form: str = "derived", **numbers: float) -> Bound:
         """The statement on numbers; names with dots go in as ``**{"W_QK.l11": 20}``."""
-        return self.evaluate_on(given, form)
+        return self.evaluate_on(numbers, form)
 
-    def evaluate_on(self, given: Mapping[str, float], form: str = "derived") -> Bound:
+    def evaluate_on(self, numbers: Mapping[str, float], form: str = "derived") -> Bound:
         """The statement on a mapping of inputs."""
         chosen = self.form(form)
-        values = self.gather(given)
+        values = self.gather(numbers)
         try:
             with np.errstate(all="ignore"):
                 result = chosen(values)
@@ -196,8 +223,8 @@ class Statement:
                 "bring the largest and the smallest input closer to 1",
             )
         if isinstance(result, Bound):
-            given_and_own = (*self.assumptions, *result.assumptions)
-            return replace(result, quantity=self.quantity, assumptions=given_and_own)
+            assumptions = (*self.assumptions, *result.assumptions)
+            return replace(result, quantity=self.quantity, assumptions=assumptions)
         return Bound.of(
             float(result),
             quantity=self.quantity,

@@ -10,7 +10,7 @@ import math
 import re
 
 from dudley.core.errors import InputError, UnknownName
-from dudley.core.norms import ALIASES, NORMS, norm_named
+from dudley.core.norms import NORMS, aliases, canonical, norm_named
 
 SIZES = {
     "n": "number of examples",
@@ -128,7 +128,7 @@ def known(name: str) -> bool:
     """
     match = _MATRIX.fullmatch(name)
     if match:
-        return match[2] in NORMS or match[2] in ALIASES or match[2] in BESIDES_NORMS
+        return canonical(match[2]) in NORMS or match[2] in BESIDES_NORMS
     return name in VOCABULARY
 
 
@@ -141,18 +141,18 @@ def parse_assignments(words: list[str]) -> dict[str, float]:
     Traceback (most recent call last):
     dudley.core.errors.UnknownName: unknown name 'W_QK.l21'; did you mean W_QK.l2 or ...
     """
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for name, value in split_assignments(words).items():
         expect_known(name)
-        found[name] = check_value(name, value)
-    return found
+        values[name] = check_value(name, value)
+    return values
 
 
 def expect_known(name: str) -> None:
     """Refuse a name outside the vocabulary, with the nearest ones."""
     if not known(name):
         head = name.partition(".")[0]
-        norms = [f"{head}.{norm}" for norm in [*NORMS, *ALIASES, *BESIDES_NORMS]]
+        norms = [f"{head}.{norm}" for norm in [*NORMS, *aliases(), *BESIDES_NORMS]]
         raise UnknownName("name", name, list(dict.fromkeys([*VOCABULARY, *filter(known, norms)])))
 
 
@@ -162,18 +162,18 @@ def split_assignments(words: list[str]) -> dict[str, float]:
     >>> split_assignments(["n=1e5", "k=two"])
     {'n': 100000.0, 'k': 'two'}
     """
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for word in words:
         name, equals, text = word.partition("=")
         if not equals:
             raise InputError("argument", "name=value, such as n=1e5", word)
-        if name in found:
+        if name in values:
             raise InputError(name, "one value", "two")
         try:
-            found[name] = float(text)
+            values[name] = float(text)
         except ValueError:
-            found[name] = text  # pyright: ignore[reportArgumentType]
-    return found
+            values[name] = text  # pyright: ignore[reportArgumentType]
+    return values
 
 
 def describe(name: str) -> str:
@@ -185,8 +185,8 @@ def describe(name: str) -> str:
     match = _MATRIX.fullmatch(name)
     if match is None:
         return VOCABULARY.get(name, name)
-    own = (VECTORS | BESIDES_NORMS).get(match[2])
-    return own.format(match[1]) if own else f"{norm_named(match[2]).meaning} of {match[1]}"
+    text = (VECTORS | BESIDES_NORMS).get(match[2])
+    return text.format(match[1]) if text else f"{norm_named(match[2]).meaning} of {match[1]}"
 
 
 def check_value(name: str, value: float) -> float:

@@ -18,11 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dudley import __version__
-from dudley.audit.journal import code_digest
 from dudley.core.errors import InputError
 from dudley.core.files import written
+from dudley.core.outside import executed
 from dudley.core.provenance import gpu_driver, provenance
-from dudley.lab.experiment import EXPERIMENTS, SCALES, Bench, Finding
+from dudley.core.sources import code_digest
+from dudley.lab.experiment import SCALES, Bench, Experiment, Finding
+from dudley.lab.outside import file_of, known
 from dudley.lab.record import FINDINGS, RECORD, findings
 from dudley.lab.shared.sequential import designed
 
@@ -40,14 +42,14 @@ def conduct(
     """Run an experiment at a scale into a folder, and say what was found."""
     if scale not in SCALES:
         raise InputError("scale", " | ".join(SCALES), scale)
-    one, bench = EXPERIMENTS[name], bench or Bench()
-    config = designed(one, scale, design)
+    experiment, bench = known()[name], bench or Bench()
+    config = designed(experiment, scale, design)
     folder.mkdir(parents=True, exist_ok=True)
     for table in folder.glob("*.parquet"):  # of a run that was broken off, perhaps of another one
         table.unlink()
     earlier = starts(bench.place(folder))
     start = time.perf_counter()
-    one.run(config, folder, bench)
+    experiment.run(config, folder, bench)
     record(name, scale, config, folder, bench, time.perf_counter() - start, earlier)
     return findings(folder)
 
@@ -75,11 +77,11 @@ def looked_at(place: RunLocation, look: Callable[[Store], Seen]) -> dict[str, Se
         places = stores(place)
     except InputError:  # there is none
         return {}
-    found = {}
-    for name, one in places.items():
-        with closing(Store.open(one)) as store:
-            found[name] = look(store)
-    return found
+    seen = {}
+    for name, location in places.items():
+        with closing(Store.open(location)) as store:
+            seen[name] = look(store)
+    return seen
 
 
 def record(
@@ -96,7 +98,7 @@ def record(
     ``seconds`` are those of the last start; those that it went on from are told beside it.
     """
     analyse(name, config, folder)
-    told = provenance() | {
+    provenance_record = provenance() | {
         "experiment": name,
         "scale": scale,
         **sealed(config, folder.glob("*.parquet")),
@@ -104,11 +106,20 @@ def record(
         "precision": "float32" if bench.device == "cpu" else config.get("precision", "fast"),
         "seconds": seconds,
         "packing": packing(bench.place(folder)),
+        **outside_file(known()[name]),
         **({"earlier_starts": list(earlier)} if earlier else {}),
         **({} if bench.memory is None else {"memory_of_a_batch": bench.memory}),
         **({} if bench.on == "local" else {"on": bench.on, "workers": bench.workers}),
     }
-    _write(folder / RECORD, told)
+    _write(folder / RECORD, provenance_record)
+
+
+def outside_file(experiment: Experiment) -> dict[str, Any]:
+    """The file that the user named, by name and sha256, where it brought the experiment."""
+    file = file_of(experiment)
+    if file not in executed():
+        return {}
+    return {"file": {"name": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}}
 
 
 def sealed(config: Mapping[str, Any], outputs: Iterable[Path]) -> dict[str, Any]:
@@ -124,9 +135,9 @@ def sealed(config: Mapping[str, Any], outputs: Iterable[Path]) -> dict[str, Any]
 
 def analyse(name: str, config: dict[str, Any], folder: Path) -> list[Finding]:
     """What follows from the tables, written to findings.json."""
-    found = EXPERIMENTS[name].analyse(config, folder)
-    _write(folder / FINDINGS, [finding.as_json() for finding in found])
-    return found
+    conclusions = known()[name].analyse(config, folder)
+    _write(folder / FINDINGS, [finding.as_json() for finding in conclusions])
+    return conclusions
 
 
 def _write(path: Path, content: Any) -> None:
@@ -136,15 +147,15 @@ def _write(path: Path, content: Any) -> None:
 
 
 def _machine(device: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"dudley": __version__, "python": platform.python_version()}
+    machine: dict[str, Any] = {"dudley": __version__, "python": platform.python_version()}
     for package in VERSIONS:
         try:
-            found[package] = metadata.version(package)
+            machine[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            found[package] = None
+            machine[package] = None
     if device.startswith("cuda"):
         from dudley.core.backend import torch
 
-        found |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda}
-        found["driver"] = gpu_driver()
-    return found
+        machine |= {"gpu": torch.cuda.get_device_name(), "cuda": torch.version.cuda}
+        machine["driver"] = gpu_driver()
+    return machine

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from dudley.core.boundary.paths import is_plain
 from dudley.core.errors import InputError
 from dudley.core.registry import Registry
 
@@ -33,7 +34,7 @@ class Finding:
 
     claim: str
     verdict: str
-    found: str
+    observation: str  # the key "found" in files
     numbers: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -41,15 +42,22 @@ class Finding:
             raise InputError("verdict of a finding", " | ".join(VERDICTS), self.verdict)
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        texts = {"claim": self.claim, "verdict": self.verdict, "found": self.observation}
+        return texts | {"numbers": asdict(self)["numbers"]}
+
+    @staticmethod
+    def read(record: dict[str, Any]) -> Finding:
+        """From what `as_json` wrote."""
+        fields = {"observation" if key == "found" else key: record[key] for key in record}
+        return Finding(**fields)
 
 
 @dataclass(frozen=True)
 class Bench:
     """Where an experiment runs: device, workers, whether progress is shown, bytes of a batch.
 
-    ``on`` is the runner of its grids (`dudley.lab.runners.runner`); ``store`` is where they are
-    kept, an address that several machines share, or None: in the results' folder.
+    ``on`` is the runner of its grids (`dudley.lab.runners.runner`). ``store`` is where they are
+    kept: an address that several machines share, or None for the results' folder.
     """
 
     device: str = "cpu"
@@ -90,10 +98,17 @@ class Experiment(ABC):
         """What follows from the tables alone."""
 
 
-EXPERIMENTS: Registry[Experiment] = Registry("experiment")
+EXPERIMENTS: Registry[Experiment] = Registry("experiment", "dudley.lab.experiments.*.experiment")
 
 
 def experiment(cls: type[Experiment]) -> type[Experiment]:
-    """Register an experiment under its name."""
+    """Register an experiment under its name, which is also that of its folder of results."""
+    if not is_plain(cls.name):
+        raise InputError("name of an experiment", "letters, digits, . _ -", ascii(cls.name))
     EXPERIMENTS.register(cls.name)(cls())
     return cls
+
+
+def in_order() -> list[tuple[str, Experiment]]:
+    """All of them by name, the papers' before those beyond them."""
+    return sorted(EXPERIMENTS.items(), key=lambda item: (item[0].startswith("beyond"), item[0]))

@@ -53,15 +53,6 @@ class ForecastPart:
         load = max(self.work / workers, self.longest)
         return load / self.speeds[1], load / self.speeds[0]
 
-    def __str__(self) -> str:
-        where = f"{self.part}: " if self.part else ""
-        return (
-            f"{where}{self.trials:,} trials of at most {self.steps:,} steps in {self.batches} "
-            f"batches of at most {self.bytes / 2**30:.2g} GiB; {self.work:.2g} examples × tokens × "
-            f"steps at {between(*(f'{speed:.2g}' for speed in self.speeds))} a second"
-            + ("" if self.measured else ", as the other parts")
-        )
-
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -116,11 +107,11 @@ def forecast(
         if count > 1 and clock() >= end:
             break
         tell(f"measuring part {count} of {len(parts)}")
-        found = []
+        forecasts = []
         for batch in tried[i]:
-            if not found or clock() < end:
-                found.append(probe.speed(batch, bench.device, threads, seconds))
-        parts[i] = replace(parts[i], speeds=(min(found), max(found)), measured=True)
+            if not forecasts or clock() < end:
+                forecasts.append(probe.speed(batch, bench.device, threads, seconds))
+        parts[i] = replace(parts[i], speeds=(min(forecasts), max(forecasts)), measured=True)
     known = [speed for part in parts if part.measured for speed in part.speeds]
     return [
         part if part.measured else replace(part, speeds=(min(known), max(known))) for part in parts
@@ -133,32 +124,32 @@ def whole(
     """Time and cost of a share of all parts, one after another, with a sentence."""
     ends = [part.seconds(bench.workers) for part in parts]
     seconds = [share * sum(end[side] for end in ends) for side in (0, 1)]
-    found: dict[str, Any] = {
+    total: dict[str, Any] = {
         "device": bench.device, "on": bench.on, "workers": bench.workers, "seconds": seconds
     }  # fmt: skip
-    one = "1 worker" if bench.workers == 1 else f"{bench.workers} workers"
-    text = f"about {between(*map(duration, seconds))} on {one} ({bench.on}, {bench.device})"
+    workers = "1 worker" if bench.workers == 1 else f"{bench.workers} workers"
+    text = f"about {between(*map(duration, seconds))} on {workers} ({bench.on}, {bench.device})"
     if price is not None:
-        found["cost"] = [price * bench.workers * end / 3600 for end in seconds]
-        costs = between(*(f"{cost:.2f}" for cost in found["cost"]))
+        total["cost"] = [price * bench.workers * end / 3600 for end in seconds]
+        costs = between(*(f"{cost:.2f}" for cost in total["cost"]))
         text += f", {costs} at {price:g} an hour of a worker"
-    return found | {"text": f"{text}; trials that end early take less"}
+    return total | {"text": f"{text}; trials that end early take less"}
 
 
-def between(one: str, other: str) -> str:
+def between(low: str, other: str) -> str:
     """A range in words.
 
     >>> between("3 s", "5 s"), between("3 s", "3 s")
     ('3 s to 5 s', '3 s')
     """
-    return one if one == other else f"{one} to {other}"
+    return low if low == other else f"{low} to {other}"
 
 
 def protocols(value: Any, where: str = "", trials: int = 1) -> Iterator[tuple[str, dict, int]]:
     """Every grid inside a config, with its place and its trials a cell."""
     if isinstance(value, list | tuple):
-        for i, one in enumerate(value):
-            yield from protocols(one, f"{where}.{i}" if where else str(i), trials)
+        for i, entry in enumerate(value):
+            yield from protocols(entry, f"{where}.{i}" if where else str(i), trials)
     if not isinstance(value, dict):
         return
     for name in COUNTS:
@@ -167,12 +158,12 @@ def protocols(value: Any, where: str = "", trials: int = 1) -> Iterator[tuple[st
     if set(value) >= PROTOCOL:
         yield where, {name: value[name] for name in sorted(PROTOCOL)}, trials
         return
-    for key, one in value.items():
-        yield from protocols(one, f"{where}.{key}" if where else key, trials)
+    for key, entry in value.items():
+        yield from protocols(entry, f"{where}.{key}" if where else key, trials)
 
 
-def count_of(told: Any, otherwise: int) -> int:
+def count_of(count: Any, otherwise: int) -> int:
     """A number of trials, told as a number or as a list of them."""
-    if isinstance(told, int) and not isinstance(told, bool):
-        return told
-    return len(told) if isinstance(told, list | tuple) and told else otherwise
+    if isinstance(count, int) and not isinstance(count, bool):
+        return count
+    return len(count) if isinstance(count, list | tuple) and count else otherwise

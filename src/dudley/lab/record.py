@@ -31,41 +31,41 @@ KINDS: dict[str, type] = {
 
 def provenance(folder: Path) -> dict[str, Any]:
     """What made the results of a folder."""
-    found = _read(folder, RECORD)
+    record = _read(folder, RECORD)
     where = f"{folder / RECORD}"
-    if not isinstance(found, dict):
-        raise InputError(where, "a JSON object", type(found).__name__, FIX)
+    if not isinstance(record, dict):
+        raise InputError(where, "a JSON object", type(record).__name__, FIX)
     for name, kind in KINDS.items():
-        if not isinstance(found.get(name), kind):
-            got = type(found.get(name)).__name__ if name in found else "nothing"
+        if not isinstance(record.get(name), kind):
+            got = type(record.get(name)).__name__ if name in record else "nothing"
             raise InputError(f"{name} of {where}", f"a {_word(kind)}", got, FIX)
     for name in ("experiment", "scale"):
-        if not is_plain(found[name]):
+        if not is_plain(record[name]):
             expected = "letters, digits, . _ -"
-            raise InputError(f"{name} of {where}", expected, ascii(found[name]), FIX)
-    seconds = found.get("seconds")
+            raise InputError(f"{name} of {where}", expected, ascii(record[name]), FIX)
+    seconds = record.get("seconds")
     if seconds is not None and not (_is_number(seconds) and 0 <= seconds < math.inf):
         raise InputError(f"seconds of {where}", "a finite number ≥ 0", ascii(seconds), FIX)
-    earlier = found.get("earlier_starts", [])
+    earlier = record.get("earlier_starts", [])
     digests = isinstance(earlier, list) and all(
         isinstance(start, dict) and isinstance(start.get("src_sha256"), str) for start in earlier
     )
-    if not digests or not isinstance(found.get("unfinished", ""), str):
+    if not digests or not isinstance(record.get("unfinished", ""), str):
         expected = "starts with src_sha256, and a text where it is unfinished"
         raise InputError(where, expected, "something else", FIX)
-    return found
+    return record
 
 
 def findings(folder: Path) -> list[Finding]:
     """The findings that a results folder holds."""
-    found = _read(folder, FINDINGS)
+    items = _read(folder, FINDINGS)
     where = f"{folder / FINDINGS}"
-    if not isinstance(found, list):
-        raise InputError(where, "a list of findings", type(found).__name__, FIX)
+    if not isinstance(items, list):
+        raise InputError(where, "a list of findings", type(items).__name__, FIX)
     with refusing(where, "findings with claim, verdict, found and numbers", FIX):
-        made = [Finding(**item) for item in found]
+        made = [Finding.read(item) for item in items]
     for finding in made:
-        texts = (finding.claim, finding.verdict, finding.found)
+        texts = (finding.claim, finding.verdict, finding.observation)
         if not all(isinstance(text, str) for text in texts) or not isinstance(
             finding.numbers, dict
         ):

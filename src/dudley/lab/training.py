@@ -69,8 +69,8 @@ def shares(trial: Trial) -> str:
     """Trials of one such word may share a batch; trained by parts, they have one m, or one task."""
     config, how = trial.config, trial.config["training"]
     by_parts = how.get("batch") is not None
-    own = config["task"] if how.get("online") else config["task"].get("m") if by_parts else None
-    return canonical([alike(config), own], "config")
+    size = config["task"] if how.get("online") else config["task"].get("m") if by_parts else None
+    return canonical([alike(config), size], "config")
 
 
 def cost(trial: Trial) -> Cost:
@@ -103,13 +103,13 @@ def packed(
     return plan(grid.trials, shares, cost, limit_bytes, largest, workers, spread)
 
 
-def memory_of(device: str, asked: int | None = None) -> int:
+def memory_of(device: str, limit: int | None = None) -> int:
     """Bytes that a batch may take of a device: those asked for, or a share of what is there.
 
     The share is 70 % of what is free on a GPU, and 2 GiB on a processor.
     """
-    if asked is not None:
-        return asked
+    if limit is not None:
+        return limit
     if torch.device(device).type == "cuda":
         return int(0.7 * torch.cuda.mem_get_info(device)[0])
     return 2 << 30
@@ -158,6 +158,6 @@ def train_grid(
         fix = "tell the runner, as in ray?gpus=1"
         raise InputError("gpus of a batch", "a number > 0 for the device cuda", 0, fix)
     batches = batches or packed(grid, memory_of(device, memory), workers)
-    one = partial(work, device=device, pace=pace)
+    bound_work = partial(work, device=device, pace=pace)
     options = {"about": {"device": device}} | options
-    return run(grid, batches, one, folder, on=on, workers=workers, **options)
+    return run(grid, batches, bound_work, folder, on=on, workers=workers, **options)

@@ -7,29 +7,7 @@
 False
 """
 
-from dudley.models.and_classifier import AndClassifier
-from dudley.models.base import Model
-from dudley.models.blocks import Block, Layers
-from dudley.models.concatenated_heads import ConcatenatedHeads
-from dudley.models.general_attention import GeneralAttention
-from dudley.models.head_mlp import HeadMLP
-from dudley.models.majority_classifier import MajorityClassifier
-from dudley.models.multi_head import MultiHead
-from dudley.models.observe import Observation
-from dudley.models.shallow_encoder import ShallowEncoder
-from dudley.models.single_head import SingleHead
+from dudley.core.lazy import attach_stub
 
-__all__ = [
-    "AndClassifier",
-    "Block",
-    "ConcatenatedHeads",
-    "GeneralAttention",
-    "HeadMLP",
-    "Layers",
-    "MajorityClassifier",
-    "Model",
-    "MultiHead",
-    "Observation",
-    "ShallowEncoder",
-    "SingleHead",
-]
+__getattr__, __dir__ = attach_stub(__name__, __file__)
+__all__ = __dir__()  # pyright: ignore[reportUnsupportedDunderAll]

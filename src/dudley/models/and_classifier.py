@@ -25,7 +25,7 @@ from dudley.core.constraint import FREE, size_of
 from dudley.models.base import Model
 from dudley.models.bits import token_codes
 from dudley.models.dropout import with_dropout
-from dudley.models.initial import ConstantLaw, Normal, is_bias
+from dudley.models.initial import ConstantLaw, Law, Normal, is_bias
 from dudley.networks.blocks import pre_ln_block
 from dudley.networks.embeddings import Embedding, OneHot, Positions, Tokens
 from dudley.networks.outputs import Logits
@@ -45,7 +45,7 @@ class AndClassifier(Model):
         L: int = 1,
         classes: int = 2,
         dropout: float | tuple[float, float, float] = 0.1,
-        seed=0,
+        seed: int | torch.Generator = 0,
     ):
         self.T = size_of("T", T)
         three = dropout if isinstance(dropout, tuple) else (dropout,) * 3
@@ -57,7 +57,7 @@ class AndClassifier(Model):
         node = Chain((*entrance, *(block,) * size_of("L", L), ln, Logits(classes, FREE)))
         super().__init__(node, 3, seed, with_dropout(node, *three))
 
-    def law(self, name, shape):
+    def law(self, name: str, shape: tuple[int, int]) -> Law:
         if is_bias(name) or name == "gain":
             return ConstantLaw(float(name == "gain"))
         return Normal(0.02)

@@ -18,9 +18,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dudley.calculus.compose import Node
 from dudley.calculus.nest import Path, entries, name_of
+from dudley.calculus.node import Node
 from dudley.core.backend import torch
+from dudley.core.constraint import Constraint
 from dudley.core.errors import InputError
 from dudley.models.constrain import around, constrained
 from dudley.models.initial import Law, generator
@@ -94,7 +95,7 @@ class Model(nn.Module, ABC):
         node.facts(inputs.signal(self.width))  # what does not fit is refused here
         return node
 
-    def described(self, sets, inputs: Tokens) -> Node:
+    def described(self, sets: Mapping[Path, Constraint], inputs: Tokens) -> Node:
         """The node whose weights lie in these sets."""
         return constrained(self.node, sets)
 
@@ -109,21 +110,21 @@ def _first(start: Mapping[str, torch.Tensor], name: str) -> torch.Tensor:
     return start[name]
 
 
-def _module(nest) -> nn.Module:
+def _module(nest: Any) -> nn.Module:
     """A nest of parameters as modules: lists of modules, and modules with weights."""
     if not isinstance(nest, dict):
         return nn.ModuleList([_module(part) for part in nest])
-    own = nn.Module()
+    module = nn.Module()
     for name, parameter in nest.items():
         W = torch.zeros(parameter.shape)
         if parameter.trained:
-            own.register_parameter(name, nn.Parameter(W))
+            module.register_parameter(name, nn.Parameter(W))
         else:
-            own.register_buffer(name, W)
-    return own
+            module.register_buffer(name, W)
+    return module
 
 
-def _arrays(module: nn.Module):
+def _arrays(module: nn.Module) -> Any:
     """The nest of tensors that such modules hold."""
     if isinstance(module, nn.ModuleList):
         return [_arrays(part) for part in module]

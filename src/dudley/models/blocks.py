@@ -20,10 +20,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dudley.calculus.compose import Chain
+from dudley.core.backend import torch
 from dudley.core.constraint import FREE, size_of
 from dudley.core.registry import Registry
 from dudley.models.base import Model
-from dudley.models.initial import lecun
+from dudley.models.initial import Law, lecun
 from dudley.networks.activations import Activation
 from dudley.networks.blocks import li_block, trauger_block
 from dudley.networks.normalisers import Normaliser
@@ -45,11 +46,11 @@ class Block(Model):
         block: str = "trauger",
         sigma: str | Activation = "relu",
         attention: str | Normaliser = "softmax",
-        seed=0,
+        seed: int | torch.Generator = 0,
     ):
         super().__init__(BLOCKS[block](d, FREE, FREE, FREE, k, sigma, attention), d, seed)
 
-    def law(self, name, shape):
+    def law(self, name: str, shape: tuple[int, int]) -> Law:
         return lecun(shape)
 
 
@@ -64,10 +65,10 @@ class Layers(Model):
         block: str = "trauger",
         sigma: str | Activation = "relu",
         attention: str | Normaliser = "softmax",
-        seed=0,
+        seed: int | torch.Generator = 0,
     ):
-        one = BLOCKS[block](d, FREE, FREE, FREE, k, sigma, attention)
-        super().__init__(Chain((*(one,) * size_of("L", L), Readout(FREE))), d, seed)
+        layer = BLOCKS[block](d, FREE, FREE, FREE, k, sigma, attention)
+        super().__init__(Chain((*(layer,) * size_of("L", L), Readout(FREE))), d, seed)
 
-    def law(self, name, shape):
+    def law(self, name: str, shape: tuple[int, int]) -> Law:
         return lecun(shape)

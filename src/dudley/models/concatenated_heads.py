@@ -12,9 +12,10 @@ torch.Size([6, 6])
 
 from __future__ import annotations
 
+from dudley.core.backend import torch
 from dudley.core.constraint import FREE
 from dudley.models.base import Model
-from dudley.models.initial import ConstantLaw, is_bias, lecun
+from dudley.models.initial import ConstantLaw, Law, is_bias, lecun
 from dudley.networks.multihead import MultiHeadAttention
 from dudley.networks.normalisers import Normaliser
 from dudley.networks.outputs import Readout
@@ -30,12 +31,12 @@ class ConcatenatedHeads(Model):
         k: int | None = None,
         biases: bool = True,
         attention: str | Normaliser = "softmax",
-        seed=0,
+        seed: int | torch.Generator = 0,
     ):
         mixing = attention_node(d, H, k, biases, attention)
         super().__init__(mixing >> Readout(FREE), d, seed)
 
-    def law(self, name, shape):
+    def law(self, name: str, shape: tuple[int, int]) -> Law:
         return ConstantLaw(0.0) if is_bias(name) else lecun(shape)
 
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from dudley.calculus.compose import Chain, Node, Parallel, Residual
 from dudley.calculus.nest import Path, name_of
+from dudley.calculus.node import Node, own_entries
 from dudley.core.backend import torch
 from dudley.core.constraint import Ball, Center, Constraint, Observed, Spectral
 from dudley.core.errors import InputError
@@ -52,8 +52,8 @@ def around(
     """
     wanted = norms_for(name, W.shape) if norms is None else norms
     wanted = tuple(norm_named(norm).name for norm in wanted)
-    found = _upper(W, name)
-    balls = [Ball(norm, Observed(found[norm])) for norm in wanted]
+    sizes = _upper(W, name)
+    balls = [Ball(norm, Observed(sizes[norm])) for norm in wanted]
     if start is not None:
         if start.shape != W.shape:
             raise InputError(f"start of {name}", f"shape {tuple(W.shape)}", tuple(start.shape))
@@ -72,43 +72,39 @@ def _upper(W: torch.Tensor, name: str) -> dict[str, float]:
 
 def constrained(node: Node, sets: Mapping[Path, Constraint]) -> Node:
     """The network with these sets for its weights, by their paths."""
-
-    def change(path: Path, part: Node) -> Node:
-        return part if isinstance(part, Chain | Parallel | Residual) else _filled(part, path, sets)
-
-    return rewritten(node, change)
+    return rewritten(node, lambda path, part: _filled(part, path, sets))
 
 
-def _filled(leaf: Node, path: Path, sets: Mapping[Path, Constraint]) -> Node:
-    fields = {}
-    for name, field in _places(leaf, path).items():
-        own = sets[(*path, name)]
-        fields[field] = _either(fields[field], own) if field in fields else own
-    return dataclasses.replace(leaf, **fields) if fields else leaf  # pyright: ignore[reportArgumentType]
+def _filled(node: Node, path: Path, sets: Mapping[Path, Constraint]) -> Node:
+    """The node with these sets for its own weights; those of its parts stay as they are."""
+    fields: dict[str, Constraint] = {}
+    for place, field in _places(node, path).items():
+        around_it = sets[(*path, *place)]
+        fields[field] = _either(fields[field], around_it) if field in fields else around_it
+    return dataclasses.replace(node, **fields) if fields else node  # pyright: ignore[reportArgumentType]
 
 
-def _places(leaf: Node, path: Path) -> dict[str, str]:
+def _places(node: Node, path: Path) -> dict[Path, str]:
     """Weight ↦ the field of the node that says where it lives, found by marking each field."""
-    assert dataclasses.is_dataclass(leaf) and isinstance(leaf, Node)
-    fields = [f.name for f in dataclasses.fields(leaf)]
-    held = [f for f in fields if isinstance(getattr(leaf, f), Constraint)]
-    marks = {f: Spectral(1.0).tied(f) for f in held}
-    marked = dataclasses.replace(leaf, **marks)  # pyright: ignore[reportArgumentType]
-    own, _ = marked.parameters(1)
-    places = {name: parameter.constraint.tie for name, parameter in own.items()}
-    lost = [name for name, field in places.items() if field not in held]
+    assert dataclasses.is_dataclass(node) and isinstance(node, Node)
+    fields = [f.name for f in dataclasses.fields(node)]
+    marks = {f: Spectral(1.0).tied(f) for f in fields if isinstance(getattr(node, f), Constraint)}
+    marked = dataclasses.replace(node, **marks)  # pyright: ignore[reportArgumentType]
+    weights = own_entries(marked, marked.parameters(1)[0])
+    places = {place: parameter.constraint.tie for place, parameter in weights}
+    lost = [place for place, field in places.items() if field not in marks]
     if lost:
         raise InputError(
-            f"weight {name_of((*path, lost[0]))}",
+            f"weight {name_of((*path, *lost[0]))}",
             "a set of its own in the node",
-            f"one derived from others in {type(leaf).__name__}",
+            f"one derived from others in {type(node).__name__}",
         )
     return places
 
 
-def _either(one: Constraint, other: Constraint) -> Constraint:
+def _either(first: Constraint, other: Constraint) -> Constraint:
     """A set that holds both: the larger radius of each norm (two gains that share one bound)."""
-    pairs = list(zip(one.balls, other.balls, strict=True))
+    pairs = list(zip(first.balls, other.balls, strict=True))
     if any((a.norm, a.center) != (b.norm, b.center) for a, b in pairs):
-        raise InputError("weights that share one bound", "the same centres", f"{one} and {other}")
+        raise InputError("weights that share one bound", "the same centres", f"{first} and {other}")
     return Constraint(tuple(a if a.radius >= b.radius else b for a, b in pairs))

@@ -14,13 +14,17 @@ kept with probability 1 − p and divided by it, by torch's global random number
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from dudley.calculus.compose import Node, Residual
+from dudley.calculus.facts import Facts, Signal
 from dudley.calculus.nest import Path
+from dudley.calculus.node import Node, Part
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
+from dudley.core.magnitude import Magnitude
 from dudley.models.rewrite import rewritten
 from dudley.networks.embeddings import Positions
 from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser
@@ -34,13 +38,20 @@ class Dropped(Node):
     p: float
     lemma = Lemma("Dropout", "Not a bound.", "", "")
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         raise InputError("network", "one in evaluation mode", "one with dropout")
 
-    def parameters(self, width):
+    def parameters(self, width: int) -> tuple[Any, int]:
         return self.inner.parameters(width)
 
-    def apply(self, params, X):
+    def parts(self) -> tuple[Part, ...]:
+        return (Part(self.inner, (), "", reads_input=True),)
+
+    def with_parts(self, nodes: Sequence[Node]) -> Node:
+        (inner,) = nodes
+        return dataclasses.replace(self, inner=inner)
+
+    def apply(self, params: Any, X: Any) -> Any:
         return torch.nn.functional.dropout(self.inner.apply(params, X), self.p)
 
 
@@ -51,12 +62,12 @@ class DroppedWeights(Normaliser):
     inner: Normaliser
     p: float
 
-    def mass(self, ρ, T):
+    def mass(self, ρ: Magnitude, T: float) -> Magnitude:
         raise InputError("attention", "one in evaluation mode", "one with dropout")
 
     lipschitz = mass
 
-    def apply(self, scores, allowed=None):
+    def apply(self, scores: Any, allowed: Any = None) -> Any:
         weights = self.inner.apply(scores, allowed)
         return torch.nn.functional.dropout(weights, self.p)  # pyright: ignore[reportArgumentType]
 
@@ -72,8 +83,8 @@ def with_dropout(
     def change(path: Path, part: Node) -> Node:
         if isinstance(part, Positions):
             return Dropped(part, embedding)
-        if isinstance(part, Residual):
-            return Residual(Dropped(part.inner, residual))
+        if part.adds_input:
+            return part.with_parts([Dropped(inside.node, residual) for inside in part.parts()])
         if hasattr(part, "attention"):
             inner = normaliser(part.attention)  # pyright: ignore[reportAttributeAccessIssue]
             if isinstance(inner, NormalisedLinear):

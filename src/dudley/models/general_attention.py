@@ -16,19 +16,25 @@ the given radius R, so ‖ΔScore‖ ≤ L_g·scale·|xΔW_QK zᵀ| and ‖Δφ_
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dudley.calculus.compose import Chain
 from dudley.calculus.facts import Parameter
+from dudley.calculus.nest import Path
+from dudley.calculus.node import Node
 from dudley.core.arrays import transpose
+from dudley.core.backend import torch
 from dudley.core.constraint import FREE, Constraint, Observed
 from dudley.core.errors import InputError, NotYetPaid
 from dudley.core.magnitude import ONE
 from dudley.core.rounding import up
 from dudley.models.base import Model
 from dudley.models.general_covers import ForTokens, OnTokens
-from dudley.models.initial import lecun
+from dudley.models.initial import Law, lecun
 from dudley.networks.activations import Activation, activation
+from dudley.networks.embeddings import Tokens
 from dudley.networks.general import GeneralHead
 from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser
 from dudley.networks.outputs import Readout
@@ -43,7 +49,7 @@ class Bilinear:
     g: Activation
     scale: float
 
-    def __call__(self, params, x, z):
+    def __call__(self, params: Any, x: Any, z: Any) -> Any:
         return self.g.apply(x @ params["W_QK"] @ transpose(z) * self.scale)
 
 
@@ -53,7 +59,7 @@ class Down:
 
     inner: Normaliser
 
-    def __call__(self, s):
+    def __call__(self, s: Any) -> Any:
         return transpose(self.inner.apply(transpose(s)))
 
 
@@ -63,7 +69,7 @@ class Inner:
 
     σ: Activation
 
-    def __call__(self, params, x):
+    def __call__(self, params: Any, x: Any) -> Any:
         return self.σ.apply(x @ params["W_v"])
 
 
@@ -73,7 +79,7 @@ class Outer:
 
     σ: Activation
 
-    def __call__(self, params, y):
+    def __call__(self, params: Any, y: Any) -> Any:
         return self.σ.apply(y)
 
 
@@ -89,7 +95,7 @@ class GeneralAttention(Model):
         inner: str | Activation = "identity",
         outer: str | Activation = "relu",
         scale: float = 1.0,
-        seed=0,
+        seed: int | torch.Generator = 0,
     ):
         self.g, self.A = activation(score), normaliser(attention)
         self.σ_in, self.σ_out, self.k = activation(inner), activation(outer), k or d
@@ -106,15 +112,15 @@ class GeneralAttention(Model):
         self.general = GeneralHead(nothing, nothing, width=self.k, functions=functions)
         super().__init__(Chain((self.general, Readout(FREE))), d, seed)
 
-    def shapes(self):
+    def shapes(self) -> list[dict[str, Parameter]]:
         d, k = self.width, self.k
         head = {"W_QK": Parameter((d, d), FREE), "W_v": Parameter((d, k), FREE)}
         return [head, {"w": Parameter((k, 1), FREE)}]
 
-    def law(self, name, shape):
+    def law(self, name: str, shape: tuple[int, int]) -> Law:
         return lecun(shape)
 
-    def described(self, sets: dict[tuple, Constraint], inputs):
+    def described(self, sets: Mapping[Path, Constraint], inputs: Tokens) -> Node:
         """Assumption 4.1 for these sets and tokens."""
         if isinstance(inputs.row2inf, Observed) or isinstance(inputs.row1inf, Observed):
             raise NotYetPaid("a general head is covered on tokens of a declared radius; declare it")

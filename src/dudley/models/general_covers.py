@@ -13,9 +13,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from dudley.calculus.compose import Node
-from dudley.calculus.facts import Parameter
+import numpy as np
+
+from dudley.calculus.facts import Facts, Parameter, Signal
+from dudley.calculus.node import Node
 from dudley.classes.best import BestOf
 from dudley.core.entropy import Entropy
 from dudley.core.errors import InputError
@@ -42,23 +45,23 @@ class OnTokens(Entropy):
         return best.scaled(self.factor)
 
     @property
-    def log_radius(self):
+    def log_radius(self) -> float:
         return self.covers.log_radius
 
     @property
-    def uses_points(self):
+    def uses_points(self) -> bool:
         return self.covers.uses_points
 
-    def log_log(self, log_ε, log_n=None):
+    def log_log(self, log_ε: Any, log_n: float | None = None) -> np.ndarray:
         return self.covers.log_log(log_ε, log_n)
 
-    def proper(self):
+    def proper(self) -> Entropy:
         return self.covers.proper()
 
-    def parts(self):
+    def parts(self) -> tuple[Entropy, ...]:
         return self.covers.parts()
 
-    def unit(self):
+    def unit(self) -> Entropy:
         return self.covers.unit()
 
 
@@ -73,7 +76,7 @@ class ForTokens(Node):
     l1: float | None
     lemma = GeneralHead.lemma
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         expect_width("general head", self.d, signal)
         known = self.l1 is None or (signal.l1 is not None and signal.l1 <= self.l1)
         if not (float(signal.radius) <= self.radius and signal.rows <= self.T and known):
@@ -86,8 +89,8 @@ class ForTokens(Node):
             )
         return self.inner.facts(signal)
 
-    def parameters(self, width):
+    def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
         return self.inner.parameters(width)
 
-    def apply(self, params, X):
+    def apply(self, params: Any, X: Any) -> Any:
         return self.inner.apply(params, X)

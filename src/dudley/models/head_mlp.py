@@ -14,9 +14,10 @@ torch.Size([4, 8])
 from __future__ import annotations
 
 from dudley.calculus.compose import Chain, Parallel
+from dudley.core.backend import torch
 from dudley.core.constraint import FREE, size_of
 from dudley.models.base import Model
-from dudley.models.initial import ConstantLaw, is_bias, lecun
+from dudley.models.initial import ConstantLaw, Law, is_bias, lecun
 from dudley.models.single_head import head_node
 from dudley.networks.outputs import Readout
 from dudley.networks.pointwise import Dense
@@ -32,12 +33,12 @@ class HeadMLP(Model):
         k: int | None = None,
         H: int = 1,
         sigma: str = "identity",
-        seed=0,
+        seed: int | torch.Generator = 0,
     ):
         heads = Parallel((head_node(d, k, sigma, apart=True),) * size_of("H", H))
         first = Dense(d, FREE, widths[0], FREE, "relu", ("W_1", "b_1"))
         second = Dense(widths[0], FREE, widths[1], FREE, "relu", ("W_2", "b_2"))
         super().__init__(Chain((heads, first, second, Readout(FREE))), d, seed)
 
-    def law(self, name, shape):
+    def law(self, name: str, shape: tuple[int, int]) -> Law:
         return ConstantLaw(0.0) if is_bias(name) else lecun(shape)

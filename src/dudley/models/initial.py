@@ -40,10 +40,10 @@ class Normal(Law):
 
     std: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         radius_of("std of first weights", self.std)
 
-    def draw(self, shape, source):
+    def draw(self, shape: Shape, source: torch.Generator) -> torch.Tensor:
         return torch.randn(*shape, generator=source) * self.std
 
 
@@ -53,10 +53,10 @@ class UniformLaw(Law):
 
     limit: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         radius_of("limit of first weights", self.limit)
 
-    def draw(self, shape, source):
+    def draw(self, shape: Shape, source: torch.Generator) -> torch.Tensor:
         return (2 * torch.rand(*shape, generator=source) - 1) * self.limit
 
 
@@ -66,11 +66,11 @@ class ConstantLaw(Law):
 
     value: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not math.isfinite(self.value):
             raise InputError("value of first weights", "a finite number", self.value)
 
-    def draw(self, shape, source):
+    def draw(self, shape: Shape, source: torch.Generator) -> torch.Tensor:
         return torch.full(shape, float(self.value))
 
 

@@ -28,7 +28,7 @@ from dudley.core.rounding import up
 from dudley.models.base import Model
 from dudley.models.bits import token_codes
 from dudley.models.concatenated_heads import attention_node
-from dudley.models.initial import ConstantLaw, generator, glorot, is_bias
+from dudley.models.initial import ConstantLaw, Law, generator, glorot, is_bias
 from dudley.networks.embeddings import Tokens
 from dudley.networks.outputs import Logits
 from dudley.networks.pointwise import Activate, Dense
@@ -50,7 +50,7 @@ class MajorityClassifier(Model):
         k: int = 64,
         width: int = 64,
         classes: int = 2,
-        seed=0,
+        seed: int | torch.Generator = 0,
         unit: str = "l1",
     ):
         self.T, self.H, self.k = size_of("T", T), size_of("H", H), size_of("k", k)
@@ -65,7 +65,7 @@ class MajorityClassifier(Model):
         self.register_buffer("table", tokens)
         self.register_buffer("positions", sinusoidal(T + 1, d))
 
-    def law(self, name, shape):
+    def law(self, name: str, shape: tuple[int, int]) -> Law:
         if is_bias(name):
             return ConstantLaw(0.0)
         d, H, k = self.width, self.H, self.k

@@ -13,9 +13,10 @@ weights; here they are N(0, 1/rows).
 from __future__ import annotations
 
 from dudley.calculus.compose import Chain, Parallel
+from dudley.core.backend import torch
 from dudley.core.constraint import FREE, size_of
 from dudley.models.base import Model
-from dudley.models.initial import lecun
+from dudley.models.initial import Law, lecun
 from dudley.models.single_head import head_node
 from dudley.networks.activations import Activation
 from dudley.networks.normalisers import Normaliser
@@ -34,10 +35,10 @@ class MultiHead(Model):
         attention: str | Normaliser = "softmax",
         apart: bool = False,
         scale: float = 1.0,
-        seed=0,
+        seed: int | torch.Generator = 0,
     ):
         heads = (head_node(d, k, sigma, attention, apart, scale),) * size_of("H", H)
         super().__init__(Chain((Parallel(heads), Readout(FREE))), d, seed)
 
-    def law(self, name, shape):
+    def law(self, name: str, shape: tuple[int, int]) -> Law:
         return lecun(shape)

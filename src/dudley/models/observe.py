@@ -18,17 +18,19 @@ observed on 1 examples; unseen inputs may exceed it
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dudley.calculus.compose import Chain, Node, Parallel
+from dudley.calculus.facts import Facts, Signal
 from dudley.calculus.nest import Path, name_of
+from dudley.calculus.node import Node, Part
 from dudley.core.assumption import Assumption, Status
 from dudley.core.backend import torch
 from dudley.core.constraint import Observed
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
+from dudley.core.magnitude import Magnitude
 from dudley.models.rewrite import rewritten
 from dudley.networks.general import GeneralHead
 from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser
@@ -57,11 +59,11 @@ class Observation:
 
     def value(self, where: str, what: str = ROWS) -> Observed:
         """One of the numbers, still ``Observed``."""
-        found = [seen.value for seen in self.rows if (seen.where, seen.what) == (where, what)]
-        if not found:
+        values = [seen.value for seen in self.rows if (seen.where, seen.what) == (where, what)]
+        if not values:
             known = sorted({seen.where for seen in self.rows})
             raise InputError("place of an observation", ", ".join(known), where)
-        return found[0]
+        return values[0]
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -84,13 +86,20 @@ class Watched(Node):
     tell: Callable[[Any], None]
     lemma = Lemma("Observation", "Not a bound.", "", "")
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         raise InputError("network", "a node that can be bounded", "one that is being observed")
 
-    def parameters(self, width):
+    def parameters(self, width: int) -> tuple[Any, int]:
         return self.inner.parameters(width)
 
-    def apply(self, params, X):
+    def parts(self) -> tuple[Part, ...]:
+        return (Part(self.inner, (), "", reads_input=True),)
+
+    def with_parts(self, nodes: Sequence[Node]) -> Node:
+        (inner,) = nodes
+        return dataclasses.replace(self, inner=inner)
+
+    def apply(self, params: Any, X: Any) -> Any:
         Y = self.inner.apply(params, X)
         self.tell(Y)
         return Y
@@ -103,32 +112,34 @@ class WatchedWeights(Normaliser):
     inner: Normaliser
     tell: Callable[[Any], None]
 
-    def mass(self, ρ, T):
+    def mass(self, ρ: Magnitude, T: float) -> Magnitude:
         return self.inner.mass(ρ, T)
 
-    def lipschitz(self, ρ, T):
+    def lipschitz(self, ρ: Magnitude, T: float) -> Magnitude:
         return self.inner.lipschitz(ρ, T)
 
-    def apply(self, scores, allowed=None):
+    def apply(self, scores: Any, allowed: Any = None) -> Any:
         weights = self.inner.apply(scores, allowed)
         self.tell(weights)
         return weights
 
 
-def observe(node: Node, params, X: torch.Tensor) -> Observation:
+def observe(node: Node, params: Any, X: torch.Tensor) -> Observation:
     """Run the node on X, shape (…, T, d), and note what its parts do."""
     seen: list[Seen] = []
 
-    def note(path: Path, kind: str, what: str, measure):
+    def note(
+        path: Path, kind: str, what: str, measure: Callable[[torch.Tensor], float]
+    ) -> Callable[[torch.Tensor], None]:
         where = " ".join(part for part in (name_of(path), kind) if part)
         return lambda Y: seen.append(Seen(where, what, Observed(measure(Y))))
 
     def change(path: Path, part: Node) -> Node:
-        if isinstance(part, Chain | Parallel):
+        if part.gathers:
             return part
         kind = type(part).__name__
-        told = _listening(part, note(path, kind, ENTROPY, _entropy))
-        return Watched(told, note(path, kind, ROWS, _largest_row))
+        listening = _listening(part, note(path, kind, ENTROPY, _entropy))
+        return Watched(listening, note(path, kind, ROWS, _largest_row))
 
     watched = rewritten(node, change)
     with torch.no_grad():
@@ -137,17 +148,17 @@ def observe(node: Node, params, X: torch.Tensor) -> Observation:
     return Observation((first, *seen), X.shape[:-2].numel())
 
 
-def _listening(part: Node, tell) -> Node:
+def _listening(part: Node, tell: Callable[[Any], None]) -> Node:
     """The node with its attention weights told, if it has any."""
     if isinstance(part, GeneralHead) and part.functions is not None:
         score, norm, phi_in, phi_out = part.functions
 
-        def told(s):
+        def telling(s: torch.Tensor) -> torch.Tensor:
             weights = norm(s)  # (…, T, 1)
             tell(weights.swapaxes(-1, -2))
             return weights
 
-        return dataclasses.replace(part, functions=(score, told, phi_in, phi_out))
+        return dataclasses.replace(part, functions=(score, telling, phi_in, phi_out))
     attention = getattr(part, "attention", None)
     if attention is None or isinstance(normaliser(attention), NormalisedLinear):
         return part

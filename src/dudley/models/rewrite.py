@@ -17,24 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dudley.calculus.compose import Chain, Heads, Node, Parallel, Repeat, Residual
 from dudley.calculus.nest import Path
+from dudley.calculus.node import Node
 
 Change = Callable[[Path, Node], Node]
 
 
 def rewritten(node: Node, change: Change, path: Path = ()) -> Node:
     """The network with every node changed, those inside first."""
-    if isinstance(node, Residual):
-        node = Residual(rewritten(node.inner, change, path))
-    elif isinstance(node, Chain | Parallel | Heads | Repeat):
-        parts = _parts(node)
-        inside = tuple(rewritten(part, change, (*path, i)) for i, part in enumerate(parts))
-        node = Chain(inside) if isinstance(node, Chain | Repeat) else Parallel(inside)
-    return change(path, node)
-
-
-def _parts(node: Chain | Parallel | Heads | Repeat) -> tuple[Node, ...]:
-    if isinstance(node, Chain | Parallel):
-        return node.nodes
-    return (node.inner,) * (node.H if isinstance(node, Heads) else node.L)
+    inside = [rewritten(part.node, change, (*path, *part.path)) for part in node.parts()]
+    return change(path, node.with_parts(inside) if inside else node)

@@ -17,18 +17,19 @@ fro ≤ ... & fro ≤ 0 around a centre
 
 from __future__ import annotations
 
+from dudley.core.backend import torch
 from dudley.core.constraint import FREE, size_of
 from dudley.models.base import Model
-from dudley.models.initial import lecun
+from dudley.models.initial import Law, lecun
 from dudley.networks.blocks import shallow_encoder
 
 
 class ShallowEncoder(Model):
     """X ↦ mean_i w · relu(softmax(x_i W_Q W_Kᵀ Xᵀ/√d_m) X W_v)."""
 
-    def __init__(self, d: int, d_m: int, seed=0):
+    def __init__(self, d: int, d_m: int, seed: int | torch.Generator = 0):
         node = shallow_encoder(d, size_of("d_m", d_m), FREE, FREE, FREE, FREE)
         super().__init__(node, d, seed)
 
-    def law(self, name, shape):
+    def law(self, name: str, shape: tuple[int, int]) -> Law:
         return lecun(shape)

@@ -15,9 +15,10 @@ initial weights; here they are N(0, 1/rows).
 
 from __future__ import annotations
 
+from dudley.core.backend import torch
 from dudley.core.constraint import FREE
 from dudley.models.base import Model
-from dudley.models.initial import lecun
+from dudley.models.initial import Law, lecun
 from dudley.networks.activations import Activation
 from dudley.networks.head import Head
 from dudley.networks.normalisers import Normaliser
@@ -38,12 +39,12 @@ class SingleHead(Model):
         attention: str | Normaliser = "softmax",
         apart: bool = False,
         scale: float = 1.0,
-        seed=0,
+        seed: int | torch.Generator = 0,
     ):
         head = head_node(d, k, sigma, attention, apart, scale)
         super().__init__(head >> Readout(FREE), d, seed)
 
-    def law(self, name, shape):
+    def law(self, name: str, shape: tuple[int, int]) -> Law:
         return lecun(shape)
 
 

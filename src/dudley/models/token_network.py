@@ -35,7 +35,7 @@ from dudley.core.errors import InputError
 from dudley.core.registry import Registry
 from dudley.core.rounding import up
 from dudley.models.base import Model
-from dudley.models.initial import LAWS
+from dudley.models.initial import LAWS, Law
 from dudley.models.rewrite import rewritten
 from dudley.networks.blocks import li_block, trauger_block
 from dudley.networks.embeddings import Tokens
@@ -89,18 +89,18 @@ class TokenNetwork(Model):
         classes: int = 2,
         every: bool = False,
         first: str = "lecun",
-        seed=0,
+        seed: int | torch.Generator = 0,
     ):
         self.V, self.T, self.every = size_of("V", V), size_of("T", T), every
         self.first = LAWS[first]
         d = V + T
-        one = BLOCKS[block](d, size_of("k", k), sigma, attention)
-        blocks = [one] * size_of("L", L)
+        layer = BLOCKS[block](d, size_of("k", k), sigma, attention)
+        blocks = [layer] * size_of("L", L)
         if not every:
-            blocks[-1] = asking_last(one)
+            blocks[-1] = asking_last(layer)
         super().__init__(Chain((*blocks, Logits(classes, FREE, rows=T if every else 0))), d, seed)
 
-    def law(self, name, shape):
+    def law(self, name: str, shape: tuple[int, int]) -> Law:
         return self.first(shape)
 
     @property

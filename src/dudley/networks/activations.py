@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
+from dudley.calculus import arithmetic
 from dudley.core.arrays import erf, namespace
 from dudley.core.constraint import radius_of
 from dudley.core.errors import InputError
@@ -27,7 +29,7 @@ class Activation:
     at0: float = 0.0
     growth: float | None = None  # the Lipschitz constant, unless something smaller is known
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for what in ("lipschitz", "at0"):
             radius_of(f"sigma.{what}", getattr(self, what))
         if self.growth is not None:
@@ -38,15 +40,33 @@ class Activation:
         growth = self.lipschitz if self.growth is None else self.growth
         return norm * growth + self.at0 * math.sqrt(width)
 
+    def rounding(self, e: float, size: float, width: int) -> tuple[float, float]:
+        """Error and size after σ in float64, of rows of that size that are off by e.
+
+        identity and relu are exact. The others are an entry times a gate in [0, 1], a gate, or a
+        sum of two terms below |x| + 1, each within a few operations of ``tanh``, ``erf`` or
+        ``exp``: |fl(σ(x)) − σ(x)| ≤ 64u(|x| + 1), the 1 only where σ(0) ≠ 0.
+        """
+        if self.name not in ACTIVATIONS or ACTIVATIONS[self.name] is not self:
+            expected = "a registered one"
+            raise InputError("activation with a proven rounding error", expected, self.name)
+        there = size + e
+        off = 0.0
+        if self.name not in ("identity", "relu"):
+            off = 64 * arithmetic.U * (there + (math.sqrt(width) if self.at0 > 0 else 0.0))
+        return self.lipschitz * e + off, float(self.radius(Magnitude.of(there), width))
+
 
 ACTIVATIONS: Registry[Activation] = Registry("activation")
 
 
-def _declare(name: str, apply: Callable, lipschitz: float, at0=0.0, growth=None) -> None:
+def _declare(
+    name: str, apply: Callable, lipschitz: float, at0: float = 0.0, growth: float | None = None
+) -> None:
     ACTIVATIONS.register(name)(Activation(name, apply, lipschitz, at0, growth))
 
 
-def _sigmoid(x):
+def _sigmoid(x: Any) -> Any:
     return 0.5 * (1 + namespace(x).tanh(x / 2))
 
 
@@ -72,7 +92,7 @@ _declare(
 )
 
 
-def _refuse(x):
+def _refuse(x: Any) -> NoReturn:
     raise InputError("sigma", "an activation that can be run", "declared constants only")
 
 
@@ -81,7 +101,7 @@ def declared(lipschitz: float, at0: float = 0.0) -> Activation:
     return Activation("declared", _refuse, lipschitz, at0)
 
 
-def activation(σ) -> Activation:
+def activation(σ: str | Activation) -> Activation:
     """An activation by name, or one of the user's own.
 
     >>> activation("gelu").lipschitz

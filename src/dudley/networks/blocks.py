@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from dudley.calculus.compose import Chain, Node, Residual
 from dudley.core.constraint import Constraint
@@ -12,8 +13,10 @@ from dudley.networks.multihead import MultiHeadAttention
 from dudley.networks.normalisers import Normaliser
 from dudley.networks.outputs import Readout
 from dudley.networks.pointwise import Activate, Dense, LayerNorm, ProjectRows
+from dudley.networks.registry import NODES
 
 
+@NODES.register("trauger-block")
 def trauger_block(
     d: int,
     W_QK: Constraint,
@@ -32,6 +35,7 @@ def trauger_block(
     return Chain((head, ProjectRows(), Activate(sigma), output, ProjectRows()))
 
 
+@NODES.register("li-block")
 def li_block(
     d: int,
     W_QK: Constraint,
@@ -46,18 +50,21 @@ def li_block(
     return Chain((head, ProjectRows(), Activate(sigma), ProjectRows()))
 
 
-def pre_ln_block(mlp: Node, ln: LayerNorm, **attention) -> Chain:
+@NODES.register("pre-ln-block")
+def pre_ln_block(mlp: Node, ln: LayerNorm, **attention: Any) -> Chain:
     """Z ↦ Z' + MLP(LN(Z')), Z' = Z + Attention(LN(Z)): GPT-2, ViT, Llama."""
     mixing = MultiHeadAttention(**attention)
     return Chain((Residual(Chain((ln, mixing))), Residual(ln >> mlp)))
 
 
-def post_ln_block(mlp: Node, ln: LayerNorm, **attention) -> Chain:
+@NODES.register("post-ln-block")
+def post_ln_block(mlp: Node, ln: LayerNorm, **attention: Any) -> Chain:
     """Z ↦ LN(Z' + MLP(Z')), Z' = LN(Z + Attention(Z)): BERT."""
     mixing = MultiHeadAttention(**attention)
     return Chain((Residual(mixing), ln, Residual(mlp), ln))
 
 
+@NODES.register("shallow-encoder")
 def shallow_encoder(
     d: int,
     d_m: int,

@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dudley.calculus import chain
 from dudley.calculus.allocate import Allocated
-from dudley.calculus.compose import Chain, Heads, Node, Parallel, Repeat, Residual, compose
+from dudley.calculus.compose import Covers, compose
 from dudley.calculus.deviate import deviation
 from dudley.calculus.facts import Facts, Signal
-from dudley.calculus.union import Grid, observed_numbers, pay
+from dudley.calculus.node import Node
+from dudley.calculus.union import Grid, Payment, observed_numbers, pay
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term
-from dudley.core.entropy import Metric
+from dudley.core.entropy import Entropy, Metric
 from dudley.core.errors import InputError, NotYetPaid
 from dudley.networks import elasticity, explain, proof
 from dudley.networks.embeddings import Tokens
 from dudley.networks.losses import CrossEntropy, Loss, Margin
 from dudley.networks.robust import Robust
 
-
-def input_width(network: Node) -> int | None:
-    """The width of the rows a network expects, if it says so."""
-    if isinstance(network, Chain | Parallel):
-        return next((w for w in map(input_width, network.nodes) if w is not None), None)
-    if isinstance(network, Residual | Repeat | Heads):
-        return input_width(network.inner)
-    return getattr(network, "d", None)
+AnyLoss = Loss | Margin | CrossEntropy | Robust
 
 
-def log_sizes(n) -> np.ndarray:
+def log_sizes(n: ArrayLike) -> np.ndarray:
     """log n for one or many sample sizes, which must be finite and at least 1."""
     n = np.atleast_1d(np.asarray(n, dtype=float))
     if not (np.isfinite(n).all() and (n >= 1).all()):
@@ -52,14 +49,14 @@ class Capacity:
     network: Node
     inputs: Tokens
     n: float | None = None
-    loss: Loss | Margin | CrossEntropy | Robust = field(default_factory=Loss)
-    covers: tuple[str, ...] | None = None
+    loss: AnyLoss = field(default_factory=Loss)
+    covers: Covers = None
     _needed: dict = field(default_factory=dict, init=False, repr=False)
 
     @property
     def signal(self) -> Signal:
         """What the inputs feed to the network."""
-        d = input_width(self.network) or self.inputs.d
+        d = self.network.input_width() or self.inputs.d
         if d is None:
             raise InputError("network", "a node that knows its input width, or Tokens(d=…)", "none")
         return self.inputs.signal(d)
@@ -78,11 +75,17 @@ class Capacity:
         """Output radius, Lipschitz constant, and the weights of the blocks."""
         return self._composed[1]
 
-    def entropy(self, ε, n=None):
+    def entropy(self, ε: ArrayLike, n: float | None = None) -> float | np.ndarray:
         """log N(ε) of the network in sup norm over n examples, explicit constants."""
         return self.allocated(ε, self.n if n is None else n)
 
-    def rademacher(self, n=None, form: str = "best"):
+    @overload
+    def rademacher(self, n: float | None = None, form: str = "best") -> float: ...
+
+    @overload
+    def rademacher(self, n: Sequence[float] | np.ndarray, form: str = "best") -> np.ndarray: ...
+
+    def rademacher(self, n: ArrayLike | None = None, form: str = "best") -> float | np.ndarray:
         """An upper bound on the empirical Rademacher complexity of the network, for any sample.
 
         ``form``: ``"best"``, or one rule by name: ``"dudley"``, ``"tree"``, ``"optimised"``.
@@ -96,7 +99,7 @@ class Capacity:
         many = np.ndim(self.n if n is None else n) > 0  # pyright: ignore[reportArgumentType]
         return values if many else float(values[0])
 
-    def gap(self, delta: float, n=None, union: Grid | None = None) -> Bound:
+    def gap(self, delta: float, n: ArrayLike | None = None, union: Grid | None = None) -> Bound:
         """risk − training loss, for every network in the class at once, with confidence 1 − δ."""
         self._refuse_observed(union)
         self._expect_loss_fits()
@@ -105,7 +108,7 @@ class Capacity:
         paid, payments = pay(self, union)
         return paid._gap(delta, n, payments)
 
-    def gaps(self, n, delta: float) -> np.ndarray:
+    def gaps(self, n: ArrayLike, delta: float) -> np.ndarray:
         """The values of :meth:`gap` for many sample sizes at once."""
         self._refuse_observed(None)
         self._expect_loss_fits()
@@ -169,13 +172,13 @@ class Capacity:
 
     # -- inside ------------------------------------------------------------------------------
 
-    def _sizes(self, n) -> np.ndarray:
+    def _sizes(self, n: ArrayLike | None) -> np.ndarray:
         n = self.n if n is None else n
         if n is None:
             raise InputError("n", "the number of examples", "none", "pass n=…")
         return log_sizes(n)
 
-    def _chained(self, entropy, log_A: float, log_n: np.ndarray, form: str) -> np.ndarray:
+    def _chained(self, entropy: Entropy, log_A: float, log_n: np.ndarray, form: str) -> np.ndarray:
         if form == "best":
             return chain.complexity(entropy, log_A, log_n)
         grid = chain.scales(log_n)
@@ -194,7 +197,9 @@ class Capacity:
         blocks = tuple(replace(b, weight=b.weight * L) for b in self.allocated.blocks)
         return Allocated(blocks), min(math.log(self.loss.range / 2), log_A)
 
-    def _gap_values(self, log_n, delta, nats):
+    def _gap_values(
+        self, log_n: np.ndarray, delta: float, nats: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """2R, the deviation, and their sum cut at the trivial bound, for each n."""
         entropy, log_A = self.loss_class
         R = math.exp(log_A) * chain.complexity(entropy, log_A, log_n)
@@ -203,7 +208,7 @@ class Capacity:
         drift = deviation(n, delta, self.loss.range, "a-priori", nats)
         return 2 * R, drift, np.minimum(2 * R + drift, self.loss.range)
 
-    def _gap(self, delta, n, payments) -> Bound:
+    def _gap(self, delta: float, n: ArrayLike | None, payments: list[Payment]) -> Bound:
         log_n = self._sizes(n)
         if log_n.size != 1:
             raise InputError("n", "one number (gaps takes many)", f"{log_n.size} numbers")
@@ -225,10 +230,10 @@ class Capacity:
             details={"n": size, "delta": delta, "union_nats": nats},
         )
 
-    def _assumptions(self, payments) -> tuple[Assumption, ...]:
+    def _assumptions(self, payments: list[Payment]) -> tuple[Assumption, ...]:
         radius = f"every token has ℓ2 norm at most {float(self.inputs.row2inf):g}"
         clipped = Assumption("inputs", radius + " after clipping", Status.CHECKED)
-        found = [
+        assumptions = [
             Assumption("sample", "the examples are independent draws", Status.UNCHECKABLE),
             clipped if self.inputs.clipped else Assumption("inputs", radius, Status.DECLARED),
             Assumption("loss", self.loss.name, Status.DECLARED),
@@ -238,10 +243,12 @@ class Capacity:
             names = ", ".join(f"{p.where} {p.observed:.4g} → {p.used:.4g}" for p in shown)
             if len(shown) < len(payments):
                 names = f"{len(payments)} numbers, each raised to its grid: {names}, …"
-            found.append(Assumption("weights", f"read off and paid for: {names}", Status.PAID))
+            assumptions.append(
+                Assumption("weights", f"read off and paid for: {names}", Status.PAID)
+            )
         name = "other weights" if payments else "weights"
         fixed = Assumption(name, "norm bounds fixed before seeing the data", Status.DECLARED)
-        return (*found, fixed)
+        return (*assumptions, fixed)
 
     def _refuse_observed(self, union: Grid | None) -> None:
         seen = observed_numbers(self.inputs, "inputs")
@@ -268,7 +275,13 @@ class Capacity:
             raise InputError("margin on logits", "multiclass = true", "a margin of one number")
 
 
-def capacity(network: Node, inputs: Tokens, n=None, loss=None, covers=None) -> Capacity:
+def capacity(
+    network: Node,
+    inputs: Tokens,
+    n: float | None = None,
+    loss: AnyLoss | None = None,
+    covers: Covers = None,
+) -> Capacity:
     """What the calculus says about a network.
 
     ``covers`` names the only covers to use (a paper's own); all of them otherwise.

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dudley.calculus.node import Node
 from dudley.core.constraint import Ball
 from dudley.core.errors import InputError
+from dudley.networks.embeddings import Tokens
 
 if TYPE_CHECKING:
     from dudley.networks.capacity import Capacity
@@ -41,7 +43,7 @@ def of(capacity: Capacity, delta: float) -> Elasticities:
     if not math.isfinite(n):
         raise InputError("elasticities", "a bound that says something", "one trivial for every n")
 
-    def log_gap(size: float = n, **changes) -> float:
+    def log_gap(size: float = n, **changes: Any) -> float:
         changed = dataclasses.replace(capacity, **changes)
         return math.log(changed.gaps([size], delta)[0])
 
@@ -61,7 +63,7 @@ def of(capacity: Capacity, delta: float) -> Elasticities:
     return Elasticities(values, n)
 
 
-def _scaled_tokens(inputs, factor: float):
+def _scaled_tokens(inputs: Tokens, factor: float) -> Tokens:
     row1inf = None if inputs.row1inf is None else inputs.row1inf * factor
     return dataclasses.replace(inputs, row2inf=inputs.row2inf * factor, row1inf=row1inf)
 
@@ -69,18 +71,18 @@ def _scaled_tokens(inputs, factor: float):
 def _sizes(capacity: Capacity) -> dict[str, tuple[dict, float]]:
     """For each size the changed network and inputs, and by what factor the size grew."""
     parts = {"network": capacity.network, "inputs": capacity.inputs}
-    found: dict[str, tuple[dict, float]] = {}
+    sizes: dict[str, tuple[dict, float]] = {}
     for name, value in widths(capacity.network).items():
-        found[name] = (_resized(parts, _WIDTHS, value, 2 * value), 2.0)
-    found["T"] = (_resized(parts, ("T",), capacity.inputs.T, 2 * capacity.inputs.T), 2.0)
+        sizes[name] = (_resized(parts, _WIDTHS, value, 2 * value), 2.0)
+    sizes["T"] = (_resized(parts, ("T",), capacity.inputs.T, 2 * capacity.inputs.T), 2.0)
     layers = {value for where, value in _integers(capacity.network) if where == "L"}
     if len(layers) == 1:
         (L,) = layers
-        found["L"] = (_resized(parts, ("L",), L, L + 1), (L + 1) / L)
-    return found
+        sizes["L"] = (_resized(parts, ("L",), L, L + 1), (L + 1) / L)
+    return sizes
 
 
-def widths(network) -> dict[str, int]:
+def widths(network: Node) -> dict[str, int]:
     """The widths of a network by name: V of the logits, d of the rows, k of what is hidden.
 
     A hidden layer's output is the next one's input, so a width is known by its value: every
@@ -118,23 +120,23 @@ def rewrite(thing: Any, change: Callable[[str, Any], Any], where: str = "") -> A
     return dataclasses.replace(thing, **changes) if changes else thing
 
 
-def norms(network) -> set[str]:
+def norms(network: Node) -> set[str]:
     """Names such as ``W_QK.l11`` of the norm bounds in a network."""
-    found = set()
+    names = set()
 
-    def note(where, thing):
+    def note(where: str, thing: Any) -> Any:
         if isinstance(thing, Ball):
-            found.add(f"{where}.{thing.norm}")
+            names.add(f"{where}.{thing.norm}")
         return thing
 
     rewrite(network, note)
-    return found
+    return names
 
 
-def scale_norm(network, name: str, factor: float):
+def scale_norm(network: Node, name: str, factor: float) -> Node:
     """The network with every norm bound of that name multiplied."""
 
-    def change(where, thing):
+    def change(where: str, thing: Any) -> Any:
         if isinstance(thing, Ball) and f"{where}.{thing.norm}" == name:
             return dataclasses.replace(thing, radius=float(thing.radius) * factor)
         return thing
@@ -142,23 +144,23 @@ def scale_norm(network, name: str, factor: float):
     return rewrite(network, change)
 
 
-def _integers(thing) -> list[tuple[str, int]]:
+def _integers(thing: Any) -> list[tuple[str, int]]:
     """Every integer field, with its name."""
-    found: list[tuple[str, int]] = []
+    integers: list[tuple[str, int]] = []
 
-    def note(where, part):
+    def note(where: str, part: Any) -> Any:
         if isinstance(part, int) and not isinstance(part, bool):
-            found.append((where, part))
+            integers.append((where, part))
         return part
 
     rewrite(thing, note)
-    return found
+    return integers
 
 
 def _resized(parts: dict, names: tuple[str, ...], old: int, new: int) -> dict:
     """The parts with every integer field of these names and that value replaced."""
 
-    def change(where, part):
+    def change(where: str, part: Any) -> Any:
         same = isinstance(part, int) and not isinstance(part, bool) and part == old
         return new if where in names and same else part
 

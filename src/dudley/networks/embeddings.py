@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
-from dudley.calculus.compose import Node
+from dudley.calculus import arithmetic
 from dudley.calculus.facts import Facts, Parameter, Signal, Use
+from dudley.calculus.node import Node
 from dudley.core.constraint import Constraint, radius_of, size_of
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
 from dudley.core.magnitude import ONE, Magnitude
 from dudley.networks.pointwise import Dense, expect_constraints
+from dudley.networks.registry import NODES
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Tokens:
     row1inf: float | None = None
     clipped: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         size_of("T", self.T)
         for name in ("row2inf", "row1inf"):
             value = getattr(self, name)
@@ -51,6 +54,7 @@ def OneHot(V: int, T: int) -> Tokens:
     return Tokens(1.0, T, V, row1inf=1.0)
 
 
+@NODES.register("positions")
 @dataclass(frozen=True)
 class Positions(Node):
     """x_t ↦ x_t + P_t with ‖P_t‖₂ bounded; ``trained`` positions are T·d further weights.
@@ -70,11 +74,11 @@ class Positions(Node):
         "edelman2021, Lemma A.11",
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         expect_constraints(self)
         size_of("T", self.T)
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         P = Parameter((self.T, self.d), self.P)
         if signal.width != self.d or signal.rows > self.T:
             raise InputError(
@@ -85,13 +89,17 @@ class Positions(Node):
         uses = (Use("P", P, ONE, rows=self.T, l1=1.0),) if self.trained else ()
         return Facts(replace(signal, radius=signal.radius + P.norm("row2inf"), l1=None), ONE, uses)
 
-    def parameters(self, width):
+    def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
         return {"P": Parameter((self.T, self.d), self.P, self.trained)}, width
 
-    def apply(self, params, X):
+    def rounding(self, signal: Signal) -> float:
+        return arithmetic.U * float(self.facts(signal).out.radius)
+
+    def apply(self, params: Any, X: Any) -> Any:
         return X + params["P"][..., : X.shape[-2], :]
 
 
+@NODES.register("embedding")
 def Embedding(V: int, d: int, W_E: Constraint) -> Dense:
     """One-hot rows of width V ↦ rows of the trained table W_E ∈ R^{V×d}."""
     return Dense(V, W_E, d, names=("W_E", "b_E"))

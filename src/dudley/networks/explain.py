@@ -11,8 +11,9 @@ import numpy as np
 
 from dudley.calculus import chain
 from dudley.calculus.allocate import WeightBlock
-from dudley.calculus.compose import Chain, Heads, Node, Parallel, Repeat, Residual, tie_together
 from dudley.calculus.facts import Facts, Parameter, Signal, Use
+from dudley.calculus.node import Node, entering
+from dudley.calculus.tie import tie_together
 from dudley.classes.best import BestOf
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _LOG10 = math.log(10)
 
 
-def power(log_x) -> str:
+def power(log_x: float | np.ndarray) -> str:
     """A magnitude for people, the largest of several: 0.25, 1.3e+04, or 10^1203."""
     log10 = float(np.max(log_x)) / _LOG10
     if log10 == -math.inf:
@@ -87,7 +88,7 @@ def shares(capacity: Capacity) -> tuple[list[BlockCost], float, float]:
     entropy, _ = capacity.loss_class
     total = float(entropy.log_log(np.array([log_ε]), log_n)[0])
     rows = [
-        _row(use, block, log_x, log_H, total, entropy.rounded(log_n))
+        _cost(use, block, log_x, log_H, total, entropy.rounded(log_n))
         for use, block, (log_x, log_H) in zip(
             tie_together(capacity.facts.uses),
             entropy.blocks,
@@ -98,8 +99,13 @@ def shares(capacity: Capacity) -> tuple[list[BlockCost], float, float]:
     return rows, log_ε, log_n
 
 
-def _row(
-    use: Use, block: WeightBlock, log_x, log_H, total: float, log_n: float | None
+def _cost(
+    use: Use,
+    block: WeightBlock,
+    log_x: np.ndarray,
+    log_H: np.ndarray,
+    total: float,
+    log_n: float | None,
 ) -> BlockCost:
     worst = int(np.argmax(log_H))
     cover = "one point"
@@ -149,27 +155,12 @@ def culprit(capacity: Capacity) -> str:
 
 
 def _leaves(node: Node, signal: Signal) -> Iterator[tuple[Node, Facts]]:
-    """Every leaf node with its facts where it stands, through the network."""
-    parts = _parts(node)
-    if not parts:
+    """Every leaf node with its facts where it stands, through the network; of equal heads one."""
+    inside = {(part.prefix, part.layer): (part.node, into) for part, into in entering(node, signal)}
+    if not inside:
         yield node, node.facts(signal)
-    for _, child, _ in parts * (node.L if isinstance(node, Repeat) else 1):
-        yield from _leaves(child, signal)
-        if isinstance(node, Chain | Repeat):
-            signal = child.facts(signal).out
-
-
-def _parts(node: Node) -> list[tuple[str, Node, str]]:
-    """(prefix of the names inside, child, how to introduce it)."""
-    if isinstance(node, Chain | Parallel):
-        return [(f"{i}.", child, "") for i, child in enumerate(node.nodes)]
-    if isinstance(node, Repeat):
-        return [("*.", node.inner, f"{node.L} × ")]
-    if isinstance(node, Heads):
-        return [("", node.inner, f"{node.H} heads × ")]
-    if isinstance(node, Residual):
-        return [("", node.inner, "+ ")]
-    return []
+    for child, into in inside.values():
+        yield from _leaves(child, into)
 
 
 @dataclass(frozen=True)
@@ -215,16 +206,18 @@ def _branch(
 ) -> Branch:
     facts = node.facts(signal)
     radius = power(signal.radius.log), power(facts.out.radius.log)
-    inside = []
-    parts = _parts(node)
-    for name, child, text in parts:
-        inside.append(_branch(child, signal, by_name, prefix + name, text))
-        if isinstance(node, Chain):
-            signal = child.facts(signal).out
-    own = () if parts else (prefix + use.name for use in facts.uses)
-    rows = tuple(by_name[name] for name in own if name in by_name)
+    inside: dict[str, Branch] = {}
+    names_inside: set[str] = set()
+    for part, into in entering(node, signal):
+        if part.prefix not in inside:  # layers and heads alike stand there once
+            inside[part.prefix] = _branch(
+                part.node, into, by_name, prefix + part.prefix, node.introduction()
+            )
+            names_inside |= {part.prefix + use.name for use in part.node.facts(into).uses}
+    names = [prefix + use.name for use in facts.uses if use.name not in names_inside]
+    rows = tuple(by_name[name] for name in names if name in by_name)
     kind, lipschitz = type(node).__name__, power(facts.lipschitz.log)
-    return Branch(label, kind, radius, lipschitz, rows, tuple(inside))
+    return Branch(label, kind, radius, lipschitz, rows, tuple(inside.values()))
 
 
 def _lines(branch: Branch, indent: str, last: bool) -> Iterator[str]:

@@ -17,16 +17,19 @@ import inspect
 import math
 import operator
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from dudley.calculus.compose import Chain, Node, Repeat
+from dudley.calculus.compose import Chain, Repeat
+from dudley.calculus.nest import entries
+from dudley.calculus.node import Node
 from dudley.core.boundary import documents
 from dudley.core.boundary.paths import is_plain
 from dudley.core.constraint import FREE, Constraint, Rank, ball, radius_of, size_of
 from dudley.core.errors import InputError, UnknownName
-from dudley.core.norms import ALIASES, NORMS
+from dudley.core.norms import NORMS, aliases, canonical
 from dudley.networks import activations, normalisers
 from dudley.networks.embeddings import OneHot, Positions, Tokens
 from dudley.networks.extent import expect_extent, has_lists
@@ -39,7 +42,7 @@ from dudley.networks.robust import Robust
 SCHEMA = "dudley.net/1"
 EXAMPLES = Path(__file__).parent.parent / "examples"
 _SECTIONS = ("schema", "title", "input", "layer", "output", "loss")
-_NESTED = {"mlp": "mlp", "ln": "layer-norm"}  # keys that hold a node, and its default kind
+_KINDS = {"mlp": "mlp", "ln": "layer-norm"}  # of the nodes under these keys, if none is named
 LOSS = {
     "lipschitz": "Lipschitz constant of the loss in the prediction; 1 if not given",
     "range": "the loss lies in [0, range]; 1 if not given",
@@ -183,8 +186,8 @@ def _layer(table: dict, width: int, where: str) -> tuple[Node, int]:
         copies = [_build(_pick(table, i, repeat, where), width, where) for i in range(repeat)]
         node: Node = copies[0] if repeat == 1 else Chain(tuple(copies))
     else:
-        one = _build(table, width, where)
-        node = one if repeat == 1 else Repeat(one, repeat)
+        layer = _build(table, width, where)
+        node = layer if repeat == 1 else Repeat(layer, repeat)
     return node, node.parameters(width)[1]
 
 
@@ -193,15 +196,15 @@ def _layer(table: dict, width: int, where: str) -> tuple[Node, int]:
 
 def fields_of(unit: Callable) -> dict[str, inspect.Parameter]:
     """The keys a node takes in a file: its parameters, those of its attention included."""
-    own = dict(inspect.signature(unit).parameters)
-    extra = next((p for p in own.values() if p.kind is p.VAR_KEYWORD), None)
+    keys = dict(inspect.signature(unit).parameters)
+    extra = next((p for p in keys.values() if p.kind is p.VAR_KEYWORD), None)
     if extra is not None:
-        own.pop(extra.name)
+        keys.pop(extra.name)
         inner = Head if extra.name == "head_fields" else MultiHeadAttention
-        own |= inspect.signature(inner).parameters
-    if "scale" in own:  # written score = { scale = … }
-        own["score"] = own.pop("scale").replace(name="score")
-    return {name: p for name, p in own.items() if name not in ("names", "query_norm")}
+        keys |= inspect.signature(inner).parameters
+    if "scale" in keys:  # written score = { scale = … }
+        keys["score"] = keys.pop("scale").replace(name="score")
+    return {name: p for name, p in keys.items() if name not in ("names", "query_norm")}
 
 
 def _build(table: dict, width: int, where: str) -> Node:
@@ -222,11 +225,8 @@ def _build(table: dict, width: int, where: str) -> Node:
     return unit(**values)
 
 
-def _field(unit: Callable, name: str, value, width: int, where: str) -> dict:
+def _field(unit: Callable, name: str, value: Any, width: int, where: str) -> dict:
     """One key of a table as keyword arguments."""
-    if name in _NESTED:
-        inner = {"node": _NESTED[name]} | _table(value, f"{name} in {where}")
-        return {name: _build(inner, width, f"{name} in {where}")}
     if name == "query" and isinstance(value, dict):
         _refuse_unknown("key of query", value, ("norm2",))
         return {"query": "fixed", "query_norm": radius_of("query.norm2", value.get("norm2"))}
@@ -244,6 +244,10 @@ def _field(unit: Callable, name: str, value, width: int, where: str) -> dict:
             raise InputError("attention", "attention.lipschitz", "none")
         return {name: normalisers.Declared(value["lipschitz"], value.get("mass", 1.0))}
     hint = _hints(unit).get(name)
+    if isinstance(hint, type) and issubclass(hint, Node):
+        default = {"node": _KINDS[name]} if name in _KINDS else {}
+        inner = default | _table(value, f"{name} in {where}")
+        return {name: _build(inner, width, f"{name} in {where}")}
     if Constraint in typing.get_args(hint) or hint is Constraint:
         return {name: _constraint(name, value)}
     if hint is int or int in typing.get_args(hint):
@@ -261,11 +265,11 @@ def _hints(unit: Callable) -> dict:
     return hints | typing.get_type_hints(unit)
 
 
-def _constraint(name: str, value) -> Constraint:
+def _constraint(name: str, value: Any) -> Constraint:
     if value == "free":
         return FREE
     table: dict = _table(value, name)
-    _refuse_unknown(f"norm of {name}", table, [*NORMS, *ALIASES, "rank", "center", "tie"])
+    _refuse_unknown(f"norm of {name}", table, [*NORMS, *aliases(), "rank", "center", "tie"])
     norms = {k: v for k, v in table.items() if k not in ("rank", "center", "tie")}
     if not norms:
         raise InputError(name, "at least one norm, such as op or l11", "none")
@@ -299,7 +303,7 @@ def _pick(table: dict, i: int, repeat: int, where: str) -> dict:
 
 def _override(tables: dict, name: str, value: float) -> None:
     """Set a value by its vocabulary name wherever the file has its matrix or key."""
-    path = [ALIASES.get(part, part) if i else part for i, part in enumerate(name.split("."))]
+    path = [canonical(part) if i else part for i, part in enumerate(name.split("."))]
     number = int(value) if value == int(value) and abs(value) < 2**53 else value
     if name == "margin" or path[0] == "loss":
         _set(tables, ["loss", path[-1]], value)
@@ -321,27 +325,27 @@ def _override(tables: dict, name: str, value: float) -> None:
         raise UnknownName("name in this network", name, sorted(_names(tables)))
 
 
-def _set(table: dict, path: list[str], value) -> None:
+def _set(table: dict, path: list[str], value: Any) -> None:
     for key in path[:-1]:
         table = _table(table.setdefault(key, {}), key)
-    for key in [key for key in table if ALIASES.get(key, key) == path[-1]]:
+    for key in [key for key in table if canonical(key) == path[-1]]:
         del table[key]  # the same norm by another name
     table[path[-1]] = value
 
 
-def _set_everywhere(table, path: list[str], value) -> bool:
+def _set_everywhere(table: Any, path: list[str], value: Any) -> bool:
     if isinstance(table, list):
         return any([_set_everywhere(part, path, value) for part in table])
     if not isinstance(table, dict):
         return False
-    found = any([_set_everywhere(part, path, value) for part in table.values()])
+    below = any([_set_everywhere(part, path, value) for part in table.values()])
     if path[0] in table and (len(path) == 1 or isinstance(table[path[0]], dict)):
         _set(table, path, value)
         return True
-    return found
+    return below
 
 
-def _names(table, prefix: str = "") -> set[str]:
+def _names(table: Any, prefix: str = "") -> set[str]:
     if isinstance(table, list):
         return set().union(*(_names(part, prefix) for part in table))
     if isinstance(table, dict):
@@ -351,13 +355,13 @@ def _names(table, prefix: str = "") -> set[str]:
     return {".".join(prefix.split(".")[-2:])} if prefix else set()
 
 
-def _table(value, where: str) -> dict:
+def _table(value: Any, where: str) -> dict:
     if not isinstance(value, dict):
         raise InputError(where, "a table", repr(value))
     return value
 
 
-def _refuse_unknown(kind: str, table: dict, allowed) -> None:
+def _refuse_unknown(kind: str, table: dict, allowed: Collection[str]) -> None:
     for name in table:
         if name not in allowed:
             raise UnknownName(kind, name, allowed)
@@ -366,16 +370,11 @@ def _refuse_unknown(kind: str, table: dict, allowed) -> None:
 def count_parameters(network: Node, width: int) -> int:
     """How many trained numbers the network has (a tied block counts once)."""
     seen: dict[str, int] = {}
-
-    def count(part) -> int:
-        if isinstance(part, dict):
-            return sum(count(p) for p in part.values())
-        if isinstance(part, list):
-            return sum(count(p) for p in part)
-        size = math.prod(part.shape) if part.trained else 0
-        if part.constraint.tie is not None:
-            seen[part.constraint.tie] = size
-            return 0
-        return size
-
-    return count(network.parameters(width)[0]) + sum(seen.values())
+    total = 0
+    for _, parameter in entries(network.parameters(width)[0]):
+        size = math.prod(parameter.shape) if parameter.trained else 0
+        if parameter.constraint.tie is not None:
+            seen[parameter.constraint.tie] = size
+        else:
+            total += size
+    return total + sum(seen.values())

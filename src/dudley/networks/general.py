@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-from dudley.calculus.compose import Node
-from dudley.calculus.facts import Facts, Signal, Use
+from dudley.calculus.facts import Facts, Parameter, Signal, Use
+from dudley.calculus.node import Node
 from dudley.core.arrays import transpose
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.entropy import Entropy
@@ -45,7 +46,7 @@ class GeneralHead(Node):
         "edelman2021, Lemma 4.3 and Theorem 4.2",
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("C_norm", "L_out", "B_in"):
             radius_of(name, getattr(self, name))
         if self.lipschitz is not None:
@@ -53,7 +54,7 @@ class GeneralHead(Node):
         if self.width is not None:
             size_of("width", self.width)
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         R = signal.radius
         out = Signal(R * self.L_out * self.B_in, 1.0, self.width or signal.width)
         uses = (
@@ -63,10 +64,10 @@ class GeneralHead(Node):
         known = UNKNOWN if self.lipschitz is None else Magnitude.of(self.lipschitz)
         return Facts(out, known, uses)
 
-    def parameters(self, width):
+    def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
         return {}, self.width or width
 
-    def apply(self, params, X):
+    def apply(self, params: Any, X: Any) -> Any:
         if self.functions is None:
             raise InputError("general head", "functions, to be executable", "none")
         score, norm, phi_in, phi_out = self.functions

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
-from dudley.calculus.compose import Node
+from dudley.calculus import arithmetic
+from dudley.calculus.compose import Heads
 from dudley.calculus.facts import Facts, Parameter, Signal, Use
+from dudley.calculus.node import Node
 from dudley.core.arrays import namespace, transpose
 from dudley.core.constraint import Ball, Constraint, radius_of, size_of
 from dudley.core.errors import InputError
@@ -14,13 +17,14 @@ from dudley.core.lemma import Lemma
 from dudley.core.magnitude import ONE, Magnitude
 from dudley.core.rounding import up
 from dudley.networks.activations import Activation, activation
-from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser
+from dudley.networks.normalisers import NormalisedLinear, Normaliser, Softmax, normaliser
 from dudley.networks.pointwise import expect_constraints, expect_width
+from dudley.networks.registry import NODES
 
 QUERIES = ("all", "cls", "fixed")
 
 
-def causal_mask(scores):
+def causal_mask(scores: Any) -> Any:
     """True where a query may look: at itself and at earlier tokens (queries are the last rows)."""
     xp = namespace(scores)
     shape = tuple(scores.shape[-2:])
@@ -28,6 +32,14 @@ def causal_mask(scores):
     return xp.tril(keep, shape[1] - shape[0]) > 0
 
 
+def expect_softmax(node: Node, attention: str | Normaliser) -> None:
+    """Refuse attention whose rounding error is not proven."""
+    if not isinstance(normaliser(attention), Softmax):
+        kind = f"{type(node).__name__} with attention {attention!r}"
+        raise InputError("node with a proven rounding error", "softmax attention", kind)
+
+
+@NODES.register("head")
 @dataclass(frozen=True)
 class Head(Node):
     """X ↦ σ(A(X W_QK Xᵀ · scale) X W_v) W_c, with A the normaliser (softmax) along rows.
@@ -67,7 +79,7 @@ class Head(Node):
         "edelman2021, Lemmas 4.3 and A.13; trauger2024, Lemma E.2; sharp softmax constant",
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         expect_constraints(self)
         size_of("d", self.d)
         size_of("k", self.inner)
@@ -77,13 +89,13 @@ class Head(Node):
             raise InputError("attention of a head", "softmax, sparsemax or sigmoid", self.attention)
         if self.query not in QUERIES:
             raise InputError("query", " or ".join(map(repr, QUERIES)), self.query)
-        given = [name for name in ("W_QK", "W_Q", "W_K", "v") if getattr(self, name) is not None]
-        if given == ["v"]:
+        names = [name for name in ("W_QK", "W_Q", "W_K", "v") if getattr(self, name) is not None]
+        if names == ["v"]:
             if self.query != "fixed":
                 raise InputError("head with v", 'query="fixed"', repr(self.query))
             return
-        if given not in (["W_QK"], ["W_Q", "W_K"]):
-            raise InputError("head", "W_QK, or both W_Q and W_K", " and ".join(given) or "neither")
+        if names not in (["W_QK"], ["W_Q", "W_K"]):
+            raise InputError("head", "W_QK, or both W_Q and W_K", " and ".join(names) or "neither")
         if self.query == "fixed" and (self.W_QK is None or self.query_norm is None):
             raise InputError("fixed query", "v, or W_QK and query_norm", "neither")
 
@@ -91,7 +103,7 @@ class Head(Node):
     def inner(self) -> int:
         return self.d if self.k is None else self.k
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         expect_width("head", self.d, signal)
         p, R, T = self.parameters(self.d)[0], signal.radius, signal.rows
         asking = T if self.query == "all" else 1.0
@@ -114,7 +126,9 @@ class Head(Node):
         out = Signal(hidden * B_c, asking, width)
         return Facts(out, through * B_v * (m + L_A * slope * R), tuple(uses))
 
-    def _scores(self, p, signal, asking):
+    def _scores(
+        self, p: dict[str, Parameter], signal: Signal, asking: float
+    ) -> tuple[Magnitude, list[Use]]:
         """Lipschitz constant of a score in the rows, and the uses with weights on the score."""
         R, T, l1 = signal.radius, signal.rows, signal.l1
         if self.query == "fixed":
@@ -130,18 +144,18 @@ class Head(Node):
             Use("W_K", p["W_K"], R**2 * B_Q * self.scale, rows=T, l1=l1),
         ]
 
-    def parameters(self, width):
+    def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
         d, k = self.d, self.inner
-        own = {"W_v": Parameter((d, k), self.W_v)}
+        blocks = {"W_v": Parameter((d, k), self.W_v)}
         if self.query == "fixed":
-            own["v"] = Parameter((d, 1), self._reduced() if self.v is None else self.v)
+            blocks["v"] = Parameter((d, 1), self._reduced() if self.v is None else self.v)
         elif self.W_QK is not None:
-            own["W_QK"] = Parameter((d, d), self.W_QK)
+            blocks["W_QK"] = Parameter((d, d), self.W_QK)
         elif self.W_Q is not None and self.W_K is not None:
-            own |= {"W_Q": Parameter((d, k), self.W_Q), "W_K": Parameter((d, k), self.W_K)}
+            blocks |= {"W_Q": Parameter((d, k), self.W_Q), "W_K": Parameter((d, k), self.W_K)}
         if self.W_c is not None:
-            own["W_c"] = Parameter((k, d), self.W_c)
-        return own, (d if self.W_c is not None else k)
+            blocks["W_c"] = Parameter((k, d), self.W_c)
+        return blocks, (d if self.W_c is not None else k)
 
     def _reduced(self) -> Constraint:
         """What is known of v = W_QKᵀx₀: ‖v‖₁ ≤ ‖W‖_{1,1}‖x₀‖, ‖v‖₂ ≤ ‖W‖₂‖x₀‖.
@@ -157,7 +171,33 @@ class Head(Node):
         )
         return Constraint(tuple(b for b in balls if b.radius < math.inf))
 
-    def apply(self, params, X):
+    def rounding(self, signal: Signal) -> float:
+        """Scores, then weights, then the average of values, then σ and the output matrix.
+
+        |s| ≤ R‖v‖·scale (or R²‖W_QK‖_F, R²‖W_Q‖_F‖W_K‖_F), computed within γ_m of that. The weights
+        are off by α in ℓ1: the softmax's own error and, by its Lipschitz constant 1, the scores'.
+        """
+        expect_softmax(self, self.attention)
+        γ, p, d = arithmetic.γ, self.parameters(self.d)[0], self.d
+        R, T = float(signal.radius), signal.rows
+        size = {name: float(p[name].norm("fro")) for name in p}
+        if self.query == "fixed":
+            s, m = R * size["v"], d + 1
+        elif "W_QK" in p:
+            s, m = R * R * size["W_QK"], 2 * d + 1
+        else:
+            s, m = R * R * size["W_Q"] * size["W_K"], 2 * d + self.inner + 1
+        s = s * self.scale
+        off = γ(m) * s
+        α = arithmetic.softmax_error(s + off, T) + off
+        values = R * size["W_v"]
+        e = (γ(T + d) * (1 + α) + α) * values
+        e, values = activation(self.sigma).rounding(e, values, self.inner)
+        if "W_c" not in p:
+            return e
+        return size["W_c"] * (e + γ(self.inner) * (values + e))
+
+    def apply(self, params: Any, X: Any) -> Any:
         asking = X if self.query == "all" else X[..., -1:, :]
         if self.query == "fixed":
             scores = transpose(X @ params["v"])
@@ -170,3 +210,9 @@ class Head(Node):
         weights = normaliser(self.attention).apply(scores, allowed)
         hidden = activation(self.sigma).apply(weights @ X @ params["W_v"])
         return hidden @ params["W_c"] if self.W_c is not None else hidden
+
+
+@NODES.register("heads")
+def heads(H: int, **head_fields: Any) -> Heads:
+    """H heads of equal norms, outputs added."""
+    return Heads(Head(**head_fields), H)

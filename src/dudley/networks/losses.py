@@ -25,7 +25,7 @@ class Loss:
     range: float = 1.0
     name: str = "a 1-Lipschitz loss in [0, 1]"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for what in ("lipschitz", "range"):
             if radius_of(f"loss.{what}", getattr(self, what)) == 0:
                 raise InputError(f"loss.{what}", "a number > 0", 0)
@@ -43,7 +43,7 @@ class Margin:
     multiclass: bool = False
     range = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if radius_of("margin", self.margin) == 0:
             raise InputError("margin", "a number > 0", 0)
 
@@ -63,7 +63,7 @@ class CrossEntropy:
     clip: float
     lipschitz = 2.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if radius_of("clip", self.clip) == 0:
             raise InputError("clip", "a number > 0", 0)
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
-from dudley.calculus.compose import Node
+from dudley.calculus import arithmetic
 from dudley.calculus.facts import Facts, Parameter, Signal, Use
+from dudley.calculus.node import Node
 from dudley.core.arrays import arange_like, namespace, transpose
 from dudley.core.constraint import Constraint, radius_of, size_of
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
 from dudley.core.magnitude import ONE, ZERO, Magnitude, sqrt
-from dudley.networks.head import causal_mask
+from dudley.networks.head import causal_mask, expect_softmax
 from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser
 from dudley.networks.pointwise import bias_norm, bias_use, expect_constraints, expect_width
+from dudley.networks.registry import NODES
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +31,7 @@ class _Slices:
     unscaled_slice: Magnitude
 
 
+@NODES.register("attention")
 @dataclass(frozen=True)
 class MultiHeadAttention(Node):
     """X ↦ [A_1 V_1 | … | A_H V_H] W_c + b_c with Q = XW_Q + b_Q, K = XW_K + b_K, V = XW_v + b_v.
@@ -80,7 +84,7 @@ class MultiHeadAttention(Node):
         "edelman2021, Lemma A.13, for concatenated heads",
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         expect_constraints(self)
         for name in ("d", "H"):
             size_of(name, getattr(self, name))
@@ -110,7 +114,7 @@ class MultiHeadAttention(Node):
     def s(self) -> float:
         return 1 / math.sqrt(self.slice) if self.scale is None else self.scale
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         expect_width("attention", self.d, signal)
         p, A = self.parameters(self.d)[0], normaliser(self.attention)
         R, T = signal.radius, signal.rows
@@ -153,17 +157,17 @@ class MultiHeadAttention(Node):
         radius = B_c * mixed + bias_norm(self.b_c, self.d)
         return Facts(Signal(radius, T, self.d), lipschitz, tuple(uses))
 
-    def _after(self, which: str, p, norm: Magnitude, slices: int) -> _Slices:
+    def _after(self, which: str, p: dict[str, Parameter], norm: Magnitude, slices: int) -> _Slices:
         """What becomes of queries or keys of that norm: normalised slice by slice, or nothing."""
         if not self.qk_norm:
             return _Slices(norm, norm, ONE, ZERO, ZERO)
         g = p[f"g_{which}"].norm("linf") if f"g_{which}" in p else ONE
         k, ε = self.slice, self.qk_eps
-        one = sqrt(k) * norm / sqrt(norm**2 + k * ε)
+        each = sqrt(k) * norm / sqrt(norm**2 + k * ε)
         both = sqrt(k) * norm / sqrt(norm**2 / slices + k * ε)  # concave in the squared norms
-        return _Slices(g * both, g * one, g / sqrt(ε), both, one)
+        return _Slices(g * both, g * each, g / sqrt(ε), both, each)
 
-    def parameters(self, width):
+    def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
         d, wide, narrow = self.d, self.H * self.slice, self.kv * self.slice
         shapes = {
             "W_Q": ((d, wide), self.W_Q), "W_K": ((d, narrow), self.W_K),
@@ -178,7 +182,36 @@ class MultiHeadAttention(Node):
             }
         return {n: Parameter(shape, c) for n, (shape, c) in shapes.items() if c is not None}, d
 
-    def apply(self, params, X):
+    def rounding(self, signal: Signal) -> float:
+        """As for a head; the errors of queries and keys reach the scores through each other's size.
+
+        Each of H heads averages values of size r_v, so the joined row is off by √H times one head.
+        """
+        expect_softmax(self, self.attention)
+        for name in ("rope", "qk_norm"):
+            if getattr(self, name):
+                subject = "node with a proven rounding error"
+                raise InputError(subject, f"no {name}", f"{name} attention")
+        γ, p, d = arithmetic.γ, self.parameters(self.d)[0], self.d
+        R, T = float(signal.radius), signal.rows
+        size = {name: float(p[name].norm("fro")) for name in p}
+
+        def linear(W: str, b: str) -> tuple[float, float]:
+            largest = R * size[W] + size.get(b, 0.0)
+            return largest, γ(d + 1) * largest
+
+        (q, e_q), (k, e_k), (v, e_v) = map(linear, ("W_Q", "W_K", "W_v"), ("b_Q", "b_K", "b_v"))
+        s = (q + e_q) * (k + e_k) * self.s
+        off = γ(self.slice + 2) * s + (e_q * (k + e_k) + q * e_k) * self.s
+        α = arithmetic.softmax_error(s + off, T) + off
+        head = γ(T) * (1 + α) * (v + e_v) + α * (v + e_v) + e_v
+        root, wide = math.sqrt(self.H), self.H * self.slice
+        mixed = root * (v + head)
+        return size["W_c"] * root * head + γ(wide + 1) * (
+            size["W_c"] * mixed + size.get("b_c", 0.0)
+        )
+
+    def apply(self, params: Any, X: Any) -> Any:
         xp, A = namespace(X), normaliser(self.attention)
         q = self._split(X @ params["W_Q"] + params.get("b_Q", 0), self.H)
         k = self._split(X @ params["W_K"] + params.get("b_K", 0), self.kv)
@@ -196,18 +229,18 @@ class MultiHeadAttention(Node):
         joined = xp.concatenate([mixed[..., h, :, :] for h in range(self.H)], axis=-1)
         return joined @ params["W_c"] + params.get("b_c", 0)
 
-    def _split(self, Y, heads: int):
+    def _split(self, Y: Any, heads: int) -> Any:
         """(…, T, heads·k) → (…, heads, T, k)."""
         parts = Y.reshape(*Y.shape[:-1], heads, self.slice)
         return parts.swapaxes(-2, -3)
 
-    def _rms(self, Y, gain):
+    def _rms(self, Y: Any, gain: Any) -> Any:
         xp = namespace(Y)
         rows = Y / xp.sqrt(xp.mean(Y * Y, axis=-1, keepdims=True) + self.qk_eps)
         return rows if gain is None else rows * transpose(gain)[..., None, :, :]  # (…, 1, 1, k)
 
 
-def rotate(Y):
+def rotate(Y: Any) -> Any:
     """Rotary positions: pair j of a row at position t is turned by t·10000^{−2j/k}."""
     xp, half = namespace(Y), Y.shape[-1] // 2
     positions = arange_like(0, Y.shape[-2], Y)[:, None]

@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class Normaliser(ABC):
         """sup of ‖a(s) − a(s′)‖₁ / ‖s − s′‖_∞."""
 
     @abstractmethod
-    def apply(self, scores, allowed=None):
+    def apply(self, scores: Any, allowed: Any = None) -> Any:
         """Weights along the last axis; ``allowed`` is a boolean mask."""
 
     sums_to_one: bool = False  # weights sum to one, so adding one row to all values adds that row
@@ -55,17 +56,17 @@ class Softmax(Normaliser):
     constant: float = 1.0
     sums_to_one = shift_invariant = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.constant not in (1, 2):
             raise InputError("softmax constant", "1 (sharp) or 2 (the papers')", self.constant)
 
-    def mass(self, ρ, T):
+    def mass(self, ρ: Magnitude, T: float) -> Magnitude:
         return ONE
 
-    def lipschitz(self, ρ, T):
+    def lipschitz(self, ρ: Magnitude, T: float) -> Magnitude:
         return Magnitude.of(self.constant if T > 1 else 0.0)
 
-    def apply(self, scores, allowed=None):
+    def apply(self, scores: Any, allowed: Any = None) -> Any:
         xp = namespace(scores)
         if allowed is not None:
             scores = xp.where(allowed, scores, -xp.inf)
@@ -88,13 +89,13 @@ class Sparsemax(Normaliser):
 
     sums_to_one = shift_invariant = True
 
-    def mass(self, ρ, T):
+    def mass(self, ρ: Magnitude, T: float) -> Magnitude:
         return ONE
 
-    def lipschitz(self, ρ, T):
+    def lipschitz(self, ρ: Magnitude, T: float) -> Magnitude:
         return Magnitude.of(T - 1 / T if T % 2 else T)
 
-    def apply(self, scores, allowed=None):
+    def apply(self, scores: Any, allowed: Any = None) -> Any:
         xp = namespace(scores)
         if allowed is not None:
             lowest = xp.amin(scores, axis=-1, keepdims=True)
@@ -120,16 +121,16 @@ class Sigmoid(Normaliser):
 
     entrywise = True
 
-    def mass(self, ρ, T):
+    def mass(self, ρ: Magnitude, T: float) -> Magnitude:
         return T / (1 + T * _exp(ρ, -1))
 
-    def lipschitz(self, ρ, T):
+    def lipschitz(self, ρ: Magnitude, T: float) -> Magnitude:
         rising = self.mass(ρ, T) ** 2 * _exp(ρ, -1)
         steepest = Magnitude.of(T / 4)
         small = ρ.log <= math.log(max(math.log(T), 1e-300))
         return Magnitude(np.where(small, rising.log, steepest.log)[()])
 
-    def apply(self, scores, allowed=None):
+    def apply(self, scores: Any, allowed: Any = None) -> Any:
         weights = 0.5 * (1 + namespace(scores).tanh((scores - math.log(scores.shape[-1])) / 2))
         return weights if allowed is None else weights * allowed
 
@@ -152,20 +153,20 @@ class NormalisedLinear(Normaliser):
 
     sums_to_one = True
 
-    def mass(self, ρ, T):
+    def mass(self, ρ: Magnitude, T: float) -> Magnitude:
         return ONE
 
-    def lipschitz(self, ρ, T):
+    def lipschitz(self, ρ: Magnitude, T: float) -> Magnitude:
         return UNKNOWN
 
-    def apply(self, scores, allowed=None):
+    def apply(self, scores: Any, allowed: Any = None) -> Any:
         xp = namespace(scores)
         if allowed is not None:
             scores = scores * allowed
         return scores / xp.sum(scores, axis=-1, keepdims=True)
 
     @staticmethod
-    def features(x):
+    def features(x: Any) -> Any:
         """φ(x) = 1 + elu(x) = x + 1 for x > 0, e^x else; 1-Lipschitz, φ(0) = 1."""
         xp = namespace(x)
         return xp.where(x > 0, x + 1, xp.exp(x * (x <= 0)))
@@ -178,21 +179,21 @@ class Declared(Normaliser):
     constant: float
     total: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         radius_of("attention.lipschitz", self.constant)
         radius_of("attention.mass", self.total)
 
-    def mass(self, ρ, T):
+    def mass(self, ρ: Magnitude, T: float) -> Magnitude:
         return Magnitude.of(self.total)
 
-    def lipschitz(self, ρ, T):
+    def lipschitz(self, ρ: Magnitude, T: float) -> Magnitude:
         return Magnitude.of(self.constant)
 
-    def apply(self, scores, allowed=None):
+    def apply(self, scores: Any, allowed: Any = None) -> Any:
         raise InputError("attention", "a normaliser that can be run", "declared constants only")
 
 
-def normaliser(name) -> Normaliser:
+def normaliser(name: str | Normaliser) -> Normaliser:
     """A normaliser by name, or one of the user's own."""
     if isinstance(name, Normaliser):
         return name

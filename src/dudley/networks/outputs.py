@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from dudley.calculus.compose import Node
+from dudley.calculus import arithmetic
 from dudley.calculus.facts import Facts, Parameter, Signal, Use
+from dudley.calculus.node import Node
 from dudley.core.constraint import Constraint, size_of
 from dudley.core.entropy import Metric
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
 from dudley.core.magnitude import ONE
 from dudley.networks.pointwise import Pool, bias_use, expect_constraints
+from dudley.networks.registry import NODES
 
 
+@NODES.register("readout")
 @dataclass(frozen=True)
 class Readout(Node):
     """X ↦ x·w for the row x that ``pool`` chooses, one number per example."""
@@ -27,22 +31,28 @@ class Readout(Node):
         "edelman2021, Lemma A.16; trauger2024, Lemma E.3",
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         expect_constraints(self)
         Pool(self.pool)
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         w = Parameter((signal.width, 1), self.w)
         out = Signal(signal.reach(w), 1.0, 1)
         return Facts(out, w.norm(), (Use("w", w, signal.radius, rows=1.0, l1=signal.l1),))
 
-    def parameters(self, width):
+    def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
         return {"w": Parameter((width, 1), self.w)}, 1
 
-    def apply(self, params, X):
+    def rounding(self, signal: Signal) -> float:
+        w = float(Parameter((signal.width, 1), self.w).norm("fro"))
+        pooled = Pool(self.pool).rounding(signal)
+        return w * (pooled + arithmetic.γ(signal.width) * (float(signal.radius) + pooled))
+
+    def apply(self, params: Any, X: Any) -> Any:
         return Pool(self.pool).apply({}, X) @ params["w"]
 
 
+@NODES.register("logits")
 @dataclass(frozen=True)
 class Logits(Node):
     """Each row x ↦ xW + b ∈ R^V, measured by its largest coordinate: classes or masked tokens.
@@ -62,13 +72,13 @@ class Logits(Node):
         "trauger2024, Theorem 5.1",
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         expect_constraints(self)
         size_of("V", self.V)
         if self.rows != 0:
             size_of("rows", self.rows)
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         W = Parameter((signal.width, self.V), self.W)
         rows = float(self.rows or 1)
         if rows > signal.rows:
@@ -81,11 +91,18 @@ class Logits(Node):
         out = Signal(radius, rows, self.V, metric=Metric.LOGITS)
         return Facts(out, W.norm("col2inf"), tuple(uses))
 
-    def parameters(self, width):
-        own = {"W": Parameter((width, self.V), self.W)}
-        own |= {} if self.b is None else {"b": Parameter((1, self.V), self.b)}
-        return own, self.V
+    def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
+        blocks = {"W": Parameter((width, self.V), self.W)}
+        blocks |= {} if self.b is None else {"b": Parameter((1, self.V), self.b)}
+        return blocks, self.V
 
-    def apply(self, params, X):
+    def rounding(self, signal: Signal) -> float:
+        """In the largest coordinate, so column by column."""
+        p = self.parameters(signal.width)[0]
+        b = float(p["b"].norm("linf")) if "b" in p else 0.0
+        largest = float(signal.radius) * float(p["W"].norm("col2inf")) + b
+        return arithmetic.γ(signal.width + 1) * largest
+
+    def apply(self, params: Any, X: Any) -> Any:
         rows = X[..., -1:, :] if self.rows == 0 else X[..., : self.rows, :]
         return rows @ params["W"] + params.get("b", 0)

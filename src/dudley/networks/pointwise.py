@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import MISSING, dataclass, fields, replace
+from typing import Any
 
-from dudley.calculus.compose import Chain, Node
-from dudley.calculus.facts import Facts, Parameter, Use
+from dudley.calculus import arithmetic
+from dudley.calculus.compose import Chain
+from dudley.calculus.facts import Facts, Parameter, Signal, Use
+from dudley.calculus.node import Node
 from dudley.core.arrays import namespace, transpose
 from dudley.core.constraint import Constraint, radius_of, size_of
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
 from dudley.core.magnitude import ONE, ZERO, Magnitude, smallest, sqrt
 from dudley.networks.activations import Activation, activation
+from dudley.networks.registry import NODES
 
 
-def expect_width(node: str, d: int, signal) -> None:
+def expect_width(node: str, d: int, signal: Signal) -> None:
     """Refuse a signal whose rows have another width."""
     if signal.width != d:
         raise InputError(f"input of {node}", f"rows of width {d}", f"width {signal.width}")
@@ -48,6 +53,7 @@ def bias_norm(b: Constraint | None, width: int) -> Magnitude:
     return ZERO if b is None else Parameter((1, width), b).norm("fro")
 
 
+@NODES.register("dense")
 @dataclass(frozen=True)
 class Dense(Node):
     """x ↦ σ(xW + b), W ∈ R^{d×k}."""
@@ -65,7 +71,7 @@ class Dense(Node):
         "definition",
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         expect_constraints(self)
         size_of("d", self.d)
         size_of("k", self.out)
@@ -75,7 +81,7 @@ class Dense(Node):
     def out(self) -> int:
         return self.d if self.k is None else self.k
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         expect_width("dense layer", self.d, signal)
         σ, W, R = activation(self.sigma), Parameter((self.d, self.out), self.W), signal.radius
         L_σ = Magnitude.of(σ.lipschitz)
@@ -85,16 +91,24 @@ class Dense(Node):
         out = replace(signal, radius=radius, width=self.out, l1=None)
         return Facts(out, L_σ * W.norm(), tuple(uses))
 
-    def parameters(self, width):
-        own = {self.names[0]: Parameter((self.d, self.out), self.W)}
-        own |= {} if self.b is None else {self.names[1]: Parameter((1, self.out), self.b)}
-        return own, self.out
+    def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
+        blocks = {self.names[0]: Parameter((self.d, self.out), self.W)}
+        blocks |= {} if self.b is None else {self.names[1]: Parameter((1, self.out), self.b)}
+        return blocks, self.out
 
-    def apply(self, params, X):
+    def rounding(self, signal: Signal) -> float:
+        weight, bias = self.names
+        size = {name: float(p.norm("fro")) for name, p in self.parameters(self.d)[0].items()}
+        largest = float(signal.radius) * size[weight] + size.get(bias, 0.0)
+        e = arithmetic.γ(self.d + 1) * largest
+        return activation(self.sigma).rounding(e, largest, self.out)[0]
+
+    def apply(self, params: Any, X: Any) -> Any:
         weight, bias = self.names
         return activation(self.sigma).apply(X @ params[weight] + params.get(bias, 0))
 
 
+@NODES.register("mlp")
 def MLP(
     d: int,
     k: int,
@@ -109,6 +123,7 @@ def MLP(
     return Chain((up, Dense(k, W_2, d, b_2, names=("W_2", "b_2"))))
 
 
+@NODES.register("swiglu")
 @dataclass(frozen=True)
 class SwiGLU(Node):
     """x ↦ (swish(xW_1) ⊙ xW_3) W_2 (Shazeer 2020), W_1, W_3 ∈ R^{d×k}, W_2 ∈ R^{k×d}."""
@@ -125,12 +140,12 @@ class SwiGLU(Node):
         "‖a⊙b‖₂ ≤ ‖a‖₂‖b‖_∞, |swish(x)| ≤ |x|",
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         expect_constraints(self)
         size_of("d", self.d)
         size_of("k", self.k)
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         expect_width("swiglu", self.d, signal)
         p, R, L_σ = self.parameters(self.d)[0], signal.radius, activation("swish").lipschitz
         r1, r3, B_2 = signal.reach(p["W_1"]), signal.reach(p["W_3"]), p["W_2"].norm()
@@ -142,18 +157,19 @@ class SwiGLU(Node):
         lipschitz = B_2 * (p["W_1"].norm() * L_σ * r3 + p["W_3"].norm() * r1)
         return Facts(replace(signal, radius=r1 * r3 * B_2, l1=None), lipschitz, uses)
 
-    def parameters(self, width):
+    def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
         return {
             "W_1": Parameter((self.d, self.k), self.W_1),
             "W_3": Parameter((self.d, self.k), self.W_3),
             "W_2": Parameter((self.k, self.d), self.W_2),
         }, self.d
 
-    def apply(self, params, X):
+    def apply(self, params: Any, X: Any) -> Any:
         gate = activation("swish").apply(X @ params["W_1"])
         return (gate * (X @ params["W_3"])) @ params["W_2"]
 
 
+@NODES.register("activate")
 @dataclass(frozen=True)
 class Activate(Node):
     """x ↦ σ(x)."""
@@ -163,21 +179,25 @@ class Activate(Node):
         "Activation", "σ is Lipschitz.", r"\|\sigma(x)-\sigma(y)\|\le L_\sigma\|x-y\|", ""
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         activation(self.sigma)
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         σ = activation(self.sigma)
         radius = σ.radius(signal.radius, signal.width)
         return Facts(replace(signal, radius=radius, l1=None), Magnitude.of(σ.lipschitz))
 
-    def parameters(self, width):
+    def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
         return {}, width
 
-    def apply(self, params, X):
+    def rounding(self, signal: Signal) -> float:
+        return activation(self.sigma).rounding(0.0, float(signal.radius), signal.width)[0]
+
+    def apply(self, params: Any, X: Any) -> Any:
         return activation(self.sigma).apply(X)
 
 
+@NODES.register("project-rows")
 @dataclass(frozen=True)
 class ProjectRows(Node):
     """Π_norm: each row x ↦ x/max(1, ‖x‖₂), a contraction onto the unit ball."""
@@ -189,19 +209,23 @@ class ProjectRows(Node):
         "edelman2021, Lemma A.9",
     )
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         return Facts(replace(signal, radius=smallest(signal.radius, 1.0), l1=None), ONE)
 
-    def parameters(self, width):
+    def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
         return {}, width
 
-    def apply(self, params, X):
+    def rounding(self, signal: Signal) -> float:
+        return 2 * arithmetic.γ(signal.width + 6) * min(float(signal.radius), 1.0)
+
+    def apply(self, params: Any, X: Any) -> Any:
         xp = namespace(X)
         squares = xp.sum(X * X, axis=-1, keepdims=True)
         # √ after the choice: a row of zeros has a gradient
         return X / xp.sqrt(xp.where(squares > 1, squares, xp.ones_like(squares)))
 
 
+@NODES.register("layer-norm")
 @dataclass(frozen=True)
 class LayerNorm(Node):
     """x ↦ g ⊙ c/√(‖c‖²/d + ε) + b, c = x − mean(x); with ``centered=False`` RMSNorm, c = x.
@@ -223,13 +247,13 @@ class LayerNorm(Node):
         "derivative of c/√(‖c‖²/d+ε)",
     )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         expect_constraints(self)
         size_of("d", self.d)
         if radius_of("ln.eps", self.eps) == 0:
             raise InputError("ln.eps", "a number > 0 (at 0 the map is not Lipschitz)", self.eps)
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         expect_width("layer norm", self.d, signal)
         R, d, ε = signal.radius, self.d, self.eps
         rows = sqrt(d) * R / sqrt(R**2 + d * ε)
@@ -240,12 +264,26 @@ class LayerNorm(Node):
         radius = g * rows + bias_norm(self.bias, d)
         return Facts(replace(signal, radius=radius, l1=None), g / sqrt(ε), tuple(uses))
 
-    def parameters(self, width):
-        own = {} if self.gain is None else {"gain": Parameter((self.d, 1), self.gain)}
-        own |= {} if self.bias is None else {"bias": Parameter((1, self.d), self.bias)}
-        return own, width
+    def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
+        blocks = {} if self.gain is None else {"gain": Parameter((self.d, 1), self.gain)}
+        blocks |= {} if self.bias is None else {"bias": Parameter((1, self.d), self.bias)}
+        return blocks, width
 
-    def apply(self, params, X):
+    def rounding(self, signal: Signal) -> float:
+        """c = x − mean is off by 2γ_{d+4}R; c ↦ c/√(‖c‖²/d + ε) has slope 1/√ε and its γ_{d+6}√d.
+
+        The mean is off by γ_d R/√d, the same for d entries; mean square, ε, root and quotient by
+        relative errors γ_{d+1}, u, u, u; gain and bias by u each.
+        """
+        d, R = self.d, float(signal.radius)
+        p = self.parameters(d)[0]
+        g = float(p["gain"].norm("linf")) if "gain" in p else 1.0
+        b = float(p["bias"].norm("fro")) if "bias" in p else 0.0
+        off = 2 * arithmetic.γ(d + 4) * R if self.centered else 0.0
+        rows = 2 * arithmetic.γ(d + 8) * (g * math.sqrt(d) + b)
+        return g * off / math.sqrt(self.eps) + rows
+
+    def apply(self, params: Any, X: Any) -> Any:
         xp = namespace(X)
         c = X - xp.mean(X, axis=-1, keepdims=True) if self.centered else X
         rows = c / xp.sqrt(xp.mean(c * c, axis=-1, keepdims=True) + self.eps)
@@ -253,11 +291,13 @@ class LayerNorm(Node):
         return rows * gain + params.get("bias", 0)
 
 
+@NODES.register("rms-norm")
 def RMSNorm(d: int, eps: float = 1e-5, gain: Constraint | None = None) -> LayerNorm:
     """x ↦ g ⊙ x/√(mean(x²) + ε)."""
     return LayerNorm(d, eps, gain, None, centered=False)
 
 
+@NODES.register("pool")
 @dataclass(frozen=True)
 class Pool(Node):
     """One row from all: the last (``cls``), the first, or the mean."""
@@ -265,17 +305,20 @@ class Pool(Node):
     how: str = "cls"
     lemma = Lemma("Pooling", "A row, or a mean of rows, is within the rows' radius.", r"L=1", "")
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.how not in ("cls", "first", "mean"):
             raise InputError("pool", "'cls', 'first' or 'mean'", self.how)
 
-    def facts(self, signal):
+    def facts(self, signal: Signal) -> Facts:
         return Facts(replace(signal, rows=1.0, l1=signal.l1), ONE)
 
-    def parameters(self, width):
+    def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
         return {}, width
 
-    def apply(self, params, X):
+    def rounding(self, signal: Signal) -> float:
+        return 0.0 if self.how == "cls" else arithmetic.γ(signal.rows + 1) * float(signal.radius)
+
+    def apply(self, params: Any, X: Any) -> Any:
         if self.how != "mean":
             return X[..., -1:, :] if self.how == "cls" else X[..., :1, :]
         return namespace(X).mean(X, axis=-2, keepdims=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dudley.classes.covers import COVERS
+from dudley.calculus.node import Node
+from dudley.classes.covers.base import COVERS
 from dudley.core.lemma import Lemma
 
 if TYPE_CHECKING:
@@ -41,11 +42,11 @@ def steps(capacity: Capacity) -> list[Lemma]:
     """The lemmas in the order of the proof: nodes, covers, allocation, loss, chain, deviation."""
     nodes: list[Lemma] = []
 
-    def collect(node):
+    def collect(node: Node) -> None:
         if node.lemma not in nodes:
             nodes.append(node.lemma)
-        for child in node.children():
-            collect(child)
+        for inside in {id(part.node): part.node for part in node.parts()}.values():
+            collect(inside)
 
     collect(capacity.network)
     rows = capacity.shares[0]
@@ -59,7 +60,7 @@ def steps(capacity: Capacity) -> list[Lemma]:
     return [*nodes, *covers, ALLOCATION, LOSS, CHAINING, DEVIATION]
 
 
-def _first_line(unit) -> str:
+def _first_line(unit: object) -> str:
     return (unit.__doc__ or "").strip().splitlines()[0]
 
 

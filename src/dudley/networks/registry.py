@@ -1,40 +1,31 @@
-"""Nodes and blocks by the names that network files use."""
+"""Nodes and blocks by the names that network files use.
+
+A node registers itself where it is defined; a module of this package is found by itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from dudley.calculus.compose import Heads, Node
+from dudley.calculus.node import Node
 from dudley.core.registry import Registry
-from dudley.networks import blocks, embeddings, head, multihead, outputs, pointwise
 
-NODES: Registry[Callable[..., Node]] = Registry("node")
-
-for _name, _unit in {
-    "head": head.Head,
-    "attention": multihead.MultiHeadAttention,
-    "trauger-block": blocks.trauger_block,
-    "li-block": blocks.li_block,
-    "pre-ln-block": blocks.pre_ln_block,
-    "post-ln-block": blocks.post_ln_block,
-    "dense": pointwise.Dense,
-    "mlp": pointwise.MLP,
-    "swiglu": pointwise.SwiGLU,
-    "activate": pointwise.Activate,
-    "project-rows": pointwise.ProjectRows,
-    "layer-norm": pointwise.LayerNorm,
-    "rms-norm": pointwise.RMSNorm,
-    "pool": pointwise.Pool,
-    "positions": embeddings.Positions,
-    "embedding": embeddings.Embedding,
-    "shallow-encoder": blocks.shallow_encoder,
-    "readout": outputs.Readout,
-    "logits": outputs.Logits,
-}.items():
-    NODES.register(_name)(_unit)
+# How a reader meets them: attention, blocks, what acts on single rows, both ends of a network.
+READING_ORDER = (
+    *("head", "attention", "trauger-block", "li-block", "pre-ln-block", "post-ln-block"),
+    *("dense", "mlp", "swiglu", "activate", "project-rows", "layer-norm", "rms-norm", "pool"),
+    *("positions", "embedding", "shallow-encoder", "readout", "logits", "heads"),
+)
 
 
-@NODES.register("heads")
-def heads(H: int, **head_fields) -> Heads:
-    """H heads of equal norms, outputs added."""
-    return Heads(head.Head(**head_fields), H)
+class Nodes(Registry[Callable[..., Node]]):
+    """Nodes in the order of reading, whatever was imported first; others after them, by name."""
+
+    def _filled(self) -> dict[str, Callable[..., Node]]:
+        known = {name: i for i, name in enumerate(READING_ORDER)}
+        units = super()._filled()
+        order = sorted(units, key=lambda name: (known.get(name, len(known)), name))
+        return {name: units[name] for name in order}
+
+
+NODES = Nodes("node", "dudley.networks.*")

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -37,18 +38,18 @@ class LogTruncation:
 
     power: float = 2.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         p = radius_of("psi.power", self.power)
         if not 1 < p <= 2:
             raise InputError("psi.power", "a number in (1, 2]", self.power)
         if isinstance(p, Observed):
             raise InputError("psi.power", "a number fixed before the data", self.power)
 
-    def __call__(self, x):
+    def __call__(self, x: Any) -> Any:
         """ψ_p(x), for a number or an array ≥ 0."""
         return np.log1p(x + np.power(x, self.power) / self.power)
 
-    def slope(self, x):
+    def slope(self, x: Any) -> Any:
         """ψ_p′(x)."""
         p = self.power
         return (1 + np.power(x, p - 1)) / (1 + x + np.power(x, p) / p)
@@ -102,7 +103,7 @@ class Robust:
     power: float = 2.0
     scale: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.base, Loss | CrossEntropy):
             raise InputError("base loss", "Loss(…) or CrossEntropy(…)", type(self.base).__name__)
         LogTruncation(self.power)
@@ -121,11 +122,11 @@ class Robust:
     @property
     def range(self) -> float:
         log_α, log_b = math.log(self.scale), math.log(self.base.range)
-        found = math.log(self.ψ.lipschitz) + log_b  # ψ(x) ≤ B_ψ x
+        log_range = math.log(self.ψ.lipschitz) + log_b  # ψ(x) ≤ B_ψ x
         value = self.ψ.upper(log_α + log_b)
         if value > 0:
-            found = min(found, math.log(value) - log_α)
-        return up(math.exp(found), 16 + 4 * math.ceil(abs(log_α) + abs(log_b)))
+            log_range = min(log_range, math.log(value) - log_α)
+        return up(math.exp(log_range), 16 + 4 * math.ceil(abs(log_α) + abs(log_b)))
 
     @property
     def name(self) -> str:

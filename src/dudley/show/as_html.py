@@ -39,7 +39,7 @@ def write(document: doc.Document, path: Path) -> None:
 
 def html(document: doc.Document) -> str:
     """The whole page."""
-    charts = [_chart(one) for one in _charts(document.blocks)]
+    charts = [_chart(chart) for chart in _charts(document.blocks)]
     parts = {
         "TITLE": escape(document.title),
         "CSS": asset("vendor/uPlot.min.css") + asset("page.css") if charts else asset("page.css"),
@@ -59,7 +59,7 @@ def fragment(document: doc.Document) -> dict[str, Any]:
         "title": line(document.title),
         "lead": [line(text) for text in document.lead],
         "html": _Body().all(document.blocks),
-        "charts": [_chart(one) for one in _charts(document.blocks)],
+        "charts": [_chart(chart) for chart in _charts(document.blocks)],
     }
 
 
@@ -74,7 +74,7 @@ def asset(name: str) -> str:
 
 def filled(page: str, parts: dict[str, str]) -> str:
     """A template with each <!--NAME--> replaced, in one pass: what is put in is not looked at."""
-    return re.sub(r"<!--([A-Z]+)-->", lambda found: parts[found[1]], page)
+    return re.sub(r"<!--([A-Z]+)-->", lambda mark: parts[mark[1]], page)
 
 
 def as_data(data: Any) -> str:
@@ -101,12 +101,12 @@ def mathml(latex: str) -> str:
         from latex2mathml.converter import convert
     except ImportError:
         return f"<pre>{escape(latex)}</pre>"
-    found = convert(latex, display="block")
-    if not all(MATHML.fullmatch(tag) for tag in re.findall(r"<[^>]*>?", found)):
+    tree = convert(latex, display="block")
+    if not all(MATHML.fullmatch(tag) for tag in re.findall(r"<[^>]*>?", tree)):
         return f"<pre>{escape(latex)}</pre>"  # \text and its like let markup through
     for escaped, sign in ((r"\{", "{"), (r"\}", "}"), (r"\|", "‖")):  # left after \bigl
-        found = found.replace(f">{escaped}<", f">{sign}<")
-    return found
+        tree = tree.replace(f">{escaped}<", f">{sign}<")
+    return tree
 
 
 class _Body:
@@ -116,9 +116,9 @@ class _Body:
         self.charts = 0
 
     def all(self, blocks: Sequence[doc.Block]) -> str:
-        return "\n".join(self.one(block) for block in blocks)
+        return "\n".join(self.block(block) for block in blocks)
 
-    def one(self, block: doc.Block) -> str:
+    def block(self, block: doc.Block) -> str:
         match block:
             case doc.Prose(text):
                 return f"<p>{inline(text)}</p>"
@@ -196,26 +196,26 @@ def _class(names: str) -> str:
 
 def _charts(blocks: Sequence[doc.Block]) -> list[doc.Chart]:
     """All charts, in the order in which they are shown."""
-    found = []
+    charts = []
     for block in blocks:
         if isinstance(block, doc.Chart):
-            found.append(block)
+            charts.append(block)
         elif isinstance(block, doc.Section | doc.Folded):
-            found += _charts(block.blocks)
-    return found
+            charts += _charts(block.blocks)
+    return charts
 
 
-def _chart(one: doc.Chart) -> dict[str, Any]:
+def _chart(chart: doc.Chart) -> dict[str, Any]:
     return {
-        "name": line(one.name),
-        "meaning": line(one.meaning),
-        "x": one.x,
-        "log": one.log,
-        "powers": one.powers,
+        "name": line(chart.name),
+        "meaning": line(chart.meaning),
+        "x": chart.x,
+        "log": chart.log,
+        "powers": chart.powers,
         "curves": [
             {"label": line(c.label), "form": c.form, "order": c.order, "y": c.y, "below": c.below}
-            for c in one.lines
+            for c in chart.lines
         ],
-        "levels": [{"label": line(level.label), "y": level.y} for level in one.levels],
-        "crossings": [{"at": at, "label": line(label)} for at, label in one.crossings],
+        "levels": [{"label": line(level.label), "y": level.y} for level in chart.levels],
+        "crossings": [{"at": at, "label": line(label)} for at, label in chart.crossings],
     }

@@ -44,19 +44,19 @@ def latex(document: doc.Document) -> str:
 
 def below(blocks: Sequence[doc.Block]) -> list[str]:
     """Headings, notices, tables and formulas."""
-    found = []
+    parts = []
     for block in blocks:
         match block:
             case doc.Section() | doc.Folded():
                 inside = below(block.blocks)
-                found += [f"% {line(block.title)}", *inside] if inside else []
+                parts += [f"% {line(block.title)}", *inside] if inside else []
             case doc.Table():
-                found.append(tabular(block))
+                parts.append(tabular(block))
             case doc.Notice():
-                found.append(rf"\noindent\textbf{{{escaped(block.text)}}}")
+                parts.append(rf"\noindent\textbf{{{escaped(block.text)}}}")
             case doc.Formula():
-                found.append(formula(block.latex))
-    return found
+                parts.append(formula(block.latex))
+    return parts
 
 
 def formula(latex: str) -> str:

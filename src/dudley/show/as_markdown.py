@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from dudley.core.boundary.text import screen
 from dudley.show import document as doc
-from dudley.show.cells import short
 from dudley.show.formulas import is_mathematics
 from dudley.show.markdown import display, prose, table
 
@@ -36,23 +35,23 @@ def markdown(document: doc.Document) -> str:
 
 def below(blocks: Sequence[doc.Block], level: int) -> list[str]:
     """Each block as text."""
-    found = []
+    parts = []
     for block in blocks:
         match block:
             case doc.Section():
-                found.append(f"{'#' * level} {prose(block.title)}")
-                found += below(block.blocks, level + 1)
+                parts.append(f"{'#' * level} {prose(block.title)}")
+                parts += below(block.blocks, level + 1)
             case doc.Folded():
-                found.append(f"**{prose(block.title)}**")
-                found += below(block.blocks, level + 1)
+                parts.append(f"**{prose(block.title)}**")
+                parts += below(block.blocks, level + 1)
             case doc.Chart():
-                found.append(ends(block))
+                parts.append(single(block.ends()))
             case _:
-                found.append(one(block))
-    return list(filter(None, found))
+                parts.append(single(block))
+    return list(filter(None, parts))
 
 
-def one(block: doc.Block) -> str:
+def single(block: doc.Block) -> str:
     """A block that holds no others."""
     match block:
         case doc.Prose(text):
@@ -81,18 +80,3 @@ def listing(text: str) -> str:
     """Text as it is, in a fence longer than any that stands in it."""
     fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", text))])
     return f"{fence}text\n{screen(text)}\n{fence}"
-
-
-def ends(chart: doc.Chart) -> str:
-    """A chart's curves at the ends of its axis."""
-
-    def value(y: float | None) -> str:
-        if y is None:
-            return "–"
-        return (
-            f"10^{y:.2f}" if chart.powers and abs(y) >= 6 else short(10**y if chart.powers else y)
-        )
-
-    heads = ["curve", *(f"{chart.name} = {short(x)}" for x in (chart.x[0], chart.x[-1]))]
-    rows = [[prose(line.label), value(line.y[0]), value(line.y[-1])] for line in chart.lines]
-    return table([prose(head) for head in heads], rows)

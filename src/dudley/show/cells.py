@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from fractions import Fraction
 
 from dudley.core.bound import Bound, Sense
 from dudley.core.situation import Derived
+from dudley.show.numbers import short
 from dudley.theorems.comparison import KINDS, Comparison, ComparisonRow
 
 MARKS = {
@@ -16,24 +15,6 @@ MARKS = {
     "*": "says nothing: at or above what holds without theory",
     "!": "negative: the formula bounds nothing here",
 }
-
-
-def short(x: float) -> str:
-    """Three digits, and an exponent without ornaments.
-
-    >>> short(1234567.0), short(4.08e-7), short(0.25)
-    ('1.23e6', '4.08e-7', '0.25')
-    """
-    return re.sub(r"e([+-])0*", lambda sign: "e" + sign[1].replace("+", ""), f"{x:.3g}")
-
-
-def power(exponent: float) -> str:
-    """An exponent as a fraction.
-
-    >>> power(-1 / 3), power(-1.0)
-    ('-1/3', '-1')
-    """
-    return str(Fraction(exponent).limit_denominator(100))
 
 
 def number(bound: Bound) -> str:
@@ -79,11 +60,11 @@ def informative(comparison: Comparison, row: ComparisonRow, form: str) -> str:
 def marks(comparison: Comparison) -> dict[str, str]:
     """The marks that occur, with what they mean; so too the last column along an axis."""
     text = " ".join(cell(row, form) for row in comparison.rows for form in row.curves)
-    found = {mark: meaning for mark, meaning in MARKS.items() if mark in text}
+    meanings = {mark: meaning for mark, meaning in MARKS.items() if mark in text}
     if comparison.sweep is not None and any(row.can_inform for row in comparison.rows):
         head = f"{informs(comparison)}:"
-        found[head] = "where the derived form is first below what holds without theory"
-    return found
+        meanings[head] = "where the derived form is first below what holds without theory"
+    return meanings
 
 
 def derivations(derived: dict[str, Derived]) -> list[str]:
@@ -94,10 +75,10 @@ def derivations(derived: dict[str, Derived]) -> list[str]:
     ['W_v.op, .row1inf ≤ 1 from W_v.l11']
     """
     lines: dict[tuple, list[str]] = {}
-    for one in derived.values():
-        owner, dot, norm = one.name.partition(".")
-        names = lines.setdefault((owner if dot else "", one.value, one.sources), [])
-        names.append(f".{norm}" if names and dot else one.name)
+    for number in derived.values():
+        owner, dot, norm = number.name.partition(".")
+        names = lines.setdefault((owner if dot else "", number.value, number.sources), [])
+        names.append(f".{norm}" if names and dot else number.name)
     return [
         str(Derived(", ".join(names), value, sources))
         for (_, value, sources), names in lines.items()
@@ -133,10 +114,10 @@ def readings(comparison: Comparison) -> list[str]:
 
 def lacking(comparison: Comparison) -> dict[tuple[str, ...], list[str]]:
     """The statements that were not evaluated, by the names they miss; fewest names first."""
-    found: dict[tuple[str, ...], list[str]] = {}
+    groups: dict[tuple[str, ...], list[str]] = {}
     for id, names in comparison.missing.items():
-        found.setdefault(names, []).append(id)
-    return dict(sorted(found.items(), key=lambda item: (len(item[0]), item[0])))
+        groups.setdefault(names, []).append(id)
+    return dict(sorted(groups.items(), key=lambda item: (len(item[0]), item[0])))
 
 
 def most_wanted(comparison: Comparison, count: int = 6) -> list[str]:
@@ -148,7 +129,7 @@ def most_wanted(comparison: Comparison, count: int = 6) -> list[str]:
 def crossings(comparison: Comparison) -> list[str]:
     """Where parameter counting and norm-based bounds change places, in words."""
     name = comparison.sweep.name if comparison.sweep else ""
-    found = [
+    lines = [
         f"{c.id}, {c.form}: {KINDS[c.kinds[0]]} give less below {name} ≈ {short(c.at)}, "
         f"{KINDS[c.kinds[1]]} above"
         for c in comparison.crossings
@@ -162,8 +143,8 @@ def crossings(comparison: Comparison) -> list[str]:
                     f"{text} {short(bound.details[kind])}" for kind, text in KINDS.items()
                 )
                 ratio = bound.details["crossing"]
-                found.append(
+                lines.append(
                     f"{row.id}, {form}{at}: {kinds}; as covers they are equal at "
                     f"B_x·B_w/ε = {ratio:.4g}"
                 )
-    return found
+    return lines

@@ -16,8 +16,7 @@ from functools import cached_property
 from dudley.core.bound import Bound
 from dudley.core.statement import Statement
 from dudley.theorems import registry
-from dudley.theorems.witness import Family, Witness, load as load_witnesses
-from dudley.theorems.witness.base import family_against
+from dudley.theorems.witness.base import WITNESSES, Family, Witness, family_against
 
 
 @dataclass(frozen=True)
@@ -88,12 +87,12 @@ def _plain(family: Family) -> dict:
 def against(id: str) -> list[Counterexample]:
     """The counterexamples to a statement; those that refute existence come first."""
     statement = registry.load()[id]
-    found = [
+    counterexamples = [
         Counterexample(name, statement, witness())
-        for name, witness in sorted(load_witnesses().items())
+        for name, witness in sorted(WITNESSES.items())
         if id in witness.refutes
     ]
-    return sorted(found, key=lambda c: c.witness.own_weights)
+    return sorted(counterexamples, key=lambda c: c.witness.own_weights)
 
 
 def evaluated(statement: Statement, inputs: Mapping[str, float]) -> dict[str, Bound]:

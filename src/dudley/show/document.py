@@ -1,6 +1,7 @@
 """A report, without saying how it looks: blocks one below the other.
 
-`as_html` makes of it one file that opens from disk, `as_markdown` and `as_latex` text for papers.
+`as_text` shows it on a terminal, `as_html` makes of it one file that opens from disk, `as_markdown`
+and `as_latex` text for papers.
 Builders in `pages` read results (what commands print with ``--json``, certificates, folders of
 experiments) and compute nothing.
 """
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar
 
 from dudley.core.errors import InputError
+from dudley.show.numbers import short
 
 Part = TypeVar("Part")
 
@@ -65,9 +67,10 @@ class Listing:
 
 @dataclass(frozen=True)
 class Points:
-    """A list of short paragraphs."""
+    """A list of short paragraphs; on a terminal ``mark`` stands before each."""
 
     lines: tuple[str, ...]
+    mark: str = "·"
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,19 @@ class Chart:
     powers: bool = True
     levels: tuple[Line, ...] = ()
     crossings: tuple[tuple[float, str], ...] = ()
+
+    def ends(self) -> Table:
+        """The curves at the ends of the axis, for readers without pictures."""
+
+        def shown(y: float | None) -> str:
+            if y is None:
+                return "–"
+            past_digits = self.powers and abs(y) >= 6
+            return f"10^{y:.2f}" if past_digits else short(10**y if self.powers else y)
+
+        heads = ["curve", *(f"{self.name} = {short(x)}" for x in (self.x[0], self.x[-1]))]
+        rows = [[curve.label, shown(curve.y[0]), shown(curve.y[-1])] for curve in self.lines]
+        return Table.of(heads, rows)
 
 
 @dataclass(frozen=True)

@@ -56,16 +56,16 @@ def clauses(latex: str) -> list[str]:
     >>> clauses(r"x=\text{a,\quad b},\quad y")
     ['x=\\text{a,\\quad b},', 'y']
     """
-    found, depth, start = [], 0, 0
+    parts, depth, start = [], 0, 0
     for sign in re.finditer(r"(?<!\\)[{}]|\\(?:left|right)\b|,\\q?quad(?![a-z]) ?", latex):
         if sign[0] in ("{", "\\left"):
             depth += 1
         elif sign[0] in ("}", "\\right"):
             depth -= 1
         elif depth == 0:
-            found.append(latex[start : sign.start()] + ",")
+            parts.append(latex[start : sign.start()] + ",")
             start = sign.end()
-    return [*found, latex[start:]]
+    return [*parts, latex[start:]]
 
 
 def prose(text: str) -> str:

@@ -11,8 +11,9 @@ from dataclasses import replace
 from dudley.certificates.certificate import RISK
 from dudley.certificates.standing.row import KINDS, Standing, StandingRow
 from dudley.core.rounding import ceiling, floor
-from dudley.show.cells import short
+from dudley.show.document import Cell, Document, Points, Prose, Section, Table
 from dudley.show.markdown import cell, code, section, table
+from dudley.show.numbers import short
 
 HEAD = ["bound", "printed", "proved", "best known", "below guessing from n", "to blame"]
 MARKS = "† the printed form is false   ° in expectation, not about this model"
@@ -38,7 +39,7 @@ def merged(rows: list[StandingRow]) -> list[StandingRow]:
         paper = row.name.partition("/")[0]
         numbers = row.value, row.printed, row.best, tuple(row.needed.items())
         groups[paper, *numbers, row.sense, row.verdict].append(row)
-    return [replace(own[0], name=_joined(own)) for own in groups.values()]
+    return [replace(rows[0], name=_joined(rows)) for rows in groups.values()]
 
 
 def _joined(rows: list[StandingRow]) -> str:
@@ -61,20 +62,20 @@ def of_whom(row: StandingRow) -> str:
 
 
 def _other(row: StandingRow) -> str:
-    told = "quantised" if "quantised" in row.about else "randomised"
-    return f"{row.name} ({told})"
+    variant = "quantised" if "quantised" in row.about else "randomised"
+    return f"{row.name} ({variant})"
 
 
 def lines(standing: Standing, kind: str) -> list[list[str]]:
     """One line for each number of a kind, the least first."""
-    found = []
+    texts = []
     for row in merged(standing.of(kind)):
         cells = [number(row.printed), *(upper(x) for x in (row.value, row.best))]
         cells.append(count(row.needed.get("value")))
         if "best" in row.needed:
             cells[-1] += f" ({count(row.needed['best'])})"
-        found.append([of_whom(row) + marks(row), *cells, row.culprit])
-    return found
+        texts.append([of_whom(row) + marks(row), *cells, row.culprit])
+    return texts
 
 
 def every(standing: Standing) -> list[list[str]]:
@@ -82,19 +83,16 @@ def every(standing: Standing) -> list[list[str]]:
     return [line for kind in KINDS for line in lines(standing, kind)]
 
 
-def aligned(rows: list[list[str]], words: bool = True) -> list[str]:
-    """Columns, the first to the left and the others to the right; words at the end as they are.
-
-    >>> aligned([["a", "10"], ["bcd", "2"]], words=False)
-    ['a    10', 'bcd   2']
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    if words:
-        widths[-1] = 0
-    return [
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-        for row in rows
-    ]
+def bounds(standing: Standing) -> Table:
+    """The numbers of all kinds as a table that sorts."""
+    rows = []
+    for kind in KINDS:
+        for line, row in zip(lines(standing, kind), merged(standing.of(kind)), strict=True):
+            name, printed, proved, best, needed, culprit = line
+            numbers = ((printed, row.printed), (proved, row.value), (best, row.best))
+            cells = [Cell(text, key) for text, key in numbers]
+            rows.append([name, *cells, Cell(needed, row.needed.get("value")), culprit])
+    return Table.of(HEAD, rows)
 
 
 def number(x: float | None) -> str:
@@ -117,22 +115,28 @@ def measured(standing: Standing) -> str:
     test, guess = standing.test, f"guessing errs at least {floor(standing.guess, 3)}"
     if not test:
         return f"No test set was given; {guess}."
-    told = f"{test['errors']:,} errors on {test['n']:,} test examples"
+    errors = f"{test['errors']:,} errors on {test['n']:,} test examples"
     most = f"at most {ceiling(test['at_most'], 2)} with confidence 1 − {standing.delta:g}"
-    return f"{told}: {most}; {guess}."
+    return f"{errors}: {most}; {guess}."
 
 
-def text(standing: Standing) -> str:
-    """The tables for a terminal."""
-    parts = [f"{RISK}, n = {standing.n:,}, δ = {standing.delta:g}", measured(standing), ""]
-    parts += [*aligned([HEAD, *every(standing)]), "", MARKS]
-    parts += [f"{row.name}: {row.note}" for row in remarked(standing)]
+def document(standing: Standing) -> Document:
+    """For a terminal: the error, every bound, and what does not apply."""
     certificates = [row for row in standing.refused if row.kind != "published"]
-    parts += [f"not here: {row.name} ({row.refused})" for row in certificates]
     others = tuple(row for row in standing.rows if row not in certificates)
+    remarks = [MARKS, *(f"{row.name}: {row.note}" for row in remarked(standing))]
+    remarks += [f"not here: {row.name} ({row.refused})" for row in certificates]
     for why, names in reasons(replace(standing, rows=others)).items():
-        parts.append(f"not here ({why}): {', '.join(names)}")
-    return "\n".join(parts)
+        remarks.append(f"not here ({why}): {', '.join(names)}")
+    return Document(
+        f"{RISK}, n = {standing.n:,}, δ = {standing.delta:g}",
+        (
+            Prose(measured(standing)),
+            Section("", (bounds(standing),)),
+            Section("", (Points(tuple(remarks), mark=""),)),
+        ),
+        kind="standing",
+    )
 
 
 def remarked(standing: Standing) -> list[StandingRow]:
@@ -142,10 +146,10 @@ def remarked(standing: Standing) -> list[StandingRow]:
 
 def reasons(standing: Standing) -> dict[str, list[str]]:
     """What does not apply, by the hypothesis that fails."""
-    found: dict[str, list[str]] = defaultdict(list)
+    names: dict[str, list[str]] = defaultdict(list)
     for row in standing.refused:
-        found[row.culprit].append(row.name)
-    return dict(found)
+        names[row.culprit].append(row.name)
+    return dict(names)
 
 
 def markdown(standing: Standing) -> str:
@@ -172,11 +176,11 @@ def compact(standing: Standing) -> str:
     papers: dict[str, StandingRow] = {}
     for row in standing.of("published"):
         paper = row.name.partition("/")[0]
-        held = papers.get(paper)
-        if held is None or _wanted(row) < _wanted(held):
+        best = papers.get(paper)
+        if best is None or _wanted(row) < _wanted(best):
             papers[paper] = row
-    kept = replace(standing, rows=tuple(papers.values()))
-    return _table(rows + lines(kept, "published"))
+    shown = replace(standing, rows=tuple(papers.values()))
+    return _table(rows + lines(shown, "published"))
 
 
 def _wanted(row: StandingRow) -> tuple[bool, float]:
@@ -184,9 +188,9 @@ def _wanted(row: StandingRow) -> tuple[bool, float]:
     return in_expectation(row), row.needed.get("value", float("inf"))
 
 
-def _table(found: list[list[str]]) -> str:
+def _table(rows: list[list[str]]) -> str:
     return table(HEAD, [[code(name.split(" ")[0].rstrip(",")) + _rest(name), *map(cell, rest)]
-                        for name, *rest in found])  # fmt: skip
+                        for name, *rest in rows])  # fmt: skip
 
 
 def _rest(name: str) -> str:

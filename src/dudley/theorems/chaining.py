@@ -28,7 +28,7 @@ def chained(entropy: Entropy, A: float, n: float, rule: str = "dudley") -> float
     return A * float(form(entropy, math.log(A), log_n)[0])
 
 
-def printed_integral(n, class_C, class_radius, c) -> float:
+def printed_integral(n: float, class_C: float, class_radius: float, c: float) -> float:
     """c·inf over δ of δ + √(C/n)·log(A/δ), whose minimiser is √(C/n) or A.
 
     >>> printed_integral(4, 16.0, 1.0, c=1.0)

@@ -17,7 +17,7 @@ ranked across kinds: a covering number is set beside covering numbers, a gap bes
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -55,12 +55,12 @@ class ComparisonRow:
     @property
     def refusals(self) -> dict[str, str]:
         """For each form that was refused somewhere, the first reason."""
-        found = {}
+        reasons_by_form = {}
         for form, outcomes in self.curves.items():
             reasons = [outcome for outcome in outcomes if isinstance(outcome, str)]
             if reasons:
-                found[form] = reasons[0]
-        return found
+                reasons_by_form[form] = reasons[0]
+        return reasons_by_form
 
     @property
     def can_inform(self) -> bool:
@@ -114,18 +114,18 @@ class Comparison:
     @property
     def groups(self) -> dict[str, list[ComparisonRow]]:
         """The rows by what they bound, in a fixed order."""
-        found = {m: [row for row in self.rows if row.statement.measure == m] for m in MEASURES}
-        return {measure: rows for measure, rows in found.items() if rows}
+        rows_of = {m: [row for row in self.rows if row.statement.measure == m] for m in MEASURES}
+        return {measure: rows for measure, rows in rows_of.items() if rows}
 
     @property
     def readings(self) -> dict[str, dict[str, list[str]]]:
         """Given names that statements read in different ways: name → meaning → statements."""
-        found: dict[str, dict[str, list[str]]] = {}
+        texts_of: dict[str, dict[str, list[str]]] = {}
         for row in self.rows:
             for i in row.statement.inputs:
                 if i.name in self.situation.values and (i.name in GIVEN or i.name[:2] == "W."):
-                    found.setdefault(i.name, {}).setdefault(i.text, []).append(row.id)
-        return {name: texts for name, texts in found.items() if len(texts) > 1}
+                    texts_of.setdefault(i.name, {}).setdefault(i.text, []).append(row.id)
+        return {name: texts for name, texts in texts_of.items() if len(texts) > 1}
 
     @cached_property
     def crossings(self) -> tuple[Crossing, ...]:
@@ -139,8 +139,8 @@ class Comparison:
             for x, b in zip(self.points, row.bounds(form), strict=False)
             if b is not None and all(kind in b.details for kind in KINDS)
         ]
-        for (x, one), (y, two) in pairwise(known):
-            before, after = _lead(one), _lead(two)
+        for (x, kinds), (y, next_kinds) in pairwise(known):
+            before, after = _lead(kinds), _lead(next_kinds)
             if before * after < 0:
                 first, second = KINDS if before < 0 else reversed(KINDS)
                 share = before / (before - after)
@@ -183,15 +183,15 @@ KINDS = {"parameter_counting": "parameter counting", "norm_based": "norms"}
 
 def _lead(kinds: Mapping[str, float]) -> float:
     """log of the first kind over the second: negative where the first is smaller."""
-    one, two = (kinds[kind] for kind in KINDS)
-    return math.log(one) - math.log(two) if one > 0 and two > 0 else 0.0
+    first, second = (kinds[kind] for kind in KINDS)
+    return math.log(first) - math.log(second) if first > 0 and second > 0 else 0.0
 
 
 def _point(bound: Bound) -> dict:
     whole = bound.to_json()
-    kept = ("value", "log_value", "vacuous", "negative", "trivial")
+    names = ("value", "log_value", "vacuous", "negative", "trivial")
     kinds = {kind: bound.details[kind] for kind in KINDS if kind in bound.details}
-    return {name: whole[name] for name in kept} | kinds
+    return {name: whole[name] for name in names} | kinds
 
 
 def compare(
@@ -244,38 +244,40 @@ def inputs_of(s: Statement, here: Situation) -> dict[str, float]:
     A norm that the statement can do without is passed on only where it says more than the norms
     that the statement has anyway: a class described twice has fewer covers by its own members.
     """
-    found = {i.name: v for i in s.inputs if (v := here.find(i.name)) is not None}
+    inputs = {i.name: v for i in s.inputs if (v := here.find(i.name)) is not None}
     for i in s.inputs:
-        if i.default == math.inf and i.name in found and not here.gives(i.name):
-            others = {n: v for n, v in found.items() if n != i.name and _same(n, i.name)}
+        if i.default == math.inf and i.name in inputs and not here.gives(i.name):
+            others = {n: v for n, v in inputs.items() if n != i.name and _same(n, i.name)}
             sizes = {n: here.values[n] for n in ("d", "k", "T") if n in here.values}
-            own = closed({canonical(n): v for n, v in (others | sizes).items()})
-            if not found[i.name] < own.get(canonical(i.name), math.inf):
-                del found[i.name]
-    return found
+            implied = closed({canonical(n): v for n, v in (others | sizes).items()})
+            if not inputs[i.name] < implied.get(canonical(i.name), math.inf):
+                del inputs[i.name]
+    return inputs
 
 
-def _same(one: str, other: str) -> bool:
+def _same(name: str, other: str) -> bool:
     """Are these norms of one matrix?"""
-    return canonical(one).partition(".")[0] == canonical(other).partition(".")[0]
+    return canonical(name).partition(".")[0] == canonical(other).partition(".")[0]
 
 
-def _evaluated(s: Statement, here: list[Situation], forms) -> dict[str, tuple[Outcome, ...]]:
+def _evaluated(
+    s: Statement, here: list[Situation], forms: Sequence[str]
+) -> dict[str, tuple[Outcome, ...]]:
     """Each form along the axis; where its own inputs do not change it is evaluated once.
 
     Point by point, all forms of one before the next: they share what was composed and solved.
     """
     names = [name for name in s.forms if name in forms]
-    found: dict[str, list[Outcome]] = {name: [] for name in names}
+    curves: dict[str, list[Outcome]] = {name: [] for name in names}
     known: dict[tuple, Outcome] = {}
-    for one in here:
-        values, reason = inputs_of(s, one), _not_this(s, one)
+    for situation in here:
+        values, reason = inputs_of(s, situation), _not_this(s, situation)
         for name in names:
             key = (name, reason, *sorted(s.form(name).select(values).items()))
             if key not in known:
                 known[key] = reason or _outcome(s, values, name)
-            found[name].append(known[key])
-    return {name: tuple(outcomes) for name, outcomes in found.items()}
+            curves[name].append(known[key])
+    return {name: tuple(outcomes) for name, outcomes in curves.items()}
 
 
 def _not_this(s: Statement, here: Situation) -> str:

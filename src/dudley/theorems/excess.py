@@ -20,7 +20,9 @@ the sample's own points will do; :func:`best` also chains, and uses the direct a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,6 +31,8 @@ from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.entropy import Entropy
 from dudley.theorems.chaining import chained
+
+Numbers = TypeVar("Numbers", float, np.ndarray)
 
 QUANTITY = "excess risk of an empirical risk minimiser"
 ASSUMPTIONS = offset.COMMON[:3]
@@ -59,13 +63,15 @@ class ExcessTask:
     @property
     def routes(self) -> list[Route]:
         """The ways to a fast rate that the noise allows."""
-        found = []
+        routes = []
         if self.noise_free:
-            found.append(Route(4.0, 1 / (2 * self.M), 3.0, offset.NoiseFree(self.M)))
+            routes.append(Route(4.0, 1 / (2 * self.M), 3.0, offset.NoiseFree(self.M)))
         if self.bernstein:
             V, M = self.V, self.M
-            found.append(Route(2 * (2 + M / V), 1 / (2 * (2 * V + M)), 0.0, offset.Bernstein(V, M)))
-        return found
+            routes.append(
+                Route(2 * (2 + M / V), 1 / (2 * (2 * V + M)), 0.0, offset.Bernstein(V, M))
+            )
+        return routes
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ class Route:
     approximation: float
     condition: offset.NoiseFree | offset.Bernstein
 
-    def at(self, δ, log_N, task: ExcessTask):
+    def at(self, δ: Numbers, log_N: Numbers, task: ExcessTask) -> tuple[Numbers, Numbers]:
         """factor·R_off at one scale: factor·log N(δ)/(2βn), and factor·(1 + 2βM)κδ."""
         complexity = self.factor * log_N / (2 * self.β * task.n)
         return complexity, self.factor * (1 + 2 * self.β * task.M) * task.κ * δ
@@ -96,12 +102,12 @@ def best(entropy: Entropy, task: ExcessTask) -> Bound:
     """The smallest of all that is known here."""
     if nothing(task):
         return total(task, 0.0)
-    found = [slow(entropy, task, rule) for rule in ("dudley", "best")]
+    bounds = [slow(entropy, task, rule) for rule in ("dudley", "best")]
     for route in task.routes:
-        found += [one_scale(entropy, task, route), by_chaining(entropy, task, route)]
+        bounds += [one_scale(entropy, task, route), by_chaining(entropy, task, route)]
         if not entropy.uses_points:
-            found.append(directly(entropy, task, route))
-    return smallest(found)
+            bounds.append(directly(entropy, task, route))
+    return smallest(bounds)
 
 
 def nothing(task: ExcessTask) -> bool:
@@ -128,8 +134,8 @@ def directly(entropy: Entropy, task: ExcessTask, route: Route) -> Bound:
     """Without symmetrisation, for covers that do not depend on the sample."""
     proper = entropy.proper() if isinstance(route.condition, offset.Bernstein) else entropy
     covers = log_cover(proper, task)
-    found = offset.excess(covers, task.n, task.κ, route.condition, task.approximation)
-    complexity, resolution, _ = (term.value for term in found.terms)
+    bound = offset.excess(covers, task.n, task.κ, route.condition, task.approximation)
+    complexity, resolution, _ = (term.value for term in bound.terms)
     return total(task, complexity, resolution, route)
 
 
@@ -138,10 +144,10 @@ def slow(entropy: Entropy, task: ExcessTask, rule: str = "best") -> Bound:
     return total(task, 2 * task.κ * chained(entropy, task.A, task.n, rule))
 
 
-def log_cover(entropy: Entropy, task: ExcessTask):
+def log_cover(entropy: Entropy, task: ExcessTask) -> Callable[[np.ndarray], np.ndarray]:
     """ε ↦ log N(ε), infinite past the floats."""
 
-    def covers(ε):
+    def covers(ε: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
             return np.exp(entropy.log_log(np.log(ε), math.log(task.n)))
 

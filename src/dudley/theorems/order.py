@@ -22,7 +22,7 @@ def reading_order(id: str) -> tuple:
     parts = [(0, int(p), "") if p.isdigit() else (1, 0, p) for p in number.split(".")]
     counted_through = number.isdigit() and kind not in ("equation", "section")
     group = 2 if number[0].isalpha() else int(counted_through)
-    return list(registry.PAPERS).index(paper), group, parts, rest
+    return [*registry.SHIPPED, *registry.PAPERS].index(paper), group, parts, rest
 
 
 def in_reading_order() -> list[Statement]:

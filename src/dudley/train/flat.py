@@ -41,12 +41,12 @@ def views(
     decayed: Mapping[str, bool],
 ) -> Tensors:
     """Weights with the names and shapes of others, as views of such rows."""
-    found = {}
+    parts = {}
     for kind, names in groups(like, decayed).items():
         sizes = [like[name][0].numel() for name in names]
         for name, part in zip(names, flats[kind].split(sizes, 1), strict=True):
-            found[name] = part.unflatten(1, like[name].shape[1:])
-    return {name: found[name] for name in like}
+            parts[name] = part.unflatten(1, like[name].shape[1:])
+    return {name: parts[name] for name in like}
 
 
 def rowed(tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:

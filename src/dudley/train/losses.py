@@ -61,5 +61,5 @@ def correct(outputs: torch.Tensor, labels: torch.Tensor, boundary: float = 0.0) 
     if outputs.shape[-1] == 2:
         first, second = outputs.unbind(-1)
         return torch.where(labels == 1, second > first, first > second)
-    own = outputs.gather(-1, labels.clamp(min=0)[..., None])
-    return (outputs >= own).sum(-1) == 1
+    label_output = outputs.gather(-1, labels.clamp(min=0)[..., None])
+    return (outputs >= label_output).sum(-1) == 1

@@ -43,12 +43,12 @@ def measured(
         if not data.labels.is_floating_point():
             right = correct(outputs, data.labels, BOUNDARIES.get(how.loss, 0.0))
             there = data.weights > 0  # (E, B)
-            asked = there if data.labels.ndim == 2 else there[..., None] & (data.labels >= 0)
-            counts = [some.flatten(1).sum(1).double() for some in (right & asked, asked)]
+            counted = there if data.labels.ndim == 2 else there[..., None] & (data.labels >= 0)
+            counts = [some.flatten(1).sum(1).double() for some in (right & counted, counted)]
             metrics[f"{split}_accuracy"] = counts[0] / counts[1]
     for name in how.measures:
-        held = rows if rows is not None and name in ENTRYWISE else weights
-        metrics |= MEASURES[name](problem, held, first)
+        tensors = rows if rows is not None and name in ENTRYWISE else weights
+        metrics |= MEASURES[name](problem, tensors, first)
     return metrics
 
 

@@ -32,8 +32,8 @@ class Period:
         self.loss = torch.zeros(E, device=device)
         self.moving, self.decays = state.weights, problem.decayed
         if how.optimiser.entrywise:
-            self.moving, own = flattened(state.weights, problem.decayed)
-            state.weights, self.decays = own, DECAYS
+            self.moving, named = flattened(state.weights, problem.decayed)
+            state.weights, self.decays = named, DECAYS
         self.leaves = {name: W.detach().requires_grad_() for name, W in self.moving.items()}
         self.names = self._prepared()
         self.log = torch.zeros(ROWS, len(self.names), E, dtype=torch.float64, device=device)
@@ -86,74 +86,74 @@ class Period:
     def _update(self, losses: torch.Tensor, grads: Sequence[torch.Tensor | None]) -> None:
         problem, state, how = self.problem, self.state, self.problem.training
         self.loss.copy_(losses)
-        given = {
+        gradients = {
             name: torch.zeros_like(W) if grad is None else grad
             for (name, W), grad in zip(self.moving.items(), grads, strict=True)
         }
-        rate = how.schedule.rate(state.step.expand(len(problem)), how.optimiser.lr)
+        rate = how.schedule.rate(state.step.expand(len(problem)), how.optimiser.first_rate)
         alive = None if how.stop is None else state.alive
-        how.optimiser.update(self.moving, given, state.memory, rate, alive, self.decays)
+        how.optimiser.update(self.moving, gradients, state.memory, rate, alive, self.decays)
         state.step.add_(1)
 
-    def _named(self, held: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
+    def _named(self, tensors: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
         """Weights by the twin's names, from tensors as they are moved."""
         if not self.problem.training.optimiser.entrywise:
-            return held
-        return views(held, self.state.first, self.problem.decayed)
+            return tensors
+        return views(tensors, self.state.first, self.problem.decayed)
 
-    def _found(self) -> dict[str, torch.Tensor]:
+    def _metrics(self) -> dict[str, torch.Tensor]:
         state = self.state
         rows = self.moving if self.problem.training.optimiser.entrywise else None
         alive = None if self.problem.training.stop is None else state.alive
-        found = measured(self.problem, state.weights, state.first, rows=rows, alive=alive)
-        found |= {"loss": self.loss}
-        return {name: values.detach().double() for name, values in found.items()}
+        metrics = measured(self.problem, state.weights, state.first, rows=rows, alive=alive)
+        metrics |= {"loss": self.loss}
+        return {name: values.detach().double() for name, values in metrics.items()}
 
     @torch.no_grad()
     def _prepared(self) -> list[str]:
         """The names of the metrics; a state that was never evaluated gets room for them."""
         state, how = self.state, self.problem.training
-        found = self._found()
+        metrics = self._metrics()
         for rule in (*how.keep, *([how.stop] if how.stop else [])):
-            if rule.metric not in found:
-                raise UnknownName("metric", rule.metric, found)
-        names = list(found)
+            if rule.metric not in metrics:
+                raise UnknownName("metric", rule.metric, metrics)
+        names = list(metrics)
         senses = [_sense(name) for name in names]
         self.sense = torch.tensor(senses, dtype=torch.float64, device=self.loss.device)
         if not state.metrics:
-            values = torch.stack([found[name] for name in names], 1)  # (E, metrics)
+            values = torch.stack([metrics[name] for name in names], 1)  # (E, metrics)
             state.metrics[VALUES] = torch.full_like(values, torch.nan)
             state.extremes[VALUES] = torch.full_like(values, -torch.inf) * self.sense
             for keep in how.keep:
                 worst = -torch.inf if keep.largest else torch.inf
-                state.kept[f"{keep.metric}/best"] = torch.full_like(values[:, 0], worst)
-                state.kept[f"{keep.metric}/step"] = torch.zeros_like(state.ended)
+                state.best[f"{keep.metric}/best"] = torch.full_like(values[:, 0], worst)
+                state.best[f"{keep.metric}/step"] = torch.zeros_like(state.ended)
                 for name, W in self.moving.items():
-                    state.kept[f"{keep.metric}/{name}"] = W.detach().clone()
+                    state.best[f"{keep.metric}/{name}"] = W.detach().clone()
         return names
 
     def _evaluate(self) -> None:
-        state, how, found = self.state, self.problem.training, self._found()
+        state, how, metrics = self.state, self.problem.training, self._metrics()
         state.ended.copy_(torch.where(state.alive, state.step, state.ended))
-        values = torch.stack([found[name] for name in self.names], 1)
+        values = torch.stack([metrics[name] for name in self.names], 1)
         _take(state.metrics[VALUES], values, state.alive)
         best = self.sense * torch.fmax(self.sense * state.extremes[VALUES], self.sense * values)
         _take(state.extremes[VALUES], best, state.alive)  # NaN is no value
         for keep in how.keep:
-            best, values = state.kept[f"{keep.metric}/best"], found[keep.metric]
+            best, values = state.best[f"{keep.metric}/best"], metrics[keep.metric]
             won = (values > best if keep.largest else values < best) & state.alive
             _take(best, values, won)
-            _take(state.kept[f"{keep.metric}/step"], state.step.expand(len(won)), won)
+            _take(state.best[f"{keep.metric}/step"], state.step.expand(len(won)), won)
             for name, W in self.moving.items():
-                _take(state.kept[f"{keep.metric}/{name}"], W, won)
+                _take(state.best[f"{keep.metric}/{name}"], W, won)
         if how.stop is not None:
-            state.alive.logical_and_(~how.stop.met(found))
+            state.alive.logical_and_(~how.stop.met(metrics))
         self.log.index_copy_(0, self.row, state.metrics[VALUES].T[None])
         self.row.add_(1)
 
-    def kept(self, state: State, metric: str) -> Mapping[str, torch.Tensor]:
+    def best_weights(self, state: State, metric: str) -> Mapping[str, torch.Tensor]:
         """The weights that a state keeps for being best by this metric."""
-        return self._named({name: state.kept[f"{metric}/{name}"] for name in self.moving})
+        return self._named({name: state.best[f"{metric}/{name}"] for name in self.moving})
 
 
 def _take(old: torch.Tensor, new: torch.Tensor, where: torch.Tensor) -> None:

@@ -128,9 +128,9 @@ class Problem:
 
     def _part(self, whole: Examples, step: torch.Tensor) -> Examples:
         """One of the batches of an epoch, in an order of the epoch's own; the last is smaller."""
-        B, m = self.training.batch or 0, {task.m for task in self.tasks}
+        B, m = self.training.batch or 0, {config["task"].get("m") for config in self.configs}
         if len(m) > 1:
-            raise InputError("trials trained by batches", "one number of examples", sorted(m))  # pyright: ignore
+            raise InputError("trials trained by batches", "one number of examples", sorted(m))
         count = self.steps_of_epoch
         epoch = torch.div(step, count, rounding_mode="floor") - self._orders.first
         order = self._orders.rows.index_select(1, epoch.reshape(1))[:, 0]  # (E, M)
@@ -139,10 +139,10 @@ class Problem:
         rows = order.index_select(1, place)  # (E, B)
         there = rows >= 0
         rows = rows.clamp(min=0)
-        own = torch.arange(len(self), device=self.device)[:, None]
-        inputs = whole.inputs.rows[own, rows]
+        trials = torch.arange(len(self), device=self.device)[:, None]
+        inputs = whole.inputs.rows[trials, rows]
         counts = there.sum(1, dtype=torch.int32)
-        return Examples(Padded(inputs, counts), whole.labels[own, rows], there / counts[:, None])
+        return Examples(Padded(inputs, counts), whole.labels[trials, rows], there / counts[:, None])
 
     def refresh(self, step: int, steps: int) -> None:
         """Draw ahead what these steps need, so that `batch` makes few operations a step."""
@@ -198,8 +198,8 @@ class Problem:
         names = self.ensemble.shapes
         if self.training.decay_all or not hasattr(twin, "decayed"):
             return dict.fromkeys(names, True)
-        kept = {id(W) for W in twin.decayed()[0]}  # pyright: ignore[reportCallIssue]
-        return {name: id(W) in kept for name, W in twin.named_parameters()}
+        decaying = {id(W) for W in twin.decayed()[0]}  # pyright: ignore[reportCallIssue]
+        return {name: id(W) in decaying for name, W in twin.named_parameters()}
 
 
 def trial_key(config: dict) -> int:
@@ -226,8 +226,8 @@ def alike(config: dict) -> dict:
 def _stacked(parts: Sequence[torch.Tensor], members: Sequence[torch.Tensor]) -> torch.Tensor:
     """Rows (E, M, …) of all trials in their order, padded with zeros."""
     whole = parts[0].new_zeros(sum(map(len, members)), *_largest(parts))
-    for part, own in zip(parts, members, strict=True):
-        whole[own] = _padded(part, whole.shape[1:])
+    for part, members_of_part in zip(parts, members, strict=True):
+        whole[members_of_part] = _padded(part, whole.shape[1:])
     return whole
 
 

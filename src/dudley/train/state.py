@@ -22,7 +22,15 @@ from dudley.train.problem import Problem
 
 Tensors = dict[str, torch.Tensor]
 VALUES = "values"  # metrics side by side, (E, metrics)
-GROUPS = ("weights", "first", "memory", "metrics", "extremes", "kept")
+GROUPS = {  # the names of the groups in the file, and their fields
+    "weights": "weights",
+    "first": "first",
+    "memory": "memory",
+    "metrics": "metrics",
+    "extremes": "extremes",
+    "kept": "best",
+}
+BORN_IN_TRAINING = ("metrics", "extremes", "best")
 
 
 @dataclass(eq=False)
@@ -37,7 +45,7 @@ class State:
     memory: Tensors  # the optimiser's
     metrics: Tensors = field(default_factory=dict)  # of the latest evaluation
     extremes: Tensors = field(default_factory=dict)  # largest accuracies, smallest losses
-    kept: Tensors = field(default_factory=dict)  # by metric: weights when it was best
+    best: Tensors = field(default_factory=dict)  # by metric: weights when it was best
 
     @classmethod
     def start(cls, problem: Problem) -> State:
@@ -63,15 +71,15 @@ class State:
     def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
         """All but the step, by flat names."""
         yield from (("alive", self.alive), ("ended", self.ended))
-        for group in GROUPS:
-            yield from ((f"{group}/{name}", W) for name, W in getattr(self, group).items())
+        for group, attribute in GROUPS.items():
+            yield from ((f"{group}/{name}", W) for name, W in getattr(self, attribute).items())
 
     @torch.no_grad()
     def of(self, places: torch.Tensor) -> State:
         """Some of the trials, as a state of their own."""
         groups = {
-            group: {name: W.detach()[places] for name, W in getattr(self, group).items()}
-            for group in GROUPS
+            attribute: {name: W.detach()[places] for name, W in getattr(self, attribute).items()}
+            for attribute in GROUPS.values()
         }
         return State(self.step.clone(), self.alive[places], self.ended[places], **groups)
 
@@ -79,21 +87,21 @@ class State:
     def put(self, part: State, places: torch.Tensor) -> None:
         """Take over what became of some trials."""
         self.step.copy_(part.step)
-        for group in GROUPS[3:]:  # these are born in training
-            own = getattr(self, group)
-            for name, W in getattr(part, group).items():
-                if name not in own:
-                    own[name] = W.new_zeros(len(self), *W.shape[1:])
+        for attribute in BORN_IN_TRAINING:
+            tensors = getattr(self, attribute)
+            for name, W in getattr(part, attribute).items():
+                if name not in tensors:
+                    tensors[name] = W.new_zeros(len(self), *W.shape[1:])
         mine = dict(self.tensors())
         for name, W in part.tensors():
             mine[name].detach()[places] = W.detach()
 
     def save(self, path: Path, live: Sequence[int]) -> None:
         """As a safetensors file; ``live`` are the places of the trials that go on."""
-        held = {name: W.detach().cpu().contiguous() for name, W in self.tensors()}
-        held["step"] = self.step.cpu()
-        told = {"live": json.dumps(list(live)), "names": json.dumps(list(held))}
-        save_file(held, str(path), metadata=told)
+        tensors = {name: W.detach().cpu().contiguous() for name, W in self.tensors()}
+        tensors["step"] = self.step.cpu()
+        metadata = {"live": json.dumps(list(live)), "names": json.dumps(list(tensors))}
+        save_file(tensors, str(path), metadata=metadata)
 
     @classmethod
     def load(cls, path: Path, device) -> tuple[State, list[int]]:
@@ -102,12 +110,12 @@ class State:
         Copied: in the file numbers begin anywhere, and kernels may round otherwise where they do
         not begin as those of an unbroken run.
         """
-        groups: dict[str, Tensors] = {group: {} for group in GROUPS}
+        groups: dict[str, Tensors] = {attribute: {} for attribute in GROUPS.values()}
         alone: Tensors = {}
         with safe_open(str(path), "pt", device="cpu") as file:
-            live, names = (json.loads(file.metadata()[told]) for told in ("live", "names"))
+            live, names = (json.loads(file.metadata()[key]) for key in ("live", "names"))
             for name in names:
-                group, _, own = name.partition("/")
-                held = file.get_tensor(name).to(device, copy=True)
-                (groups[group] if own else alone)[own or name] = held
+                group, _, short = name.partition("/")
+                tensor = file.get_tensor(name).to(device, copy=True)
+                (groups[GROUPS[group]] if short else alone)[short or name] = tensor
         return State(alone["step"], alone["alive"], alone["ended"], **groups), live

@@ -87,11 +87,11 @@ class Trainer:
 
     def __init__(self, problem: Problem, sink: Sink, pace: Pace | None = None, work: float = 1.0):
         self.problem, self.sink, self.pace, self.work = problem, sink, pace or Pace(), work
-        kept = sink.latest()
-        if kept is None:
+        checkpoint = sink.latest()
+        if checkpoint is None:
             self.whole, live = State.start(problem), list(range(len(problem)))
         else:
-            self.whole, live = State.load(kept[1], problem.device)
+            self.whole, live = State.load(checkpoint[1], problem.device)
         for split in problem.training.final:  # what is not there is refused before the first step
             Problem(problem.configs[:1]).split(split)
         self._unread: list[int] = []
@@ -194,11 +194,11 @@ class Trainer:
         if how.final:
             columns["final"] = measured(self.problem, whole.weights, whole.first, final=True)
         for keep in how.keep:
-            weights = period.kept(whole, keep.metric)
+            weights = period.best_weights(whole, keep.metric)
             at = measured(self.problem, weights, whole.first, final=True)
-            columns[f"at best {keep.metric}"] = at | {"step": whole.kept[f"{keep.metric}/step"]}
-        told = {g: {n: v.tolist() for n, v in own.items()} for g, own in columns.items()}
+            columns[f"at best {keep.metric}"] = at | {"step": whole.best[f"{keep.metric}/step"]}
+        lists = {g: {n: v.tolist() for n, v in own.items()} for g, own in columns.items()}
         return [
-            {"steps": steps} | {g: {n: v[e] for n, v in own.items()} for g, own in told.items()}
+            {"steps": steps} | {g: {n: v[e] for n, v in own.items()} for g, own in lists.items()}
             for e, steps in enumerate(whole.ended.tolist())
         ]

@@ -17,8 +17,9 @@ from typing import Any
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
 from dudley.train.losses import LOSSES
-from dudley.train.optimise import Constant, Optimiser, Schedule, optimiser_of, schedule_of
+from dudley.train.optimise.base import Optimiser, optimiser_of
 from dudley.train.optimise.catalogue import config_of, made, read_by
+from dudley.train.optimise.schedules import Constant, Schedule, schedule_of
 
 SPLITS = ("train", "holdout", "validation", "test")
 PRECISIONS = ("fast", "ieee")
@@ -28,9 +29,9 @@ PRECISIONS = ("fast", "ieee")
 class Stop:
     """A trial ends at the first evaluation where ``metric`` is at least, or at most, a number."""
 
-    metric: str
-    at_least: float | None = None
-    at_most: float | None = None
+    metric: str  # what ends a trial
+    at_least: float | None = None  # it ends where the metric is at least this
+    at_most: float | None = None  # it ends where the metric is at most this
 
     def __post_init__(self):
         if (self.at_least is None) == (self.at_most is None):
@@ -49,8 +50,8 @@ class Keep:
     Best is ``largest`` or smallest; where it is not said, the largest of an accuracy.
     """
 
-    metric: str
-    largest: bool | None = None
+    metric: str  # weights are kept where this is best
+    largest: bool | None = None  # is the largest best? None: of an accuracy
 
     def __post_init__(self):
         if self.largest is None:
@@ -70,23 +71,27 @@ class Training:
     kernels; ``ieee`` is float32 throughout. A processor always computes in float32.
     """
 
+    # an object with the name of one below, and its fields
     optimiser: Optimiser = field(metadata=read_by(optimiser_of))
-    steps: int
-    evaluate_every: int = 10
-    points_every: int = 1
-    loss: str = "cross-entropy"
+    steps: int  # updates of a trial at most
+    evaluate_every: int = 10  # steps between evaluations
+    points_every: int = 1  # evaluations between points of the curves
+    loss: str = "cross-entropy"  # its name
+    # an object with the name of one below, and its fields
     schedule: Schedule = field(default=Constant(), metadata=read_by(schedule_of))
-    batch: int | None = None
-    online: bool = False
-    evaluate: tuple[str, ...] = ("train", "holdout")
-    final: tuple[str, ...] = ()
-    measures: tuple[str, ...] = ()
+    batch: int | None = None  # examples a step; None for all
+    online: bool = False  # are examples fresh at every step?
+    evaluate: tuple[str, ...] = ("train", "holdout")  # splits of every evaluation
+    final: tuple[str, ...] = ()  # splits that are looked at only once, at the end
+    measures: tuple[str, ...] = ()  # more that is measured at every evaluation
+    # when a trial ends before its steps
     stop: Stop | None = field(
         default=None, metadata=read_by(lambda c: None if c is None else made(Stop, c, "stop"))
     )
+    # which weights are kept for the final evaluation
     keep: tuple[Keep, ...] = field(default=(), metadata=read_by(lambda c: made(Keep, c, "keep")))
-    decay_all: bool = False
-    precision: str = "fast"
+    decay_all: bool = False  # do all weights decay, not the matrices of linear maps only?
+    precision: str = "fast"  # fast or ieee (float32 throughout)
 
     def __post_init__(self):
         if self.online and self.batch is None:

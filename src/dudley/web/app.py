@@ -76,8 +76,8 @@ def create_app(settings: Settings) -> FastAPI:
 
     @app.post("/api/architecture")
     async def explained(request: Request) -> Response:
-        asked = await _body(timely(request.stream(), MOST_BODY, settings.patience))
-        return _json(await run_in_threadpool(architecture.explained, asked))
+        body = await _body(timely(request.stream(), MOST_BODY, settings.patience))
+        return _json(await run_in_threadpool(architecture.explained, body))
 
     @app.post("/api/files")
     async def files(request: Request) -> Response:
@@ -142,16 +142,16 @@ def _bounds(request: Request) -> dict[str, Any]:
 
 async def _body(stream: AsyncIterator[bytes]) -> Any:
     """The JSON of a small body."""
-    found = b""
+    body = b""
     async for chunk in stream:
-        found += chunk
-        if len(found) > MOST_BODY:
+        body += chunk
+        if len(body) > MOST_BODY:
             raise InputError("network", f"at most {MOST_BODY >> 10} KiB", "more")
-    return documents.value_of(found, "network")
+    return documents.value_of(body, "network")
 
 
-def _json(told: dict[str, Any]) -> Response:
-    text = json.dumps(told, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+def _json(answer: dict[str, Any]) -> Response:
+    text = json.dumps(answer, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return Response(text, media_type="application/json")
 
 

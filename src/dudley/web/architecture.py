@@ -46,12 +46,12 @@ def catalogue() -> dict[str, Any]:
 def fields(node: str) -> list[dict[str, Any]]:
     """The keys of a block: size, norms, flag, number, choice or block."""
     hints = typing.get_type_hints(NODES[node])
-    found = []
+    keys = []
     for name, parameter in files.fields_of(NODES[node]).items():
         if name in ("d", "score") or (node == "embedding" and name == "V"):
             continue  # what comes in says it
         default = parameter.default if parameter.default is not parameter.empty else None
-        found.append(
+        keys.append(
             {
                 "name": name,
                 "kind": _kind(name, hints.get(name), default),
@@ -60,7 +60,7 @@ def fields(node: str) -> list[dict[str, Any]]:
                 "choices": list(CHOICES.get(name, ())),
             }
         )
-    return found
+    return keys
 
 
 def _kind(name: str, hint: Any, default: Any) -> str:
@@ -77,12 +77,12 @@ def _kind(name: str, hint: Any, default: Any) -> str:
     return "size"
 
 
-def explained(asked: Any) -> dict[str, Any]:
+def explained(body: Any) -> dict[str, Any]:
     """The gap of a network and its tree, from ``{"network": tables, "n": …, "delta": …}``."""
-    if not isinstance(asked, dict) or not isinstance(asked.get("network"), dict):
-        raise InputError("architecture", 'an object with "network", "n" and "delta"', _told(asked))
-    n, delta = check_value("n", asked.get("n", 1e5)), check_value("delta", asked.get("delta", 0.05))
-    made = files.build(_bounded(asked["network"]), {})
+    if not isinstance(body, dict) or not isinstance(body.get("network"), dict):
+        raise InputError("architecture", 'an object with "network", "n" and "delta"', _named(body))
+    n, delta = check_value("n", body.get("n", 1e5)), check_value("delta", body.get("delta", 0.05))
+    made = files.build(_bounded(body["network"]), {})
     cap = capacity(made.network, made.inputs, n, made.loss)
     rows, log_ε, log_n = cap.shares
     half = cap.loss.range / 2
@@ -129,16 +129,16 @@ def _tree(branch: Branch) -> dict[str, Any]:
 
 
 def _block(row: explain.BlockCost) -> dict[str, Any]:
-    told = {"name": row.name, "path": row.block, "shape": row.shape, "constraint": row.constraint}
+    about = {"name": row.name, "path": row.block, "shape": row.shape, "constraint": row.constraint}
     low, high = (explain.power(x * math.log(10)) for x in row.log10_weight)
     weight = high if low == high else f"{low} … {high}"
     more = {"count": row.count, "weight": weight, "share": _finite(row.share), "cover": row.cover}
-    return told | more
+    return about | more
 
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _told(asked: Any) -> str:
-    return ", ".join(map(str, asked)) if isinstance(asked, dict) else type(asked).__name__
+def _named(body: Any) -> str:
+    return ", ".join(map(str, body)) if isinstance(body, dict) else type(body).__name__

@@ -82,31 +82,36 @@ def point(
 ) -> dict[str, Any]:
     """Every bound at one point: rows for programs, tables by kind of quantity for people."""
     chosen = chosen or sources()
-    given, papers = parse_assignments(list(words)), _papers(chosen)
-    own = calculus.at(given) if calculus.NAME in chosen else None
+    values, papers = parse_assignments(list(words)), _papers(chosen)
+    network = calculus.at(values) if calculus.NAME in chosen else None
     if not papers:
-        return {"rows": [], "tables": {}, "network": own, "notes": ""}
-    found = compare(_theirs(given), None, papers, tuple(forms))
+        return {"rows": [], "tables": {}, "network": network, "notes": ""}
+    comparison = compare(_theirs(values), None, papers, tuple(forms))
     tables = {
-        measure: fragment(Document("", section(found, measure, rows, None).blocks))["html"]
-        for measure, rows in found.groups.items()
+        measure: fragment(Document("", section(comparison, measure, rows, None).blocks))["html"]
+        for measure, rows in comparison.groups.items()
     }
-    after = fragment(Document("", tuple(notes(found))))["html"]
-    return {"rows": found.to_json()["rows"], "tables": tables, "network": own, "notes": after}
+    after = fragment(Document("", tuple(notes(comparison))))["html"]
+    return {
+        "rows": comparison.to_json()["rows"],
+        "tables": tables,
+        "network": network,
+        "notes": after,
+    }
 
 
 def curves(
     words: Sequence[str], axis: str, source: str, forms: Sequence[str] = FORMS
 ) -> dict[str, Any]:
     """One source along an axis: a chart for each kind of quantity that moves."""
-    given, sweep = parse_assignments(list(words)), Sweep.parse(axis)
+    values, sweep = parse_assignments(list(words)), Sweep.parse(axis)
     if len(sweep.values) > MOST:
         raise InputError(f"sweep of {sweep.name}", f"at most {MOST} points", len(sweep.values))
     if source == calculus.NAME:
-        return {"charts": calculus.along(given, sweep)}
+        return {"charts": calculus.along(values, sweep)}
     papers = _papers([source])
-    found = compare(_theirs(given), sweep, papers, tuple(forms))
-    drawn = {p.measure: chart(found, p) for p in panels(found)} if found.rows else {}
+    comparison = compare(_theirs(values), sweep, papers, tuple(forms))
+    drawn = {p.measure: chart(comparison, p) for p in panels(comparison)} if comparison.rows else {}
     charts = fragment(Document("", tuple(drawn.values())))["charts"]
     return {"charts": dict(zip(drawn, charts, strict=True))}
 
@@ -119,6 +124,6 @@ def _papers(chosen: Sequence[str]) -> tuple[str, ...]:
     return tuple(source for source in chosen if source != calculus.NAME)
 
 
-def _theirs(given: dict[str, float]) -> dict[str, float]:
+def _theirs(values: dict[str, float]) -> dict[str, float]:
     """What statements are told: the margin is for the calculus, whose loss has one."""
-    return {name: value for name, value in given.items() if name != "margin"}
+    return {name: value for name, value in values.items() if name != "margin"}

@@ -26,18 +26,18 @@ MATRICES = ("W_QK", "W_Q", "W_K", "W_v", "W_c", "w")
 NEEDED = ("T", "d", "X.row2inf")
 
 
-def tables(given: dict[str, float]) -> dict[str, Any]:
+def tables(values: dict[str, float]) -> dict[str, Any]:
     """The network file of a situation.
 
     >>> tables({"T": 8, "d": 4, "X.row2inf": 1.0, "W_v.op": 2.0, "W_c.op": 1.0,
     ...         "w.l1": 1.0})["output"]
     {'node': 'readout', 'w': {'l1': 1.0}}
     """
-    missing = [name for name in NEEDED if name not in given]
+    missing = [name for name in NEEDED if name not in values]
     if missing:
         raise InputError("network", f"{', '.join(NEEDED)}", f"no {missing[0]}")
     norms: dict[str, dict[str, float]] = {}
-    for name, value in given.items():
+    for name, value in values.items():
         owner, dot, norm = name.partition(".")
         if dot and owner in MATRICES:
             norms.setdefault(owner, {})[norm] = value
@@ -46,58 +46,60 @@ def tables(given: dict[str, float]) -> dict[str, Any]:
             raise InputError("network", f"a norm of {name}, such as {name}.l11", "none")
     readout = norms.pop("w")
     X = {
-        name.partition(".")[2]: v for name, v in given.items() if name in ("X.row2inf", "X.row1inf")
+        name.partition(".")[2]: v
+        for name, v in values.items()
+        if name in ("X.row2inf", "X.row1inf")
     }
     layer = {
         "node": "heads",
-        "H": int(given.get("H", 1)),
-        "repeat": int(given.get("L", 1)),
+        "H": int(values.get("H", 1)),
+        "repeat": int(values.get("L", 1)),
         **norms,
     }
-    if "k" in given:
-        layer["k"] = int(given["k"])
-    if "sigma.lipschitz" in given:
-        layer["sigma"] = {"lipschitz": given["sigma.lipschitz"]}
-    loss = {"margin": given["margin"]} if "margin" in given else {
-        name.partition(".")[2]: given[name]
+    if "k" in values:
+        layer["k"] = int(values["k"])
+    if "sigma.lipschitz" in values:
+        layer["sigma"] = {"lipschitz": values["sigma.lipschitz"]}
+    loss = {"margin": values["margin"]} if "margin" in values else {
+        name.partition(".")[2]: values[name]
         for name in ("loss.lipschitz", "loss.range")
-        if name in given
+        if name in values
     }  # fmt: skip
     return {
         "schema": files.SCHEMA,
-        "input": {"T": int(given["T"]), "d": int(given["d"]), "X": X},
+        "input": {"T": int(values["T"]), "d": int(values["d"]), "X": X},
         "layer": [layer],
         "output": {"node": "readout", "w": readout},
         "loss": loss,
     }
 
 
-def described(given: dict[str, float]) -> Capacity:
+def described(values: dict[str, float]) -> Capacity:
     """The capacity of that network."""
-    if "n" not in given:
+    if "n" not in values:
         raise InputError("network", "n, the number of examples", "none")
-    made = files.build(tables(given), {})
-    return capacity(made.network, made.inputs, given["n"], made.loss)
+    made = files.build(tables(values), {})
+    return capacity(made.network, made.inputs, values["n"], made.loss)
 
 
-def at(given: dict[str, float]) -> dict[str, Any]:
+def at(values: dict[str, float]) -> dict[str, Any]:
     """The gap at one point, or why there is none."""
     about = {"id": ID, "measure": MEASURE}
     try:
-        gap = described(given).gap(given.get("delta", 0.05))
+        gap = described(values).gap(values.get("delta", 0.05))
     except DudleyError as refusal:
         return about | {"refused": str(refusal)}
     return about | gap.to_json()
 
 
-def along(given: dict[str, float], sweep: Sweep) -> dict[str, Any]:
+def along(values: dict[str, float], sweep: Sweep) -> dict[str, Any]:
     """The gap along an axis, as a chart; nothing where the situation describes no network."""
     heights: list[float | None] = []
     trivial: list[float | None] = []
     for value in sweep.values:
         try:
-            one = {**given, sweep.name: value}
-            gap = described(one).gap(one.get("delta", 0.05))
+            point = {**values, sweep.name: value}
+            gap = described(point).gap(point.get("delta", 0.05))
         except DudleyError:
             heights.append(None)
             trivial.append(None)

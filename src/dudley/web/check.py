@@ -38,16 +38,16 @@ def ask(
 ) -> Reply:
     """One request to an ASGI app; ``_`` in the name of a header stands for ``-``."""
     settings = settings or Settings()
-    own = {"host": f"127.0.0.1:{settings.port}", "content_length": str(len(body))}
+    defaults = {"host": f"127.0.0.1:{settings.port}", "content_length": str(len(body))}
     if settings.token:
-        own["authorization"] = f"Bearer {settings.token}"
-    return asyncio.run(_ask(app, address, method, body, own | headers))
+        defaults["authorization"] = f"Bearer {settings.token}"
+    return asyncio.run(_ask(app, address, method, body, defaults | headers))
 
 
 async def _ask(
     app: Callable[..., Any], address: str, method: str, body: bytes, headers: dict[str, str]
 ) -> Reply:
-    parts, told = urlsplit(address), []
+    parts, messages = urlsplit(address), []
     scope = {
         "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method,
         "scheme": "http", "path": parts.path, "raw_path": parts.path.encode(), "root_path": "",
@@ -63,20 +63,20 @@ async def _ask(
         raise AssertionError
 
     async def send(message: dict[str, Any]) -> None:
-        told.append(message)
+        messages.append(message)
 
     await app(scope, receive, send)
-    heads = {name.decode(): value.decode() for name, value in told[0].get("headers", [])}
-    text = b"".join(one.get("body", b"") for one in told[1:])
-    return Reply(told[0]["status"], heads, text)
+    heads = {name.decode(): value.decode() for name, value in messages[0].get("headers", [])}
+    text = b"".join(one.get("body", b"") for one in messages[1:])
+    return Reply(messages[0]["status"], heads, text)
 
 
 def checked(app: Callable[..., Any], settings: Settings) -> list[dict[str, Any]]:
     """The page and its data, each asked for once; whatever does not answer is refused."""
-    found = []
+    answers = []
     for address in (*PAGE, *DATA):
         answer = ask(app, address, settings)
         if answer.status != 200:
             raise DudleyError(f"{address}: answered {answer.status}, {answer.body[:200]!r}")
-        found.append({"address": address, "bytes": len(answer.body)})
-    return found
+        answers.append({"address": address, "bytes": len(answer.body)})
+    return answers

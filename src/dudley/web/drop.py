@@ -29,7 +29,7 @@ TOGETHER = (
 _PART = re.compile(r"(.+):([0-9]{1,15})")
 
 
-def announced(told: Sequence[str], limit: int) -> list[tuple[str, int]]:
+def announced(texts: Sequence[str], limit: int) -> list[tuple[str, int]]:
     """Names and sizes as the address says them, refused before a byte is read.
 
     >>> announced(["model.safetensors:1008", "config.json:296"], 10_000)
@@ -38,10 +38,10 @@ def announced(told: Sequence[str], limit: int) -> list[tuple[str, int]]:
     Traceback (most recent call last):
     dudley.core.errors.InputError: file: expected a plain name, ... got '../../x.json'
     """
-    if not 1 <= len(told) <= MOST:
-        raise InputError("files", f"1 to {MOST}", len(told))
-    found: list[tuple[str, int]] = []
-    for text in told:
+    if not 1 <= len(texts) <= MOST:
+        raise InputError("files", f"1 to {MOST}", len(texts))
+    parts: list[tuple[str, int]] = []
+    for text in texts:
         match = _PART.fullmatch(text)
         if match is None:
             raise InputError("file", "NAME:BYTES", repr(text))
@@ -53,13 +53,13 @@ def announced(told: Sequence[str], limit: int) -> list[tuple[str, int]]:
         if name.endswith(".json") and size > limits.JSON_BYTES:
             expected = f"at most {limits.JSON_BYTES >> 20} MiB of JSON"
             raise InputError(name, expected, f"{size:,} bytes")
-        if name in dict(found):
+        if name in dict(parts):
             raise InputError("files", "different names", f"{name} twice")
-        found.append((name, size))
-    total = sum(size for _, size in found)
+        parts.append((name, size))
+    total = sum(size for _, size in parts)
     if total > limit:
         raise InputError("files", f"at most {limit >> 20} MiB together", f"{total:,} bytes")
-    return found
+    return parts
 
 
 async def receive(
@@ -88,9 +88,9 @@ async def receive(
 
 def looked_at(folder: Path, layout: str | None = None, heads: int | None = None) -> dict[str, Any]:
     """What the files in a folder are: a certificate is verified, weights are measured."""
-    told = _certificate(folder)
-    if told is not None:
-        return _verified(folder, *told)
+    dropped = _certificate(folder)
+    if dropped is not None:
+        return _verified(folder, *dropped)
     weights = sorted(folder.glob("*.safetensors"))
     if len(weights) != 1:
         wanted = "one certificate (.json), or one file of weights (.safetensors)"
@@ -100,35 +100,35 @@ def looked_at(folder: Path, layout: str | None = None, heads: int | None = None)
 
 def _certificate(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     """The certificate among the files, if there is one."""
-    found = []
+    certificates = []
     for path in sorted(folder.glob("*.json")):
-        told = documents.read(path)
-        if is_certificate(told):
-            found.append((path, certificate.checked(told)))
-    if len(found) > 1:
-        raise InputError("files", "one certificate", len(found))
-    return found[0] if found else None
+        record = documents.read(path)
+        if is_certificate(record):
+            certificates.append((path, certificate.checked(record)))
+    if len(certificates) > 1:
+        raise InputError("files", "one certificate", len(certificates))
+    return certificates[0] if certificates else None
 
 
-def _verified(folder: Path, path: Path, told: dict[str, Any]) -> dict[str, Any]:
+def _verified(folder: Path, path: Path, record: dict[str, Any]) -> dict[str, Any]:
     """Its page: verified where the model and the data came with it, else what it claims."""
     models, data = sorted(folder.glob("*.safetensors")), sorted(folder.glob("*.npz"))
     whole = len(models) == len(data) == 1
-    stamp = stamped(told, models[0], data[0]) if whole else Stamp(fix=TOGETHER)
+    stamp = stamped(record, models[0], data[0]) if whole else Stamp(fix=TOGETHER)
     kind = "verification" if whole else "certificate"
     about = {"kind": kind, "file": path.name} | stamp.to_json()
-    return about | fragment(certificate.document([told], stamp))
+    return about | fragment(certificate.document([record], stamp))
 
 
 def _measured(folder: Path, path: Path, layout: str | None, heads: int | None) -> dict[str, Any]:
-    from dudley.weights.layouts import LAYOUTS
+    from dudley.weights.layout import LAYOUTS
     from dudley.weights.measure import measure
 
     if layout:
         LAYOUTS[layout]  # a name only, no path: refuses, and names the nearest
     config = (folder / "config.json").is_file()
     whole = config and path.name == "model.safetensors"
-    found = measure(folder if whole else path, layout=layout or None, heads=heads)
-    item = found.to_json() | {"id": path.name}
+    measured = measure(folder if whole else path, layout=layout or None, heads=heads)
+    item = measured.to_json() | {"id": path.name}
     about = {"kind": "measurement", "holds": None, "file": path.name}
     return about | fragment(measurement.document([item]))

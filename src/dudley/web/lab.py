@@ -29,14 +29,16 @@ _drawing = threading.Lock()  # matplotlib draws one figure at a time
 
 def listed(results: Path | None, runs: Path) -> dict[str, Any]:
     """Every experiment with its committed results, and every run on this machine."""
-    from dudley.lab.catalogue import in_order
+    from dudley.lab.experiment import in_order
+    from dudley.lab.outside import known
 
+    known()
     experiments = []
-    for name, one in in_order():
+    for name, experiment in in_order():
         damaged: dict[str, str] = {}
         whole = committed(name, results, damaged)
         scales = {scale: counts(held.findings) for scale, held in whole.items()}
-        about = {"name": name, "source": one.source, "question": one.question}
+        about = {"name": name, "source": experiment.source, "question": experiment.question}
         experiments.append(about | {"scales": scales, "damaged": damaged})
     return {"experiments": experiments, "runs": [run(place, runs) for place in folders(runs)]}
 
@@ -46,8 +48,8 @@ def folders(runs: Path) -> list[str]:
     if not runs.is_dir():
         return []
     depths = ["/".join(["*"] * depth) for depth in range(1, DEEPEST + 1)]
-    found = [path for pattern in depths for path in runs.glob(pattern) if path.is_dir()]
-    return sorted(path.relative_to(runs).as_posix() for path in found if _files(path))
+    paths = [path for pattern in depths for path in runs.glob(pattern) if path.is_dir()]
+    return sorted(path.relative_to(runs).as_posix() for path in paths if _files(path))
 
 
 def _files(folder: Path) -> set[str]:
@@ -62,9 +64,9 @@ def run(place: str, runs: Path) -> dict[str, Any]:
         with refusing(f"run {place}", "results, or the store of a run"):
             if _files(folder) == {STORE}:
                 return {"place": place} | _standing(folder)
-            held = Results(folder)
-            told = {"name": held.name, "scale": held.scale, "state": "finished"}
-            return {"place": place} | told | {"found": counts(held.findings)}
+            finished = Results(folder)
+            about = {"name": finished.name, "scale": finished.scale, "state": "finished"}
+            return {"place": place} | about | {"found": counts(finished.findings)}
     except DudleyError as refusal:
         return {"place": place, "name": "", "state": "unreadable", "found": str(refusal)}
 
@@ -79,50 +81,53 @@ def _standing(folder: Path) -> dict[str, Any]:
     finally:
         store.close()
     done, failed = (sum(one.status == s for one in batches) for s in ("done", "failed"))
-    told = f"{done} of {len(batches)} batches done" + (f", {failed} failed" if failed else "")
-    return {"name": name, "state": "not finished", "found": told}
+    progress = f"{done} of {len(batches)} batches done" + (f", {failed} failed" if failed else "")
+    return {"name": name, "state": "not finished", "found": progress}
 
 
 def page(source: str, place: str, results: Path | None, runs: Path) -> dict[str, Any]:
     """Findings, figures by address, provenance."""
-    from dudley.lab.catalogue import EXPERIMENTS
+    from dudley.lab.outside import known
 
-    held = _held(source, place, results, runs)
-    one = EXPERIMENTS[held.name]
+    shown = _results(source, place, results, runs)
+    experiment = known()[shown.name]
     rows = [
-        [f.claim, Cell(f.verdict, look=f.verdict.replace(" ", "-")), f.found] for f in held.findings
+        [f.claim, Cell(f.verdict, look=f.verdict.replace(" ", "-")), f.observation]
+        for f in shown.findings
     ]
     blocks = (
         Section("Found", (Table.of(["claim", "verdict", "found"], rows),)),
-        Folded("Provenance", (Listing(made(held)),)),
+        Folded("Provenance", (Listing(made(shown)),)),
     )
-    told = Document(f"{held.name}, {held.scale}", blocks, (one.question, one.source))
+    document = Document(
+        f"{shown.name}, {shown.scale}", blocks, (experiment.question, experiment.source)
+    )
     figures = [
         {"name": name, "shows": shows, "address": f"/api/figures/{source}/{place}/{name}.svg"}
-        for name, (shows, _) in _drawn(held).items()
+        for name, (shows, _) in _drawn(shown).items()
     ]
-    return fragment(told) | {"figures": figures}
+    return fragment(document) | {"figures": figures}
 
 
 def figure(source: str, place: str, name: str, results: Path | None, runs: Path) -> str:
     """A figure as SVG."""
-    found = _drawn(_held(source, place, results, runs))
-    if name not in found:
-        raise UnknownName("figure of these results", name, found)
-    return found[name][1]
+    figures = _drawn(_results(source, place, results, runs))
+    if name not in figures:
+        raise UnknownName("figure of these results", name, figures)
+    return figures[name][1]
 
 
-def _held(source: str, place: str, results: Path | None, runs: Path) -> Results:
+def _results(source: str, place: str, results: Path | None, runs: Path) -> Results:
     """Results by their address; only those that are listed."""
     if source == COMMITTED:
         name, _, scale = place.partition("/")
         damaged: dict[str, str] = {}
-        held = committed(name, results, damaged) if _plain(name) else {}
+        scales = committed(name, results, damaged) if _plain(name) else {}
         if scale in damaged:
             raise DudleyError(damaged[scale])
-        if scale not in held:
-            raise UnknownName("committed results", place, [f"{name}/{s}" for s in held])
-        return held[scale]
+        if scale not in scales:
+            raise UnknownName("committed results", place, [f"{name}/{s}" for s in scales])
+        return scales[scale]
     if source != RUNS:
         raise InputError("results", f"{COMMITTED} or {RUNS}", source)
     known = folders(runs)
@@ -132,14 +137,14 @@ def _held(source: str, place: str, results: Path | None, runs: Path) -> Results:
 
 
 def _plain(name: str) -> bool:
-    from dudley.lab.catalogue import EXPERIMENTS
+    from dudley.lab.outside import known
 
-    return name in EXPERIMENTS
+    return name in known()
 
 
-def _drawn(held: Results) -> dict[str, tuple[str, str]]:
+def _drawn(shown: Results) -> dict[str, tuple[str, str]]:
     """What each figure shows, and its SVG; drawn once for one state of the results."""
-    return _pictures(held.folder, (held.folder / RECORD).stat().st_mtime_ns)
+    return _pictures(shown.folder, (shown.folder / RECORD).stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=32)

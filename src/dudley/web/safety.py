@@ -125,18 +125,18 @@ class Guard:
 
         async def dressed(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                told = {name.lower() for name, _ in message.get("headers", [])}
+                names = {name.lower() for name, _ in message.get("headers", [])}
                 more = [(n.encode(), v.encode()) for n, v in HEADERS.items()]
-                own = [pair for pair in more if pair[0] not in told]
-                message = {**message, "headers": [*message.get("headers", []), *own]}
+                added = [pair for pair in more if pair[0] not in names]
+                message = {**message, "headers": [*message.get("headers", []), *added]}
             await send(message)
 
         refused = self.refusal(scope, heads)
         if refused is not None:
             await _answer(dressed, 403, [], refused)
         elif self._asks_to_enter(scope):
-            kept = f"{COOKIE}={self.settings.token}; HttpOnly; SameSite=Strict; Path=/"
-            where = [(b"location", b"/"), (b"set-cookie", kept.encode())]
+            cookie = f"{COOKIE}={self.settings.token}; HttpOnly; SameSite=Strict; Path=/"
+            where = [(b"location", b"/"), (b"set-cookie", cookie.encode())]
             await _answer(dressed, 303, where, "")
         else:
             await self.app(scope, receive, dressed)
@@ -157,27 +157,27 @@ class Guard:
         return None
 
     def _asks_to_enter(self, scope: dict[str, Any]) -> bool:
-        return bool(self.settings.token) and scope["path"] == "/" and bool(_told(scope))
+        return bool(self.settings.token) and scope["path"] == "/" and bool(_token(scope))
 
     def _knows(self, scope: dict[str, Any], heads: dict[str, str]) -> bool:
-        given = [heads.get("authorization", "").removeprefix("Bearer "), _cookie(heads)]
+        tokens = [heads.get("authorization", "").removeprefix("Bearer "), _cookie(heads)]
         if scope["path"] == "/":
-            given.append(_told(scope))
+            tokens.append(_token(scope))
         wanted = self.settings.token.encode()
-        return any([secrets.compare_digest(one.encode(), wanted) for one in given])
+        return any([secrets.compare_digest(one.encode(), wanted) for one in tokens])
 
 
-def _told(scope: dict[str, Any]) -> str:
+def _token(scope: dict[str, Any]) -> str:
     """The token in the link."""
     return parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
 
 
 def _cookie(heads: dict[str, str]) -> str:
     try:
-        found = SimpleCookie(heads.get("cookie", "")).get(COOKIE)
+        cookie = SimpleCookie(heads.get("cookie", "")).get(COOKIE)
     except CookieError:
         return ""
-    return found.value if found else ""
+    return cookie.value if cookie else ""
 
 
 async def _answer(send: Any, status: int, heads: list[tuple[bytes, bytes]], text: str) -> None:

@@ -26,9 +26,9 @@ def page(id: str) -> dict[str, Any]:
     """Hypotheses, formulas, verdict, erratum, counterexamples drawn."""
     s = registry.load()[id]
     item = s.to_json() | {"counterexamples": [one.to_json() for one in against(id)]}
-    told = {
+    about = {
         "id": id,
         "verdict": s.verdict.value,
         "example": {n: float(v) for n, v in s.example.items()},
     }
-    return told | fragment(document([item]))
+    return about | fragment(document([item]))

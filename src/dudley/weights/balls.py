@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dudley.core.constraint import Ball, Center, Constraint, Observed
+from dudley.core.norms import norm_named
 from dudley.weights.measurement import MatrixRow
 
 MATRIX = ("op", "fro", "l11", "col21")
-_TURNED = {"col21": "row21", "col2inf": "row2inf", "col1inf": "row1inf"}
-_TURNED |= {there: here for here, there in _TURNED.items()}
 
 
 def constraint(
@@ -26,4 +25,4 @@ def constraint(
 
 
 def _turn(norm: str, turned: bool) -> str:
-    return _TURNED.get(norm, norm) if turned else norm
+    return norm_named(norm).transposed if turned else norm

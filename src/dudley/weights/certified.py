@@ -2,14 +2,15 @@
 
 A tensor of any float format is read as the real matrix it stores (x ↦ xW, W ∈ R^{in×out}, names as
 in ``core.norms``), and every number is bounded with rounding errors included. ``spectral``,
-``product_spectral``, ``stable_rank`` and ``nuclear`` give both ends, ``norms`` the upper ends of
-all norms at once. ``device="cuda"`` moves the heavy products to a GPU; the bounds hold there too.
+``product_spectral``, ``stable_rank``, ``nuclear`` and ``interval`` give both ends, ``norms`` the
+upper ends of all norms at once. ``device="cuda"`` moves the heavy products to a GPU; the bounds
+hold there too.
 
 >>> from dudley.core.norms import NORMS
->>> found = norms([[3.0, 0.0], [4.0, 0.0]])
->>> list(found) == list(NORMS)
+>>> upper = norms([[3.0, 0.0], [4.0, 0.0]])
+>>> list(upper) == list(NORMS)
 True
->>> [0 <= found[name] - exact < 1e-13 for name, exact in (("op", 5), ("col21", 5), ("row21", 7))]
+>>> [0 <= upper[name] - exact < 1e-13 for name, exact in (("op", 5), ("col21", 5), ("row21", 7))]
 [True, True, True]
 >>> difference([[3.0]], [[2.5]])["l11"] - 0.5 < 1e-13
 True
@@ -20,9 +21,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dudley.core.norms import NORMS
+from dudley.core.norms import NORMS, ByNorm, norm_named
+from dudley.core.rounding import outward
 from dudley.weights.entries import Entries
-from dudley.weights.interval import ZERO, Interval, outward
+from dudley.weights.interval import ZERO, Interval
 from dudley.weights.products import product_spectral
 from dudley.weights.ranks import (
     Rank,
@@ -35,7 +37,7 @@ from dudley.weights.ranks import (
     stable_rank,
 )
 from dudley.weights.spectral import certificate, of_entries, spectral
-from dudley.weights.sums import sums
+from dudley.weights.sums import names, sums
 
 __all__ = [
     "Interval",
@@ -43,6 +45,7 @@ __all__ = [
     "Rank",
     "difference",
     "frobenius",
+    "interval",
     "measured",
     "norms",
     "nuclear",
@@ -53,9 +56,11 @@ __all__ = [
     "stable_rank",
 ]
 
+SINGULAR = {"op": spectral, "nuc": nuclear}  # norms of the singular values, which sums do not give
 
-def norms(W, device: str = "cpu") -> dict[str, float]:
-    """Upper ends of every norm of ``core.norms``.
+
+def norms(W, device: str = "cpu") -> ByNorm:
+    """Upper ends of every norm of ``core.norms`` that can be certified.
 
     ``nuc`` is the least of √r‖W‖_F, r‖W‖ with r = min(m, n), the sums of the row or column norms:
     a bound, not the value; ``nuclear`` has the value, for the price of a decomposition.
@@ -67,7 +72,7 @@ def norms(W, device: str = "cpu") -> dict[str, float]:
 class Measured:
     """Everything about one matrix: ``norms`` from above, the rest between two ends."""
 
-    norms: dict[str, float]
+    norms: ByNorm
     op: Interval
     stable_rank: Interval
     rank: Rank | None
@@ -85,19 +90,33 @@ def measured(W, tolerance: float | None = None, device: str = "cpu") -> Measured
     entries = Entries.of(W, device=device)
     if not entries.largest:
         none = None if tolerance is None else Rank(0, 0, tolerance)
-        return Measured(dict.fromkeys(NORMS, 0.0), ZERO, ZERO, none)
+        return Measured(nothing(), ZERO, ZERO, none)
     proof = certificate(entries)
-    found = _upper(entries, proof.op.shifted(entries.exponent))
+    upper = _upper(entries, proof.op.shifted(entries.exponent))
     rank = None if tolerance is None else by_inertia(proof, tolerance)
     if tolerance is not None and rank is not None and not rank.exact:
         rank = numerical_rank(W, tolerance, device)  # asks the singular values of a small matrix
-    op = Interval(proof.op.shifted(entries.exponent).lower, found["op"])
-    return Measured(found, op, stable(proof), rank)
+    op = Interval(proof.op.shifted(entries.exponent).lower, upper["op"])
+    return Measured(upper, op, stable(proof), rank)
 
 
-def difference(W, W0, device: str = "cpu") -> dict[str, float]:
+def difference(W, W0, device: str = "cpu") -> ByNorm:
     """Upper ends of every norm of W − W0: the distance from initialisation."""
     return _all(Entries.of(W, W0, device=device))
+
+
+def interval(norm: str, W, device: str = "cpu") -> Interval:
+    """Both ends of the norm of this name.
+
+    >>> interval("nuc", [[3.0, 0.0], [0.0, -4.0]]).contains(7.0)
+    True
+    """
+    known = norm_named(norm)
+    if known.name in SINGULAR:
+        return SINGULAR[known.name](W, device=device)
+    if not known.supplies("from_sums"):
+        raise known.lacks("from_sums")
+    return sums(Entries.of(W, device=device))[known.name]
 
 
 def frobenius(W, device: str = "cpu") -> Interval:
@@ -105,24 +124,26 @@ def frobenius(W, device: str = "cpu") -> Interval:
     return sums(Entries.of(W, device=device))["fro"]
 
 
-def _all(entries: Entries) -> dict[str, float]:
+def _all(entries: Entries) -> ByNorm:
     return _upper(entries, of_entries(entries))
 
 
-def _upper(entries: Entries, op: Interval) -> dict[str, float]:
-    found = {name: x.upper for name, x in sums(entries).items()}
-    found["op"] = op.upper
-    return _completed(found, min(entries.shape))
+def _upper(entries: Entries, op: Interval) -> ByNorm:
+    """Every norm from above; op no larger than Frobenius and the Schur test allow."""
+    upper = {name: x.upper for name, x in sums(entries).items()}
+    schur = outward(math.sqrt(upper["row1inf"]) * math.sqrt(upper["col1inf"]))
+    upper["op"] = min(op.upper, upper["fro"], schur)
+    return completed(upper, min(entries.shape))
 
 
-def _completed(found: dict[str, float], rank: int) -> dict[str, float]:
-    """op no larger than Frobenius and the Schur test allow; nuc from what is known."""
-    schur = outward(math.sqrt(found["row1inf"]) * math.sqrt(found["col1inf"]))
-    found["op"] = min(found["op"], found["fro"], schur)
-    found["nuc"] = min(
-        outward(math.sqrt(rank) * found["fro"]),
-        outward(rank * found["op"]),
-        found["col21"],
-        found["row21"],
-    )
-    return {name: found[name] for name in NORMS}
+def completed(upper: dict[str, float], rank: int) -> ByNorm:
+    """These upper ends, and those that follow from them for other norms, in the usual order."""
+    for name, norm in NORMS.items():
+        if name not in upper and norm.supplies("from_others"):
+            upper[name] = norm.from_others(upper, rank)
+    return ByNorm({name: upper[name] for name in NORMS if name in upper})
+
+
+def nothing() -> ByNorm:
+    """The norms of a matrix of zeros: those that are measured of any matrix."""
+    return ByNorm(dict.fromkeys(completed(dict.fromkeys((*names(), "op"), 0.0), 0), 0.0))

@@ -17,8 +17,7 @@ from dudley.core.boundary.text import line
 from dudley.core.errors import InputError
 from dudley.weights.architecture import Architecture, Config
 from dudley.weights.computation import changed, offset_gains
-from dudley.weights.layout import Layout
-from dudley.weights.layouts import LAYOUTS
+from dudley.weights.layout import LAYOUTS, Layout
 from dudley.weights.mapping import read_mapping
 from dudley.weights.named_tensors import Weights
 from dudley.weights.readers.adapter import is_adapter
@@ -87,12 +86,14 @@ def _is_class_of(family: str, classes: str) -> bool:
     return re.fullmatch(pattern, classes, re.IGNORECASE) is not None
 
 
-def _expect_same(weights: Weights, config: dict, stated: str, asked: str) -> None:
+def _expect_same(weights: Weights, config: dict, stated: str, chosen: str) -> None:
     """Refuse another family than the config's, unless both compute the same with this config."""
-    one, other = (_read(name, config) for name in (stated, asked))
-    if (one[0].slots, one[1]) != (other[0].slots, other[1]):
+    first, second = (_read(name, config) for name in (stated, chosen))
+    if (first[0].slots, first[1]) != (second[0].slots, second[1]):
         fix = f"leave --layout out, or {MAPPING}"
-        raise InputError(f"{weights.source}: --layout", f"{stated}, as its config says", asked, fix)
+        raise InputError(
+            f"{weights.source}: --layout", f"{stated}, as its config says", chosen, fix
+        )
 
 
 def _by_names(weights: Weights) -> str:
@@ -115,8 +116,8 @@ def _by_names(weights: Weights) -> str:
 def _mapped(weights: Weights, config: dict, path: Path) -> tuple[Layout, Architecture, str]:
     """A mapping file, completed by the config's sizes and refused where it contradicts them."""
     layout, architecture = read_mapping(path)
-    told = Config(config)
-    sizes = {name: told.size(*names) for name, names in SIZES.items()}
+    settings = Config(config)
+    sizes = {name: settings.size(*names) for name, names in SIZES.items()}
     for name, size in sizes.items():
         mine = getattr(architecture, name)
         if size is not None and mine is not None and mine != size:

@@ -49,10 +49,10 @@ def _count(G: np.ndarray, threshold: float, margin: float, error: float) -> int:
     A positive margin counts from below, a negative one from above; 0 or n if nothing is proved.
     """
     for _ in range(_TRIES):
-        found = _positive(G, threshold + margin)
-        if found is None:
+        inertia = _positive(G, threshold + margin)
+        if inertia is None:
             break
-        count, residual = found
+        count, residual = inertia
         proved = up(residual + error + 4 * U * (abs(threshold) + abs(margin)), 16)
         if proved <= abs(margin):
             return count

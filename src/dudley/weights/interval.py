@@ -20,7 +20,6 @@ import math
 from dataclasses import dataclass
 
 from dudley.core.errors import InputError
-from dudley.core.rounding import up
 
 U = 2.0**-53
 LARGEST = math.nextafter(math.inf, 0.0)
@@ -35,11 +34,6 @@ def γ(k: int) -> float:
     if k > _MOST:
         raise InputError("length of a sum", f"at most {_MOST} terms", k)
     return k * U * (1 + 2.0**-20)
-
-
-def outward(x: float) -> float:
-    """A number at or above what x was before a few roundings; 0 stays."""
-    return 0.0 if x == 0 else math.nextafter(float(up(x)), math.inf)
 
 
 @dataclass(frozen=True)

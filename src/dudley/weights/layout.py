@@ -14,7 +14,7 @@ layers: ``W_E`` (vocabulary), ``P`` (positions), ``W_S`` (segments), ``ln_E.…`
 ``ln_pre.…`` (what stands before the logits otherwise), ``W_cls`` (logits of classes), ``W_out``
 (logits of the vocabulary), each with ``b_…``.
 
->>> from dudley.weights.layouts import LAYOUTS
+>>> from dudley.weights.layout import LAYOUTS
 >>> LAYOUTS["bert"].match("encoder.layer.3.attention.self.query.weight").roles
 ('W_Q',)
 >>> LAYOUTS["bart"]
@@ -126,9 +126,9 @@ class Layout:
     def match(self, name: str) -> Match | None:
         """The slot of a name below the prefix, if there is one."""
         for slot in self.slots:
-            found = slot.regex.fullmatch(name)
-            if found:
-                keys = {key: int(value) for key, value in found.groupdict().items()}
+            fitting = slot.regex.fullmatch(name)
+            if fitting:
+                keys = {key: int(value) for key, value in fitting.groupdict().items()}
                 inside = slot.roles[0] in LAYER
                 return Match(
                     slot.roles, keys.get("layer", 0 if inside else None), keys.get("head"), slot
@@ -148,15 +148,15 @@ class Layout:
         if not self.anchor:
             return ""
         regex = re.compile(rf"(?P<prefix>(?:.*\.)?){re.escape(self.anchor)}")
-        found = {m["prefix"] for m in map(regex.fullmatch, names) if m}
-        if len(found) > 1:
+        prefixes = {m["prefix"] for m in map(regex.fullmatch, names) if m}
+        if len(prefixes) > 1:
             raise InputError(
                 f"{source}: layout {self.name}",
                 "one network in the checkpoint",
-                f"{len(found)}, below {', '.join(sorted(map(repr, found)))}",
+                f"{len(prefixes)}, below {', '.join(sorted(map(repr, prefixes)))}",
                 "name the tensors of one in a mapping file",
             )
-        return found.pop() if found else None
+        return prefixes.pop() if prefixes else None
 
 
 def names_of(slots: Iterable[Slot]) -> tuple[str, ...]:
@@ -164,7 +164,7 @@ def names_of(slots: Iterable[Slot]) -> tuple[str, ...]:
     return tuple(slot.pattern for slot in slots)
 
 
-LAYOUTS: Registry[Layout] = Registry("model type")
+LAYOUTS: Registry[Layout] = Registry("model type", "dudley.weights.layouts.*")
 
 
 def linear(name: str, role: str, stored: str = "out-in") -> tuple[Slot, Slot]:

@@ -12,8 +12,8 @@ from dudley.core.boundary.paths import expect_named
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError
 from dudley.weights.family import choose, named_class
-from dudley.weights.layouts.torch_layers import config_of
 from dudley.weights.measurement import Measurement
+from dudley.weights.module_config import module_config
 from dudley.weights.named_tensors import Weights, open_weights
 from dudley.weights.plan import TensorPlan, plan
 from dudley.weights.readers.merged import Merged
@@ -54,8 +54,10 @@ def measure(
         with open_weights(example(init)) as start:
             before = planned(start, init, layout or made.layout, heads)
             run = Walk(weights, made, device, rank_tolerance, progress, start, before)
-            found = run.measurement()
-            return replace(found, source=_named(checkpoint, weights), init=_named(init, start))
+            measurement = run.measurement()
+            return replace(
+                measurement, source=_named(checkpoint, weights), init=_named(init, start)
+            )
 
 
 def expect_device(device: str) -> None:
@@ -85,7 +87,7 @@ def planned(weights: Weights, checkpoint, layout, heads: int | None = None) -> T
     """The plan of a checkpoint: layout chosen, architecture read, every tensor matched."""
     config = dict(weights.config or {})
     if isinstance(checkpoint, torch.nn.Module):
-        config = config_of(checkpoint) | named_class(config, type(checkpoint).__name__)
+        config = module_config(checkpoint) | named_class(config, type(checkpoint).__name__)
     chosen, architecture, assumed = choose(weights, config, layout)
     if heads is not None and architecture.H not in (None, heads):
         expected = f"{architecture.H}, as the config says"

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dudley.core.errors import DudleyError, InputError
-from dudley.core.norms import NORMS
+from dudley.core.norms import ByNorm
 from dudley.weights.architecture import Architecture
 from dudley.weights.plan import TensorUse
 
@@ -41,13 +41,13 @@ class MatrixRow:
     layer: int | None
     head: int | None
     shape: tuple[int, int]
-    norms: dict[str, float]
+    norms: ByNorm
     op: Interval
     stable_rank: Interval
     rank: int | None
     dtype: str
     source: str
-    distance: dict[str, float] | None = None
+    distance: ByNorm | None = None
 
     def to_json(self) -> dict:
         """Plain data."""
@@ -73,7 +73,7 @@ class MatrixRow:
             "head": self.head,
             "rows": self.shape[0],
             "columns": self.shape[1],
-            **{name: self.norms[name] for name in NORMS},
+            **self.norms,
             "op_lower": self.op.lower,
             "stable_rank_lower": self.stable_rank.lower,
             "stable_rank_upper": self.stable_rank.upper,
@@ -82,7 +82,7 @@ class MatrixRow:
             "from": self.source,
         }
         distance = self.distance or {}
-        return flat | {f"distance_{name}": distance.get(name) for name in NORMS}
+        return flat | {f"distance_{name}": distance.get(name) for name in self.norms}
 
 
 def _plain(architecture: Architecture) -> dict:
@@ -135,12 +135,12 @@ class Measurement:
 
     def row(self, role: str, layer: int | None = None, head: int | None = None) -> MatrixRow:
         """The row of a matrix; refused where there is none."""
-        found = self.find(role, layer, head)
-        if found is None:
+        row = self.find(role, layer, head)
+        if row is None:
             have = ", ".join(dict.fromkeys(row.role for row in self.rows))
             what = f"{role} of layer {layer}, head {head}"
             raise InputError(f"{self.source}: matrix", f"one that was measured ({have})", what)
-        return found
+        return row
 
     def heads(self, role: str, layer: int) -> list[MatrixRow]:
         """The rows of a role's heads in one layer."""

@@ -50,8 +50,8 @@ class Weights(ABC):
 
     source: str
     config: Mapping[str, Any]
-    skipped: Mapping[str, str]
-    tied: Mapping[str, str]
+    skipped: dict[str, str]
+    tied: dict[str, str]
 
     @abstractmethod
     def names(self) -> list[str]:

@@ -38,8 +38,7 @@ from dudley.networks.outputs import Logits, Readout
 from dudley.networks.pointwise import MLP, Dense, LayerNorm, Pool, SwiGLU
 from dudley.networks.robust import Robust
 from dudley.weights.balls import constraint
-from dudley.weights.layout import ATTENTION
-from dudley.weights.layouts import LAYOUTS
+from dudley.weights.layout import ATTENTION, LAYOUTS
 from dudley.weights.measurement import MatrixRow, Measurement
 from dudley.weights.output import output_of, unused
 
@@ -53,24 +52,24 @@ class DescribedCheckpoint(Description):
     assumptions: tuple[Assumption, ...] = ()
 
 
-def describe(measurement: Measurement, given: Mapping[str, float]) -> DescribedCheckpoint:
+def describe(measurement: Measurement, settings: Mapping[str, float]) -> DescribedCheckpoint:
     """The measured network, its inputs and loss, and the assumptions with their status.
 
-    ``given``: T; X.row2inf for rows that enter the first block (tokens are embedded otherwise);
+    ``settings``: T; X.row2inf for rows that enter the first block (tokens are embedded otherwise);
     w.l2 or w.l1 for a readout, where no head is stored (w.l2 = 1 if neither); margin, or
     loss.lipschitz and loss.range.
     """
-    for name in given:
+    for name in settings:
         if name not in GIVEN:
             raise UnknownName("name for a checkpoint", name, GIVEN)
-    return _Build(measurement, given).described()
+    return _Build(measurement, settings).described()
 
 
 class _Build:
     """One description under way."""
 
-    def __init__(self, measurement: Measurement, given: Mapping[str, float]):
-        self.m, self.arch, self.given = measurement, measurement.architecture, given
+    def __init__(self, measurement: Measurement, settings: Mapping[str, float]):
+        self.m, self.arch, self.settings = measurement, measurement.architecture, settings
         self.notes: list[Assumption] = []
         self.source = measurement.source
 
@@ -123,19 +122,19 @@ class _Build:
 
     def _inputs(self) -> tuple[Tokens, list[Node]]:
         window = math.inf if self.arch.window is None else self.arch.window
-        T, longest = self.given.get("T"), self._longest()
+        T, longest = self.settings.get("T"), self._longest()
         T = T if T is not None or longest is None else min(longest, window)
         if T is None:
             raise InputError(f"{self.source}: T", "the number of tokens", "none", "give T=…")
         if window < T:
             raise InputError(f"{self.source}: T", f"at most {window}, the sliding window", T)
-        T, X = size_of("T", T), self.given.get("X.row2inf")
+        T, X = size_of("T", T), self.settings.get("X.row2inf")
         if self.arch.inputs == "tokens" and X is None and self.m.find("W_E") is not None:
             return self._embedded(T)
         if X is None:
             what = "a patch's pixels" if self.arch.inputs == "patches" else "a row"
             raise InputError(f"{self.source}: X.row2inf", f"the largest ℓ2 norm of {what}", "none")
-        l1 = self.given.get("X.row1inf")
+        l1 = self.settings.get("X.row1inf")
         if self.arch.inputs == "patches" and self.m.find("W_patch") is not None:
             return self._patches(T, X, l1)
         if self.m.find("W_E") is not None:
@@ -293,11 +292,13 @@ class _Build:
         return [*nodes, self._norm("ln_pre", None)] if head.norm else nodes
 
     def _output(self) -> tuple[Node, Loss | Margin | CrossEntropy | Robust]:
-        loss = {k.removeprefix("loss."): v for k, v in self.given.items() if k.startswith("loss.")}
-        if "margin" in self.given:
-            loss["margin"] = self.given["margin"]
+        loss = {
+            k.removeprefix("loss."): v for k, v in self.settings.items() if k.startswith("loss.")
+        }
+        if "margin" in self.settings:
+            loss["margin"] = self.settings["margin"]
         if self.head.kind == "rows":
-            parts = [ball(n[2:], self.given[n]) for n in ("w.l2", "w.l1") if n in self.given]
+            parts = [ball(n[2:], self.settings[n]) for n in ("w.l2", "w.l1") if n in self.settings]
             w = functools.reduce(operator.and_, parts) if parts else L2(1.0)
             pooled = self.head.dense is not None and self.m.find(f"W_{self.head.dense}")
             where = "the pooler's output" if pooled else "one row"
@@ -306,9 +307,9 @@ class _Build:
             return Readout(w, row), read_loss(loss)
         W, V, stored = self._logits()
         for name in ("w.l2", "w.l1"):
-            if name in self.given:
+            if name in self.settings:
                 expected = f"no readout, since the checkpoint has a head ({stored})"
-                raise InputError(name, expected, self.given[name], f"leave {name} out")
+                raise InputError(name, expected, self.settings[name], f"leave {name} out")
         if not loss and V > 1:
             loss = {"clip": math.log(V)}
         elif "margin" in loss and V > 1:
@@ -332,7 +333,7 @@ class _Build:
         out = self.m.find("W_cls" if self.head.kind == "classes" else "W_out")
         if out is not None:
             return constraint(self._of_width(out), norms), out.shape[1], out.source
-        table, tie = self.m.row("W_E"), None if "X.row2inf" in self.given else "E"
+        table, tie = self.m.row("W_E"), None if "X.row2inf" in self.settings else "E"
         turned = constraint(table, norms, turned=True, tie=tie)
         return turned, table.shape[0], f"{table.source}, tied"
 
@@ -340,7 +341,7 @@ class _Build:
 
     def _common(self) -> list[Assumption]:
         declared, checked = Status.DECLARED, Status.CHECKED
-        found = [
+        assumptions = [
             Assumption("norms", "certified upper ends of the stored weights", checked),
             Assumption("arithmetic", "the network computes with real numbers", declared),
             Assumption(
@@ -350,21 +351,25 @@ class _Build:
         if self.arch.eps is not None and self.m.find("ln_1.gain", 0) is not None:
             kind = "RMSNorm" if self.arch.rms else "LayerNorm"
             slope = f"slope at most ‖g‖_∞/√ε = {1 / math.sqrt(self.arch.eps):.3g}·‖g‖_∞"
-            found.append(
+            assumptions.append(
                 Assumption("norm layers", f"{kind}, ε = {self.arch.eps:g}: {slope}", declared)
             )
         if self.arch.sigma is not None and self.m.find("W_1", 0) is not None:
             σ = activation(self.arch.sigma)
-            found.append(Assumption("activation", f"{σ.name}, {σ.lipschitz:g}-Lipschitz", checked))
+            assumptions.append(
+                Assumption("activation", f"{σ.name}, {σ.lipschitz:g}-Lipschitz", checked)
+            )
         if self.m.assumed:
-            found.append(Assumption("layout", self.m.assumed, declared))
+            assumptions.append(Assumption("layout", self.m.assumed, declared))
         other = unused(self.m, self.head)
         skipped = [use.name for use in self.m.tensors if not use.used]
         skipped += [self.m.row(role).source for role in other]
         if skipped:
             text = f"not part of it: {skipped[0]}"
             text += f" and {len(skipped) - 1} more tensors" if len(skipped) > 1 else ""
-            found.append(Assumption("network", text, declared))
+            assumptions.append(Assumption("network", text, declared))
         if self.m.init is not None:
-            found.append(Assumption("initial weights", "fixed before the data were seen", declared))
-        return found
+            assumptions.append(
+                Assumption("initial weights", "fixed before the data were seen", declared)
+            )
+        return assumptions

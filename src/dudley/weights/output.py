@@ -51,8 +51,8 @@ class Output:
         """The roles of tensors that belong to it."""
         last = {"classes": "cls", "language": "out"}.get(self.kind)
         names = [name for name in (self.dense, last) if name is not None]
-        own = [f"{letter}_{name}" for name in names for letter in "Wb"]
-        return (*own, *(("ln_pre.gain", "ln_pre.bias") if self.norm else ()))
+        tensors = [f"{letter}_{name}" for name in names for letter in "Wb"]
+        return (*tensors, *(("ln_pre.gain", "ln_pre.bias") if self.norm else ()))
 
 
 def output_of(m: Measurement) -> Output:

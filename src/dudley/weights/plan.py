@@ -65,7 +65,7 @@ def plan(weights: Weights, layout: Layout, architecture: Architecture) -> Tensor
             f"{weights.source}: layout {layout.name}", f"a tensor named …{layout.anchor}", "none"
         )
     twins = _twins(weights, layout)
-    found: dict[tuple[str, int | None], list[tuple[int | None, Piece, tuple[int, int], str]]] = {}
+    pieces: dict[tuple[str, int | None], list[tuple[int | None, Piece, tuple[int, int], str]]] = {}
     uses = []
     for name in names:
         info = weights.info(name)
@@ -82,17 +82,17 @@ def plan(weights: Weights, layout: Layout, architecture: Architecture) -> Tensor
             continue
         for role, piece, shape in _pieces(info, match.slot, architecture):
             key = (role, match.layer)
-            clash = [p.tensor for h, p, _, _ in found.get(key, []) if h == match.head]
+            clash = [p.tensor for h, p, _, _ in pieces.get(key, []) if h == match.head]
             if clash:
                 raise InputError(f"{weights.source}: {role}", f"one tensor, {clash[0]}", name)
-            found.setdefault(key, []).append((match.head, piece, shape, info.dtype))
+            pieces.setdefault(key, []).append((match.head, piece, shape, info.dtype))
         where = "" if match.layer is None else f" of layer {match.layer}"
         where += "" if match.head is None else f", head {match.head}"
         uses.append(_use(info, True, ", ".join(match.roles) + where))
-    if not found:
+    if not pieces:
         known = f"a tensor with a role in {layout.name}"
         raise InputError(weights.source, known, f"{len(names)} tensors without")
-    matrices = {key: _matrix(key, parts, weights.source) for key, parts in found.items()}
+    matrices = {key: _matrix(key, parts, weights.source) for key, parts in pieces.items()}
     uses += _withheld(weights, layout, prefix)
     made = TensorPlan(layout.name, architecture, matrices, tuple(uses))
     _check(made, weights.source)
@@ -104,12 +104,12 @@ def _twins(weights: Weights, layout: Layout) -> dict[str, str]:
     import torch
 
     names = set(weights.names())
-    found = {second: first for second, first in layout.twins if {first, second} <= names}
-    for second, first in found.items():
+    twins = {second: first for second, first in layout.twins if {first, second} <= names}
+    for second, first in twins.items():
         if not torch.equal(weights.load(first), weights.load(second)):
             expected = f"the values of {first}, which it is by another name"
             raise InputError(f"{weights.source}: tensor {second}", expected, "others")
-    return found
+    return twins
 
 
 def _match(layout: Layout, prefix: str, name: str) -> Match | None:

@@ -10,10 +10,10 @@ sums over rows and columns carry their own γ. A and B are scaled by powers of t
 squares neither overflow nor vanish. Every norm returned is an upper end; the spectral norm comes
 from the k×k side (``certified.product_spectral``), the nuclear norm is bounded by √k‖·‖_F, k‖·‖₂.
 
->>> found = product_measured(torch.eye(3)[:, :2], 2 * torch.eye(3)[:, :2])
->>> [round(found.norms[name], 9) for name in ("op", "fro", "l11", "row2inf")]
+>>> product = product_measured(torch.eye(3)[:, :2], 2 * torch.eye(3)[:, :2])
+>>> [round(product.norms[name], 9) for name in ("op", "fro", "l11", "row2inf")]
 [2.0, 2.828427125, 4.0, 2.0]
->>> found.stable_rank.contains(2.0)
+>>> product.stable_rank.contains(2.0)
 True
 """
 
@@ -22,10 +22,11 @@ from __future__ import annotations
 import math
 
 from dudley.core.backend import torch
-from dudley.core.norms import NORMS
-from dudley.core.rounding import down, up
-from dudley.weights.certified import Measured, product_spectral
-from dudley.weights.interval import ZERO, Interval, outward, shift_down, shift_up, γ
+from dudley.core.norms import NORMS, Sums
+from dudley.core.rounding import down, outward, up
+from dudley.weights.certified import Measured, completed, nothing, product_spectral
+from dudley.weights.interval import ZERO, Interval, shift_down, shift_up, γ
+from dudley.weights.sums import names
 
 BLOCK = 1 << 22  # entries of the product that are held at once
 _TINY = 2.0**-1074
@@ -35,18 +36,16 @@ def product_measured(A, B, device: str = "cpu") -> Measured:
     """Every norm of ABᵀ from above, both ends of its spectral norm and stable rank."""
     op = product_spectral(A, B, device)
     if op.upper == 0:
-        return Measured(dict.fromkeys(NORMS, 0.0), ZERO, ZERO, None)
-    (A, one), (B, other) = (_scaled(M.to(device=device, dtype=torch.float64)) for M in (A, B))
+        return Measured(nothing(), ZERO, ZERO, None)
+    (A, e_A), (B, e_B) = (_scaled(M.to(device=device, dtype=torch.float64)) for M in (A, B))
     upper, least = _sums(A, B)
-    upper = {name: shift_up(value, one + other) for name, value in upper.items()}
+    upper = {name: shift_up(value, e_A + e_B) for name, value in upper.items()}
     rank = min(A.shape[1], A.shape[0], B.shape[0])
     upper["fro"] = min(upper["fro"], outward(math.sqrt(rank) * op.upper))
     top = min(op.upper, upper["fro"])
     upper["op"], op = top, Interval(min(op.lower, top), top)
-    nuc = (outward(math.sqrt(rank) * upper["fro"]), outward(rank * top))
-    upper["nuc"] = min(*nuc, upper["col21"], upper["row21"])
-    stable = _stable(shift_down(least, one + other), upper["fro"], op, rank)
-    return Measured({name: upper[name] for name in NORMS}, op, stable, None)
+    stable = _stable(shift_down(least, e_A + e_B), upper["fro"], op, rank)
+    return Measured(completed(upper, rank), op, stable, None)
 
 
 def _scaled(M):
@@ -74,19 +73,16 @@ def _sums(A, B) -> tuple[dict[str, float], float]:
         P.square_()
         row2.append(P.sum(dim=1))
         col2 += P.sum(dim=0)
-    r1, r2, c2 = torch.cat(row1), torch.cat(row2).sqrt(), col2.sqrt()
-    found = {
-        "l11": r1.sum(), "row1inf": r1.max(), "col1inf": col1.max(),
-        "row21": r2.sum(), "row2inf": r2.max(), "col21": c2.sum(), "col2inf": c2.max(),
-        "fro": torch.linalg.vector_norm(r2),
-    }  # fmt: skip
+    parts = Sums(torch.cat(row1), torch.cat(row2), col1, col2, largest)
+    sizes = {name: NORMS[name].from_sums(parts) for name in names()}
+    sizes["fro"] = float(torch.linalg.vector_norm(parts.rows2.sqrt()))
     ulps = 2 * (a + b) + 64  # sums of a and of b terms, roots, products, and the raised entries
-    upper = {name: float(up(float(value), ulps)) for name, value in found.items()}
+    upper = {name: float(up(size, ulps)) for name, size in sizes.items()}
     upper["linf"] = float(up(largest, 16))
     # From below: an entry is raised by at most twice its error.
     both = float(torch.linalg.vector_norm(rows_A)) * float(torch.linalg.vector_norm(rows_B))
     slack = up(2 * γ(k + 8) * both + 2 * tiny * math.sqrt(a * b), ulps)
-    return upper, max(0.0, float(down(down(float(found["fro"]), ulps) - slack)))
+    return upper, max(0.0, float(down(down(sizes["fro"], ulps) - slack)))
 
 
 def _stable(least: float, most: float, op: Interval, rank: int) -> Interval:

@@ -98,9 +98,9 @@ def numerical_rank(W, tolerance: float, device: str = "cpu") -> Rank:
     if not entries.largest:
         return Rank(0, 0, tolerance)
     if min(entries.shape) > SMALL:
-        found = by_inertia(certificate(entries), tolerance)
-        if found.exact or min(entries.shape) > DENSE:
-            return found
+        rank = by_inertia(certificate(entries), tolerance)
+        if rank.exact or min(entries.shape) > DENSE:
+            return rank
     lower, upper, _ = singular_values(W, device)
     surely = int((lower > up(tolerance * upper[0])).sum())
     perhaps = int((upper > down(tolerance * lower[0])).sum())

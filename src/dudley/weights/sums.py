@@ -16,22 +16,26 @@ import math
 from collections.abc import Iterable
 
 from dudley.core.backend import torch
+from dudley.core.norms import NORMS, Sums
 from dudley.core.rounding import down, up
 from dudley.weights.entries import Entries
 from dudley.weights.interval import ZERO, Interval, γ
 
-NAMES = ("fro", "l11", "linf", "col21", "row21", "col2inf", "row2inf", "col1inf", "row1inf")
+
+def names() -> list[str]:
+    """The norms that are computed from sums."""
+    return [name for name, norm in NORMS.items() if norm.supplies("from_sums")]
 
 
 def sums(entries: Entries) -> dict[str, Interval]:
-    """All of ``NAMES``, of the matrix itself (scaled back)."""
+    """All of ``names()``, of the matrix itself (scaled back)."""
     if not entries.largest:
-        return dict.fromkeys(NAMES, ZERO)
+        return dict.fromkeys(names(), ZERO)
     scaled = of_blocks(entries.blocks(), entries.shape, entries.slack)
-    found = {name: x.shifted(entries.exponent) for name, x in scaled.items()}
+    intervals = {name: x.shifted(entries.exponent) for name, x in scaled.items()}
     exact = entries.largest
-    found["linf"] = Interval(exact * (1 - 2 * entries.slack), exact * (1 + 2 * entries.slack))
-    return found
+    intervals["linf"] = Interval(exact * (1 - 2 * entries.slack), exact * (1 + 2 * entries.slack))
+    return intervals
 
 
 def of_blocks(
@@ -51,19 +55,10 @@ def of_blocks(
         col2 = col2 + square.sum(0)
     row1, row2 = torch.cat(rows1), torch.cat(rows2)
     assert isinstance(col1, torch.Tensor) and isinstance(col2, torch.Tensor)
-    found = {
-        "fro": math.sqrt(float(row2.sum())),
-        "l11": float(row1.sum()),
-        "linf": largest,
-        "col21": float(col2.sqrt().sum()),
-        "row21": float(row2.sqrt().sum()),
-        "col2inf": math.sqrt(float(col2.max())),
-        "row2inf": math.sqrt(float(row2.max())),
-        "col1inf": float(col1.max()),
-        "row1inf": float(row1.max()),
-    }
+    parts = Sums(row1, row2, col1, col2, largest)
     ε = up(γ(m + n + 8) + 2 * slack)
-    return {name: Interval(down(x * (1 - ε)), up(x * (1 + ε))) for name, x in found.items()}
+    sizes = {name: NORMS[name].from_sums(parts) for name in names()}
+    return {name: Interval(down(x * (1 - ε)), up(x * (1 + ε))) for name, x in sizes.items()}
 
 
 def frobenius_up(X: torch.Tensor) -> float:

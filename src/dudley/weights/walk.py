@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
-from dudley.core.norms import NORMS, implied
+from dudley.core.norms import ByNorm, implied
 from dudley.core.rounding import down, up
 from dudley.weights import certified
 from dudley.weights.certified import Measured, measured
@@ -44,7 +44,7 @@ class Walk:
     ):
         self.weights, self.plan, self.device, self.tolerance = weights, made, device, tolerance
         self.progress, self.start, self.before = progress, start, before
-        self.held: dict[str, object] = {}
+        self.loaded: dict[str, object] = {}
         self.same = self._tied()
         self.done, self.total = 0, self._count()
 
@@ -52,7 +52,7 @@ class Walk:
         rows: list[MatrixRow] = []
         for layer in (None, *range(self.plan.layers)):
             rows += self._layer(layer)
-            self.held.clear()
+            self.loaded.clear()
         notes = [f"layout {self.plan.assumed}"] if self.plan.assumed else []
         notes += [ROPE_NOTE] if self.plan.architecture.rope else []
         if self.plan.architecture.H is None:
@@ -77,7 +77,7 @@ class Walk:
                 rows.append(self._row(matrix))
             if matrix.role not in ATTENTION:  # the heads look at those again
                 for name in matrix.tensors:
-                    self.held.pop(name, None)
+                    self.loaded.pop(name, None)
         if layer is None:
             return rows
         split = self.plan.architecture.heads(self.plan.matrices["W_Q", layer].shape[0])
@@ -141,7 +141,7 @@ class Walk:
         numbers = (got.norms, got.op, got.stable_rank, rank)
         return MatrixRow(*place, *numbers, matrix.dtype, text, distance)
 
-    def _distance(self, matrix: Matrix, W) -> dict[str, float] | None:
+    def _distance(self, matrix: Matrix, W) -> ByNorm | None:
         """The norms of W − W_init."""
         start = self.start
         if start is None or self.before is None:
@@ -168,13 +168,13 @@ class Walk:
     # -- inside --------------------------------------------------------------------------------
 
     def _load(self, name: str):
-        if name not in self.held:
+        if name not in self.loaded:
             tensor = self.weights.load(name)
             if not tensor.is_floating_point():
                 file = self.weights.info(name).file
                 raise InputError(f"{file}: tensor {name!r}", "floating-point weights", tensor.dtype)
-            self.held[name] = finite(tensor, name, self.weights.info(name).file)
-        return self.held[name]
+            self.loaded[name] = finite(tensor, name, self.weights.info(name).file)
+        return self.loaded[name]
 
     def _error(self, matrix: Matrix) -> float:
         return float(sum(self.weights.error(name) for name in dict.fromkeys(matrix.tensors)))
@@ -231,14 +231,14 @@ def _slice(W, role: str, h: int, k: int):
     return W[:, h * k : (h + 1) * k], f"[:, {h * k}:{(h + 1) * k}]"
 
 
-def _more(norms: dict[str, float], error: float, shape) -> dict[str, float]:
+def _more(norms: ByNorm, error: float, shape: tuple[int, int]) -> ByNorm:
     """Norms of a matrix within ``error``, in Frobenius norm, of the measured one."""
-    more = implied((("fro", error),), tuple(shape), None)
-    return {name: float(up(norms[name] + more[name])) for name in NORMS}
+    more = implied((("fro", error),), shape, None)
+    return ByNorm({name: float(up(size + more[name])) for name, size in norms.items()})
 
 
-def _raised(found: Measured, error: float, shape) -> Measured:
+def _raised(numbers: Measured, error: float, shape: tuple[int, int]) -> Measured:
     """The same with both ends of op; of the ranks nothing is known but the sizes."""
-    norms = _more(found.norms, error, shape)
-    op = Interval(max(0.0, float(down(found.op.lower - error))), norms["op"])
+    norms = _more(numbers.norms, error, shape)
+    op = Interval(max(0.0, float(down(numbers.op.lower - error))), norms["op"])
     return Measured(norms, op, Interval(0.0, float(min(shape))), None)

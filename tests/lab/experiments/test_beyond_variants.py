@@ -31,7 +31,7 @@ def test_planted_differences(tmp_path):
     write(tmp_path / "trials.parquet", columns)
     one = study("beyond-variants")
     found = one.analyse(one.config("laptop"), tmp_path)
-    told = finding(found, "Held-out accuracy").found.split("; ")
+    told = finding(found, "Held-out accuracy").observation.split("; ")
     verdicts = {word.split()[0]: word.split()[-1] for word in told}
     assert verdicts == {
         "gelu": "same", "tanh": "below", "identity": "same", "sigmoid": "above",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dudley.audit.journal import code_digest
+from dudley.core.sources import code_digest
 from dudley.lab import BatchFailed
 from dudley.lab.conduct import conduct, starts
 from dudley.lab.experiment import EXPERIMENTS, Bench

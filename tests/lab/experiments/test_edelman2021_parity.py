@@ -10,7 +10,7 @@ import numpy as np
 
 from dudley.lab.conduct import analyse
 from dudley.lab.experiment import EXPERIMENTS
-from dudley.lab.experiments.edelman2021_parity import experiment  # noqa: F401
+from dudley.lab.experiments.edelman2021_parity import experiment as edelman2021_parity  # noqa: F401
 from dudley.lab.shared.training_table import write
 
 CHECKS = 500
@@ -49,19 +49,22 @@ def test_planted_drops_are_found_and_those_still_waiting_are_censored(tmp_path: 
     assert (first["learnt"], third["learnt"]) == (10, 4)
     assert first["median"] == 20 * 60 and third["median"] is None
     assert third["interval"][0] < 0.4 < third["interval"][1]
-    assert stops.numbers["longest"] == 25 and "T = 30, 40, 50" in stops.found
-    assert "not tried" not in stops.found and "it is 25 (1 of 10 seeds [0.00, 0.45])" in stops.found
+    assert stops.numbers["longest"] == 25 and "T = 30, 40, 50" in stops.observation
+    assert (
+        "not tried" not in stops.observation
+        and "it is 25 (1 of 10 seeds [0.00, 0.45])" in stops.observation
+    )
     fourth = stops.numbers["lengths"][3]  # a check of the scan is 100 steps
     assert (fourth["steps"], fourth["times"]) == (50_000, [9000, 40_000])
-    assert "within 50,000 steps: T = 25: 2 of 10" in stops.found
+    assert "within 50,000 steps: T = 25: 2 of 10" in stops.observation
     assert [row["step"] for row in abrupt.numbers["drops"][:2]] == [400, 600]
 
 
 def test_learning_later_than_the_paper_trained_is_told_apart(tmp_path: Path):
     late = DROPS | {50: [None] * 9 + [101]}  # at step 10,100
     stops = analyse("edelman2021-parity", tables(tmp_path, late), tmp_path)[2]
-    assert stops.numbers["longest"] == 50 and "T > 50 was not tried" in stops.found
-    assert stops.numbers["longest_early"] == 25 and "none does at T = 30, 40" in stops.found
+    assert stops.numbers["longest"] == 50 and "T > 50 was not tried" in stops.observation
+    assert stops.numbers["longest_early"] == 25 and "none does at T = 30, 40" in stops.observation
     assert stops.numbers["lengths"][-1]["learnt"] == 1
 
 
@@ -74,7 +77,7 @@ def test_nothing_learnt_is_said(tmp_path: Path):
     config = tables(tmp_path, {T: [None] * 10 for T in DROPS})
     abrupt, learnt, stops = analyse("edelman2021-parity", config, tmp_path)
     assert (abrupt.verdict, learnt.verdict) == ("undecided", "differs")
-    assert stops.numbers["longest"] is None and "makes, no seed learns" in stops.found
+    assert stops.numbers["longest"] is None and "makes, no seed learns" in stops.observation
 
 
 def test_smoke_learns_something(smoke):

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from dudley.lab import probe
-from dudley.lab.catalogue import EXPERIMENTS
-from dudley.lab.experiment import SCALES
+from dudley.lab.experiment import EXPERIMENTS, SCALES
 from dudley.lab.forecast import forecast
+from dudley.lab.pages.forecast import row
 from dudley.lab.shared.sequential import designed
 
 MANY = ("edelman2021-and", "edelman2021-and-far", "li2026-excess")  # long to pack at paper scale
@@ -55,7 +55,11 @@ def test_measuring_ends_with_its_budget_and_the_heaviest_parts_come_first(monkey
     assert measured == [8, 4]
     assert [part.measured for part in parts] == [False, True, True]
     assert [part.speeds for part in parts] == [(4.0, 8.0), (8.0, 8.0), (4.0, 4.0)]
-    assert "as the other parts" in str(parts[0]) and "as the other" not in str(parts[1])
+    assert [row(part)[-1].text.endswith(", as the other parts") for part in parts] == [
+        True,
+        False,
+        False,
+    ]
     assert heard == [
         *(f"packing part {i} of 3" for i in (1, 2, 3)),
         *(f"measuring part {i} of 3" for i in (1, 2)),
@@ -65,7 +69,7 @@ def test_measuring_ends_with_its_budget_and_the_heaviest_parts_come_first(monkey
 def test_one_that_trains_on_a_task_of_its_own_can_be_foreseen_in_a_fresh_process():
     """Its task is registered by a module that another test may have imported already."""
     code = """
-from dudley.lab.catalogue import EXPERIMENTS
+from dudley.lab.experiment import EXPERIMENTS
 from dudley.train.tasks.registry import task_of
 task = EXPERIMENTS["li2026-excess"].config("smoke")["heads"]["arms"][0]["task"]
 print(task_of(task | {"m": 32}).name)

@@ -17,8 +17,8 @@ from dudley.core.philox import Stream, key, keys_tensor
 from dudley.lab.experiment import EXPERIMENTS
 from dudley.lab.experiments.li2026_excess import (
     bounds as li2026_bounds,
-    experiment,
-    findings,
+    experiment as li2026_excess,
+    findings as li2026_findings,
     heads as li2026_heads,
 )
 from dudley.lab.experiments.li2026_excess.classes import PROBLEMS, measured_classes
@@ -56,10 +56,10 @@ def test_drawn_minimisers_have_the_exact_excess_risk(name):
     sizes = {name: [20, 33, 150] if name != "two points" else [25]}
     config = {"sizes": sizes, "seed": 1, "draws": 4000, "drawn_examples": 10**7}
     rows, _ = measured_classes(config)
-    assert findings.deviation(rows) < 4
+    assert li2026_findings.deviation(rows) < 4
     rows[0]["exact"] *= 1.5
     if rows[0]["error"] > 0:
-        assert findings.deviation(rows) > 4
+        assert li2026_findings.deviation(rows) > 4
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 5])
@@ -150,7 +150,7 @@ def test_own_excess_integrates_the_noise():
         of = loss_of(loss)
         drawn = of((r + 0.3 * ξ)[..., None], torch.zeros(1)) - of((0.3 * ξ)[None, :, None],
                                                                   torch.zeros(1))  # fmt: skip
-        found = float(li2026_heads._own(r, task, loss))
+        found = float(li2026_heads._loss_excess(r, task, loss))
         assert found == pytest.approx(float(drawn.mean()), abs=2e-3)
     assert QUANTILES % 2 == 1
 
@@ -250,7 +250,7 @@ def tables(exponent: float, derived: float, printed: float = 1.0):
     [(-1.2, "consistent", "reproduced"), (-0.5, "violated", "not reproduced")],
 )
 def test_planted_rates_are_judged(exponent, word, verdict):
-    kind, last = findings.findings(TOLD, *tables(exponent, 1.0))
+    kind, last = li2026_findings.findings(TOLD, *tables(exponent, 1.0))
     (line,) = kind.numbers["arms"][0]["statements"]
     assert (line["rate"], kind.verdict, last.verdict) == (word, verdict, "beyond the paper")
     assert line["printed_slope"] == pytest.approx(-1)
@@ -258,7 +258,7 @@ def test_planted_rates_are_judged(exponent, word, verdict):
 
 
 def test_a_derived_bound_that_is_too_small_is_found():
-    *_, last = findings.findings(TOLD, *tables(-1.0, 0.01))
+    *_, last = li2026_findings.findings(TOLD, *tables(-1.0, 0.01))
     assert last.verdict == "differs" and last.numbers["broken"][0]["n"] == 32
 
 
@@ -279,4 +279,4 @@ def test_bounds_are_asked_for_where_they_speak():
 
 def test_a_worker_imports_what_registers_task_and_losses():
     assert li2026_heads.work.__module__ == li2026_heads.__name__
-    assert experiment.Excess.name == NAME
+    assert li2026_excess.Excess.name == NAME

@@ -145,7 +145,7 @@ def test_planted_exponents_are_covered_at_once():
 
 def test_the_rate_is_compared_with_the_papers():
     known = losses.rate(CONFIG, like_the_papers(0.3))
-    assert known.verdict == "reproduced" and "in 6 of 6 cases" in known.found
+    assert known.verdict == "reproduced" and "in 6 of 6 cases" in known.observation
     assert losses.rate(CONFIG, planted(0.0, 0.02)).verdict == "not reproduced"
     half = like_the_papers(0.3)
     flat = half["tokens"] == "flat"
@@ -216,7 +216,7 @@ def test_the_reading_that_has_losses_and_epochs_is_named():
         other = losses.beside(CONFIG, like | {"best_epoch": epochs})
         [found] = losses.why(CONFIG, {"printed": printed, "mini-batches": other})
         assert found.numbers["readings"][0]["both"] == 0
-        return found.found
+        return found.observation
 
     assert "mini-batches of 32 gives it" in why(like["best_epoch"])
     assert "none has any" in why(like["best_epoch"] + 1000)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +15,18 @@ from scipy.integrate import quad
 from scipy.optimize import isotonic_regression
 
 from dudley.core.errors import InputError
-from dudley.lab.statistics import agreement as agreement_module, crossing as crossing_module
-from dudley.lab.statistics.agreement import agreement, full_cells
+from dudley.lab.statistics import crossing as crossing_module
 from dudley.lab.statistics.completion import complete, isotonic
 from dudley.lab.statistics.crossing import crossing, evidence
 from dudley.lab.statistics.halfway import halfway
 from dudley.lab.statistics.proportions import clopper_pearson
 from dudley.lab.statistics.sequential import Design, filled, follow, replay
+from each import each
 from success_curves import SHAPES, SIZES, crossings, simulated
+
+sys.path.append(str(Path(__file__).resolve().parents[3] / "benchmarks"))
+design_agreement = import_module("design_agreement")
+agreement, full_cells = design_agreement.agreement, design_agreement.full_cells
 
 RESULTS = Path(__file__).resolve().parents[3] / "results"
 GRIDS = 100  # of 11 columns each
@@ -187,7 +193,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@each("case", REFUSED)
 def test_it_is_refused(case: str):
     with pytest.raises(InputError):
         REFUSED[case]()
@@ -210,7 +216,7 @@ def test_a_difference_of_one_step_is_seen(monkeypatch):
     same = agreement(SIZES, outcomes[0], 60, seed=0)
     assert same.mean.lowest <= 0 <= same.mean.highest
     assert all(one.lowest <= 0 <= one.highest for one in same.columns)
-    monkeypatch.setattr(agreement_module, "full_cells", lambda known: full_cells(known) + 1)
+    monkeypatch.setattr(design_agreement, "full_cells", lambda known: full_cells(known) + 1)
     apart = agreement(SIZES, outcomes[0], 60, seed=0)
     assert apart.mean.highest < 0 and apart.steps.tolist() == (same.steps - 1).tolist()
 

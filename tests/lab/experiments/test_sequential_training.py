@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from dudley.core.errors import InputError
-from dudley.lab.catalogue import EXPERIMENTS
 from dudley.lab.conduct import conduct, findings
-from dudley.lab.experiment import Bench
+from dudley.lab.experiment import EXPERIMENTS, Bench
 from dudley.lab.shared import sequential as module
 from dudley.lab.shared.edelman2021_protocol import sparse_and
 from dudley.lab.shared.sequential import at_most, designed, sequential, some_trials

@@ -60,7 +60,7 @@ def test_a_seeded_run_is_the_committed_one(folder):
     for name in ("l1", "train_loss", "validation_loss", "holdout_loss"):
         assert trials[name][i] == pytest.approx(kept[name], rel=1e-4)
     assert trials["step"][i] == kept["step"]
-    weights = trainer.period.kept(trainer.whole, "validation_loss")
+    weights = trainer.period.best_weights(trainer.whole, "validation_loss")
     # every entry of every weight, counted by hand
     assert trials["l1"][i] == pytest.approx(
         float(sum(W.detach().abs().sum() for W in weights.values())), rel=1e-4
@@ -130,7 +130,7 @@ def test_runs_that_did_not_fit_are_told(tmp_path):
     trials["train_accuracy_last"] = np.where(trials["T"] > 100, 0.9, 1.0)
     write(tmp_path / "trials.parquet", trials)
     told = ONE.analyse(ONE.config("paper"), tmp_path)[3]
-    assert told.verdict == "differs" and "25 of 50" in told.found
+    assert told.verdict == "differs" and "25 of 50" in told.observation
     assert [line["fitted"] for line in told.numbers["by_T"]] == [5] * 5 + [0] * 5
 
 

@@ -21,7 +21,7 @@ import grid_toy as toy
 from dudley.core.errors import InputError
 from dudley.lab import BatchFailed, Store, TrialTable, curves, run
 from dudley.lab.runners.launch import ONE_THREAD
-from dudley.lab.runners.ray_runner import OnRay, _Flights
+from dudley.lab.runners.ray_runner import OnRay, _Tasks
 from dudley.lab.runners.remote import MailboxReply
 from dudley.lab.runners.runner import Order
 from dudley.lab.store.location import RunLocation
@@ -131,14 +131,14 @@ def test_work_that_cannot_travel_is_refused(tmp_path: Path):
 def test_what_no_batch_under_way_sent_is_refused():
     """A worker that was given up for lost, but was only cut off."""
     late = (7, (1, 1), [("finish", ([{}],))])
-    flights = object.__new__(_Flights)
-    flights.order, flights.flights, flights.answers = SimpleNamespace(stop=Flag()), {}, {}
-    flights.ray = SimpleNamespace(get=lambda parcels: parcels)
+    tasks = object.__new__(_Tasks)
+    tasks.order, tasks.tasks, tasks.replies = SimpleNamespace(stop=Flag()), {}, {}
+    tasks.ray = SimpleNamespace(get=lambda messages: messages)
     exchange = SimpleNamespace(remote=lambda answers, patience: [late])
-    flights.desk = SimpleNamespace(exchange=exchange)
-    flights._hear(0.0)
+    tasks.mailbox = SimpleNamespace(exchange=exchange)
+    tasks._exchange(0.0)
     told = "Lost: batch 1, attempt 1, was given to another worker"
-    assert flights.answers == {7: MailboxReply(stop=True, refused=told)}
+    assert tasks.replies == {7: MailboxReply(stop=True, refused=told)}
 
 
 def test_an_interrupt_reaches_the_work_and_nothing_else(tmp_path: Path, local: Path):

@@ -13,7 +13,7 @@ import pytest
 import grid_toy as toy
 from dudley.core.errors import InputError
 from dudley.lab import Session, Store, curves, run, table
-from dudley.lab.runners.ray_mailbox import Mailbox, Parcel
+from dudley.lab.runners.ray_mailbox import Mailbox, Message
 from dudley.lab.runners.remote import FULL, Call, MailboxReply, Refused, RemoteSession, deliver
 from dudley.lab.runners.session import EVERY
 from dudley.lab.store.location import RunLocation
@@ -34,13 +34,13 @@ class Line:
     """Between a worker and the store: delivers when the answer is waited for."""
 
     def __init__(self, session: Session):
-        self.session, self.stop, self.parcels = session, False, []
+        self.session, self.stop, self.messages = session, False, []
         self.unanswered = 0
 
     def send(self, calls: Sequence[Call]):
-        assert self.unanswered == 0, "a parcel was sent before the last one was answered"
+        assert self.unanswered == 0, "a message was sent before the last one was answered"
         self.unanswered += 1
-        self.parcels.append(list(calls))
+        self.messages.append(list(calls))
         return partial(self.answer, calls)
 
     def answer(self, calls: Sequence[Call]) -> MailboxReply:
@@ -94,7 +94,7 @@ def test_what_comes_late_from_a_lost_worker_is_refused(store: Store, tmp_path: P
     assert row["result.state"] != 0.0
 
 
-def test_parcels_go_when_they_are_old_or_full_and_metrics_are_copied(store: Store, tmp_path: Path):
+def test_messages_go_when_they_are_old_or_full_and_metrics_are_copied(store: Store, tmp_path: Path):
     now = [0.0]
     remote, line = opened(store, tmp_path / "folder", lambda: now[0])
     state = np.zeros(4)
@@ -102,15 +102,15 @@ def test_parcels_go_when_they_are_old_or_full_and_metrics_are_copied(store: Stor
     state += 1.0
     for done in range(5):
         remote.progress(done / 5)
-    assert line.parcels == []
+    assert line.messages == []
     now[0] = EVERY
     assert not remote.should_stop()
-    (parcel,) = line.parcels
-    assert [name for name, _ in parcel] == ["append", "progress"]
-    np.testing.assert_array_equal(parcel[0][1][1]["state"], np.zeros(4))
+    (message,) = line.messages
+    assert [name for name, _ in message] == ["append", "progress"]
+    np.testing.assert_array_equal(message[0][1][1]["state"], np.zeros(4))
     for step in range(1, FULL + 1):
         remote.append(step, {"state": state})
-    assert [len(parcel) for parcel in line.parcels] == [2, FULL]
+    assert [len(message) for message in line.messages] == [2, FULL]
 
 
 def test_a_stop_is_heard_with_an_answer(store: Store, tmp_path: Path):
@@ -132,14 +132,14 @@ def test_what_the_store_refuses_is_raised_by_the_work(store: Store, tmp_path: Pa
         remote.checkpoint(1, lambda path: None)
 
 
-def test_at_the_desk_a_parcel_is_taken_at_once_and_its_sender_waits_for_the_answer():
-    async def meet() -> tuple[Sequence[Parcel], Sequence[Parcel], MailboxReply]:
-        desk = Mailbox()
-        sender = asyncio.create_task(desk.send((1, 1), [("progress", (1.0,))]))
+def test_at_the_desk_a_message_is_taken_at_once_and_its_sender_waits_for_the_answer():
+    async def meet() -> tuple[Sequence[Message], Sequence[Message], MailboxReply]:
+        mailbox = Mailbox()
+        sender = asyncio.create_task(mailbox.send((1, 1), [("progress", (1.0,))]))
         await asyncio.sleep(0)
-        came = await desk.exchange({}, 0.0)
+        came = await mailbox.exchange({}, 0.0)
         assert not sender.done()
-        none = await desk.exchange({came[0][0]: MailboxReply(stop=True)}, 0.01)
+        none = await mailbox.exchange({came[0][0]: MailboxReply(stop=True)}, 0.01)
         return came, none, await sender
 
     came, none, answer = asyncio.run(meet())

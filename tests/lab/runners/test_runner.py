@@ -75,31 +75,31 @@ def store(tmp_path: Path):
 
 
 def test_a_batch_that_gets_no_further_is_given_up(store: Store):
-    toll = RetryLimit()
+    limit = RetryLimit()
     for left in reversed(range(DEATHS)):
         one = toy.taken(store)
-        toll.of(one, "its worker died")
+        limit.died(one, "its worker died")
         assert store.standing()[0].status == ("waiting" if left else "failed")
     assert store.standing()[0].error == "its worker died, 3 times"
 
 
 def test_a_batch_that_gets_further_each_time_goes_on(store: Store):
-    toll = RetryLimit()
+    limit = RetryLimit()
     for step in range(1, 2 * DEATHS):
         session = Session(toy.taken(store))
         session.progress(float(step))
         session.checkpoint(step, lambda path: path.write_text("state"))
-        toll.of(session.claim, "its worker died")
+        limit.died(session.claim, "its worker died")
         assert store.standing()[0].status == "waiting"
     assert store.standing()[0].done == 2 * DEATHS - 1
 
 
 def test_workers_that_die_outside_a_batch_are_an_error():
-    toll = RetryLimit()
+    limit = RetryLimit()
     for _ in range(DEATHS - 1):
-        toll.outside("exit code 1")
+        limit.died_without_batch("exit code 1")
     with pytest.raises(DudleyError, match="3 workers died outside a batch, the last: exit code 1"):
-        toll.outside("exit code 1")
+        limit.died_without_batch("exit code 1")
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import pytest
 
 import grid_toy as toy
 from dudley.core.errors import InputError
-from dudley.lab import Lost, Session, Store, curves, table
+from dudley.lab import Lost, RunLocation, Session, Store, curves
 from dudley.lab.store import schema
-from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.schema import chunks, sa
+from dudley.lab.store.table import table
 
 GRID = toy.toy_grid()
 
@@ -195,7 +195,7 @@ def test_finish_is_idempotent_and_clears_the_checkpoints(store: Store):
 
 def test_progress_is_noted_now_and_then(store: Store):
     heard, now = [], [0.0]
-    session = Session(toy.taken(store), heard=lambda: heard.append(1), clock=lambda: now[0])
+    session = Session(toy.taken(store), on_progress=lambda: heard.append(1), clock=lambda: now[0])
     for i in range(101):
         now[0] = i / 100
         session.progress(i / 10)

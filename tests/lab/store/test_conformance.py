@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from dudley.lab.store import claims, migrate, schema
+from dudley.lab.store import claims
 from dudley.lab.store.conformance import CHECKS, Backend, Inapplicable
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import sa
@@ -113,16 +113,10 @@ def test_without_the_fence_two_writers_do_not_conform(tmp_path: Path, monkeypatc
         CHECKS["two_writers_on_one_cell"](Folders(tmp_path))
 
 
-def test_a_migration_that_loses_results_does_not_conform(tmp_path: Path, monkeypatch):
-    own = migrate.STEPS[1]
-
-    def loses(connection: sa.Connection) -> None:
-        own(connection)
-        connection.execute(sa.update(schema.trials).values(result=None))
-
-    monkeypatch.setitem(migrate.STEPS, 1, loses)
-    with pytest.raises(AssertionError):
-        CHECKS["migration_from_the_previous_version"](Folders(tmp_path))
+def test_a_store_that_takes_any_version_does_not_conform(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("dudley.lab.store.store.expect_current", lambda version, where: None)
+    with pytest.raises(AssertionError, match="a store of version 1 was opened"):
+        CHECKS["another_version"](Folders(tmp_path))
 
 
 def test_a_disk_that_is_not_full_does_not_conform(tmp_path: Path, monkeypatch):

@@ -58,22 +58,21 @@ def test_an_empty_database_holds_no_run(database: str):
 
 
 @pytest.mark.slow
-def test_an_experiment_in_a_database_is_that_of_a_folder(database: str, tmp_path: Path):
-    def dudley(*words: str, code: int = 0) -> str:
+def test_an_experiment_in_a_database_is_that_of_a_folder(database: str, tmp_path: Path, smoke):
+    def dudley(*words: str | Path, code: int = 0) -> str:
         command = [sys.executable, "-m", "dudley", "lab", *words]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == code, done.stderr
         return done.stdout
 
+    here, there = smoke("edelman2021-and").folder, tmp_path / "there"
     run, address = ("run", "edelman2021-and", "--scale", "smoke"), f"{database}#smoke"
-    dudley(*run, "--out", "here")
-    dudley(*run, "--out", "there", "--store", address)
-    assert not (tmp_path / "there/store").exists()
+    dudley(*run, "--out", there, "--store", address)
+    assert not (there / "store").exists()
     assert "36 done; 100% of the work" in dudley("status", address)
-    assert "36 of 36 equal" in dudley("diff", address, "here")
+    assert "36 of 36 equal" in dudley("diff", address, here)
     dudley("export", address, "--out", "tables")
     assert (tmp_path / "tables/and/curves.parquet").is_file()
-    for table in ("trials", "curves", "bounds"):
-        one, other = (tmp_path / side / f"{table}.parquet" for side in ("here", "there"))
-        assert one.read_bytes() == other.read_bytes()
-    dudley(*run, "--out", "there", "--store", address, "--again", code=2)
+    for table in ("trials.parquet", "curves.parquet", "bounds.parquet"):
+        assert (here / table).read_bytes() == (there / table).read_bytes()
+    dudley(*run, "--out", there, "--store", address, "--again", code=2)

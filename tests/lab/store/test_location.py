@@ -10,9 +10,9 @@ import pytest
 
 from dudley.core.errors import InputError
 from dudley.core.extras import ExtraMissing
-from dudley.lab import Store
+from dudley.lab import RunLocation, Store
 from dudley.lab.store.database import StoreFailed
-from dudley.lab.store.location import RunLocation
+from each import each
 
 
 @pytest.mark.parametrize("told", ["runs/and", "a#b", "/x/postgresql", "50%", "."])
@@ -39,7 +39,7 @@ def test_an_address_is_a_database_and_a_run(told: str, url: str | None, run: str
     assert RunLocation.of(str(place)) == place == pickle.loads(pickle.dumps(place))
 
 
-@pytest.mark.parametrize(
+@each(
     ("told", "match"),
     [
         ("postgresql://h/d", "a word after #, got ''; end the address"),
@@ -64,7 +64,7 @@ def test_others_are_refused(told: str | Path, match: str):
 )
 def test_a_password_is_never_shown(told: str):
     place = RunLocation.of(told)
-    for shown in (str(place), repr(place), place.told, repr(place / "x")):
+    for shown in (str(place), repr(place), place.description, repr(place / "x")):
         assert "s3cr" not in shown and "ada" in shown
     assert place.url is not None and "s3cr:et" in place.url
     with pytest.raises(InputError) as error:

@@ -1,4 +1,4 @@
-"""Stores that are old, that may not be written, or that are shared."""
+"""Stores that may not be written, or that are shared."""
 
 from __future__ import annotations
 
@@ -31,48 +31,7 @@ from postgres_server import Server
 
 GRID = toy.toy_grid()
 BATCHES = toy.toy_batches(GRID)
-OLD = Path(__file__).with_name("schema_1.sql")  # dumped from a store that version 1 wrote
 NOBODY = 65534
-
-
-def old_store(folder: Path) -> Path:
-    """Batch 0 done, batch 1 failed after a checkpoint, batch 2 interrupted."""
-    (folder / "checkpoints").mkdir(parents=True)
-    with closing(sqlite3.connect(folder / "store.sqlite")) as connection:
-        connection.executescript(OLD.read_text(encoding="utf-8"))
-        connection.execute("PRAGMA journal_mode=WAL")
-    toy.save(folder / "checkpoints/000002.000000000001.1", np.arange(4.0))
-    return folder
-
-
-def version_of(folder: Path) -> int:
-    with closing(sqlite3.connect(folder / "store.sqlite")) as connection:
-        return connection.execute("select schema from runs").fetchone()[0]
-
-
-def test_a_store_that_version_1_wrote_goes_on(tmp_path: Path):
-    folder, whole = old_store(tmp_path / "old"), tmp_path / "whole"
-    run(GRID, BATCHES, toy.logistic, whole)
-    store = Store.open(folder)
-    assert version_of(folder) == 2 and store.grid == GRID
-    told = summary(store)
-    assert told.batches == {"done": 1, "failed": 1, "waiting": 1} and told.speed is None
-    store.close()
-    done = [row for row in table(folder) if row["grid.status"] == "done"]
-    assert done == [row for row in table(whole) if row["grid.batch"] == 0]
-    met = []
-
-    def work(session) -> None:
-        met.append(session.latest())
-        if session.batch.number == 1:
-            session.append(2, {"state": np.ones(4)})
-            session.finish([{}] * 4)
-        else:
-            toy.logistic(session)
-
-    run(GRID, BATCHES, work, folder)
-    assert met[0][0] == 1 and met[1] is None  # it goes on from the checkpoint of version 1
-    assert list(curves(folder, "state")[4][0]) == [1, 2]
 
 
 @contextmanager
@@ -100,18 +59,14 @@ def readable() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize("old", [True, False])
-def test_a_store_that_may_not_be_written_is_read(readable: Path, tmp_path: Path, old: bool):
+def test_a_store_that_may_not_be_written_is_read(readable: Path, tmp_path: Path):
     folder = readable / "run"
     run(GRID, BATCHES, toy.logistic, tmp_path)  # modules that somebody else may not read are loaded
-    if old:
-        old_store(folder)
-    else:
-        run(GRID, BATCHES, toy.logistic, folder)
+    run(GRID, BATCHES, toy.logistic, folder)
     before = (folder / "store.sqlite").read_bytes()
     with may_not_write(folder):
         store = Store.open(folder)
-        assert store.grid == GRID and summary(store).trials["done"] == (4 if old else 12)
+        assert store.grid == GRID and summary(store).trials["done"] == 12
         with pytest.raises(StoreFailed, match="may not be written: attempt to write a readonly"):
             store.begin("code", {})
         store.close()
@@ -197,9 +152,9 @@ def test_a_place_is_held_by_one(place: RunLocation):
 
 def test_a_place_is_free_when_its_holder_is_killed(place: RunLocation):
     code = (
-        "import sys, pickle; from dudley.lab.runners.run_lock import alone; "
+        "import sys, pickle; from dudley.lab.runners.run_lock import run_lock; "
         "place = pickle.load(sys.stdin.buffer)\n"
-        "with alone(place): print('held', flush=True); sys.stdin.read()"
+        "with run_lock(place): print('held', flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE

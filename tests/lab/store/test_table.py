@@ -87,11 +87,15 @@ def test_a_folder_without_a_run_is_refused_and_left_as_it_was(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_store_of_another_version_is_refused(found: TrialTable, tmp_path: Path):
+@pytest.mark.parametrize(("version", "writer"), [(1, "an older"), (99, "a newer")])
+def test_a_store_of_another_version_is_refused(
+    found: TrialTable, tmp_path: Path, version: int, writer: str
+):
     with sqlite3.connect(tmp_path / "run/store.sqlite") as connection:
-        connection.execute("update runs set schema = 99")
+        connection.execute("update runs set schema = ?", (version,))
     connection.close()
-    with pytest.raises(InputError, match="schema at most 2, got 99; a newer dudley"):
+    expected = f"tables of version 2, got version {version}; {writer} dudley wrote it: read it with"
+    with pytest.raises(InputError, match=expected):
         table(tmp_path / "run")
 
 

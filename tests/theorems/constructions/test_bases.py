@@ -6,11 +6,12 @@ import pytest
 from dudley.core.errors import InputError
 from dudley.theorems.constructions.bases import almost_orthonormal, inseparable, random_unit
 from dudley.theorems.constructions.selector import dual, dual_gap
+from each import each
 
 
-@pytest.mark.parametrize("pattern", ["worst", "equal", "random"])
-@pytest.mark.parametrize("coherence", [0.0, 0.01, 0.05, 0.1])
-@pytest.mark.parametrize("count", [2, 16, 150])
+@each("pattern", ["worst", "equal", "random"])
+@each("coherence", [0.0, 0.01, 0.05, 0.1])
+@each("count", [2, 16, 150])
 def test_coherence_is_the_one_requested(pattern, coherence, count):
     basis = almost_orthonormal(count, coherence, (0, 1), pattern, seed=3)
     assert np.allclose(np.linalg.norm(basis.vectors, axis=1), 1, atol=1e-12)

@@ -5,6 +5,7 @@ import pytest
 
 from dudley.core.errors import InputError
 from dudley.theorems.constructions.bump import bump_weights, network_of
+from each import each
 
 
 def run(weights, x):
@@ -18,8 +19,8 @@ def random_points(rng, n, d_f, δ):
     return (grid - 2.5) * 4 * δ
 
 
-@pytest.mark.parametrize("d_f", [1, 2, 4])
-@pytest.mark.parametrize("δ", [0.01, 0.25, 1.0, 3.0])
+@each("d_f", [1, 2, 4])
+@each("δ", [0.01, 0.25, 1.0, 3.0])
 def test_repaired_is_exact_on_the_whole_neighbourhood(d_f, δ):
     rng = np.random.default_rng(5)
     points, values = random_points(rng, 6, d_f, δ), rng.normal(size=6)

@@ -14,6 +14,7 @@ from dudley.theorems.constructions.bases import Basis, almost_orthonormal
 from dudley.theorems.constructions.bump import bump_weights, network_of
 from dudley.theorems.constructions.targets import all_bits, target
 from dudley.theorems.constructions.verify import verify
+from each import each
 
 MAPPINGS, HEADS, COHERENCES = (
     ("positions", "trainable", "bag"),
@@ -33,7 +34,7 @@ def check_exact(built):
         assert claim.ours is not None and true <= claim.ours * (1 + 1e-9), claim
 
 
-@pytest.mark.parametrize("mapping, heads, coherence", GRID)
+@each("mapping, heads, coherence", GRID)
 def test_repaired_is_exact(mapping, heads, coherence):
     for s, T in ((1, 1), (2, 7), (3, 8), (4, 10)):
         for pattern in ("worst", "random"):
@@ -41,8 +42,8 @@ def test_repaired_is_exact(mapping, heads, coherence):
             check_exact(build(task, T, mapping, "repaired", heads, coherence, pattern=pattern))
 
 
-@pytest.mark.parametrize("task", ["and", "or", "majority", "parity", "threshold"])
-@pytest.mark.parametrize("mapping, heads", PAIRS)
+@each("task", ["and", "or", "majority", "parity", "threshold"])
+@each("mapping, heads", PAIRS)
 def test_repaired_is_exact_for_every_task(task, mapping, heads):
     k = 2 if task == "threshold" else None
     check_exact(build(target(task, 3, k), 9, mapping, "repaired", heads, 0.1, seed=4))

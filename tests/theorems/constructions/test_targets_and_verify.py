@@ -8,6 +8,7 @@ from dudley.core.errors import InputError, UnknownName
 from dudley.theorems.constructions.assemble import build
 from dudley.theorems.constructions.targets import all_bits, read_table, target
 from dudley.theorems.constructions.verify import clopper_pearson, verify
+from each import each
 
 
 def test_tasks_are_what_their_names_say():
@@ -51,7 +52,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("raw", HOSTILE, ids=range(len(HOSTILE)))
+@each("raw", HOSTILE)
 def test_hostile_tables_are_refused_in_one_line(tmp_path, raw):
     path = tmp_path / "table"
     path.write_bytes(raw)

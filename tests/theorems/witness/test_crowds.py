@@ -24,9 +24,9 @@ def smallest_ball(points: np.ndarray) -> float:
 
     start = np.full(len(points), 1 / len(points))
     sums_to_1 = {"type": "eq", "fun": lambda λ: λ.sum() - 1}
-    found = minimize(lambda λ: -below(λ), start, bounds=[(0, 1)] * len(points),
+    optimum = minimize(lambda λ: -below(λ), start, bounds=[(0, 1)] * len(points),
                      constraints=[sums_to_1])  # fmt: skip
-    λ = np.clip(found.x, 0, None)
+    λ = np.clip(optimum.x, 0, None)
     return math.sqrt(max(below(λ / λ.sum()), 0.0))
 
 
@@ -73,9 +73,9 @@ def test_never_below_a_packing_nor_above_a_cover():
 def test_strong_against_maurey():
     """At 3/4 of the radius a ball holds two of the vertices: log b, against log(2b + 1)."""
     maps = du.LinearMap((1, 1000), du.L11(1.0))
-    found = linear(maps, 0.75)
-    assert found.value == pytest.approx(math.log(1000)) and "crowds" in found.method
-    assert found.value > 0.9 * maps.entropy()(0.75)
+    bound = linear(maps, 0.75)
+    assert bound.value == pytest.approx(math.log(1000)) and "crowds" in bound.method
+    assert bound.value > 0.9 * maps.entropy()(0.75)
     rows = du.LinearMap((7, 1000), du.Row1Inf(1.0))
     assert linear(rows, 0.75, l1=True).value == pytest.approx(7 * math.log(1000))
     assert linear(rows, 0.75, l1=True).value < rows.entropy(l1=1.0)(0.75)

@@ -41,10 +41,10 @@ def values(statement, inputs):
 )
 def test_printed_is_below_the_truth_and_derived_is_not(witness):
     for statement in witness.refutes:
-        found = values(statement, witness.inputs(statement))
+        by_form = values(statement, witness.inputs(statement))
         truth = witness.lower_bound()
-        assert found.pop("printed") < truth
-        assert all(value >= truth * (1 - 1e-12) for value in found.values()), found
+        assert by_form.pop("printed") < truth
+        assert all(value >= truth * (1 - 1e-12) for value in by_form.values()), by_form
 
 
 # -- families: the ratio diverges, so that no constant helps ---------------------------------------
@@ -134,13 +134,13 @@ def test_heads_have_every_sign_pattern_at_any_scale(s):
 def test_the_norms_of_the_heads_are_those_given(p, s):
     rng = np.random.default_rng(0)
     W = weights(rng.choice([-1.0, 1.0], size=(p, p)), s)
-    given = {
+    inputs = {
         "W_v.row2inf": 1 / (s * math.sqrt(p)),
         "W_v.col2inf": 1 / (s * math.sqrt(3 * p)),
         "W_v.op": 1 / s,
         "W_QK.col2inf": SHARPNESS * math.sqrt(p) / s**2,
     }
-    for name, size in given.items():
+    for name, size in inputs.items():
         matrix, _, norm = name.partition(".")
         assert norm_named(norm)(W[matrix]) == pytest.approx(size)
         if s == float(p) ** 2:
@@ -160,10 +160,10 @@ def test_queries_of_norm_one_change_nothing_for_one_and_many_heads():
 def test_a_block_with_a_large_readout_has_every_sign_pattern():
     p, B_w = 2, 1e6
     inputs = LargeReadout(p).inputs("edelman2021/theorem-A.17")
-    one = Spectral(1.0)
+    ball = Spectral(1.0)
     d = k = int(inputs["k"])
     assert d == inputs["d"] == 3 * p
-    block = trauger_block(d, Spectral(inputs["W_QK.op"]), one, one, k=k, sigma="identity")
+    block = trauger_block(d, Spectral(inputs["W_QK.op"]), ball, ball, k=k, sigma="identity")
     network = block >> Readout(Frobenius(B_w))
     X, outputs = tokens(p, 1.0), []
     for S in PATTERNS:

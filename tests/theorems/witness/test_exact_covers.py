@@ -18,6 +18,7 @@ from dudley.theorems.witness.exact_covers import (
     scalar_cover,
 )
 from dudley.theorems.witness.packings import distances
+from each import each
 
 
 def smallest_proper(metric, ε):
@@ -48,7 +49,7 @@ def smallest_cover(F, ε):
     return best[-1]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_against_exhaustion(seed):
     """Integers over 8, so that distances hit ε and 2ε exactly, and nothing is rounded."""
     rng = np.random.default_rng(seed)
@@ -60,8 +61,8 @@ def test_against_exhaustion(seed):
         assert proper_cover(metric, ε).value == pytest.approx(math.log(proper), abs=1e-12)
         assert proper_cover(metric, ε).value <= math.log(proper)
         assert scalar_cover(F, ε).value == pytest.approx(math.log(external), abs=1e-12)
-        found = packing(F, ε).value
-        assert found <= scalar_cover(F, ε).value <= math.log(external)
+        log_count = packing(F, ε).value
+        assert log_count <= scalar_cover(F, ε).value <= math.log(external)
         subsets = itertools.chain.from_iterable(
             itertools.combinations(range(N), size) for size in range(1, N + 1)
         )
@@ -70,7 +71,7 @@ def test_against_exhaustion(seed):
             for chosen in subsets
             if all(metric[i, j] > 2 * ε for i, j in itertools.combinations(chosen, 2))
         )
-        assert found == pytest.approx(math.log(largest), abs=1e-12)
+        assert log_count == pytest.approx(math.log(largest), abs=1e-12)
 
 
 def test_a_ring_needs_more_centres_than_it_packs():

@@ -13,6 +13,7 @@ import dudley as du
 from dudley.theorems.witness import exact_risk
 from dudley.theorems.witness.counterexamples.label_noise import LabelNoise
 from dudley.theorems.witness.exact_risk import constants, finite, one_hot, unseen
+from each import each
 
 
 def brute(losses, p, n, worst=True):
@@ -27,27 +28,27 @@ def brute(losses, p, n, worst=True):
     return total
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("worst", [True, False])
+@each("seed", range(6))
+@each("worst", [True, False])
 def test_finite_classes_against_all_samples(seed, worst):
     rng = np.random.default_rng(seed)
     N, m, n = int(rng.integers(2, 5)), int(rng.integers(2, 4)), int(rng.integers(1, 6))
     losses = (rng.integers(0, 4, size=(N, m)) / 4).tolist()
     weights = rng.multinomial(16, np.ones(m) / m)
     truth = brute(losses, [Fraction(int(w), 16) for w in weights], n, worst)
-    found = finite(losses, weights / 16, n, "worst" if worst else "best")
-    assert found.value <= truth
-    assert found.value == pytest.approx(float(truth), rel=1e-8, abs=1e-15)
+    risk = finite(losses, weights / 16, n, "worst" if worst else "best")
+    assert risk.value <= truth
+    assert risk.value == pytest.approx(float(truth), rel=1e-8, abs=1e-15)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_rounded_probabilities_are_no_gain(seed):
     rng = np.random.default_rng(seed)
     losses, p = rng.integers(0, 3, size=(3, 3)).tolist(), rng.dirichlet(np.ones(3)).tolist()
     exact = [Fraction(x) / sum(map(Fraction, p)) for x in p]
     truth = brute(losses, exact, 4)
-    found = finite(losses, p, 4).value
-    assert found <= truth and found == pytest.approx(float(truth), rel=1e-8)
+    risk = finite(losses, p, 4).value
+    assert risk <= truth and risk == pytest.approx(float(truth), rel=1e-8)
 
 
 def test_ties_are_decided_exactly():
@@ -59,8 +60,8 @@ def test_ties_are_decided_exactly():
 
 
 def test_a_target_outside_the_class():
-    found = finite([[1.0, 1.0], [1.0, 0.0]], [0.5, 0.5], 1, target=[0.0, 0.0])
-    assert found.value == pytest.approx(0.5 * 1.0 + 0.5 * 0.5)  # a tie, then the better one
+    risk = finite([[1.0, 1.0], [1.0, 0.0]], [0.5, 0.5], 1, target=[0.0, 0.0])
+    assert risk.value == pytest.approx(0.5 * 1.0 + 0.5 * 0.5)  # a tie, then the better one
 
 
 def test_constants_against_two_predictors():
@@ -75,8 +76,8 @@ def test_constants_against_two_predictors():
 def test_the_loaded_coin_is_this_class():
     for n in (101, 10_001, 1_000_001):
         witness = LabelNoise(n)
-        found = constants(n, witness.h)
-        assert found.value <= witness.lower_bound() <= found.value * (1 + 1e-6)
+        risk = constants(n, witness.h)
+        assert risk.value <= witness.lower_bound() <= risk.value * (1 + 1e-6)
 
 
 def test_unseen_coordinates_against_all_samples():

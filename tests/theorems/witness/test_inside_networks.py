@@ -26,16 +26,21 @@ from dudley.theorems.witness.patterns import pattern_norms
 L11, L2, Spectral = du.L11, du.L2, du.Spectral
 
 
-def node(one: NetworkClass) -> Any:
+def node(network: NetworkClass) -> Any:
     """The class as nodes that run: σ(x) = x, or relu."""
-    σ = "relu" if one.relu else "identity"
-    if one.projected:
-        assert one.W_c is not None
-        blocks = du.Repeat(trauger_block(one.d, one.W_QK, one.W_v, one.W_c, one.k, σ), one.L)
+    σ = "relu" if network.relu else "identity"
+    if network.projected:
+        assert network.W_c is not None
+        blocks = du.Repeat(
+            trauger_block(network.d, network.W_QK, network.W_v, network.W_c, network.k, σ),
+            network.L,
+        )
     else:
-        head = du.Head(one.d, one.W_v, one.W_QK, W_c=one.W_c, k=one.k, sigma=σ, query="cls")
-        blocks = du.Heads(head, one.H)
-    return blocks if one.w is None else blocks >> du.Readout(one.w)
+        head = du.Head(
+            network.d, network.W_v, network.W_QK, W_c=network.W_c, k=network.k, sigma=σ, query="cls"
+        )
+        blocks = du.Heads(head, network.H)
+    return blocks if network.w is None else blocks >> du.Readout(network.w)
 
 
 def single(shape, value: float, at=(0, 0)) -> np.ndarray:
@@ -44,36 +49,36 @@ def single(shape, value: float, at=(0, 0)) -> np.ndarray:
     return W
 
 
-def signed(one: NetworkClass, signs: np.ndarray, row: np.ndarray) -> Any:
+def signed(network: NetworkClass, signs: np.ndarray, row: np.ndarray) -> Any:
     """The weights of one pattern, as the docstring has them; W_v maps v to ``row``."""
     p, q = signs.shape
     norms = pattern_norms(p, q, q)
-    c = min(float(b.radius) / norms[b.norm] for b in one.W_QK.balls)
-    W_QK, W_v = np.zeros((one.d, one.d)), np.zeros((one.d, one.k))
+    c = min(float(b.radius) / norms[b.norm] for b in network.W_QK.balls)
+    W_QK, W_v = np.zeros((network.d, network.d)), np.zeros((network.d, network.k))
     W_QK[:p, p : p + q] = c * signs
     W_v[p + q] = row
-    later = single((one.d, one.k), entry(one.W_v))
-    W_c = None if one.W_c is None else single((one.k, one.d), entry(one.W_c))
-    if one.projected:
+    later = single((network.d, network.k), entry(network.W_v))
+    W_c = None if network.W_c is None else single((network.k, network.d), entry(network.W_c))
+    if network.projected:
         first = [{"W_QK": W_QK, "W_v": W_v}, {}, {}, {"W_c": W_c}, {}]
         other = [{"W_QK": 0 * W_QK, "W_v": later}, {}, {}, {"W_c": W_c}, {}]
-        weights = [first] + [other] * (one.L - 1)
+        weights = [first] + [other] * (network.L - 1)
     else:
-        own = {"W_QK": W_QK, "W_v": W_v} | ({} if W_c is None else {"W_c": W_c})
-        weights = [own] * one.H
-    width = one.k if one.W_c is None else one.d
-    return weights if one.w is None else [weights, {"w": single((width, 1), entry(one.w))}]
+        matrices = {"W_QK": W_QK, "W_v": W_v} | ({} if W_c is None else {"W_c": W_c})
+        weights = [matrices] * network.H
+    width = network.k if network.W_c is None else network.d
+    return weights if network.w is None else [weights, {"w": single((width, 1), entry(network.w))}]
 
 
-def inputs(one: NetworkClass, p: int, q: int, T: int, s: int) -> np.ndarray:
+def inputs(network: NetworkClass, p: int, q: int, T: int, s: int) -> np.ndarray:
     """The pq inputs: m tokens of either sign, zeros, s queries."""
-    α, m = one.radius / (2 if one.ell1 else math.sqrt(2)), (T - s) // 2
-    X = np.zeros((p, q, T, one.d))
+    α, m = network.radius / (2 if network.ell1 else math.sqrt(2)), (T - s) // 2
+    X = np.zeros((p, q, T, network.d))
     for a, b in itertools.product(range(p), range(q)):
         X[a, b, :m, [p + b, p + q]] = α
         X[a, b, m : 2 * m, [p + b, p + q]] = -α
-        X[a, b, T - s :, a] = one.radius
-    return X.reshape(p * q, T, one.d)
+        X[a, b, T - s :, a] = network.radius
+    return X.reshape(p * q, T, network.d)
 
 
 HEADS = {
@@ -97,80 +102,82 @@ HEADS = {
 @pytest.mark.parametrize("name", HEADS)
 def test_patterns_of_scores_are_there(name):
     """All 2^4 patterns run: on each input the outputs stand apart as far as it says."""
-    one, (p, q) = HEADS[name], (2, 2)
-    for T, s in one._tokens():
-        X, outputs = inputs(one, p, q, T, s), []
-        assert (NORMS["row1inf" if one.ell1 else "row2inf"](X.reshape(-1, one.d))) < (
-            one.radius * (1 + 1e-12)
+    network, (p, q) = HEADS[name], (2, 2)
+    for T, s in network._tokens():
+        X, outputs = inputs(network, p, q, T, s), []
+        assert (NORMS["row1inf" if network.ell1 else "row2inf"](X.reshape(-1, network.d))) < (
+            network.radius * (1 + 1e-12)
         )
-        v = one.single[0]
-        spread = v > entry(one.W_v)
-        row = np.full(one.k, v / math.sqrt(one.k)) if spread else single((1, one.k), v)[0]
-        for ball in one.W_v.balls:
+        v = network.single[0]
+        spread = v > entry(network.W_v)
+        row = (
+            np.full(network.k, v / math.sqrt(network.k)) if spread else single((1, network.k), v)[0]
+        )
+        for ball in network.W_v.balls:
             assert NORMS[ball.norm](row[None]) <= float(ball.radius) * (1 + 1e-12)
         for signs in itertools.product((-1.0, 1.0), repeat=p * q):
-            weights = signed(one, np.reshape(signs, (p, q)), row)
-            F = np.asarray(node(one).apply(weights, X))[:, -1]
+            weights = signed(network, np.reshape(signs, (p, q)), row)
+            F = np.asarray(node(network).apply(weights, X))[:, -1]
             outputs.append(F)
         F = np.stack(outputs)
         apart = np.linalg.norm(F[:, None] - F[None], axis=-1).max(axis=-1)
         smallest = apart[np.triu_indices(len(F), 1)].min()
-        claimed = dict(zip(one._tokens(), list(one._apart(p, q))[1:], strict=True))[T, s]
+        claimed = dict(zip(network._tokens(), list(network._apart(p, q))[1:], strict=True))[T, s]
         assert smallest >= 2 * claimed > 0
         assert smallest == pytest.approx(2 * claimed, rel=1e-6)  # and it does not give away any
 
 
-@pytest.mark.parametrize("name", [n for n, one in HEADS.items() if one.w is not None])
+@pytest.mark.parametrize("name", [n for n, network in HEADS.items() if network.w is not None])
 def test_the_first_values_are_linear(name):
     """With |x·v| up to the limit the output is the gain times x·v, on basis inputs."""
-    one, rng = HEADS[name], np.random.default_rng(0)
-    assert one.w is not None
+    network, rng = HEADS[name], np.random.default_rng(0)
+    assert network.w is not None
     for ε in (0.4, 0.05, 1e-3):
-        found = one.values(ε)
-        assert found.value > 0 or ε == 0.4
-    gain = math.prod(f for f, _ in one.behind(*one.single)) * entry(one.w)
+        bound = network.values(ε)
+        assert bound.value > 0 or ε == 0.4
+    gain = math.prod(f for f, _ in network.behind(*network.single)) * entry(network.w)
     most, running = math.inf, 1.0
-    for factor, shortened in one.behind(*one.single):
+    for factor, shortened in network.behind(*network.single):
         most = min(most, 1 / running) if shortened else most
         running *= factor
-    most = min(most, 1 / running) if one.projected else most
-    X = one.radius * np.eye(one.d)[:, None, :].repeat(2, axis=1)  # two equal tokens
-    column = rng.uniform(-1, 1, one.d)
-    column *= min(most / one.radius, 1e3) * 0.999
-    if one.relu:
+    most = min(most, 1 / running) if network.projected else most
+    X = network.radius * np.eye(network.d)[:, None, :].repeat(2, axis=1)  # two equal tokens
+    column = rng.uniform(-1, 1, network.d)
+    column *= min(most / network.radius, 1e3) * 0.999
+    if network.relu:
         W_v = np.stack([np.maximum(column, 0), np.maximum(-column, 0)], axis=1)
-        w = entry(one.w) / math.sqrt(2) * np.array([[1.0], [-1.0]])
-        weights = [[{"W_QK": np.zeros((one.d, one.d)), "W_v": W_v}], {"w": w}]
+        w = entry(network.w) / math.sqrt(2) * np.array([[1.0], [-1.0]])
+        weights = [[{"W_QK": np.zeros((network.d, network.d)), "W_v": W_v}], {"w": w}]
         gain /= math.sqrt(2)
     else:
-        weights = signed(one, np.ones((1, 1)), np.zeros(one.k))
-        first = weights[0][0][0] if one.projected else weights[0][0]
+        weights = signed(network, np.ones((1, 1)), np.zeros(network.k))
+        first = weights[0][0][0] if network.projected else weights[0][0]
         first["W_QK"] = 0 * first["W_QK"]
-        first["W_v"] = np.pad(column[:, None], ((0, 0), (0, one.k - 1)))
-    F = np.asarray(node(one).apply(weights, X))[:, -1, 0]
-    np.testing.assert_allclose(F, gain * one.radius * column, rtol=1e-9, atol=1e-12)
+        first["W_v"] = np.pad(column[:, None], ((0, 0), (0, network.k - 1)))
+    F = np.asarray(node(network).apply(weights, X))[:, -1, 0]
+    np.testing.assert_allclose(F, gain * network.radius * column, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [n for n, one in HEADS.items() if one.w is not None])
+@pytest.mark.parametrize("name", [n for n, network in HEADS.items() if network.w is not None])
 def test_the_readout_sees_every_direction(name):
-    one = HEADS[name]
-    p = 1 if one.k == 1 else 2
-    v = diagonal(one.W_v, p)
-    c = 1.0 if one.W_c is None else diagonal(one.W_c, p)
-    reach = one.amplitude(one.radius * v, one.behind(v, c))
-    weights = signed(one, np.ones((1, 1)), np.zeros(one.k))
-    W_v = np.zeros((one.d, one.k))
+    network = HEADS[name]
+    p = 1 if network.k == 1 else 2
+    v = diagonal(network.W_v, p)
+    c = 1.0 if network.W_c is None else diagonal(network.W_c, p)
+    reach = network.amplitude(network.radius * v, network.behind(v, c))
+    weights = signed(network, np.ones((1, 1)), np.zeros(network.k))
+    W_v = np.zeros((network.d, network.k))
     W_v[:p, :p] = v * np.eye(p)
-    W_c = np.zeros((one.k, one.d))
+    W_c = np.zeros((network.k, network.d))
     W_c[:p, :p] = c * np.eye(p)
     for block in weights[0]:
-        head = block[0] if one.projected else block
-        head["W_QK"], head["W_v"] = np.zeros((one.d, one.d)), W_v
-        if one.W_c is not None:
-            (block[3] if one.projected else block)["W_c"] = W_c
-    x = np.zeros((1, 2, one.d))
-    x[..., :p] = one.radius / math.sqrt(p)
-    hidden = np.asarray(node(one).nodes[0].apply(weights[0], x))[0, -1]
+        head = block[0] if network.projected else block
+        head["W_QK"], head["W_v"] = np.zeros((network.d, network.d)), W_v
+        if network.W_c is not None:
+            (block[3] if network.projected else block)["W_c"] = W_c
+    x = np.zeros((1, 2, network.d))
+    x[..., :p] = network.radius / math.sqrt(p)
+    hidden = np.asarray(node(network).nodes[0].apply(weights[0], x))[0, -1]
     assert np.linalg.norm(hidden) == pytest.approx(reach, rel=1e-9)
     np.testing.assert_allclose(hidden[:p], reach / math.sqrt(p), rtol=1e-9)
 
@@ -178,13 +185,13 @@ def test_the_readout_sees_every_direction(name):
 @pytest.mark.parametrize("name", HEADS)
 def test_below_every_bound(name):
     """No lower bound is above what the calculus says of the same class."""
-    one = HEADS[name]
-    T = 10_001 if math.isinf(one.T) else int(one.T)
-    tokens = du.Tokens(one.radius, T, row1inf=one.radius if one.ell1 else None)
-    cap = du.capacity(node(one), tokens)
+    network = HEADS[name]
+    T = 10_001 if math.isinf(network.T) else int(network.T)
+    tokens = du.Tokens(network.radius, T, row1inf=network.radius if network.ell1 else None)
+    cap = du.capacity(node(network), tokens)
     for ε in (2.0, 1.0, 0.5, 0.2, 0.05, 1e-3):
-        for how, found in one.each(ε):
-            assert 0 <= found.value <= cap.entropy(ε, one.n or 9), (how, ε)
+        for how, bound in network.each(ε):
+            assert 0 <= bound.value <= cap.entropy(ε, network.n or 9), (how, ε)
 
 
 def test_corners_of_balls():

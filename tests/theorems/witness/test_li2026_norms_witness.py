@@ -14,7 +14,7 @@ from dudley.networks.activations import Activation
 from dudley.networks.blocks import li_block
 from dudley.networks.head import Head
 from dudley.theorems.registry import load
-from dudley.theorems.witness import load as load_witnesses
+from dudley.theorems.witness.base import WITNESSES
 from dudley.theorems.witness.counterexamples.label_noise import LabelNoise
 from dudley.theorems.witness.counterexamples.one_hot import OneHot, OneHotRankOne
 from dudley.theorems.witness.counterexamples.turned_head import SecondSigma, TurnedHead
@@ -41,7 +41,7 @@ def head_of(d: int):
 
 
 def test_every_witness_is_registered_with_a_story():
-    known = set(load_witnesses().values())
+    known = {witness for _, witness in WITNESSES.items()}
     for witness in MINE:
         assert witness in known and witness.story.endswith(".")
 
@@ -65,7 +65,7 @@ def weights_of(witness, u):
 
 @pytest.mark.parametrize("witness", [OneHot, OneHotRankOne])
 def test_the_one_hot_minimiser_by_simulation(witness):
-    instance, rng, found = witness(n=50), np.random.default_rng(0), []
+    instance, rng, risks = witness(n=50), np.random.default_rng(0), []
     d = instance.d
     inputs = np.eye(d)[:, None, :]  # every input: one token each
     for _ in range(20):
@@ -74,10 +74,10 @@ def test_the_one_hot_minimiser_by_simulation(witness):
         for network in (head_of(d), block_of(d)):
             predictions = network(W, inputs)[:, -1] @ w
             assert np.abs(predictions[sample]).sum() == 0.0  # training loss: it is a minimiser
-            found.append(np.abs(predictions).mean())  # risk; the best risk is 0
-    assert min(found) >= instance.lower_bound()
+            risks.append(np.abs(predictions).mean())  # risk; the best risk is 0
+    assert min(risks) >= instance.lower_bound()
     unseen = np.sqrt(d * (1 - 1 / d) ** instance.n) / d  # √E|U|/d, above E√|U|/d and close to it
-    assert np.mean(found) == pytest.approx(unseen, rel=0.03)
+    assert np.mean(risks) == pytest.approx(unseen, rel=0.03)
 
 
 def test_one_hot_weights_have_the_norms_they_declare():
@@ -196,12 +196,12 @@ def test_derived_survives_the_witnesses_at_every_size(n):
     """Also where printed is not refuted yet, and for heads on the one-hot tokens."""
     for instance in (OneHot(n), UnseenHeads(n)):
         for number in ("5.3", "B.1", "B.2"):
-            given = instance.inputs(f"li2026/theorem-{number}")
+            inputs = instance.inputs(f"li2026/theorem-{number}")
             if isinstance(instance, OneHot) and number != "5.3":
-                given = {k: v for k, v in given.items() if k != "L"} | {"X.op": 1.0}
-                given |= {"H": 1} if number == "B.2" else {}
+                inputs = {k: v for k, v in inputs.items() if k != "L"} | {"X.op": 1.0}
+                inputs |= {"H": 1} if number == "B.2" else {}
             for form in ("derived", "best"):
-                bound = STATEMENTS[f"li2026/theorem-{number}"].evaluate_on(given, form)
+                bound = STATEMENTS[f"li2026/theorem-{number}"].evaluate_on(inputs, form)
                 assert bound.value >= instance.lower_bound() * (1 - 1e-12)
 
 
@@ -209,11 +209,11 @@ def test_derived_survives_the_witnesses_at_every_size(n):
 def test_derived_survives_label_noise(n):
     """A loaded coin, constants in [−1, 1]: nothing is known of the noise, so the rate is slow."""
     coin = LabelNoise(n)
-    given = {"n": n, "kappa": 1.0, "target.bound": 1.0, "d": 1, "k": 1, "W_QK.l11": 0.0}
-    given |= {"W_v.l11": 1.0, "W_c.l11": 1.0, "w.l2": 1.0, "sigma.lipschitz": 1.0}
-    given |= {"X.row2inf": 1.0}
+    inputs = {"n": n, "kappa": 1.0, "target.bound": 1.0, "d": 1, "k": 1, "W_QK.l11": 0.0}
+    inputs |= {"W_v.l11": 1.0, "W_c.l11": 1.0, "w.l2": 1.0, "sigma.lipschitz": 1.0}
+    inputs |= {"X.row2inf": 1.0}
     more = {"5.3": {"L": 1}, "B.1": {"X.op": 1.0}, "B.2": {"X.op": 1.0, "H": 1}}
-    for number, own in more.items():
+    for number, norms in more.items():
         s = STATEMENTS[f"li2026/theorem-{number}"]
         for form in ("derived", "best"):
-            assert s.evaluate_on(given | own, form).value >= coin.lower_bound()
+            assert s.evaluate_on(inputs | norms, form).value >= coin.lower_bound()

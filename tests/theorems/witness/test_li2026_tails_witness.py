@@ -30,8 +30,10 @@ def test_the_inputs_of_the_witnesses_satisfy_the_assumptions():
     assert np.linalg.norm(right, 2) <= 2
     tail = SubGaussianTail(3, QueryHeads(6).d, 2.0)
     assert tail.log_printed(math.sqrt(3)) >= 0
-    given = UnseenHeavyTailed().inputs("li2026/theorem-6.9")
-    assert PolynomialTail(given["tail.C"], given["tail.beta"]).probability(math.sqrt(3) - 1e-9) == 1
+    inputs = UnseenHeavyTailed().inputs("li2026/theorem-6.9")
+    assert (
+        PolynomialTail(inputs["tail.C"], inputs["tail.beta"]).probability(math.sqrt(3) - 1e-9) == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,11 +55,11 @@ def test_a_constant_that_carries_the_dimensions_does_not_save_the_heavy_tails():
     for n in (10**12, 10**14):
         it = UnseenHeavyTailed(n)
         for id in ("li2026/theorem-6.9", "li2026/theorem-6.10"):
-            given = it.inputs(id) | {"X.op": it.inputs(id)["truncation"]}
-            β, M = given["tail.beta"], given["truncation"]
-            bias = given["tail.C"] * (3.0 * given["d"]) ** (1 + β / 2) * M ** (2 - β)
-            assert bias * given["W_QK.op"] < 1 / n
-            assert STATEMENTS[id].evaluate_on(given, "printed").value < it.lower_bound()
+            inputs = it.inputs(id) | {"X.op": it.inputs(id)["truncation"]}
+            β, M = inputs["tail.beta"], inputs["truncation"]
+            bias = inputs["tail.C"] * (3.0 * inputs["d"]) ** (1 + β / 2) * M ** (2 - β)
+            assert bias * inputs["W_QK.op"] < 1 / n
+            assert STATEMENTS[id].evaluate_on(inputs, "printed").value < it.lower_bound()
 
 
 @pytest.mark.parametrize("n", [1, 5, 11])

@@ -11,8 +11,8 @@ import pytest
 import dudley as du
 from dudley.calculus.compose import Heads, Repeat
 from dudley.core.norms import NORMS
-from dudley.theorems.witness.directions import EXTREME
 from dudley.theorems.witness.members import draw, draw_parameters, inputs, outputs, transposed
+from each import each
 
 SHAPES = [(3, 2), (2, 3), (1, 4), (4, 1), (3, 3)]
 
@@ -62,7 +62,7 @@ def is_inside(norm: str, W, radius: float) -> bool:
     }[norm]
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@each("norm", NORMS)
 def test_members_are_exactly_inside(norm):
     rng = np.random.default_rng(0)
     for shape in SHAPES:
@@ -78,13 +78,13 @@ def test_the_check_sees_what_is_outside():
         assert not is_inside(norm, W * ((1 + 1e-11) / size), 1.0)
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@each("norm", NORMS)
 def test_many_members_are_on_the_boundary_and_differ(norm):
     W = draw(du.ball(norm, 2.0), (3, 2), 120, np.random.default_rng(1))
     sizes = np.array([NORMS[norm](w) for w in W])
     assert (sizes > 2 * (1 - 1e-9)).mean() > 0.6
     assert len(np.unique(W.round(9), axis=0)) > 60
-    extreme = EXTREME[norm](3, 2, np.random.default_rng(0))
+    extreme = NORMS[norm].draw_extreme(3, 2, np.random.default_rng(0))
     assert NORMS[norm](extreme) > 0
 
 
@@ -138,8 +138,8 @@ def test_centres_that_do_not_fit_are_refused():
 
 
 def test_the_same_generator_gives_the_same_members():
-    one, two = (draw(du.Nuclear(1.0), (3, 2), 9, np.random.default_rng(5)) for _ in range(2))
-    assert np.array_equal(one, two)
+    first, two = (draw(du.Nuclear(1.0), (3, 2), 9, np.random.default_rng(5)) for _ in range(2))
+    assert np.array_equal(first, two)
 
 
 # -- networks ------------------

@@ -36,8 +36,8 @@ from dudley.theorems.witness.counterexamples.trained_encoder import (
 STATEMENTS = load()
 
 
-def value(id: str, given: dict, form: str) -> float:
-    return STATEMENTS[f"mwigo2026/{id}"].evaluate_on(given, form).value
+def value(id: str, inputs: dict, form: str) -> float:
+    return STATEMENTS[f"mwigo2026/{id}"].evaluate_on(inputs, form).value
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -56,8 +56,8 @@ def test_the_encoder_of_the_calculus_is_that_of_the_paper():
     d, d_m, T = 3, 5, 4
     W_Q, W_K, W_V = rng.normal(size=(3, d_m, d))
     w_O, X = rng.normal(size=d_m), rng.normal(size=(T, d))
-    one = Frobenius(1.0)
-    net = shallow_encoder(d, d_m, one, one, one, one)
+    ball = Frobenius(1.0)
+    net = shallow_encoder(d, d_m, ball, ball, ball, ball)
     params = [{"W_Q": W_Q.T, "W_K": W_K.T, "W_v": W_V.T}, {"w": w_O[:, None]}]
     mean = np.mean([paper_token(X, i, W_Q, W_K, W_V, w_O) for i in range(T)])
     assert net.apply(params, X[None]).item() == pytest.approx(mean, rel=1e-12)
@@ -87,8 +87,8 @@ def test_identical_inputs_attain_the_complexity_they_claim():
     assert np.linalg.norm(W_V) == pytest.approx(1.0)
     values = [paper_token(x[None], 0, W_Q, W_K, W_V, s * 2.5 * u) for s in (1, -1)]
     signs = np.array(list(itertools.product((-1, 1), repeat=3)))
-    found = np.mean([max(ε.sum() * v for v in values) for ε in signs]) / 3
-    assert found == pytest.approx(case.complexity)
+    complexity = np.mean([max(ε.sum() * v for v in values) for ε in signs]) / 3
+    assert complexity == pytest.approx(case.complexity)
 
 
 def test_an_initialisation_of_a_quarter_leaves_a_quarter_of_the_complexity():
@@ -103,23 +103,23 @@ def test_an_initialisation_of_a_quarter_leaves_a_quarter_of_the_complexity():
 
 @pytest.mark.parametrize("η_O", [10.0, 1e4])
 def test_the_families_evaluate_the_statements_they_refute(η_O):
-    given = OneInput(2, η_O).inputs()
-    assert value("lemma-2", given, "printed") == pytest.approx(printed_bracket(2, 4, η_O))
-    given = OneInput(1000).inputs()
-    assert value("lemma-1", given, "printed") == pytest.approx(printed_bracket(1000, 4, 1) / 1000)
-    given = RectifiedHeads(50).inputs("")
-    assert value("lemma-6", given, "printed") == pytest.approx(printed_heads(50))
+    inputs = OneInput(2, η_O).inputs()
+    assert value("lemma-2", inputs, "printed") == pytest.approx(printed_bracket(2, 4, η_O))
+    inputs = OneInput(1000).inputs()
+    assert value("lemma-1", inputs, "printed") == pytest.approx(printed_bracket(1000, 4, 1) / 1000)
+    inputs = RectifiedHeads(50).inputs("")
+    assert value("lemma-6", inputs, "printed") == pytest.approx(printed_heads(50))
     assert WideReadout().family().exponent > 0.8 and RepeatedSample().family().exponent > 0.7
     assert RectifiedHeads().family().exponent > 1.7
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_all_nine_cells_have_a_negative_complexity(cell):
-    given = cell.inputs()
-    bound = STATEMENTS["mwigo2026/lemma-2"].evaluate_on(given, "printed")
+    inputs = cell.inputs()
+    bound = STATEMENTS["mwigo2026/lemma-2"].evaluate_on(inputs, "printed")
     assert bound.negative is not None and bound.value < -100
-    A = given["w.l2"] * given["W_v.fro"] * given["X.fro"]
-    assert 0 < value("lemma-2", given, "best") <= value("lemma-2", given, "derived") <= A * 1.0001
+    A = inputs["w.l2"] * inputs["W_v.fro"] * inputs["X.fro"]
+    assert 0 < value("lemma-2", inputs, "best") <= value("lemma-2", inputs, "derived") <= A * 1.0001
 
 
 def test_nine_cells_use_expected_norms():
@@ -127,9 +127,9 @@ def test_nine_cells_use_expected_norms():
     for d_m in (64, 1024):
         W = rng.normal(size=(d_m, 64)) / 8
         w = rng.normal(size=d_m) / math.sqrt(d_m)
-        (given,) = {tuple(c.inputs().items()) for c in CELLS if (c.d_m, c.N) == (d_m, 400)}
-        assert dict(given)["W_v.fro"] == pytest.approx(np.linalg.norm(W) + 1, rel=0.02)
-        assert dict(given)["w.l2"] == pytest.approx(np.linalg.norm(w) + 1, rel=0.1)
+        (inputs,) = {tuple(c.inputs().items()) for c in CELLS if (c.d_m, c.N) == (d_m, 400)}
+        assert dict(inputs)["W_v.fro"] == pytest.approx(np.linalg.norm(W) + 1, rel=0.02)
+        assert dict(inputs)["w.l2"] == pytest.approx(np.linalg.norm(w) + 1, rel=0.1)
     small = next(c for c in CELLS if (c.d_m, c.N) == (64, 10_000))
     assert value("lemma-2", small.inputs(), "printed") == pytest.approx(-1160, rel=0.01)
 
@@ -138,7 +138,7 @@ def test_nine_cells_use_expected_norms():
 def test_rectified_heads_realise_every_pattern_of_zeros_and_ones(p):
     """In the paper's orientation, with Θ = W_KᵀW_Q/√d_m, and by our head; norms as declared."""
     heads, witness = SignHeads(p), RectifiedHeads(p)
-    X, given, d_m = heads.tokens(), witness.inputs(""), heads.d
+    X, inputs, d_m = heads.tokens(), witness.inputs(""), heads.d
     patterns = list(itertools.product((-1, 1), repeat=p * p))
     if p == 3:
         patterns = patterns[::37]
@@ -152,13 +152,13 @@ def test_rectified_heads_realise_every_pattern_of_zeros_and_ones(p):
         np.testing.assert_allclose(rows, expected, atol=1e-12)
         ours = head.apply({"W_QK": W["W_QK"], "W_v": W["W_v"]}, X)[:, 0] @ W["w"]
         np.testing.assert_allclose(ours, expected, atol=1e-12)
-        assert np.linalg.norm(Θ, axis=0).sum() == pytest.approx(given["W_QK.row21"])
-        assert np.linalg.norm(W["w"]) == given["w.l2"]
-        assert np.linalg.norm(W["W_v"].T, axis=0).sum() == pytest.approx(given["W_v.row21"])
-        assert np.linalg.norm(W["W_v"], axis=0).sum() == pytest.approx(given["W_v.col21"])
-        assert np.linalg.norm(W["W_v"], 2) == pytest.approx(given["W_v.op"])
-    assert np.linalg.norm(X, axis=-1).max() <= given["X.row2inf"] * (1 + 1e-12)
-    assert len(X) == given["n"] and heads.τ / 2 > RESOLUTION
+        assert np.linalg.norm(Θ, axis=0).sum() == pytest.approx(inputs["W_QK.row21"])
+        assert np.linalg.norm(W["w"]) == inputs["w.l2"]
+        assert np.linalg.norm(W["W_v"].T, axis=0).sum() == pytest.approx(inputs["W_v.row21"])
+        assert np.linalg.norm(W["W_v"], axis=0).sum() == pytest.approx(inputs["W_v.col21"])
+        assert np.linalg.norm(W["W_v"], 2) == pytest.approx(inputs["W_v.op"])
+    assert np.linalg.norm(X, axis=-1).max() <= inputs["X.row2inf"] * (1 + 1e-12)
+    assert len(X) == inputs["n"] and heads.τ / 2 > RESOLUTION
 
 
 # -- training ------------------------------------------------------------------------------------
@@ -225,13 +225,13 @@ def test_the_hats_alone_and_the_fourth_power_alone_are_each_enough():
     The model is homogeneous: inputs r times as long multiply features, predictions and loss by r.
     """
     witness = TrainedEncoder()
-    given, loss = witness.inputs(""), witness.lower_bound()
+    inputs, loss = witness.inputs(""), witness.lower_bound()
     ρ = math.sqrt(2)
-    assert value("lemma-4", given, "printed") * ρ**2 < loss  # the second term, times ρ⁴/ρ²
+    assert value("lemma-4", inputs, "printed") * ρ**2 < loss  # the second term, times ρ⁴/ρ²
 
-    longer = given | {"X.fro": 10.0, "features.smin": 10 * given["features.smin"]}
-    longer["loss.initial"] = 100 * given["loss.initial"]
-    longer |= {f"{W}.fro": given[f"{W}.op"] for W in ("W_Q", "W_K", "W_v")}
+    longer = inputs | {"X.fro": 10.0, "features.smin": 10 * inputs["features.smin"]}
+    longer["loss.initial"] = 100 * inputs["loss.initial"]
+    longer |= {f"{W}.fro": inputs[f"{W}.op"] for W in ("W_Q", "W_K", "W_v")}
     bound = STATEMENTS["mwigo2026/lemma-4"].evaluate_on(longer, "printed")
     assert bound.details["hypotheses_hold"]
     assert bound.value < 10 * loss <= value("lemma-4", longer, "derived")

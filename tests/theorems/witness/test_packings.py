@@ -82,13 +82,13 @@ NETWORKS = {
 def test_drawn_networks_are_below_their_entropy(name):
     node, tokens = NETWORKS[name], du.Tokens(1.0, T=3)
     capacity = du.capacity(node, tokens)
-    found = []
+    bounds = []
     for share in (0.9, 0.4, 0.1, 0.03):
         ε = share * float(capacity.facts.out.radius)
-        found.append(network(node, tokens.signal(3), ε, np.random.default_rng(0), 80, 12))
-        assert found[-1].δ == 0
-        assert found[-1].value <= capacity.entropy(ε, 12)
-    assert found[-1].value > math.log(5)
+        bounds.append(network(node, tokens.signal(3), ε, np.random.default_rng(0), 80, 12))
+        assert bounds[-1].δ == 0
+        assert bounds[-1].value <= capacity.entropy(ε, 12)
+    assert bounds[-1].value > math.log(5)
 
 
 def test_a_deep_network_pays_for_its_rounding():
@@ -124,13 +124,13 @@ def test_their_weights_are_in_their_sets(kind):
 
     def check(declared, arrays):
         if isinstance(declared, dict):
-            for name, own in declared.items():
-                assert arrays[name].shape == own.shape
-                for ball in own.constraint.balls:
+            for name, parameter in declared.items():
+                assert arrays[name].shape == parameter.shape
+                for ball in parameter.constraint.balls:
                     assert NORMS[ball.norm](arrays[name]) <= ball.radius * (1 + 1e-12)
         else:
-            for one, other in zip(declared, arrays, strict=True):
-                check(one, other)
+            for path, other in zip(declared, arrays, strict=True):
+                check(path, other)
 
     for signs in ([1, 1, 1, 1], [1, -1, -1, 1], [-1, -1, 1, -1]):
         check(nest, net.weights(signs))

@@ -14,6 +14,7 @@ from dudley.theorems.witness.linear_maps import linear
 from dudley.theorems.witness.packings import distances, greedy
 from dudley.theorems.witness.scaling import lengths, near_one
 from dudley.theorems.witness.suprema import BallClass, FiniteClass, OffsetBall, rademacher
+from each import each
 
 SCALES = (1e-307, 1e-200, 1.6e-162, 1e-160, 1.0, 1e160, 1e200, 1e300)
 
@@ -25,8 +26,8 @@ def test_distances_scale(scale):
     np.testing.assert_allclose(lengths(F * scale) / scale, np.linalg.norm(F, axis=-1), rtol=1e-12)
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("gap", [1e-30, 0.999, 1.0])
+@each("scale", SCALES)
+@each("gap", [1e-30, 0.999, 1.0])
 def test_members_nearer_than_2ε_share_a_centre_at_every_scale(scale, gap):
     """Squares of the differences leave the floats, or vanish; the differences do not."""
     F = np.array([[0.0], [2 * gap * scale]])
@@ -42,13 +43,13 @@ def test_near_one_is_exact():
     assert near_one(np.zeros(3))[1] == 0
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("norm", ["l2", "op", "nuc", "l1", "linf", "row21", "col2inf"])
+@each("scale", SCALES)
+@each("norm", ["l2", "op", "nuc", "l1", "linf", "row21", "col2inf"])
 def test_suprema_scale(scale, norm):
     M = np.random.default_rng(1).normal(size=(4, 2, 3))
     plain, scaled = (BallClass(norm, 1.0, s * M) for s in (1.0, scale))
-    one, other = (rademacher(ball, 4, ball.size).value for ball in (plain, scaled))
-    assert other == pytest.approx(scale * one, rel=1e-9)
+    before, other = (rademacher(ball, 4, ball.size).value for ball in (plain, scaled))
+    assert other == pytest.approx(scale * before, rel=1e-9)
 
 
 @pytest.mark.parametrize("B", [1e-200, 1e-160, 1e-3])
@@ -89,8 +90,8 @@ def test_scores_are_covered_by_functions_that_are_not_bilinear():
     part = part * np.where(np.abs(largest) > 0.75, 2, 1)
     assert set(part) == {-2, -1, 0, 1, 2}
     for p in set(part):
-        own = W[part == p]
-        assert max(np.linalg.norm(own - w, axis=1).max() for w in own) <= 1.5
+        members = W[part == p]
+        assert max(np.linalg.norm(members - w, axis=1).max() for w in members) <= 1.5
 
 
 def _sparse_members(rng, count: int) -> np.ndarray:

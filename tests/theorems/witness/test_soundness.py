@@ -20,6 +20,7 @@ from dudley.theorems.witness.linear_maps import linear
 from dudley.theorems.witness.members import draw
 from dudley.theorems.witness.packings import distances, greedy
 from dudley.theorems.witness.suprema import BallClass, FiniteClass, all_signs, rademacher
+from each import each
 
 # -- covering numbers of finite classes ------------------
 
@@ -65,9 +66,9 @@ def test_covers_of_finite_classes(case):
     F, ε = case
     rational = [[Fraction(float(x)) for x in row] for row in F]
     truth = math.log(exact_cover(rational, Fraction(ε)))
-    found = [greedy(F, ε).value, packing(F, ε).value, scalar_cover(F, ε).value]
-    assert found == sorted(found)
-    assert found[-1] <= truth
+    bounds = [greedy(F, ε).value, packing(F, ε).value, scalar_cover(F, ε).value]
+    assert bounds == sorted(bounds)
+    assert bounds[-1] <= truth
     assert proper_cover(distances(F), ε).value <= math.log(exact_proper(rational, Fraction(ε)))
 
 
@@ -118,7 +119,7 @@ def test_covers_of_intervals(B, share, seed):
     assert scalar_cover(line, ε).value <= truth if share > 0.05 else True
 
 
-@pytest.mark.parametrize("k", range(1, 40))
+@each("k", range(1, 40))
 def test_intervals_at_the_jumps(k):
     """ε = B/k: k centres, also where k steps of 2ε are rounded to more or less than 2B."""
     for B in (1.0, 0.1, 1 / 3, 7e5):
@@ -187,13 +188,13 @@ def exact_rademacher(F, β=Fraction(0)) -> Fraction:
 def test_complexities_of_finite_classes(cells, step, β, seed):
     F = np.array(cells, dtype=float) * step
     truth = exact_rademacher([[Fraction(float(x)) for x in f] for f in F], Fraction(β))
-    own = FiniteClass(F, β)
-    found = rademacher(own, 5, own.size)
-    assert found.value <= truth
-    assert float(truth) - found.value <= 1e-10 * (own.size + abs(float(truth)))
+    members = FiniteClass(F, β)
+    bound = rademacher(members, 5, members.size)
+    assert bound.value <= truth
+    assert float(truth) - bound.value <= 1e-10 * (members.size + abs(float(truth)))
     for draws in (1, 3, 40):
         rng = np.random.default_rng(seed)
-        assert rademacher(own, 5, own.size, rng, draws).value <= truth
+        assert rademacher(members, 5, members.size, rng, draws).value <= truth
 
 
 def test_without_its_deviation_a_mean_of_draws_would_be_wrong():
@@ -201,9 +202,9 @@ def test_without_its_deviation_a_mean_of_draws_would_be_wrong():
     truth = float(exact_rademacher([[Fraction(int(x)) for x in f] for f in F]))
     above = 0
     for seed in range(300):
-        found = rademacher(FiniteClass(F), 4, 1.0, np.random.default_rng(seed), draws=5)
-        assert found.value <= truth
-        above += found.value + math.sqrt(2 * math.log(1e9) / 20) > truth
+        bound = rademacher(FiniteClass(F), 4, 1.0, np.random.default_rng(seed), draws=5)
+        assert bound.value <= truth
+        above += bound.value + math.sqrt(2 * math.log(1e9) / 20) > truth
     assert above > 60
 
 

@@ -74,8 +74,8 @@ def test_enumeration_is_exact(rng):
         truth = np.mean(
             [max(np.dot(s, f) for f in F) for s in itertools.product([-1, 1], repeat=n)]
         )
-        found = rademacher(FiniteClass(F), n, 1.0)
-        assert found.δ == 0 and found.value <= truth / n <= found.value + 1e-11
+        bound = rademacher(FiniteClass(F), n, 1.0)
+        assert bound.δ == 0 and bound.value <= truth / n <= bound.value + 1e-11
     orthonormal = rademacher(BallClass("l2", 1.0, np.eye(9)), 9, 1.0)
     assert orthonormal.value == pytest.approx(1 / 3)
 
@@ -84,12 +84,12 @@ def test_draws_come_near_and_pay():
     n, d = 600, 4
     X = np.eye(d)[np.arange(n) % d]
     ball = BallClass("l2", 1.0, X)  # every sum has square n up to its parts: E ≈ 1/√n·(1 − 1/(4d))
-    found = rademacher(ball, n, ball.size, np.random.default_rng(0), draws=3000)
-    assert found.δ == 1e-9
+    bound = rademacher(ball, n, ball.size, np.random.default_rng(0), draws=3000)
+    assert bound.δ == 1e-9
     drift = math.sqrt(2 * math.log(1e9) / (n * 3000))
-    assert found.value <= 1 / math.sqrt(n) <= (found.value + drift) * 1.1
+    assert bound.value <= 1 / math.sqrt(n) <= (bound.value + drift) * 1.1
     cheap = rademacher(ball, n, ball.size, np.random.default_rng(0), draws=3000, δ=0.1)
-    assert cheap.value - found.value == pytest.approx(drift - drift * math.sqrt(1 / 9), rel=1e-6)
+    assert cheap.value - bound.value == pytest.approx(drift - drift * math.sqrt(1 / 9), rel=1e-6)
 
 
 def test_refusals(rng):
@@ -118,25 +118,23 @@ def test_offset_balls_against_duality(seed):
     if seed % 3 == 0:
         X[:, -1] = X[:, 0]  # a direction that costs nothing
     signs = rng.choice([-1.0, 1.0], size=(20, n))
-    found = OffsetBall(B, X, β)(signs)
-    for s, value in zip(signs, found, strict=True):
-        c = X.T @ s
-        above = [
-            c @ np.linalg.solve(β * X.T @ X + λ * np.eye(d), c) / 4 + λ * B**2
-            for λ in np.geomspace(1e-9, 1e5, 3000)
-        ]
-        assert value <= min(above) * (1 + 1e-9)
-        assert value >= min(above) * (1 - 1e-3) - 1e-6 * B**2 - 1e-9
+    suprema = OffsetBall(B, X, β)(signs)
+    λ = np.geomspace(1e-9, 1e5, 3000)
+    C = X.T @ signs.T  # (d, 20)
+    solved = np.linalg.solve(β * X.T @ X + λ[:, None, None] * np.eye(d), C)  # (3000, d, 20)
+    above = ((C * solved).sum(axis=1) / 4 + λ[:, None] * B**2).min(axis=0)
+    assert (suprema <= above * (1 + 1e-9)).all()
+    assert (suprema >= above * (1 - 1e-3) - 1e-6 * B**2 - 1e-9).all()
 
 
 def test_offset_of_all_linear_functions(rng):
     for n, d in ((6, 2), (8, 5), (5, 5)):
         X = rng.normal(size=(n, d))
         X = np.column_stack([X, X[:, 0] + X[:, -1]])  # rank d, in d + 1 columns
-        found = offset_unconstrained(X, 0.3)
+        supremum = offset_unconstrained(X, 0.3)
         P = X @ np.linalg.pinv(X)
         exact = np.mean([s @ P @ s for s in all_signs(n)]) / (4 * 0.3 * n)
-        assert found.value == pytest.approx(exact) and found.value <= d / (1.2 * n)
+        assert supremum.value == pytest.approx(exact) and supremum.value <= d / (1.2 * n)
         wide = rademacher(OffsetBall(1e6, X, 0.3), n, 1e6)  # a ball that holds every maximiser
         assert wide.value <= exact
 
@@ -144,14 +142,14 @@ def test_offset_of_all_linear_functions(rng):
 def test_a_large_ball_reaches_the_unconstrained_value(rng):
     X, β = np.linalg.qr(rng.normal(size=(10, 3)))[0], 0.5
     ball = OffsetBall(10.0, X, β)
-    found = np.mean(ball(all_signs(10))) / 10
-    assert found == pytest.approx(offset_unconstrained(X, β).value, rel=1e-6)
+    mean = np.mean(ball(all_signs(10))) / 10
+    assert mean == pytest.approx(offset_unconstrained(X, β).value, rel=1e-6)
 
 
 def test_offset_of_finite_classes(rng):
     F, β, n = rng.choice([-1.0, 0.0, 2.0], size=(7, 9)), 0.25, 9
     truth = np.mean([max(s @ f - β * f @ f for f in F) for s in all_signs(n)]) / n
-    found = rademacher(FiniteClass(F, β), n, 2.0)
-    assert found.value <= truth <= found.value + 1e-10
+    bound = rademacher(FiniteClass(F, β), n, 2.0)
+    assert bound.value <= truth <= bound.value + 1e-10
     draws = rademacher(FiniteClass(F, β), n, 2.0, np.random.default_rng(0), 2000)
     assert draws.value <= truth

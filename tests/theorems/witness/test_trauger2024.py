@@ -16,7 +16,7 @@ from dudley.networks.blocks import trauger_block
 from dudley.networks.head import Head
 from dudley.theorems.registry import load
 from dudley.theorems.trauger2024.block import block_with_two_activations
-from dudley.theorems.witness import load as load_witnesses
+from dudley.theorems.witness.base import WITNESSES
 from dudley.theorems.witness.counterexamples.many_heads import ManyHeads, SignHeads
 from dudley.theorems.witness.counterexamples.maurey_slip import MaureySlip
 from dudley.theorems.witness.counterexamples.own_block import LongTokens, SigmaTwice
@@ -24,6 +24,7 @@ from dudley.theorems.witness.counterexamples.quasi_norm import QuasiNorm
 from dudley.theorems.witness.counterexamples.transposed_norms import TransposedNorms
 from dudley.theorems.witness.counterexamples.two_members import TwoMembers
 from dudley.theorems.witness.counterexamples.wrong_side import WrongSide
+from each import each
 
 STATEMENTS = load()
 MINE = (
@@ -39,7 +40,7 @@ MINE = (
 CASES = [(w, id) for w in MINE for id in w.refutes if id.startswith("trauger2024/")]
 
 
-@pytest.mark.parametrize("witness, id", CASES)
+@each("witness, id", CASES)
 def test_printed_is_below_the_truth_and_derived_is_not(witness, id):
     instance, statement = witness(), STATEMENTS[id]
     inputs, truth = instance.inputs(id), instance.lower_bound()
@@ -50,7 +51,7 @@ def test_printed_is_below_the_truth_and_derived_is_not(witness, id):
 
 
 def test_every_witness_is_registered_with_a_story():
-    known = set(load_witnesses().values())
+    known = {witness for _, witness in WITNESSES.items()}
     for witness in MINE:
         assert witness in known and witness.story.endswith(".")
 
@@ -78,10 +79,10 @@ def linear(L_σ: float) -> Activation:
 def test_sign_heads_are_as_far_apart_as_claimed():
     """All 2^4 heads on 4 inputs: the head itself, and the block with σ once and twice."""
     heads = SignHeads(2)
-    one, X = Spectral(1.0), heads.tokens()
-    head = Head(heads.d, one, one, W_c=one, sigma="identity", query="cls")
+    ball, X = Spectral(1.0), heads.tokens()
+    head = Head(heads.d, ball, ball, W_c=ball, sigma="identity", query="cls")
     blocks = [
-        build(heads.d, one, one, one, sigma="identity")
+        build(heads.d, ball, ball, ball, sigma="identity")
         for build in (trauger_block, block_with_two_activations)
     ]
     signs = np.array(list(itertools.product((-1, 1), repeat=4)))
@@ -105,8 +106,8 @@ def test_no_norm_of_the_sign_heads_is_above_one(p):
     for name, matrix in itertools.product(NORMS, W.values()):
         for oriented in (matrix, np.atleast_2d(matrix).T):
             assert norm_named(name)(oriented) <= 1 + 1e-12, name
-    given = {"l11": 1.0, "fro": 1 / p, "row1inf": 1 / p, "col1inf": 1 / p, "row2inf": p**-1.5}
-    for name, size in given.items():
+    inputs = {"l11": 1.0, "fro": 1 / p, "row1inf": 1 / p, "col1inf": 1 / p, "row2inf": p**-1.5}
+    for name, size in inputs.items():
         assert norm_named(name)(W["W_QK"]) == pytest.approx(size)
     X = heads.tokens()
     for order in (1, 2):
@@ -163,8 +164,8 @@ def test_transposed_norms_has_the_complexity_it_claims():
 
 def test_two_members_really_differ_by_two():
     b, d = TwoMembers().b, 4
-    one = Spectral(1.0)
-    block = trauger_block(d, one, one, one, sigma="identity")
+    ball = Spectral(1.0)
+    block = trauger_block(d, ball, ball, ball, sigma="identity")
     x = np.eye(d)[:1]
     outputs = []
     for sign in (1, -1):
@@ -197,9 +198,9 @@ def test_sigma_twice_runs_as_told():
 
 def test_long_tokens_run_as_told():
     R = LongTokens().R
-    x, one = np.array([[R], [-R]]), Spectral(1.0)
+    x, ball = np.array([[R], [-R]]), Spectral(1.0)
     for build in (trauger_block, block_with_two_activations):
-        block = build(1, one, one, one, sigma="identity")
+        block = build(1, ball, ball, ball, sigma="identity")
         weights = [numbers(W_QK=q, W_v=1 / R, W_c=1.0) for q in (0.0, 1 / R**2)]
         assert changed(block, x, *weights) == pytest.approx(LongTokens().lower_bound())
 

@@ -17,6 +17,7 @@ from dudley.train.ensemble.base import Noise
 from dudley.train.ensemble.bit_attention import choose
 from dudley.train.ensemble.rows import Padded, Shared
 from dudley.train.packed import pack, unpack
+from each import each
 from ensemble_twins import CHECKS, Case, E, gradients, started, trials
 
 
@@ -36,8 +37,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("name", CASES)
+@each("check", CHECKS)
+@each("name", CASES)
 def test_as_the_twin(name, check):
     CHECKS[check](CASES[name])
 
@@ -57,10 +58,10 @@ def twin_with_masks(monkeypatch, ensemble, weights, words, noise, e, M):
     branches = torch.ones(2, M, T + 1, d, dtype=torch.float64)
     for which, branch in enumerate(branches, 1):
         branch[:, -1] = choose.row_factors(noise, M, T + which, d, H, r)[e]
-    given = iter([(p, κ), (q, asking), *((r, branch) for branch in branches)])
+    draws = iter([(p, κ), (q, asking), *((r, branch) for branch in branches)])
 
     def dropout(x, rate):
-        expected, mask = next(given)
+        expected, mask = next(draws)
         assert rate == expected and x.shape == mask.shape
         return x * mask
 
@@ -68,7 +69,7 @@ def twin_with_masks(monkeypatch, ensemble, weights, words, noise, e, M):
     with monkeypatch.context() as patch:
         patch.setattr(torch.nn.functional, "dropout", dropout)
         logits = model(model.tokens(unpack(words[e, :M], T, torch.int64)))[:, 0]
-    assert next(given, None) is None
+    assert next(draws, None) is None
     return model, logits
 
 
@@ -79,14 +80,14 @@ def assert_as_the_twin_with_masks(monkeypatch, ensemble, weights, padded, noise,
     logits = ensemble.forward(leaves, padded, noise)
     pull = torch.randn(logits.shape, generator=source, dtype=torch.float64)
     used = torch.arange(logits.shape[1]) < padded.counts[:, None]
-    found = torch.autograd.grad(
+    gradients = torch.autograd.grad(
         logits, list(leaves.values()), pull * used[..., None], materialize_grads=True
     )
     for e, m in enumerate(padded.counts.tolist()):
         model, expected = twin_with_masks(monkeypatch, ensemble, weights, padded.rows, noise, e, m)
         torch.testing.assert_close(logits[e, :m], expected, rtol=tolerance, atol=tolerance)
         expected.backward(pull[e, :m])
-        for (name, W), pulled in zip(model.named_parameters(), found, strict=True):
+        for (name, W), pulled in zip(model.named_parameters(), gradients, strict=True):
             assert name in weights
             torch.testing.assert_close(pulled[e], W.grad, rtol=tolerance, atol=tolerance)
 
@@ -110,8 +111,8 @@ def test_rows_need_not_be_centred(monkeypatch):
     noise = Noise(trials(), torch.tensor(5))
     expected = ensemble.forward(weights, X, noise)
     monkeypatch.setattr(and_classifier, "attend", choose._by_formula)
-    found = ensemble.forward(weights, X, noise)
-    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+    outputs = ensemble.forward(weights, X, noise)
+    torch.testing.assert_close(outputs, expected, rtol=1e-10, atol=1e-10)
 
 
 def test_dropout_at_the_papers_size(monkeypatch):
@@ -129,12 +130,12 @@ def test_masks_belong_to_a_trial_and_a_step(rates):
     together = ensemble.forward(weights, X, Noise(keys, at))
     assert together.equal(ensemble.forward(weights, X, Noise(keys, at)))
     cells = Shared(X[:2], (torch.tensor([0, 3]), torch.tensor([1, 2, 4])))
-    for given in (X[0], Padded.full(X), cells):
-        again = ensemble.forward(weights, given, Noise(keys, at))
+    for batch in (X[0], Padded.full(X), cells):
+        again = ensemble.forward(weights, batch, Noise(keys, at))
         torch.testing.assert_close(again, together, rtol=1e-10, atol=1e-10)
     for e in range(E):
-        own = {name: W[e : e + 1] for name, W in weights.items()}
-        alone = ensemble.forward(own, X[e : e + 1], Noise(keys[e : e + 1], at))
+        member = {name: W[e : e + 1] for name, W in weights.items()}
+        alone = ensemble.forward(member, X[e : e + 1], Noise(keys[e : e + 1], at))
         torch.testing.assert_close(alone[0], together[e], rtol=1e-10, atol=1e-10)
     other = ensemble.forward(weights, X, Noise(keys, at + 1))
     assert (other - together).flatten(1).norm(dim=1).min() > 1e-2
@@ -155,8 +156,8 @@ def test_rows_past_the_count_move_nothing():
 
     other = torch.where(used, X, ~X & torch.tensor([-1, 31]).int())
     assert not other.equal(X)
-    for one, two in zip(pulls(X), pulls(other), strict=True):
-        assert one.equal(two)
+    for pull, other_pull in zip(pulls(X), pulls(other), strict=True):
+        assert pull.equal(other_pull)
 
 
 # The collapse.
@@ -192,12 +193,15 @@ def test_with_residual_dropout_alone_nothing_per_token_is_made(rates, collapses)
 
 def scores(ensemble, weights, e: int) -> torch.Tensor:
     """Of tokens 0, tokens 1 and [CLS], (2T+1, H), for member e, by the definition."""
-    one = {name.removeprefix("weights."): W[e] for name, W in weights.items()}
-    zeros, ones = (one["0.W_E"][bit] + one["1.P"][:-1] for bit in (0, 1))
-    Z = torch.cat([zeros, ones, one["0.W_E"][2:] + one["1.P"][-1:]])
-    Z = torch.nn.functional.layer_norm(Z, Z.shape[-1:]) * one["2.0.0.gain"].T + one["2.0.0.bias"]
-    q, k = Z[-1:] @ one["2.0.1.W_Q"] + one["2.0.1.b_Q"], ensemble.d // ensemble.H
-    return ((Z @ one["2.0.1.W_K"]) * q).unflatten(1, (ensemble.H, k)).sum(-1) / math.sqrt(k)
+    member = {name.removeprefix("weights."): W[e] for name, W in weights.items()}
+    zeros, ones = (member["0.W_E"][bit] + member["1.P"][:-1] for bit in (0, 1))
+    Z = torch.cat([zeros, ones, member["0.W_E"][2:] + member["1.P"][-1:]])
+    Z = (
+        torch.nn.functional.layer_norm(Z, Z.shape[-1:]) * member["2.0.0.gain"].T
+        + member["2.0.0.bias"]
+    )
+    q, k = Z[-1:] @ member["2.0.1.W_Q"] + member["2.0.1.b_Q"], ensemble.d // ensemble.H
+    return ((Z @ member["2.0.1.W_K"]) * q).unflatten(1, (ensemble.H, k)).sum(-1) / math.sqrt(k)
 
 
 def with_spread(reach: float, T: int):
@@ -212,9 +216,9 @@ def with_spread(reach: float, T: int):
         s = scores(ensemble, weights, e)
         larger = reach / (s.amax(0) - s.amin(0)).max()
         weights["weights.2.0.1.W_K"][e] *= larger
-        own = (s[:T].amax(0), s[T : 2 * T].amax(0))  # of bits all 0, all 1
-        own = torch.stack([torch.maximum(x, s[-1]) for x in own])
-        below.append(larger * (s.amax(0) - own).max())
+        largest = (s[:T].amax(0), s[T : 2 * T].amax(0))  # of bits all 0, all 1
+        largest = torch.stack([torch.maximum(x, s[-1]) for x in largest])
+        below.append(larger * (s.amax(0) - largest).max())
     return ensemble, weights, pack(bits), targets, max(below)
 
 
@@ -222,13 +226,13 @@ def with_spread(reach: float, T: int):
 def test_extreme_scores(T, hidden):
     ensemble, weights, X, targets, below = with_spread(60.0, T)
     assert below > hidden, "the largest scores are not in every row"
-    found = ensemble.evaluate(weights, X)
+    logits = ensemble.evaluate(weights, X)
     narrow = ensemble.evaluate({name: W.float() for name, W in weights.items()}, X)
     pulls = gradients(ensemble, weights, X, targets)
     for e in range(E):
         model = ensemble.member(weights, e)
         expected = case(T=T).alone(model, X[e])
-        torch.testing.assert_close(found[e], expected, rtol=1e-10, atol=1e-10)
+        torch.testing.assert_close(logits[e], expected, rtol=1e-10, atol=1e-10)
         torch.testing.assert_close(narrow[e].double(), expected, rtol=1e-5, atol=1e-5)
         (0.5 * (expected - targets[e]).square().mean()).backward()
         for name, W in model.named_parameters():
@@ -238,9 +242,9 @@ def test_extreme_scores(T, hidden):
 def test_scores_beyond_the_range_stay_finite():
     ensemble, weights, X, targets, _ = with_spread(500.0, 11)
     narrow = {name: W.float() for name, W in weights.items()}
-    for given in (weights, narrow):
-        assert ensemble.evaluate(given, X).isfinite().all()
-        pulls = gradients(ensemble, given, X, targets.to(given["weights.1.P"].dtype))
+    for some_weights in (weights, narrow):
+        assert ensemble.evaluate(some_weights, X).isfinite().all()
+        pulls = gradients(ensemble, some_weights, X, targets.to(some_weights["weights.1.P"].dtype))
         assert all(pull.isfinite().all() for pull in pulls.values())
 
 
@@ -249,10 +253,10 @@ def test_hold_outs_of_cells():
     cells = Shared(X[:3], (torch.tensor([1, 4]), torch.tensor([0]), torch.tensor([3, 2])))
     assert cells.cell.tolist() == [1, 0, 2, 2, 0]
     expected = ensemble.evaluate(weights, X[cells.cell])
-    found = ensemble.evaluate(weights, cells)
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
-    one = ensemble.evaluate(weights, Shared(X[:1], (torch.arange(E),)))
-    torch.testing.assert_close(one, ensemble.evaluate(weights, X[0]), rtol=1e-12, atol=1e-12)
+    logits = ensemble.evaluate(weights, cells)
+    torch.testing.assert_close(logits, expected, rtol=1e-12, atol=1e-12)
+    same_cell = ensemble.evaluate(weights, Shared(X[:1], (torch.arange(E),)))
+    torch.testing.assert_close(same_cell, ensemble.evaluate(weights, X[0]), rtol=1e-12, atol=1e-12)
 
 
 def test_hold_outs_are_read_in_parts(monkeypatch):
@@ -288,8 +292,8 @@ def test_the_bias_of_keys_never_moves():
         assert ensemble.forward(moved, X, noise).equal(ensemble.forward(weights, X, noise))
     model = ensemble.member(moved, 2)
     expected = CASES["small"].alone(model, X[2])
-    found = ensemble.evaluate(weights, X)[2]
-    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+    logits = ensemble.evaluate(weights, X)[2]
+    torch.testing.assert_close(logits, expected, rtol=1e-10, atol=1e-10)
 
 
 def test_first_weights_have_the_law_of_the_twin():

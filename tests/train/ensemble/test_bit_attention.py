@@ -29,6 +29,7 @@ from dudley.core.philox import keys_tensor
 from dudley.train.ensemble.base import Noise
 from dudley.train.ensemble.bit_attention import anywhere, choose, masks, plain
 from dudley.train.packed import pack
+from each import each
 
 TOLERANCES = {torch.float64: 2e-15, torch.float32: 1e-6, "ieee": 1e-6, "fp16": 2e-3}
 
@@ -43,19 +44,19 @@ def amplified(case: Case) -> float:
     return max(1.0, case.sharp) * (case.dropout[1] ** -0.5 if case.pull < 1 else 1.0)
 
 
-def assert_near(found: dict, case: Case, kind) -> None:
+def assert_near(tensors: dict, case: Case, kind) -> None:
     expected = answers(case, by_definition)
     tolerance = TOLERANCES[kind] * amplified(case)
     for name in NAMES:
-        error = (found[name] - expected[name]).norm() / expected[name].norm()
+        error = (tensors[name] - expected[name]).norm() / expected[name].norm()
         assert error < tolerance, (name, float(error))
     for e, m in enumerate(case.counts):
-        past = found["mixed"][e, :, m:], found["mass"][e, m:], found["K"][e, :, m:]
+        past = tensors["mixed"][e, :, m:], tensors["mass"][e, m:], tensors["K"][e, :, m:]
         assert not any(x.any() for x in past), "rows that are no examples answer zero"
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["double", "float"])
-@pytest.mark.parametrize("name", CASES_OF_PROCESSOR)
+@each("dtype", [torch.float64, torch.float32])
+@each("name", CASES_OF_PROCESSOR)
 def test_trial_by_trial(name, dtype):
     case = CASES_OF_PROCESSOR[name]
     assert_near(answers(case, by_trial, dtype), case, dtype)
@@ -67,7 +68,7 @@ def test_every_pair_of_rates(dropout):
     assert_near(answers(case, by_trial), case, torch.float64)
 
 
-@pytest.mark.parametrize("name", CASES_OF_PROCESSOR)
+@each("name", CASES_OF_PROCESSOR)
 def test_the_formula_for_other_devices(name):
     """Padded rows taken to zero by a product, instead of left out."""
     case = CASES_OF_PROCESSOR[name]
@@ -87,9 +88,9 @@ def test_kernels(kernels, name):
 @pytest.mark.parametrize("name", OF_KERNELS)
 def test_kernels_drop_the_same_coordinates(kernels, name):
     case = CASES[name]
-    for t, found in zip((0, case.T, case.T + 2), kernels[name, "rows"], strict=True):
+    for t, factors in zip((0, case.T, case.T + 2), kernels[name, "rows"], strict=True):
         sizes = case.M, t, case.D, case.H, case.dropout[0]
-        assert found.equal(masks.row_factors(*_counters(case.noise), *sizes))
+        assert factors.equal(masks.row_factors(*_counters(case.noise), *sizes))
 
 
 def _counters(noise):
@@ -114,15 +115,15 @@ def test_the_formula_is_softmax_attention_over_normalised_rows():
     z = torch.stack([torch.nn.functional.layer_norm(row, (D,)) for row in rows])
     for h in range(H):
         weights = torch.softmax(np.log(2.0) * z @ K[h], 0) * μ[h]
-        found = mixed[0, h, 0] - mixed[0, h, 0].mean()
-        torch.testing.assert_close(found, weights @ z, rtol=1e-12, atol=1e-12)
+        centred = mixed[0, h, 0] - mixed[0, h, 0].mean()
+        torch.testing.assert_close(centred, weights @ z, rtol=1e-12, atol=1e-12)
         torch.testing.assert_close(mass[0, 0, h], weights.sum(), rtol=1e-12, atol=1e-12)
 
 
 def test_without_noise_nothing_is_dropped():
     case = Case(dropout=(0.3, 0.3))
     calm = Case(dropout=(0.0, 0.0))
-    assert_near(answers(case, lambda *given: choose.attend(*given[:5], None, case.dropout)), calm,
+    assert_near(answers(case, lambda *inputs: choose.attend(*inputs[:5], None, case.dropout)), calm,
                 torch.float64)  # fmt: skip
     noisy = answers(case, choose.attend)
     assert_near(noisy, case, torch.float64)
@@ -132,10 +133,10 @@ def test_without_noise_nothing_is_dropped():
 def test_a_device_without_kernels_is_asked_for_no_value():
     """What a graph records: tensors of the meta device refuse to tell what they hold."""
     case = CASES_OF_PROCESSOR["two heads"]
-    given = {name: x.to("meta") for name, x in case.given().items()}
+    inputs = {name: x.to("meta") for name, x in case.given().items()}
     noise = Noise(case.noise.keys.to("meta"), case.noise.step.to("meta"))
-    leaves = [given[name].requires_grad_() for name in NAMES[2:]]
-    mixed, mass = choose.attend(*leaves, given["words"], given["counts"], noise, (0.1, 0.1))
+    leaves = [inputs[name].requires_grad_() for name in NAMES[2:]]
+    mixed, mass = choose.attend(*leaves, inputs["words"], inputs["counts"], noise, (0.1, 0.1))
     torch.autograd.grad((mixed.sum(), mass.sum()), leaves)
     factors = choose.row_factors(noise, case.M, case.T, case.D, case.H, 0.1)
     assert factors.shape == (3, case.M, case.D) and factors.device.type == "meta"
@@ -170,18 +171,18 @@ def test_masks_are_those_of_the_definition():
         of = [hash_by_integers(keys[e], 2**31 - 1, i, S * t + j) for j in range(S)]
         halves = [h % 2**16 for h in of[: D // 2]] + [h >> 16 for h in of[: D // 2]]
         assert (κ[e, i, t] > 0).tolist() == [half >= round(p * 2**16) for half in halves]
-        kept = [h % 2**16 >= round(q * 2**16) for h in of[D // 2 :]]
-        assert (μ[e, i, :, t] > 0).tolist() == kept
+        stays = [h % 2**16 >= round(q * 2**16) for h in of[D // 2 :]]
+        assert (μ[e, i, :, t] > 0).tolist() == stays
 
 
 def test_both_ways_to_make_masks_agree():
     noise = Noise(keys_tensor(KEYS), torch.tensor(3))
     words = masks.example_words(*_counters(noise), M)
     κ, μ = anywhere.factors(noise, M, T, D, H, (0.1, 0.4))
-    for e, own in enumerate(words):
-        rows = masks.kept_rows(own, np.arange(T + 1), D, H, 0.1)
+    for e, trial_words in enumerate(words):
+        rows = masks.kept_rows(trial_words, np.arange(T + 1), D, H, 0.1)
         assert np.array_equal(rows, κ[e] > 0)
-        assert np.array_equal(masks.kept_weights(own, T, D, H, 0.4), μ[e] > 0)
+        assert np.array_equal(masks.kept_weights(trial_words, T, D, H, 0.4), μ[e] > 0)
     for t in (0, T, T + 2):
         here = masks.row_factors(*_counters(noise), M, t, D, H, 0.1)
         assert anywhere.row_factors(noise, M, t, D, H, 0.1).equal(here)
@@ -211,11 +212,11 @@ def dropped():
     noises = [Noise(keys_tensor(KEYS), torch.tensor(step)) for step in range(STEPS)]
     both = [anywhere.factors(noise, M, T, D, H, (0.1, 0.3)) for noise in noises]
     rows, weights = (np.stack([one[j].numpy() for one in both]) == 0 for j in (0, 1))
-    found = {}
+    masses = {}
     for name, drops, p in (("rows", rows, 0.1), ("weights", weights.swapaxes(-1, -2), 0.3)):
         exact = masks.threshold(p)[0] / 2**16
-        found[name] = (drops - exact) / np.sqrt(exact * (1 - exact))
-    return found
+        masses[name] = (drops - exact) / np.sqrt(exact * (1 - exact))
+    return masses
 
 
 AXES = {"step": 0, "trial": 1, "example": 2, "token": 3, "coordinate": 4}

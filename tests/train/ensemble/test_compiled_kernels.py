@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import pytest
 
 NUMBERS, WORDS, FLAGS = "*fp32", "*i32", "*i1"
-SUMS = {"words": WORDS, "flipped": FLAGS, **dict.fromkeys(("own", "B", "T", "Wd"), "i32")}
+SUMS = {"words": WORDS, "flipped": FLAGS, **dict.fromkeys(("per_member", "B", "T", "Wd"), "i32")}
 READ = {"words": WORDS, "cell": "*i64", "reads": WORDS, "flipped": FLAGS}
 KERNELS = {
     "_kernel_read": READ | dict.fromkeys(("N", "T", "Wd"), "i32"),
@@ -30,11 +30,12 @@ def test_nothing_is_computed_in_float64(require, name, dot):
     from dudley.train.ensemble.kernels import fused_collapse
 
     kernel = getattr(fused_collapse, name)
-    given = {n: v for n, v in (SIZES | {"DOT": dot}).items() if n in kernel.arg_names}
+    constexprs = {n: v for n, v in (SIZES | {"DOT": dot}).items() if n in kernel.arg_names}
     signature = {
-        n: "constexpr" if n in given else KERNELS[name].get(n, NUMBERS) for n in kernel.arg_names
+        n: "constexpr" if n in constexprs else KERNELS[name].get(n, NUMBERS)
+        for n in kernel.arg_names
     }
-    constants = {(kernel.arg_names.index(n),): value for n, value in given.items()}
+    constants = {(kernel.arg_names.index(n),): value for n, value in constexprs.items()}
     source = ASTSource(fn=kernel, signature=signature, constexprs=constants)
     made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 8})
     assert "f32" in made.asm["ttir"]

@@ -9,6 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from dudley.core.errors import InputError
 from dudley.train.ensemble import rows
 from dudley.train.ensemble.encoder import EncoderEnsemble, WideLayer
+from each import each
 from ensemble_twins import CHECKS, Case, gradients, started, trials
 
 
@@ -28,8 +29,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("name", CASES)
+@each("check", CHECKS)
+@each("name", CASES)
 def test_as_the_twin(name, check):
     CHECKS[check](CASES[name])
 
@@ -49,10 +50,10 @@ def test_the_layer_is_made_in_parts(monkeypatch, few):
 def test_the_gradient_of_the_layer_is_that_of_the_formula():
     source = torch.Generator().manual_seed(1)
     shapes = ((2, 3, 4, 5), (2, 5, 6), (2, 6, 1))
-    given = [torch.randn(s, generator=source).double().requires_grad_() for s in shapes]
-    assert torch.autograd.gradcheck(WideLayer.apply, given)
-    outputs = WideLayer.apply(*given)
-    Z, W_v, w = given
+    inputs = [torch.randn(s, generator=source).double().requires_grad_() for s in shapes]
+    assert torch.autograd.gradcheck(WideLayer.apply, inputs)
+    outputs = WideLayer.apply(*inputs)
+    Z, W_v, w = inputs
     expected = (torch.relu(Z @ W_v[:, None]) @ w[:, None]).mean(2)
     torch.testing.assert_close(outputs, expected, rtol=1e-13, atol=1e-13)
 
@@ -61,10 +62,10 @@ def test_a_step_is_three_products_and_keeps_a_byte_an_entry():
     E, N, T, d, d_m = 2, 40, 4, 8, 256
     ensemble = EncoderEnsemble(d, d_m)
     weights = {n: W.requires_grad_() for n, W in ensemble.start(trials(E)).items()}
-    X, kept = torch.rand(E, N, T, d), []
+    X, seen = torch.rand(E, N, T, d), []
 
     def keep(tensor):
-        kept.append(tensor)
+        seen.append(tensor)
         return tensor
 
     with (
@@ -76,7 +77,7 @@ def test_a_step_is_three_products_and_keeps_a_byte_an_entry():
     wide = 2 * E * N * T * d * d_m
     folded = 3 * 2 * E * (d * d * d_m + N * T * d * d + 2 * N * T * T * d)
     assert 3 * wide <= counted.get_total_flops() <= 3 * wide + 2 * E * N * T * d_m + folded
-    sizes = {tensor.numel(): tensor.dtype for tensor in kept}
+    sizes = {tensor.numel(): tensor.dtype for tensor in seen}
     assert sizes[E * N * T * d_m] == torch.bool
     assert max(sizes) == E * N * T * d_m
 

@@ -14,6 +14,7 @@ from dudley.train.ensemble.collapse import collapsed
 from dudley.train.ensemble.majority import MajorityEnsemble
 from dudley.train.ensemble.rows import Shared
 from dudley.train.packed import pack, unpack
+from each import each
 from ensemble_twins import CHECKS, Case, started, trials
 
 
@@ -38,8 +39,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("name", CASES)
+@each("check", CHECKS)
+@each("name", CASES)
 def test_as_the_twin(name, check):
     CHECKS[check](CASES[name])
 
@@ -68,28 +69,26 @@ def extreme_scores(a0, a1, reach):
     p[:, :, :2] = torch.tensor([reach, -reach])
     V = torch.randn(E, H, 3, D, generator=source).double()
     Π = torch.randn(E, H, T + 1, D, generator=source).double()
-    given = torch.randint(0, 2, (E, 40, T), generator=source)
-    given[:, 0], given[:, 1] = 0, 1
-    given[:, 2], given[:, 2, 0] = 0, 1
-    given[:, 3], given[:, 3, 0] = 1, 0
-    return pack(given), a, p, V, Π
+    examples = torch.randint(0, 2, (E, 40, T), generator=source)
+    examples[:, 0], examples[:, 1] = 0, 1
+    examples[:, 2], examples[:, 2, 0] = 0, 1
+    examples[:, 3], examples[:, 3, 0] = 1, 0
+    return pack(examples), a, p, V, Π
 
 
-@pytest.mark.parametrize("extreme", EXTREMES)
-@pytest.mark.parametrize("cls", [-80.0, 0.0, 80.0])
-@pytest.mark.parametrize(
-    ("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 3e-5)], ids=["double", "float"]
-)
+@each("extreme", EXTREMES)
+@each("cls", [-80.0, 0.0, 80.0])
+@each(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 3e-5)])
 def test_scores_of_eighty(extreme, cls, dtype, tolerance):
     """Rows whose own largest score is far below the largest of all, in values and gradients."""
     words, a, p, V, Π = extreme_scores(*extreme)
     a[..., 2], p[..., -1] = cls, 0.0
     exact = [x.requires_grad_() for x in (a, p, V, Π)]
     expected = softmax_by_token(words, *exact)
-    given = [x.detach().to(dtype).requires_grad_() for x in exact]
-    found = collapsed(*given).attend(words)
-    torch.testing.assert_close(found.double(), expected, rtol=tolerance, atol=tolerance)
-    pulls = torch.autograd.grad(found.sin().sum(), given)
+    leaves = [x.detach().to(dtype).requires_grad_() for x in exact]
+    attended = collapsed(*leaves).attend(words)
+    torch.testing.assert_close(attended.double(), expected, rtol=tolerance, atol=tolerance)
+    pulls = torch.autograd.grad(attended.sin().sum(), leaves)
     for pull, true in zip(pulls, torch.autograd.grad(expected.sin().sum(), exact), strict=True):
         torch.testing.assert_close(pull.double(), true, rtol=0, atol=40 * tolerance)
 
@@ -129,16 +128,16 @@ def test_the_kernel_for_evaluation(kernels, precision, tolerance):
 @pytest.mark.parametrize(("precision", "tolerance"), [("ieee", 1e-5), ("fp16", 5e-3)])
 def test_the_kernel_on_rows_whose_scores_lie_far_apart(kernels, precision, tolerance):
     """Also a row that has no high bit, whose weight would be e^90."""
-    words, given, (bias, W, b) = far_apart()
-    expected = torch.relu(collapsed(*given).attend(words) + bias) @ W + b
-    found = kernels["majority far", precision]
-    assert (found - expected).norm(dim=-1).max() < tolerance * expected.norm(dim=-1).min()
+    words, attention, (bias, W, b) = far_apart()
+    expected = torch.relu(collapsed(*attention).attend(words) + bias) @ W + b
+    logits = kernels["majority far", precision]
+    assert (logits - expected).norm(dim=-1).max() < tolerance * expected.norm(dim=-1).min()
 
 
 def test_a_table_past_float16_shows(kernels):
     """No finite number is told that is not about right."""
-    words, given, (bias, W, b) = far_apart(1e6)
-    expected = torch.relu(collapsed(*given).attend(words) + bias) @ W + b
+    words, attention, (bias, W, b) = far_apart(1e6)
+    expected = torch.relu(collapsed(*attention).attend(words) + bias) @ W + b
     assert (kernels["majority too large", "ieee"] - expected).norm() < 1e-4 * expected.norm()
     narrow = kernels["majority too large", "fp16"]
     assert not narrow.isfinite().all()
@@ -150,8 +149,8 @@ def test_a_table_past_float16_shows(kernels):
 def test_the_kernels_for_training(kernels, precision, tolerance):
     networks, weights, examples = majorities()
     expected = trained_on(networks, weights, examples.rows[examples.cell])
-    for found, true in zip(kernels["majority sums", precision], expected, strict=True):
-        assert (found - true).norm() < tolerance * true.norm()
+    for sums, true in zip(kernels["majority sums", precision], expected, strict=True):
+        assert (sums - true).norm() < tolerance * true.norm()
 
 
 def test_an_example_costs_one_column_a_head_and_width():
@@ -184,10 +183,12 @@ def test_members_of_several_lengths():
     bits = [torch.randint(2, (6, T), generator=source) for T in lengths]
     words = torch.stack([pack(torch.nn.functional.pad(b, (0, 20 - b.shape[1]))) for b in bits])
     logits = ensemble.evaluate(weights, words)
-    for e, own in enumerate(bits):
-        one = ensemble.member(weights, e)
-        assert lengths[e] == one.T
-        torch.testing.assert_close(logits[e], one(one.tokens(own))[:, 0], rtol=1e-10, atol=1e-12)
+    for e, member_bits in enumerate(bits):
+        model = ensemble.member(weights, e)
+        assert lengths[e] == model.T
+        torch.testing.assert_close(
+            logits[e], model(model.tokens(member_bits))[:, 0], rtol=1e-10, atol=1e-12
+        )
     noise = words | ~((1 << torch.tensor(lengths)) - 1).int()[:, None, None]  # past their ends
     torch.testing.assert_close(ensemble.evaluate(weights, noise), logits, rtol=1e-12, atol=1e-12)
     for wrong in ((7, 20), (7, 21, 3), (0, 20, 13)):

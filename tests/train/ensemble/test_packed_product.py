@@ -42,5 +42,5 @@ def test_an_ensemble_computes_the_same_with_and_without_blocks(monkeypatch):
 
     plain = outcome()
     monkeypatch.setattr(and_classifier, "LARGE", 0)
-    for one, other in zip(plain, outcome(), strict=True):
-        assert torch.allclose(one, other, rtol=1e-4, atol=1e-6)
+    for whole, other in zip(plain, outcome(), strict=True):
+        assert torch.allclose(whole, other, rtol=1e-4, atol=1e-6)

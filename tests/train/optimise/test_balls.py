@@ -12,8 +12,9 @@ from scipy.optimize import minimize
 from dudley.core.backend import torch
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.norms import NORMS, norm_named
-from dudley.train.optimise import Penalty, WeightBall, project
-from dudley.train.optimise.balls import _fits, chosen
+from dudley.train.optimise.balls import WeightBall, _fits, chosen, project
+from dudley.train.optimise.penalties import Penalty
+from each import each
 
 SHAPES = [(4, 7), (7, 4), (1, 5), (5, 1)]
 SLACK = 1e-13  # of float64
@@ -48,7 +49,7 @@ def test_every_norm_has_a_projection():
     assert set(DUAL) == set(NORMS)
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@each("norm", NORMS)
 def test_dual_norms_bound_and_are_reached(norm):
     """The oracle of the next test: ⟨D, Z⟩ ≤ dual(D), nearly attained by some Z of the ball."""
     D = drawn((3, 4))[3].numpy()
@@ -75,9 +76,9 @@ def _candidates(D):
         yield D * (sizes == sizes.max())
 
 
-@pytest.mark.parametrize("norm", NORMS)
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("radius", [0.0, 0.3, 5.0])
+@each("norm", NORMS)
+@each("shape", SHAPES)
+@each("radius", [0.0, 0.3, 5.0])
 def test_optimal_against_the_whole_ball(norm, shape, radius):
     """⟨W − P, Z − P⟩ ≤ 0 for all Z: R · dual(W − P) ≤ ⟨W − P, P⟩."""
     W = drawn(shape)
@@ -91,7 +92,7 @@ def test_optimal_against_the_whole_ball(norm, shape, radius):
     assert outside >= 1
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@each("norm", NORMS)
 def test_just_outside_is_outside(norm):
     W = drawn((4, 7))
     radii = [norm_named(norm)(w) * (1 - 1e-9) for w in W.numpy()]
@@ -101,7 +102,7 @@ def test_just_outside_is_outside(norm):
         assert 0 < np.linalg.norm(w - p) <= 2e-9 * np.linalg.norm(w) * 7
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@each("norm", NORMS)
 def test_what_lies_inside_stays_bit_by_bit(norm):
     W = drawn((4, 7), dtype=torch.float32)
     sizes = [norm_named(norm)(w) for w in W.numpy()]
@@ -109,7 +110,7 @@ def test_what_lies_inside_stays_bit_by_bit(norm):
     assert torch.equal(P[:4], W[:4]) and not torch.equal(P[4], W[4])
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@each("norm", NORMS)
 def test_float32_is_inside_up_to_the_stated_slack(norm):
     W = drawn((24, 40), E=12, dtype=torch.float32)
     P = project(W, norm, 0.7)
@@ -120,7 +121,7 @@ def test_float32_is_inside_up_to_the_stated_slack(norm):
     torch.testing.assert_close(again, P, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@each("norm", NORMS)
 def test_neighbours_do_not_matter_and_radii_may_differ(norm):
     W = drawn((4, 7))
     radii = torch.tensor([0.1, 0.5, 1.0, 2.0, 3.0, 0.0])
@@ -130,7 +131,7 @@ def test_neighbours_do_not_matter_and_radii_may_differ(norm):
         torch.testing.assert_close(together[e], alone, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("norm", NORMS)
+@each("norm", NORMS)
 def test_what_is_not_finite_stays_and_harms_nobody(norm):
     W = drawn((4, 7))
     before = project(W, norm, 0.5)
@@ -149,7 +150,7 @@ def test_against_a_quadratic_programme():
         D = x[:6] - x[6:] - W.ravel()
         return D @ D / 2, np.concatenate([D, -D])
 
-    found = minimize(
+    nearest = minimize(
         objective,
         np.full(12, R / 24),
         jac=True,
@@ -158,7 +159,7 @@ def test_against_a_quadratic_programme():
         options={"ftol": 1e-14, "maxiter": 500},
     )
     P = project(torch.tensor(W)[None], "l11", R)[0].numpy()
-    np.testing.assert_allclose(P.ravel(), found.x[:6] - found.x[6:], atol=1e-6)
+    np.testing.assert_allclose(P.ravel(), nearest.x[:6] - nearest.x[6:], atol=1e-6)
 
 
 @pytest.mark.parametrize("norm", ["fro", "l11", "op"])

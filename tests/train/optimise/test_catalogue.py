@@ -7,23 +7,16 @@ import json
 import pytest
 
 from dudley.core.errors import InputError, UnknownName
-from dudley.train.optimise import (
-    OPTIMISERS,
-    SCHEDULES,
-    SGD,
-    Adam,
-    Clipped,
-    Constrained,
-    Cosine,
-    Exponential,
-    GradientDescent,
-    Penalty,
-    Warmup,
-    WeightBall,
-    config_of,
-    optimiser_of,
-    schedule_of,
-)
+from dudley.train.optimise.adam import Adam
+from dudley.train.optimise.balls import WeightBall
+from dudley.train.optimise.base import OPTIMISERS, optimiser_of
+from dudley.train.optimise.catalogue import config_of
+from dudley.train.optimise.clip import Clipped
+from dudley.train.optimise.constrained import Constrained
+from dudley.train.optimise.descent import SGD, GradientDescent
+from dudley.train.optimise.penalties import Penalty
+from dudley.train.optimise.schedules import SCHEDULES, Cosine, Exponential, Warmup, schedule_of
+from each import each
 
 OPTIMISER_CASES = [
     Adam(lr=0.5, betas=(0.5, 0.25), eps=1e-6, weight_decay=0.1),
@@ -53,7 +46,7 @@ def test_the_cases_cover_the_catalogues():
     assert {type(unit).name for unit in SCHEDULE_CASES} == set(SCHEDULES.units)
 
 
-@pytest.mark.parametrize("unit", OPTIMISER_CASES + SCHEDULE_CASES, ids=lambda unit: unit.name)
+@each("unit", OPTIMISER_CASES + SCHEDULE_CASES, ids=lambda unit: unit.name)
 def test_there_and_back_through_json(unit):
     of = schedule_of if unit.name in SCHEDULES.units else optimiser_of
     config = config_of(unit)
@@ -63,11 +56,11 @@ def test_there_and_back_through_json(unit):
 
 
 def test_the_rate_is_found_through_wrappers():
-    assert Clipped(Constrained(Adam(lr=0.25))).lr == 0.25
+    assert Clipped(Constrained(Adam(lr=0.25))).first_rate == 0.25
 
 
-@pytest.mark.parametrize(
-    ("config", "error", "told"),
+@each(
+    ("config", "error", "message"),
     [
         ({"name": "adan"}, UnknownName, "did you mean adam"),
         ({"lr": 1e-3}, InputError, 'an object with a "name"'),
@@ -91,8 +84,8 @@ def test_the_rate_is_found_through_wrappers():
         ),
     ],
 )
-def test_nonsense_is_refused(config, error, told):
-    with pytest.raises(error, match=told):
+def test_nonsense_is_refused(config, error, message):
+    with pytest.raises(error, match=message):
         optimiser_of(config)
 
 

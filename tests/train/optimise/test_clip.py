@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dudley.core.backend import torch
-from dudley.train.optimise import clip
+from dudley.train.optimise.clip import clip
 
 
 def drawn(E=5):
@@ -19,12 +19,12 @@ def test_as_torch_clips_one_model():
     norms = clip(grads, 0.5)
     assert (norms < 0.5).any() and (norms > 0.5).any()
     for e in range(5):
-        own = [torch.nn.Parameter(torch.zeros_like(G[e])) for G in before.values()]
-        for W, G in zip(own, before.values(), strict=True):
+        parameters = [torch.nn.Parameter(torch.zeros_like(G[e])) for G in before.values()]
+        for W, G in zip(parameters, before.values(), strict=True):
             W.grad = G[e].clone()
-        total = torch.nn.utils.clip_grad_norm_(own, 0.5)
+        total = torch.nn.utils.clip_grad_norm_(parameters, 0.5)
         torch.testing.assert_close(norms[e], total, rtol=1e-12, atol=0)
-        for W, G in zip(own, grads.values(), strict=True):
+        for W, G in zip(parameters, grads.values(), strict=True):
             torch.testing.assert_close(G[e], W.grad, rtol=1e-12, atol=0)
 
 

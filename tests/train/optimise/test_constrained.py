@@ -7,15 +7,12 @@ import pytest
 from dudley.core.backend import torch
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.norms import norm_named
-from dudley.train.optimise import (
-    SGD,
-    Adam,
-    Clipped,
-    Constrained,
-    GradientDescent,
-    Penalty,
-    WeightBall,
-)
+from dudley.train.optimise.adam import Adam
+from dudley.train.optimise.balls import WeightBall
+from dudley.train.optimise.clip import Clipped
+from dudley.train.optimise.constrained import Constrained
+from dudley.train.optimise.descent import SGD, GradientDescent
+from dudley.train.optimise.penalties import Penalty
 
 E = 3
 
@@ -41,7 +38,7 @@ def test_every_iterate_is_inside_and_the_finished_do_not_move(inner):
     state = optimiser.start(weights)
     assert torch.equal(state["centre.1.b"], centre)
     alive = torch.tensor([True, False, True])
-    rate = torch.full((E,), inner.lr)
+    rate = torch.full((E,), inner.first_rate)
     still = {n: x[1].clone() for n, x in (weights | state).items()}
     for _ in range(10):
         for e in range(E):

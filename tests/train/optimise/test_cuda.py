@@ -5,18 +5,13 @@ from __future__ import annotations
 import pytest
 
 from dudley.core.backend import torch
-from dudley.train.optimise import (
-    SGD,
-    Adam,
-    AdamW,
-    Clipped,
-    Constrained,
-    Cosine,
-    GradientDescent,
-    Penalty,
-    Warmup,
-    WeightBall,
-)
+from dudley.train.optimise.adam import Adam, AdamW
+from dudley.train.optimise.balls import WeightBall
+from dudley.train.optimise.clip import Clipped
+from dudley.train.optimise.constrained import Constrained
+from dudley.train.optimise.descent import SGD, GradientDescent
+from dudley.train.optimise.penalties import Penalty
+from dudley.train.optimise.schedules import Cosine, Warmup
 
 E, STEPS = 3, 6
 BALLS = (

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from dudley.core.backend import torch
-from dudley.train.optimise import SGD, Adam, AdamW, Clipped, GradientDescent, Optimiser
+from dudley.train.optimise.adam import Adam, AdamW
+from dudley.train.optimise.base import Optimiser
+from dudley.train.optimise.clip import Clipped
+from dudley.train.optimise.descent import SGD, GradientDescent
+from each import each
 
 E, STEPS, STOPS = 4, 50, 20  # trial 1 is finished after 20 steps
 SHAPES = {"block.W_Q": (3, 5), "block.b": (1, 5), "head.W": (5, 2)}
@@ -39,40 +43,41 @@ def walked(optimiser: Optimiser, dtype, compiled: bool = False):
     update = optimiser.update
     if compiled:
         update = torch.compile(update, backend="aot_eager", fullgraph=True)
-    kept = None
+    before = None
     for t in range(STEPS):
         alive = torch.tensor([True, t < STOPS, True, True])
         if t == STOPS:
-            kept = {n: x[1].clone() for n, x in (weights | state).items()}
+            before = {n: x[1].clone() for n, x in (weights | state).items()}
         grads = {n: problem.grad(n, W) for n, W in weights.items()}
         if t >= STOPS:
             grads["head.W"][1] = torch.nan  # what a finished trial does not see
         rate = torch.tensor([rates(e, t) for e in range(E)], dtype=torch.float64)
         update(weights, grads, state, rate, alive, DECAYED)
-    assert kept is not None
+    assert before is not None
     for name, tensor in (weights | state).items():
-        assert torch.equal(tensor[1], kept[name]), name
+        assert torch.equal(tensor[1], before[name]), name
     assert state["step"].tolist() == [STEPS, STOPS, STEPS, STEPS]
     return weights
 
 
 def walked_alone(factory, dtype, e: int, limit: float | None = None):
     problem = Problem(dtype)
-    own = {n: torch.nn.Parameter(W[e].clone()) for n, W in problem.first.items()}
+    parameters = {n: torch.nn.Parameter(W[e].clone()) for n, W in problem.first.items()}
     groups = [
-        {"params": [W for n, W in own.items() if DECAYED[n] is decays]} | ({} if decays else plain)
+        {"params": [W for n, W in parameters.items() if DECAYED[n] is decays]}
+        | ({} if decays else plain)
         for decays, plain in ((True, {}), (False, {"weight_decay": 0.0}))
     ]
     optimiser = factory(groups)
     for t in range(STOPS if e == 1 else STEPS):
-        for n, W in own.items():
+        for n, W in parameters.items():
             W.grad = problem.grad(n, W.detach(), e)
         if limit is not None:
-            torch.nn.utils.clip_grad_norm_(list(own.values()), limit)
+            torch.nn.utils.clip_grad_norm_(list(parameters.values()), limit)
         for group in optimiser.param_groups:
             group["lr"] = rates(e, t)
         optimiser.step()
-    return {n: W.detach() for n, W in own.items()}
+    return {n: W.detach() for n, W in parameters.items()}
 
 
 CASES = {
@@ -104,16 +109,19 @@ def apart(weights, factory, dtype, limit=None) -> float:
     return worst
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+@each("case", CASES)
+@each(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
 def test_walks_as_torch_does(case, dtype, tolerance):
     ours, theirs = CASES[case]
     assert apart(walked(ours, dtype), theirs, dtype) < tolerance
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", ["adam with an ℓ2 penalty", "adamw", "sgd", "nesterov", "gd"])
 def test_compiled_the_same(case):
-    """The masked path, which runs where a value must not be asked for, traced without a break."""
+    """The masked path, which runs where a value must not be asked for, traced without a break.
+
+    Other cases differ from these in numbers only, which a trace does not see.
+    """
     ours, theirs = CASES[case]
     assert apart(walked(ours, torch.float64, compiled=True), theirs, torch.float64) < 1e-12
 

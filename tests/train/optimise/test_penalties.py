@@ -7,8 +7,9 @@ import pytest
 
 from dudley.core.backend import torch
 from dudley.core.norms import norm_named
-from dudley.train.optimise import Constrained, GradientDescent, Penalty
-from dudley.train.optimise.penalties import SUMS
+from dudley.train.optimise.constrained import Constrained
+from dudley.train.optimise.descent import GradientDescent
+from dudley.train.optimise.penalties import SUMS, Penalty
 
 DUAL = {
     "l11": lambda D: np.abs(D).max(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dudley.core.backend import torch
-from dudley.train.optimise import Constant, Cosine, Exponential, Warmup
+from dudley.train.optimise.schedules import Constant, Cosine, Exponential, Warmup
 
 STEPS = 40
 

@@ -121,18 +121,18 @@ def test_places_do_not_depend_on_tokens():
 
 
 def test_draws_are_prefixes_and_free_of_neighbours():
-    given = {"V": 6, "T": 9, "lag": 2, "noise": 0.1, "masked": 2}
+    fields = {"V": 6, "T": 9, "lag": 2, "noise": 0.1, "masked": 2}
     large, small = (
-        MaskedTokens(**given, m=50).sample(KEYS),
-        MaskedTokens(**given, m=20).sample(KEYS),
+        MaskedTokens(**fields, m=50).sample(KEYS),
+        MaskedTokens(**fields, m=20).sample(KEYS),
     )
     assert torch.equal(small.inputs, large.inputs[:, :20])
-    alone = MaskedTokens(**given, m=50).sample(KEYS[2:3])
+    alone = MaskedTokens(**fields, m=50).sample(KEYS[2:3])
     assert torch.equal(alone.inputs[0], large.inputs[2])
     assert torch.equal(alone.labels[0], large.labels[2])
-    steps = [MaskedTokens(**given).stream(KEYS, step, 50).inputs for step in (0, 1)]
+    steps = [MaskedTokens(**fields).stream(KEYS, step, 50).inputs for step in (0, 1)]
     splits = [
-        MaskedTokens(**given, holdout=50).held_out(KEYS, stream=Stream(s)).inputs for s in (7, 8)
+        MaskedTokens(**fields, holdout=50).held_out(KEYS, stream=Stream(s)).inputs for s in (7, 8)
     ]
     draws = [large.inputs, *steps, *splits]
     assert all(not torch.equal(a, b) for a, b in itertools.combinations(draws, 2))

@@ -11,6 +11,7 @@ from dudley.core.errors import DudleyError
 from dudley.core.philox import Stream, key, keys_tensor, normal
 from dudley.train.tasks.entries import entries
 from dudley.train.tasks.matrices import Matrices
+from each import each
 
 KEYS = keys_tensor([key("matrices", e) for e in range(4)])
 CELLS, CELL = keys_tensor([key("cell", c) for c in range(2)]), torch.tensor([1, 0, 0, 1])
@@ -67,10 +68,10 @@ def test_the_head():
 
 
 def test_classes_and_their_noise():
-    given = {"T": 2, "d": 3, "m": 4000, "kind": "classification", "planted": "head"}
-    clean, noisy = Matrices(**given).sample(KEYS), Matrices(**given, noise=0.1).sample(KEYS)
+    fields = {"T": 2, "d": 3, "m": 4000, "kind": "classification", "planted": "head"}
+    clean, noisy = Matrices(**fields).sample(KEYS), Matrices(**fields, noise=0.1).sample(KEYS)
     assert torch.equal(clean.inputs, noisy.inputs) and clean.labels.dtype == torch.int64
-    assert torch.equal(clean.labels, (Matrices(**given).target(clean.inputs, KEYS) > 0).long())
+    assert torch.equal(clean.labels, (Matrices(**fields).target(clean.inputs, KEYS) > 0).long())
     rate = float((clean.labels != noisy.labels).double().mean())
     assert abs(rate - 0.1) < 4.5 * math.sqrt(0.1 * 0.9 / 16000)
 
@@ -85,18 +86,18 @@ def test_noise_of_regression_spares_the_holdout():
 
 
 def test_draws_are_prefixes_and_free_of_neighbours():
-    given = {"T": 2, "d": 3, "law": "pareto", "tail": 2, "noise": 0.1, "planted": "head"}
-    large, small = Matrices(**given, m=50).sample(KEYS), Matrices(**given, m=20).sample(KEYS)
+    fields = {"T": 2, "d": 3, "law": "pareto", "tail": 2, "noise": 0.1, "planted": "head"}
+    large, small = Matrices(**fields, m=50).sample(KEYS), Matrices(**fields, m=20).sample(KEYS)
     assert torch.equal(small.inputs, large.inputs[:, :20])
     assert torch.allclose(small.labels, large.labels[:, :20])
-    alone = Matrices(**given, m=50).sample(KEYS[2:3])
+    alone = Matrices(**fields, m=50).sample(KEYS[2:3])
     assert torch.equal(alone.inputs[0], large.inputs[2])
     assert torch.equal(alone.labels[0], large.labels[2])
-    fresh = Matrices(**given).stream(KEYS, torch.tensor(0), 50)
+    fresh = Matrices(**fields).stream(KEYS, torch.tensor(0), 50)
     assert not torch.equal(fresh.inputs, large.inputs)
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"T": 0},

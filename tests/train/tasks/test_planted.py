@@ -11,6 +11,7 @@ from dudley.core.errors import DudleyError, InputError
 from dudley.core.philox import Stream, key, keys_tensor
 from dudley.train.packed import pack, unpack
 from dudley.train.tasks.planted import Planted
+from each import each
 
 KEYS = keys_tensor([key("planted", e) for e in range(6)])
 CELLS = keys_tensor([key("cell", c) for c in range(2)])
@@ -27,8 +28,8 @@ FUNCTIONS = {
 }
 
 
-def task(name="and", **given):
-    return Planted(name, **{"T": 40, "m": 60, "holdout": 80, **FUNCTIONS[name][0], **given})
+def task(name="and", **fields):
+    return Planted(name, **{"T": 40, "m": 60, "holdout": 80, **FUNCTIONS[name][0], **fields})
 
 
 def oracle(name, bits, indices):
@@ -123,8 +124,10 @@ def test_every_draw_is_another():
 
 def test_a_step_may_be_a_tensor():
     planted = task(noise=0.1)
-    one, other = planted.stream(KEYS, torch.tensor(5), 20), planted.stream(KEYS, 5, 20)
-    assert torch.equal(one.inputs, other.inputs) and torch.equal(one.labels, other.labels)
+    by_tensor, by_number = planted.stream(KEYS, torch.tensor(5), 20), planted.stream(KEYS, 5, 20)
+    assert torch.equal(by_tensor.inputs, by_number.inputs) and torch.equal(
+        by_tensor.labels, by_number.labels
+    )
 
 
 def test_noise_flips_at_its_rate_and_spares_the_holdout():
@@ -151,8 +154,8 @@ def test_noise_is_fresh_at_every_step():
     assert np.abs(np.corrcoef(several) - np.eye(3)).max() < 5 / math.sqrt(24000)
 
 
-@pytest.mark.parametrize("p", [0.5, 0.2])
-@pytest.mark.parametrize("name", FUNCTIONS)
+@each("p", [0.5, 0.2])
+@each("name", FUNCTIONS)
 def test_the_rate_of_ones(name, p):
     planted = task(name, p=p, m=5000)
     data = planted.sample(KEYS)
@@ -167,7 +170,7 @@ def test_a_tie_is_no_majority():
     assert even.labels(rows, torch.arange(4)[None]).tolist() == [[0, 1]]
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"T": 2},

@@ -23,8 +23,10 @@ CONFIGS = {
 
 
 def test_every_task_of_the_folder_is_tried():
-    own = [name for name, task in TASKS.items() if task.__module__.startswith("dudley.train.tasks")]
-    assert sorted(CONFIGS) == sorted(own)
+    names = [
+        name for name, task in TASKS.items() if task.__module__.startswith("dudley.train.tasks")
+    ]
+    assert sorted(CONFIGS) == sorted(names)
 
 
 @pytest.mark.parametrize("name", CONFIGS)

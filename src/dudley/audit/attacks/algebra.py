@@ -55,10 +55,10 @@ class Splits(Attack):
         ):
             values = {"score.C": C[0], "inner.C": C[1], "score.weight": b[0], "inner.weight": b[1]}
             values |= {"epsilon": ε}
-            one = LowerBound(dual_of_split(C, b, ε), "the dual problem")
-            yield AttackFinding(self.targets[1], values, one)
-            many = LowerBound(dual_of_split(C * H, b * H, ε), "the dual problem")
-            yield AttackFinding(self.targets[0], values | {"H": H}, many)
+            lower = LowerBound(dual_of_split(C, b, ε), "the dual problem")
+            yield AttackFinding(self.targets[1], values, lower)
+            lower = LowerBound(dual_of_split(C * H, b * H, ε), "the dual problem")
+            yield AttackFinding(self.targets[0], values | {"H": H}, lower)
         for r, C, b, B, ε in (
             ((1.0, 2.0), (0.5, 0.5), (1.0, 3.0), 2.0, 0.1),
             ((8.0, 1.0), (3.0, 20.0), (0.2, 1.0), 1.0, 0.5),
@@ -90,12 +90,12 @@ class Averages(Attack):
     targets = ("trauger2024/lemma-3.1",)
 
     def run(self, rng) -> Iterator[AttackFinding]:
-        yield self.found(np.full(2, 0.5), 1, 2.0)
-        yield self.found(np.full(1, 0.5), 1, 1.0)
-        yield self.found(np.full(4, 0.2), 2, 1.0)
-        yield self.found(rng.dirichlet(np.ones(4)) * 0.9, 4, 1.0)
+        yield self.nearest_average(np.full(2, 0.5), 1, 2.0)
+        yield self.nearest_average(np.full(1, 0.5), 1, 1.0)
+        yield self.nearest_average(np.full(4, 0.2), 2, 1.0)
+        yield self.nearest_average(rng.dirichlet(np.ones(4)) * 0.9, 4, 1.0)
 
-    def found(self, α, K: int, b: float) -> AttackFinding:
+    def nearest_average(self, α, K: int, b: float) -> AttackFinding:
         d = len(α)
         counts = [k for k in itertools.product(range(K + 1), repeat=d) if sum(k) <= K]
         distance = float(((α - np.array(counts) / K) ** 2).sum(axis=1).min()) * b * b
@@ -137,9 +137,9 @@ class Attained(Attack):
         """The cover {0} of {0, εI}, on e_1 and on the mean of the basis."""
         for d, q, ε in ((64, 2.0, 0.5), (3, 1.0, 2.0), (8, 0.5, 1.0)):
             errors = [np.eye(d)[0], np.full(d, 1 / d)]
-            found = max(float((np.abs(ε * x) ** q).sum() ** (1 / q)) for x in errors)
+            distance = max(float((np.abs(ε * x) ** q).sum() ** (1 / q)) for x in errors)
             values = {"d": d, "output.q": q, "epsilon": ε}
-            yield self.targets[0], values, found, "the maps 0 and ε·I"
+            yield self.targets[0], values, distance, "the maps 0 and ε·I"
 
     def moved(self, rng):
         names = [f"{W}.moved" for W in ("W_Q", "W_K", "W_v", "w")]
@@ -167,13 +167,13 @@ class Attained(Attack):
         for B_v, B_c, B_w, R in ((1.0, 2.0, 3.0, 1.0), (0.5, 0.1, 2.0, 4.0)):
             W = {"W_QK": np.zeros((3, 3)), "W_v": np.zeros((3, 3)), "W_c": np.zeros((3, 3))}
             W["W_v"][0, 1], W["W_c"][1, 2] = B_v, B_c
-            one = Spectral(1.0)  # apply looks at the weights only
-            head = Head(3, one, one, W_c=one, k=3, sigma="identity", query="cls")
+            anything = Spectral(1.0)  # apply looks at the weights only
+            head = Head(3, anything, anything, W_c=anything, k=3, sigma="identity", query="cls")
             said = np.asarray(head.apply(W, R * np.eye(3)[None, :1]))[0, 0] @ (B_w * np.eye(3)[2])
-            own = {"w.l2": B_w, "sigma.lipschitz": 1.0, "X.row2inf": R}
-            values = own | {"W_v.l11": B_v, "W_c.l11": B_c, "query.norm2": R}
+            norms = {"w.l2": B_w, "sigma.lipschitz": 1.0, "X.row2inf": R}
+            values = norms | {"W_v.l11": B_v, "W_c.l11": B_c, "query.norm2": R}
             yield self.targets[3], values, said, "a head of one token"
-            values = own | {"W_v.op": B_v, "W_c.op": B_c, "X.op": R}
+            values = norms | {"W_v.op": B_v, "W_c.op": B_c, "X.op": R}
             yield self.targets[4], values, said, "a head of one token"
 
     def truncated(self, rng):

@@ -112,10 +112,10 @@ class ExactSuprema(Attack):
         for H, n in ((1, 6), (8, 8)):  # one fixed readout, heads x ↦ xW_h, each in an ℓ1 ball
             X = rng.normal(size=(n, 3))
             ball = BallClass("l1", 1.0, X)
-            one = rademacher(ball, n, ball.size).value
+            single = rademacher(ball, n, ball.size).value
             many = rademacher(lambda s, H=H, ball=ball: H * ball(s), n, H * ball.size)
             yield AttackFinding(
-                self.targets[2], {"H": H, "class.rademacher": one * (1 + 1e-9)}, many
+                self.targets[2], {"H": H, "class.rademacher": single * (1 + 1e-9)}, many
             )
         for n, d, β in ((100, 5, 0.25), (12, 12, 2.0)):
             lower = offset_unconstrained(rng.normal(size=(n, d)), β)
@@ -200,11 +200,11 @@ class EncoderInputs(Attack):
 
     def run(self, rng) -> Iterator[AttackFinding]:
         for n, B, d in ((1, 2.0, 8), (10**6, 1.0, 1), (10**9, 1.0, 8)):
-            yield from self.found(n, B, 0.0, 1.5, d, self.targets)
+            yield from self.on_copies(n, B, 0.0, 1.5, d, self.targets)
         for n, c, R in ((1, 1.0, 0.01), (10_000, 3.0, 0.1)):
-            yield from self.found(n, 1.0, c, R, 8, self.targets[:1])
+            yield from self.on_copies(n, 1.0, c, R, 8, self.targets[:1])
 
-    def found(self, n, B, c, R, d, targets) -> Iterator[AttackFinding]:
+    def on_copies(self, n, B, c, R, d, targets) -> Iterator[AttackFinding]:
         values = {"n": n, "T": 1, "d": d, "k": d, "X.fro": B, "X.row2inf": B, "w.l2": c + R}
         values |= {f"W_v.{norm}": c + R for norm in ("fro", "op")}
         values |= {"w.moved": R, "W_v.moved": R}

@@ -32,13 +32,13 @@ class PrintedHeads(Attack):
                 basis = almost_orthonormal(T, Δ, I, pattern)
                 values = {"T": T, "s": s, "gamma": γ}
                 coherent = values | {"coherence": float(up(basis.coherence, 64))}
-                yield self.found(0, positions_head.one_head(basis, I, γ, "printed"), coherent)
+                yield self.farthest(0, positions_head.one_head(basis, I, γ, "printed"), coherent)
                 if s * coherent["coherence"] < γ:
-                    yield self.found(2, bag_head.one_head(basis, I, γ, "printed"), coherent)
+                    yield self.farthest(2, bag_head.one_head(basis, I, γ, "printed"), coherent)
             for make in (trained_head.one_head, trained_head.s_heads):
-                yield self.found(1, make(T, I, γ, "printed"), values)
+                yield self.farthest(1, make(T, I, γ, "printed"), values)
 
-    def found(self, which: int, selector, values) -> AttackFinding:
+    def farthest(self, which: int, selector, values) -> AttackFinding:
         bits = all_bits(int(values["T"]))
         I = list(range(int(values["s"])))
         error = float(np.abs(selector.features(bits) - selector.goal(bits[:, I])).max())

@@ -95,8 +95,8 @@ class NothingToSee(Attack):
             values |= {"loss.range": 1.0, "loss.bound": 1.0}
             lower = LowerBound(2 * A * L * (1 - 1e-6), "all answers to a million n questions")
             for id in self.targets:
-                own = R if id == "trauger2024/equation-2.3" else A
-                yield AttackFinding(id, only(id, values | {"class.rademacher": own}), lower)
+                complexity = R if id == "trauger2024/equation-2.3" else A
+                yield AttackFinding(id, only(id, values | {"class.rademacher": complexity}), lower)
 
 
 @ATTACKS.register("a small encoder, trained")
@@ -135,9 +135,9 @@ class SmallTrainedEncoder(Attack):
                 readout = readout - γ * residual @ hidden
                 rows = rows - γ * step
             loss = float(np.abs(np.maximum(rows, 0) @ readout - y).mean())
-            own = values | {"loss.initial": Φ * (1 + 1e-7)}
+            inputs = values | {"loss.initial": Φ * (1 + 1e-7)}
             lower = LowerBound(max(0.0, loss - 1e-12), f"{t} steps of gradient descent")
-            yield AttackFinding(self.targets[0], only(self.targets[0], own), lower)
+            yield AttackFinding(self.targets[0], only(self.targets[0], inputs), lower)
             different = math.prod(1 - j / k for j in range(N))
             p = (1 - (values["delta"] / different) ** (1 / N)) * (1 - 1e-9)
             lower = LowerBound(p, "a rare label that the sample does not show")

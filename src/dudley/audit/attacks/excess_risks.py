@@ -41,8 +41,13 @@ ROBUST = LogTruncation(2.0)
 def tails(T: float, d: float, norm: float, chance: float, level: float) -> dict[str, float]:
     """Tails that ‖X‖_F ≤ ``norm`` has, where X is 0 but for this chance."""
     ν = norm / math.sqrt(2 * math.log((T + d) / chance))
-    own = {"tail.nu": ν, "tail.C": chance * norm**β, "tail.beta": β, "truncation": level * norm}
-    return {name: float(up(value, 64)) for name, value in own.items()}
+    parameters = {
+        "tail.nu": ν,
+        "tail.C": chance * norm**β,
+        "tail.beta": β,
+        "truncation": level * norm,
+    }
+    return {name: float(up(value, 64)) for name, value in parameters.items()}
 
 
 @dataclass(frozen=True)
@@ -70,21 +75,21 @@ class UnseenAnswers(Attack):
     """Patterns: as many inputs as hide from the sample, or few of them and a large sample."""
 
     targets = (*OFFSET, *COVERS, *NORMS, *RANKS, *LIGHT, *HEAVY)
-    tasks = ((Patterns(2, 30_000, query=0.1), 5), (Patterns(2, 61), 10**6))
+    problems = ((Patterns(2, 30_000, query=0.1), 5), (Patterns(2, 61), 10**6))
     larger = (Patterns(2, 400, query=0.1), 100)  # for several layers or heads
     layers = ("li2026/theorem-5.3", "li2026/theorem-5.8", "li2026/theorem-6.11")
     heads = (OFFSET[1], NORMS[2], RANKS[2], LIGHT[1], HEAVY[1])
 
     def run(self, rng) -> Iterator[AttackFinding]:
-        for heads, n in self.tasks:
+        for heads, n in self.problems:
             for id in self.targets:
-                yield self.task(heads, n, id).finding(id)
+                yield self.problem(heads, n, id).finding(id)
         for id in self.layers:
-            yield self.task(*self.larger, id, L=3).finding(id)
+            yield self.problem(*self.larger, id, L=3).finding(id)
         for id in self.heads:
-            yield self.task(*self.larger, id, H=4).finding(id)
+            yield self.problem(*self.larger, id, H=4).finding(id)
 
-    def task(self, heads: Patterns, n: int, id: str, L: int = 1, H: int = 1) -> LearningProblem:
+    def problem(self, heads: Patterns, n: int, id: str, L: int = 1, H: int = 1) -> LearningProblem:
         """L blocks or H heads that all know the answer; tokens of length 1/√2 for ‖X‖_op ≤ 1."""
         if id in (*OFFSET[:2], *COVERS[:2]):
             heads = replace(heads, scale=math.sqrt(0.5), query=0.1)
@@ -122,13 +127,13 @@ class Experts(Attack):
             values |= {"w.l2": 1.0, "sigma.lipschitz": 1.0, "X.row2inf": 1.0}
             values |= {"X.op": math.sqrt(N + 2), "epsilon": 1e-12}
             values["class.log_cover"] = float(up(math.log(N + 1), 8))
-            task = LearningProblem(
+            problem = LearningProblem(
                 values, 2 * self.c, share * (1 - 1e-9), f"{N} experts, {n} examples"
             )
             known = {"noise.free": 0, "bernstein.V": 2 * self.c}  # g is 0 or 2c
             for id in self.targets:
-                yield task.finding(id)
-                yield replace(task, values=values | known).finding(id)
+                yield problem.finding(id)
+                yield replace(problem, values=values | known).finding(id)
 
 
 UNIT = {"kappa": 1.0, "d": 1, "k": 1, "T": 1, "H": 1, "L": 1, "r_QK": 1, "r_v": 1, "r_c": 1}
@@ -155,12 +160,12 @@ class LoadedCoin(Attack):
             values |= {"class.log_cover": float(up(math.log(2)))}
             risk = constants(n, h)
             for id in self.targets:
-                own = values | ({"epsilon": 1e-12} if id in COVERS else {})
-                task = LearningProblem(own, 2.0, risk.value / 2, risk.method)
-                yield task.finding(id)
+                inputs = values | ({"epsilon": 1e-12} if id in COVERS else {})
+                problem = LearningProblem(inputs, 2.0, risk.value / 2, risk.method)
+                yield problem.finding(id)
                 if id not in (*LIGHT, *HEAVY):
                     V = {"bernstein.V": float(up(1 / h))}
-                    yield replace(task, values=own | V).finding(id)
+                    yield replace(problem, values=inputs | V).finding(id)
 
 
 @ATTACKS.register("a rare example")
@@ -181,10 +186,10 @@ class RareExample(Attack):
             values |= {"class.offset": p / 2, "class.log_cover": float(up(math.log(2)))}
             values |= tails(1, 1, 1.0, p, 1.0)
             for id in self.targets:
-                own = values | ({"epsilon": 1e-12} if id in COVERS else {})
-                yield LearningProblem(own, 2.0, risk / 2, f"one example in {n + 1} tells").finding(
-                    id
-                )
+                inputs = values | ({"epsilon": 1e-12} if id in COVERS else {})
+                yield LearningProblem(
+                    inputs, 2.0, risk / 2, f"one example in {n + 1} tells"
+                ).finding(id)
 
 
 @ATTACKS.register("out of reach")
@@ -203,5 +208,5 @@ class OutOfReach(Attack):
             assert (B + 1) / (2 * n) <= (B - 1) ** 2 / (2 * (B + 1))
             values |= {"class.log_cover": math.log(3 * n), "class.offset": 0.0}
             for id in self.targets:
-                own = values | ({"epsilon": 1 / n} if id in COVERS else {})
-                yield LearningProblem(own, B - 1, 1.0, "every minimiser is 1").finding(id)
+                inputs = values | ({"epsilon": 1 / n} if id in COVERS else {})
+                yield LearningProblem(inputs, B - 1, 1.0, "every minimiser is 1").finding(id)

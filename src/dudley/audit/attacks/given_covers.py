@@ -54,21 +54,21 @@ class GivenCovers(Attack):
     def first_values(self, d: int, B_c: float, L: int) -> AttackFinding:
         """Only the first W_v is free: one column in an ℓ1 ball of radius 1/B_c."""
         b, w = 1 / B_c, 1000.0
-        one = stack({"L": L}, (d, 1), 1.0, L11(0.0), L11(b), L11(B_c), L2(w))
+        networks = stack({"L": L}, (d, 1), 1.0, L11(0.0), L11(b), L11(B_c), L2(w))
         C = float(up(b**2 * math.log(2 * d + 1), 16))
         norms = {"W_QK.op": 0.0, "W_v.op": b, "W_c.op": B_c, "w.l2": w, "sigma.lipschitz": 1.0}
         covers = {"X.row2inf": 1.0, "class.C": C, "class.C_input": C}
         values = norms | covers | {"L": L, "epsilon": 0.7 * w}
-        return AttackFinding(self.targets[1], values, one.values(0.7 * w))
+        return AttackFinding(self.targets[1], values, networks.values(0.7 * w))
 
     def two_members(self, ρ: float, R: float) -> AttackFinding:
         """Only the sign of one score is free: W_QK = ±cE_ab."""
         c, v, w = ρ * math.sqrt(2) / R**2, math.sqrt(2) / R, 1000.0
-        one = stack({"L": 1}, (3, 1), R, L11(c), L11(v), L11(1.0), L2(w))
+        networks = stack({"L": 1}, (3, 1), R, L11(c), L11(v), L11(1.0), L2(w))
         ε = 0.99 * w * math.tanh(ρ)
         C = float(up(c**2 * math.log(2), 16))
         norms = {"W_QK.op": c, "W_v.op": v, "W_c.op": 1.0, "w.l2": w, "sigma.lipschitz": 1.0}
         covers = {"X.row2inf": R, "class.C": C, "class.C_input": float(up(C * R**2, 16))}
         return AttackFinding(
-            self.targets[1], norms | covers | {"L": 1, "epsilon": ε}, one.scores(ε)
+            self.targets[1], norms | covers | {"L": 1, "epsilon": ε}, networks.scores(ε)
         )

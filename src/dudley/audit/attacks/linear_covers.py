@@ -178,8 +178,8 @@ class MembersOnly(Attack):
         for n, ε in ((10**6, 0.7), (10**4, 0.5), (1000, 0.3)):
             values = {"d": n, "n": n, "w.l2": 0.5, "X.row2inf": 2.0, "epsilon": ε}
             value, k = max((by_members(n, k, ε), k) for k in range(1, 12))
-            found = LowerBound(value, f"members close to few vectors with {k} signs")
-            yield AttackFinding(self.targets[0], values, found)
+            lower = LowerBound(value, f"members close to few vectors with {k} signs")
+            yield AttackFinding(self.targets[0], values, lower)
 
 
 @ATTACKS.register("outputs one by one")
@@ -214,11 +214,11 @@ class ExactCovers(Attack):
     def run(self, rng) -> Iterator[AttackFinding]:
         angles = np.arange(100) * (2 * np.pi / 100)
         circle = np.stack([np.cos(angles), np.sin(angles)], axis=1) * (1 - 1e-12)
-        found = scalar_cover(np.concatenate([circle, circle[::2] / 2, [[0.0, 0.0]]]), 0.4)
+        lower = scalar_cover(np.concatenate([circle, circle[::2] / 2, [[0.0, 0.0]]]), 0.4)
         root = float(up(math.sqrt(2)))  # bounds ‖w‖₁, so that it says nothing
         disk = {"w.l2": 1.0, "W.col2inf": 1.0, "W.col21": 1.0, "W.row21": root}
         common = disk | {"d": 2, "k": 1, "n": 2, "X.row2inf": 1.0, "X.row1inf": 1.0, "epsilon": 0.4}
         for id in self.targets:
             named = {given.name for given in registry.load()[id].inputs}
             values = {name: value for name, value in common.items() if name in named}
-            yield AttackFinding(id, values, found)
+            yield AttackFinding(id, values, lower)

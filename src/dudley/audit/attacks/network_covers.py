@@ -42,8 +42,8 @@ def edelman_head(v: Values) -> NetworkClass:
 
 def with_positions(v: Values) -> Classes:
     """No positions at all; or one input, whose tokens point the way that the positions do."""
-    one = {**v, "X.row2inf": v["X.row2inf"] + v["P.row2inf"], "n": 1}
-    return edelman_head(v), edelman_head(one)
+    along_positions = {**v, "X.row2inf": v["X.row2inf"] + v["P.row2inf"], "n": 1}
+    return edelman_head(v), edelman_head(along_positions)
 
 
 def stack(v: Values, sizes, R: float, QK, W_v, W_c, w, **how) -> NetworkClass:
@@ -124,8 +124,8 @@ class InsideNetworks(Attack):
 
 def strongest(classes: Classes, ε: float) -> LowerBound:
     """The largest of all lower bounds on these classes, which one statement is about."""
-    found = [(name, lower) for one in classes for name, lower in one.each(ε)]
-    name, lower = max(found, key=lambda pair: pair[1].value)
+    bounds = [(name, lower) for networks in classes for name, lower in networks.each(ε)]
+    name, lower = max(bounds, key=lambda pair: pair[1].value)
     return LowerBound(lower.value, f"{name}: {lower.method}")
 
 
@@ -140,22 +140,30 @@ class DrawnNetworks(Attack):
         for id in self.targets:
             statement = registry.load()[id]
             named = {i.name for i in statement.inputs}
-            own = {name: value for name, value in self.tiny.items() if name in named}
-            values = {**statement.example, **own}
-            one = CLASSES[id](values)[0]
-            tokens = Tokens(one.radius, 2, row1inf=one.radius if one.ell1 else None)
-            found = packings.network(runnable(one), tokens.signal(2), 0.05, rng, 200, 8)
-            yield AttackFinding(id, values, found)
+            sizes = {name: value for name, value in self.tiny.items() if name in named}
+            values = {**statement.example, **sizes}
+            networks = CLASSES[id](values)[0]
+            tokens = Tokens(networks.radius, 2, row1inf=networks.radius if networks.ell1 else None)
+            lower = packings.network(runnable(networks), tokens.signal(2), 0.05, rng, 200, 8)
+            yield AttackFinding(id, values, lower)
 
 
-def runnable(one: NetworkClass) -> Node:
+def runnable(networks: NetworkClass) -> Node:
     """The class as a network that can be run, with σ(x) = x or relu."""
-    σ = "relu" if one.relu else "identity"
-    if one.projected:
-        assert one.W_c is not None
-        block = trauger_block(one.d, one.W_QK, one.W_v, one.W_c, one.k, σ)
-        node = Repeat(block, one.L)
+    σ = "relu" if networks.relu else "identity"
+    if networks.projected:
+        assert networks.W_c is not None
+        block = trauger_block(networks.d, networks.W_QK, networks.W_v, networks.W_c, networks.k, σ)
+        node = Repeat(block, networks.L)
     else:
-        head = Head(one.d, one.W_v, one.W_QK, W_c=one.W_c, k=one.k, sigma=σ, query="cls")
-        node = Heads(head, one.H)
-    return node if one.w is None else node >> Readout(one.w)
+        head = Head(
+            networks.d,
+            networks.W_v,
+            networks.W_QK,
+            W_c=networks.W_c,
+            k=networks.k,
+            sigma=σ,
+            query="cls",
+        )
+        node = Heads(head, networks.H)
+    return node if networks.w is None else node >> Readout(networks.w)

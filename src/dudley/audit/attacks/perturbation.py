@@ -1,9 +1,10 @@
 """Perturbation: how far heads, blocks and readouts can move, against the lemmas that bound it.
 
-Each scene is a network that satisfies the hypotheses of its statement, with norms and radius fixed;
-a search (``audit.scenes``) looks for the weights and rows at which the output moves most. Rows of
-norm 1.4 where a paper asks for 1: with the sharp softmax constant the score terms cost R² = 1.96,
-which the papers' factor 2 still covers, so their statements stand there and a forgotten R² is seen.
+Each problem is a network that satisfies the hypotheses of its statement, with norms and radius
+fixed. A search (``audit.perturbation_search``) looks for the weights and rows at which the output
+moves most. Rows have norm 1.4 where a paper asks for 1: with the sharp softmax constant the score
+terms cost R² = 1.96, which the papers' factor 2 still covers. So their statements stand there, and
+a forgotten R² is seen.
 """
 
 from __future__ import annotations
@@ -36,20 +37,20 @@ def slope(L_σ: float) -> Activation:
 
 
 class _PerturbationAttack(Attack):
-    """Abstract: scenes, hunted one after the other."""
+    """Abstract: the search is run on one problem after another."""
 
     @abstractmethod
-    def scenes(self) -> Iterator[dict]:
-        """What each scene is made of."""
+    def problems(self) -> Iterator[dict]:
+        """The fields of each ``PerturbationProblem``, which needs torch."""
 
     def run(self, rng: np.random.Generator) -> Iterator[AttackFinding]:
-        from dudley.audit.perturbation_search import PerturbationProblem, hardest_instance  # torch
+        from dudley.audit.perturbation_search import PerturbationProblem, hardest_instance
 
-        for given in self.scenes():
-            scene = PerturbationProblem(**given)
-            yield hardest_instance(scene, rng)
-            for only in scene.inputs & SCORES if len(scene.inputs) > 1 else ():
-                yield hardest_instance(replace(scene, only=only), rng)
+        for fields in self.problems():
+            problem = PerturbationProblem(**fields)
+            yield hardest_instance(problem, rng)
+            for only in problem.inputs & SCORES if len(problem.inputs) > 1 else ():
+                yield hardest_instance(replace(problem, only=only), rng)
 
 
 def _head(b_v: float, W_QK: Constraint, **more) -> Chain:
@@ -62,7 +63,7 @@ class AttentionMoves(_PerturbationAttack):
 
     targets = ("edelman2021/lemma-4.3", "edelman2021/lemma-A.13", "edelman2021/lemma-A.14")
 
-    def scenes(self):
+    def problems(self):
         general, by_weights, by_rows = self.targets
         for R in (0.5, LONG):
             yield {
@@ -107,26 +108,26 @@ class BlocksMove(_PerturbationAttack):
         "li2026/equation-5",
     )
 
-    def scenes(self):
+    def problems(self):
         one_σ, two_σ, trauger_slope, li_slope = self.targets
         for R, L_σ in ((LONG, 1.0), (3.0, 1.0), (0.5, 2.0)):
             norms = {"W_QK.op": 0.4, "W_v.op": 0.3, "W_c.op": 0.8}
             W_QK, W_v, W_c = (Spectral(radius) for radius in norms.values())
             fixed = norms | {"sigma.lipschitz": L_σ, "X.row2inf": R}
-            own = {"fixed": fixed, "R": R}
+            instance = {"fixed": fixed, "R": R}
             if R <= LONG:
                 chain = trauger_block(D, W_QK, W_v, W_c, sigma=slope(L_σ))
                 errors = {p: (n, "keys" if n == "error.QK" else "rows") for p, n in BLOCK.items()}
                 weights = {"errors": errors, "rows": "error.rows", "free": True}
-                yield {"statement": one_σ, "chain": chain, **weights, "form": "best", **own}
+                yield {"statement": one_σ, "chain": chain, **weights, "form": "best", **instance}
             chain = block_with_two_activations(D, W_QK, W_v, W_c, sigma=slope(L_σ))
             errors = {p: (n, "rows") for p, n in BLOCK.items()}
             weights = {"errors": errors, "rows": "error.rows"}
-            yield {"statement": two_σ, "chain": chain, **weights, **own}
+            yield {"statement": two_σ, "chain": chain, **weights, **instance}
             if L_σ > 1:
-                yield {"statement": trauger_slope, "chain": chain, "quantity": "slope", **own}
+                yield {"statement": trauger_slope, "chain": chain, "quantity": "slope", **instance}
                 chain = li_block(D, W_QK, W_v, W_c, sigma=slope(L_σ))
-                yield {"statement": li_slope, "chain": chain, "quantity": "slope", **own}
+                yield {"statement": li_slope, "chain": chain, "quantity": "slope", **instance}
 
 
 @ATTACKS.register("predictions move")
@@ -135,11 +136,11 @@ class PredictionsMove(_PerturbationAttack):
 
     targets = ("li2026/equation-15", "li2026/equation-18")
 
-    def scenes(self):
+    def problems(self):
         norms = {"W_v.l11": 0.4, "W_c.l11": 0.9, "w.l2": 1.5, "sigma.lipschitz": 1.0}
         for R in (3.0, 0.7):
-            own = {"fixed": norms | {"X.row2inf": R}, "R": R}
-            yield {"statement": self.targets[0], **self.layers(1, ANY, 1.0, False), **own}
+            instance = {"fixed": norms | {"X.row2inf": R}, "R": R}
+            yield {"statement": self.targets[0], **self.layers(1, ANY, 1.0, False), **instance}
         for R, L_σ, form in ((3.0, 1.0, "derived"), (0.7, 2.0, "printed")):
             fixed = norms | {"sigma.lipschitz": L_σ, "X.row2inf": R, "W_QK.l11": 0.3, "L": 2}
             net = self.layers(2, L11(0.3), L_σ, True)
@@ -168,15 +169,15 @@ class OutputsAreLarge(_PerturbationAttack):
 
     targets = ("edelman2021/definition-3.1", "edelman2021/definition-3.2")
 
-    def scenes(self):
+    def problems(self):
         general, layer = self.targets
-        own = {"quantity": "radius", "R": 2.0}
+        instance = {"quantity": "radius", "R": 2.0}
         yield {
             "statement": general,
             "chain": _head(1.5, ANY, sigma=slope(2.0), query="cls"),
             "fixed": {"head.L_out": 2.0, "head.B_in": 1.5, "X.row2inf": 2.0},
-            **own,
+            **instance,
         }
         norms = {"W_v.op": 1.5, "W_c.op": 0.7, "sigma.lipschitz": 2.0}
         chain = _head(1.5, ANY, sigma=slope(2.0), W_c=Spectral(0.7))
-        yield {"statement": layer, "chain": chain, "fixed": norms | {"X.row2inf": 2.0}, **own}
+        yield {"statement": layer, "chain": chain, "fixed": norms | {"X.row2inf": 2.0}, **instance}

@@ -39,8 +39,8 @@ class SoftmaxMoves(Attack):
 
     def run(self, rng: np.random.Generator) -> Iterator[AttackFinding]:
         for e in (0.01, 1.0, 6.0):
-            one = np.array([e / 2, -e / 2])
-            change = np.abs(Softmax().apply(one) - Softmax().apply(-one)).sum()
+            scores = np.array([e / 2, -e / 2])
+            change = np.abs(Softmax().apply(scores) - Softmax().apply(-scores)).sum()
             yield finding(self.targets[0], change, error_score=e, attention_lipschitz=1.0)
             for statement in self.targets[1:]:
                 yield finding(statement, change, error_score=e)

@@ -4,7 +4,7 @@ Each writes to a :class:`Writer` and reads back from a :class:`Reader`; alone, `
 prefix code of its own.
 
 >>> encode(GAMMA, 5), decode(GAMMA, encode(GAMMA, 5))
-(Bits('00101'), 5)
+(CodeWord('00101'), 5)
 >>> len(str(encode(Subset(30, 3), (1, 12, 29))))     # log₂ C(30, 3) = 11.99
 12
 >>> decode(STEP, encode(STEP, 0.375))                # 3·2⁻³
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dudley.certificates.codes.interval import Bits, Reader, Writer
+from dudley.certificates.codes.interval import CodeWord, Reader, Writer
 from dudley.core.errors import InputError
 
 LARGEST = 40  # of the exponents in a code of numbers
@@ -41,14 +41,14 @@ class Atom(ABC):
         """Read it."""
 
 
-def encode(atom: Atom, x: Any) -> Bits:
+def encode(atom: Atom, x: Any) -> CodeWord:
     """The code word of x."""
     out = Writer()
     atom.put(out, x)
     return out.bits()
 
 
-def decode(atom: Atom, bits: Bits) -> Any:
+def decode(atom: Atom, bits: CodeWord) -> Any:
     """The x of a code word; a string that is no code word is refused."""
     x = atom.get(Reader(bits))
     if encode(atom, x) != bits:
@@ -131,16 +131,16 @@ class Subset(Atom):
     def get(self, source):
         if self.k > FEW:
             return tuple(int(i) for i in np.flatnonzero(self._walk.get(source)))
-        rank, top, found = source.uniform(math.comb(self.p, self.k)), self.p, []
+        rank, top, chosen = source.uniform(math.comb(self.p, self.k)), self.p, []
         for j in range(self.k, 0, -1):
             low, high = j - 1, top - 1
             while low < high:
                 middle = (low + high + 1) // 2
                 low, high = (middle, high) if math.comb(middle, j) <= rank else (low, middle - 1)
             rank -= math.comb(low, j)
-            found.append(low)
+            chosen.append(low)
             top = low
-        return tuple(reversed(found))
+        return tuple(reversed(chosen))
 
     @property
     def _walk(self) -> Arrangement:
@@ -168,16 +168,16 @@ class Arrangement(Atom):
 
     def get(self, source):
         left, total = list(self.counts), sum(self.counts)
-        found = np.zeros(total, np.int64)
+        letters = np.zeros(total, np.int64)
         for i in range(total):
             spot, start, letter = source.spot(total - i), 0, 0
             while start + left[letter] <= spot:
                 start += left[letter]
                 letter += 1
             source.take(start, start + left[letter], total - i)
-            found[i] = letter
+            letters[i] = letter
             left[letter] -= 1
-        return found
+        return letters
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from dudley.certificates.codes.interval import Bits, Reader, Writer
+from dudley.certificates.codes.interval import CodeWord, Reader, Writer
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.core.errors import DudleyError, InputError
 from dudley.core.registry import Registry
@@ -71,30 +71,40 @@ class ModelCode(ABC):
         """Read it."""
 
 
-CODES: Registry[ModelCode] = Registry("code")
+CODES: Registry[ModelCode] = Registry("code", "dudley.certificates.codes.kinds.*")
+_PREFIXES: set[int] = set()  # of the kinds that are registered
 
 
 def code(cls: type[ModelCode]) -> type[ModelCode]:
     """Register a kind under its name; prefixes are told apart."""
-    if not 0 <= cls.prefix < KINDS or any(c.prefix == cls.prefix for _, c in CODES.items()):
+    if not 0 <= cls.prefix < KINDS or cls.prefix in _PREFIXES:
         raise ValueError(f"prefix {cls.prefix} of {cls.name} is taken or not of two bits")
+    _PREFIXES.add(cls.prefix)
     CODES.register(cls.name)(cls())
     return cls
 
 
-def frame_of(model: Hypothesis, declared: dict[str, Any]) -> Frame:
+class DeclaredLists(Protocol):
+    """What is declared of random subspaces: a seed, and lists of D and L."""
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def dimensions(self) -> tuple[int, ...]: ...
+
+    @property
+    def levels(self) -> tuple[int, ...]: ...
+
+
+def frame_of(model: Hypothesis, declared: DeclaredLists) -> Frame:
     """The frame of a model's network and of what was declared."""
     T = model.encoding_table["T"] if model.encoding_table.get("name") == "bits" else None
-    return Frame(
-        tuple(model.shapes.items()),
-        T,
-        declared["seed"],
-        tuple(declared["dimensions"]),
-        tuple(declared["levels"]),
-    )
+    shapes = tuple(model.shapes.items())
+    return Frame(shapes, T, declared.seed, declared.dimensions, declared.levels)
 
 
-def write(name: str, description: Any, frame: Frame) -> Bits:
+def write(name: str, description: Any, frame: Frame) -> CodeWord:
     """The code word of a description."""
     out, kind = Writer(), CODES[name]
     out.uniform(kind.prefix, KINDS)
@@ -102,7 +112,7 @@ def write(name: str, description: Any, frame: Frame) -> Bits:
     return out.bits()
 
 
-def read(bits: Bits, frame: Frame) -> tuple[str, Any]:
+def read(bits: CodeWord, frame: Frame) -> tuple[str, Any]:
     """The kind and the description of a code word; a string that is none is refused."""
     source = Reader(bits)
     prefix = source.uniform(KINDS)
@@ -115,24 +125,24 @@ def read(bits: Bits, frame: Frame) -> tuple[str, Any]:
     return name, description
 
 
-def decode(bits: Bits, frame: Frame) -> Weights:
+def decode(bits: CodeWord, frame: Frame) -> Weights:
     """The weights of a code word."""
     name, description = read(bits, frame)
     return CODES[name].weights(description, frame)
 
 
-def cheapest(weights: Weights, frame: Frame) -> Bits | None:
+def cheapest(weights: Weights, frame: Frame) -> CodeWord | None:
     """The shortest word that decodes to exactly these weights, of those that are found."""
     best = None
     for name, kind in CODES.items():
         for description in kind.describe(weights, frame):
             try:
-                found = write(name, description, frame)
+                word = write(name, description, frame)
             except DudleyError:  # beyond the ranges that the kind can write
                 continue
-            shorter = best is None or found.length < best.length
+            shorter = best is None or word.length < best.length
             if shorter and same(kind.weights(description, frame), weights):
-                best = found
+                best = word
     return best
 
 

@@ -13,7 +13,7 @@ however many choices, one rounding for all. Rissanen 1976; Elias, in Abramson 19
 >>> for choice in (4, 0, 2):
 ...     out.put(choice, choice + 1, 5)
 >>> out.bits()
-Bits('11010001')
+CodeWord('11010001')
 >>> source = Reader(out.bits())
 >>> [source.uniform(5) for _ in range(3)]
 [4, 0, 2]
@@ -31,7 +31,7 @@ LONGEST = 1 << 26  # bits in a code word
 
 
 @dataclass(frozen=True, repr=False)
-class Bits:
+class CodeWord:
     """A string of bits: those of ``value``, written with ``length`` places."""
 
     value: int
@@ -45,7 +45,7 @@ class Bits:
         return format(self.value, "b").zfill(self.length) if self.length else ""
 
     def __repr__(self) -> str:
-        return f"Bits({str(self)!r})"
+        return f"CodeWord({str(self)!r})"
 
     def to_json(self) -> dict[str, Any]:
         """The number of bits, and the bits with zeros up to a byte, in base64."""
@@ -56,30 +56,30 @@ class Bits:
             "base64": base64.b64encode(padded.to_bytes(size, "big")).decode(),
         }
 
+    @staticmethod
+    def from_json(table: Any) -> CodeWord:
+        """The inverse of ``to_json``; anything that is not exactly such a word is refused.
 
-def bits_of(told: Any) -> Bits:
-    """The inverse of ``to_json``; anything that is not exactly such a word is refused.
-
-    >>> bits_of(Bits(5, 4).to_json())
-    Bits('0101')
-    """
-    expected = "bits (a number) and base64 (that many bits, then zeros)"
-    if not isinstance(told, dict) or not {"bits", "base64"} <= set(told):
-        raise InputError("code", expected, type(told).__name__)
-    length, text = told["bits"], told["base64"]
-    if type(length) is not int or not 0 <= length <= LONGEST or not isinstance(text, str):
-        raise InputError("code", expected, f"{length!r}")
-    try:
-        raw = base64.b64decode(text, validate=True)
-    except ValueError as error:
-        raise InputError("code", expected, error) from None
-    padded, spare = int.from_bytes(raw, "big"), 8 * len(raw) - length
-    if len(raw) != -(-length // 8) or padded & ((1 << spare) - 1):
-        raise InputError("code", expected, f"{len(raw)} bytes for {length} bits")
-    found = Bits(padded >> spare, length)
-    if found.to_json()["base64"] != text:
-        raise InputError("code", "canonical base64", text)
-    return found
+        >>> CodeWord.from_json(CodeWord(5, 4).to_json())
+        CodeWord('0101')
+        """
+        expected = "bits (a number) and base64 (that many bits, then zeros)"
+        if not isinstance(table, dict) or not {"bits", "base64"} <= set(table):
+            raise InputError("code", expected, type(table).__name__)
+        length, text = table["bits"], table["base64"]
+        if type(length) is not int or not 0 <= length <= LONGEST or not isinstance(text, str):
+            raise InputError("code", expected, f"{length!r}")
+        try:
+            raw = base64.b64decode(text, validate=True)
+        except ValueError as error:
+            raise InputError("code", expected, error) from None
+        padded, spare = int.from_bytes(raw, "big"), 8 * len(raw) - length
+        if len(raw) != -(-length // 8) or padded & ((1 << spare) - 1):
+            raise InputError("code", expected, f"{len(raw)} bytes for {length} bits")
+        word = CodeWord(padded >> spare, length)
+        if word.to_json()["base64"] != text:
+            raise InputError("code", "canonical base64", text)
+        return word
 
 
 class Writer:
@@ -100,20 +100,20 @@ class Writer:
         """One of ``total`` equal parts."""
         self.put(index, index + 1, total)
 
-    def bits(self) -> Bits:
+    def bits(self) -> CodeWord:
         """The word of what is left."""
         length = max(0, self.whole.bit_length() - self.width.bit_length() - 1)
         while True:
             first = -(-(self.low << length) // self.whole)
             if (first + 1) * self.whole <= (self.low + self.width) << length:
-                return Bits(first, length)
+                return CodeWord(first, length)
             length += 1
 
 
 class Reader:
     """Where a word's number stands inside the interval that is left: at over/whole of it."""
 
-    def __init__(self, bits: Bits):
+    def __init__(self, bits: CodeWord):
         self.over, self.whole = bits.value, 1 << bits.length
 
     def spot(self, total: int) -> int:

@@ -30,9 +30,9 @@ def annealed(
         limit = value + t * rng.exponential()
         name = names[rng.integers(len(names))]
         candidate = now | {name: changed(now[name], rng)}
-        found = search.value(candidate, limit)
-        if found < limit:
-            now, value = candidate, found
+        reached = search.value(candidate, limit)
+        if reached < limit:
+            now, value = candidate, reached
             if value < least:
                 best, least = now, value
     return best, least
@@ -41,16 +41,16 @@ def annealed(
 def changed(part: SparsePart, rng: np.random.Generator) -> SparsePart:
     """One random change."""
     levels = part.levels.copy()
-    flat, held = levels.reshape(-1), np.flatnonzero(levels)
-    kind = rng.integers(4) if len(held) else 0
+    flat, nonzeros = levels.reshape(-1), np.flatnonzero(levels)
+    kind = rng.integers(4) if len(nonzeros) else 0
     there = rng.integers(len(flat))
-    own = rng.choice(held) if len(held) else there
+    place = rng.choice(nonzeros) if len(nonzeros) else there
     if kind == 0:
         flat[there] = rng.choice([-1, 1]) * rng.integers(1, REACH + 1)
     elif kind == 1:
-        flat[own] = 0
+        flat[place] = 0
     elif kind == 2:
-        flat[own] += rng.choice([-1, 1])
+        flat[place] += rng.choice([-1, 1])
     else:
-        flat[own], flat[there] = flat[there], flat[own]
+        flat[place], flat[there] = flat[there], flat[place]
     return replace(part, levels=levels)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from dudley.calculus.compose import Chain, Node, Residual
+from dudley.calculus.compose import Chain, Node
 from dudley.calculus.nest import filled
 from dudley.certificates.data import Dataset
 from dudley.certificates.encodings import Blocks, encoding_of
@@ -101,17 +101,17 @@ class FitExamples:
 
     def errors(self, weights: dict[str, np.ndarray]) -> int:
         """Margins that are not clearly above 0."""
-        told = {name: torch.tensor(W).float() for name, W in weights.items()}
+        tensors = {name: torch.tensor(W).float() for name, W in weights.items()}
         step = self.n if self.closed is not None else max(1, TOGETHER // self._size)
         wrong = 0
         with torch.no_grad():
             for i in range(0, self.n, step):
-                f, y = self.outputs(told, slice(i, i + step)), self.y[i : i + step]
+                f, y = self.outputs(tensors, slice(i, i + step)), self.y[i : i + step]
                 if f.shape[1] == 1:
                     margin = f[:, 0] * (2 * y - 1)
                 else:
-                    own = f.gather(1, y[:, None])[:, 0]
-                    margin = own - f.scatter(1, y[:, None], -torch.inf).amax(1)
+                    right = f.gather(1, y[:, None])[:, 0]
+                    margin = right - f.scatter(1, y[:, None], -torch.inf).amax(1)
                 clear = margin > 1e-6 * f.abs().amax().clamp_min(1e-30)  # false for NaN
                 wrong += len(y) - int(clear.sum())
         return wrong
@@ -131,8 +131,7 @@ class FitExamples:
 
 def blank(tables: dict[str, Any], encoding: dict[str, Any]) -> Hypothesis:
     """The network with zeros for weights."""
-    node = build(tables, {}).network
-    chain = node if isinstance(node, Chain) else Chain((node,))
+    chain = Chain(tuple(part.node for part in build(tables, {}).network.stages()))
     weights: dict[str, np.ndarray] = {}
 
     def fill(nest, path: str):
@@ -168,12 +167,12 @@ def _embedding(node: Node) -> bool:
 
 
 def _mixing(node: Node) -> bool:
-    if not (isinstance(node, Residual) and isinstance(node.inner, Chain)):
+    stages = _branch(node)
+    if len(stages) != 2:
         return False
-    last = node.inner.nodes[-1]
+    first, last = stages
     return (
-        len(node.inner.nodes) == 2
-        and isinstance(node.inner.nodes[0], LayerNorm)
+        isinstance(first, LayerNorm)
         and isinstance(last, MultiHeadAttention)
         and last.attention == "softmax"
         and last.groups in (None, last.H)
@@ -182,13 +181,20 @@ def _mixing(node: Node) -> bool:
     )
 
 
+def _branch(node: Node) -> tuple[Node, ...]:
+    """The nodes that a residual connection goes around, one after another; none if it is none."""
+    inside = node.parts() if node.adds_input else ()
+    return tuple(stage.node for part in inside for stage in part.node.stages())
+
+
 def _on_rows(node: Node) -> bool:
     if isinstance(node, Readout):
         return node.pool == "cls"
     if isinstance(node, Logits):
         return node.rows == 0
-    if isinstance(node, Residual | Chain):
-        return all(map(_on_rows, node.children()))
+    stages = _branch(node) or tuple(stage.node for stage in node.stages())
+    if stages != (node,):
+        return all(map(_on_rows, stages))
     return isinstance(node, Dense | LayerNorm | Activate | ProjectRows)
 
 
@@ -210,12 +216,14 @@ def _on_blocks(node: Any, params, m: torch.Tensor) -> torch.Tensor:
 
 def _block(nodes: tuple[Any, ...], params, B: torch.Tensor) -> torch.Tensor:
     kinds = nodes[0].apply(params[0], torch.eye(B.shape[1]))  # (2T+1, d), [CLS] last
-    norm, mixing = nodes[1].inner.nodes
-    own, Z = params[1][1], norm.apply(params[1][0], kinds)
-    q, K, V, k = Z[-1:] @ own["W_Q"], Z @ own["W_K"], Z @ own["W_v"], mixing.slice
+    norm, mixing = _branch(nodes[1])
+    assert isinstance(mixing, MultiHeadAttention)
+    of_mixing, Z = params[1][1], norm.apply(params[1][0], kinds)
+    q, K, V = (Z[-1:] @ of_mixing["W_Q"], Z @ of_mixing["W_K"], Z @ of_mixing["W_v"])
+    k = mixing.slice
     cuts = [slice(h * k, (h + 1) * k) for h in range(mixing.H)]
     heads = [_mixed((K[:, c] @ q[0, c]) * mixing.s, V[:, c], B) for c in cuts]
-    rows = (kinds[-1] + torch.cat(heads, 1) @ own["W_c"])[:, None, :]  # (m, 1, d)
-    for node, given in zip(nodes[2:], params[2:], strict=True):
-        rows = node.apply(given, rows)
+    rows = (kinds[-1] + torch.cat(heads, 1) @ of_mixing["W_c"])[:, None, :]  # (m, 1, d)
+    for node, of_node in zip(nodes[2:], params[2:], strict=True):
+        rows = node.apply(of_node, rows)
     return rows[..., -1, :]

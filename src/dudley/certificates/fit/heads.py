@@ -107,16 +107,16 @@ def fit_best(
     Choosing among them costs nothing: the bound holds for all heads of the sets at once. The watch
     may leave out any but the first.
     """
-    from dudley.certificates.methods.norm_cover import NormCover
+    from dudley.certificates.methods.norm_cover.method import NormCover
 
-    watch, found = watch or Watch(), []
+    watch, trained = watch or Watch(), []
     for i, config in enumerate(configs):
         step = f"training {i + 1} of {len(configs)}"
-        model = watch.do(step, partial(fit_head, data, encoding, config), needed=not found)
-        found += [] if model is None else [(model, config)]
-    if len(found) == 1:
-        return found[0]
-    return min(found, key=lambda pair: NormCover()(pair[0], data, **declared).value)
+        model = watch.do(step, partial(fit_head, data, encoding, config), needed=not trained)
+        trained += [] if model is None else [(model, config)]
+    if len(trained) == 1:
+        return trained[0]
+    return min(trained, key=lambda pair: NormCover()(pair[0], data, **declared).value)
 
 
 class _Training:
@@ -146,9 +146,9 @@ class _Training:
             T, bits = self.bits.shape[1], self.bits[rows]
             scores = torch.where(bits, v[T : 2 * T], v[:T])
             values = torch.where(bits, u[T : 2 * T], u[:T])
-            own = torch.ones(len(rows), 1, dtype=v.dtype)
-            scores = torch.cat([scores, v[2 * T] * own], dim=1)  # and [CLS]
-            values = torch.cat([values, u[2 * T] * own], dim=1)
+            ones = torch.ones(len(rows), 1, dtype=v.dtype)
+            scores = torch.cat([scores, v[2 * T] * ones], dim=1)  # and [CLS]
+            values = torch.cat([values, u[2 * T] * ones], dim=1)
         elif self.means is not None:
             scores, values = self.means[rows] * v, self.means[rows] * u
         else:

@@ -145,8 +145,8 @@ class _Examples:
         def read(name: str) -> torch.Tensor:  # (B, T + 1)
             parts = []
             for W in (w[name][:, 0], log_σ[name][:, 0].exp()):
-                own = W[:T] + X * (W[T : 2 * T] - W[:T])
-                parts.append(torch.cat([own, W[2 * T :].expand(B, 1)], 1))
+                of_bits = W[:T] + X * (W[T : 2 * T] - W[:T])
+                parts.append(torch.cat([of_bits, W[2 * T :].expand(B, 1)], 1))
             return parts[0] + parts[1] * torch.randn(B, T + 1, generator=generator)
 
         f = (torch.softmax(read("0.v"), 1) * read("0.W_v")).sum(1)

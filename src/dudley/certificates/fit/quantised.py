@@ -125,14 +125,14 @@ def compress(
     bound pays for the bits of what comes out. A start whose pruning the watch leaves out counts as
     it is.
     """
-    told, watch = METHODS["occam"].declared(declared), watch or Watch()
-    frame, examples = checked_frame(model, told), FitExamples(model, data)
+    fixed, watch = METHODS["occam"].read_declared(declared), watch or Watch()
+    frame, examples = checked_frame(model, fixed), FitExamples(model, data)
     if frame.count > LARGEST:
         fix = "train a model that a short code describes: dudley certify train --method occam"
         raise InputError("model to compress", f"at most {LARGEST:,} weights", frame.count, fix)
     few = examples.part(slice(0, searched)) if data.n > searched else examples
-    search = Search(few, frame, data.n, told["delta"], watch)
-    whole = Search(examples, frame, data.n, told["delta"], watch)
+    search = Search(few, frame, data.n, fixed.delta, watch)
+    whole = Search(examples, frame, data.n, fixed.delta, watch)
     starts = {
         q: {n: quantised(model.weights[n], "plain", q, 3) for n, _ in frame.shapes} for q in levels
     }
@@ -193,9 +193,9 @@ def pruned(
             for name, part in list(best.items()):
                 for change in moves(part):
                     candidate = best | {name: change(best[name])}
-                    found, looks = search.value(candidate, value), looks - 1
-                    if found < value:
-                        best, value = candidate, found
+                    reached, looks = search.value(candidate, value), looks - 1
+                    if reached < value:
+                        best, value = candidate, reached
                     if looks <= 0:
                         return best, value
         if value >= before:

@@ -46,12 +46,12 @@ SEARCHED: dict[str, Any] = LONG | {
 
 def tables(encoding: Encoding) -> dict[str, Any]:
     """The network: a head, behind trained positions where rows are given."""
-    told = heads.tables(encoding)
+    network = heads.tables(encoding)
     unit = encoding_of(encoding)
     if isinstance(unit, Rows) and unit.T > 1:
         positions = {"node": "positions", "T": unit.T, "P": "free", "trained": True}
-        told["layer"] = [positions, *told["layer"]]
-    return told
+        network["layer"] = [positions, *network["layer"]]
+    return network
 
 
 def train_for(

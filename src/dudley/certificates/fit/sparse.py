@@ -54,12 +54,12 @@ def fit_sparse(
     more on all, after ``looks`` changes each of annealing. The watch may leave out any but the
     first candidate.
     """
-    empty, told = blank(tables, encoding), METHODS["occam"].declared(declared)
+    empty, fixed = blank(tables, encoding), METHODS["occam"].read_declared(declared)
     watch = watch or Watch()
-    frame, examples = checked_frame(empty, told), FitExamples(empty, data)
+    frame, examples = checked_frame(empty, fixed), FitExamples(empty, data)
     few = examples.part(slice(0, searched)) if data.n > searched else examples
-    search = Search(few, frame, data.n, told["delta"], watch)
-    whole = Search(examples, frame, data.n, told["delta"], watch)
+    search = Search(few, frame, data.n, fixed.delta, watch)
+    whole = Search(examples, frame, data.n, fixed.delta, watch)
     trials = all_foldings(frame) if foldings is None else list(foldings)
     trainings = list(itertools.product(trials, penalties))
 
@@ -75,16 +75,16 @@ def fit_sparse(
         start = annealed(whole, state, looks, 1000 * seed + i)[0] if looks else state
         return pruned(whole, start, 2)
 
-    found: list[tuple[State, float]] = []
+    states: list[tuple[State, float]] = []
     for i, (folds, λ) in enumerate(trainings):
         step = f"training {i + 1} of {len(trainings)}"
-        found += watch.do(step, partial(candidates, i, folds, λ), needed=not found) or []
-    found.sort(key=lambda pair: pair[1])
+        states += watch.do(step, partial(candidates, i, folds, λ), needed=not states) or []
+    states.sort(key=lambda pair: pair[1])
     ends = [
         watch.do(f"polishing {i + 1} of {polished}", partial(polish, i, state))
-        for i, (state, _) in enumerate(found[:polished])
+        for i, (state, _) in enumerate(states[:polished])
     ]
-    done = [pair for pair in ends if pair is not None] or found
+    done = [pair for pair in ends if pair is not None] or states
     best = min(done, key=lambda pair: pair[1])[0]
     return Hypothesis(tables, encoding, whole.weights(best))
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import Frame, write
-from dudley.certificates.codes.interval import Bits
+from dudley.certificates.codes.interval import CodeWord
 from dudley.certificates.codes.kinds.subspace import Map, Subspace, SubspacePoint, maps
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.forward import FitExamples, blank
@@ -43,21 +43,21 @@ def fit_subspace(
     lr: float = 0.05,
     searched: int = 10_000,
     **declared: Any,
-) -> tuple[Hypothesis, Bits]:
+) -> tuple[Hypothesis, CodeWord]:
     """The model and its code word, the best of several D; the subspace is the declared seed's."""
-    empty, told = blank(tables, encoding), METHODS["occam"].declared(declared)
-    frame, examples = checked_frame(empty, told), FitExamples(empty, data)
+    empty, fixed = blank(tables, encoding), METHODS["occam"].read_declared(declared)
+    frame, examples = checked_frame(empty, fixed), FitExamples(empty, data)
     few = examples.part(slice(0, searched)) if data.n > searched else examples
-    found: list[tuple[float, SubspacePoint]] = []
+    points: list[tuple[float, SubspacePoint]] = []
     for size in [D] if isinstance(D, int) else D:
         if size not in frame.dimensions or L not in frame.levels:
             raise InputError("D and L", "entries of the declared dimensions and levels", (size, L))
         first = trained(examples, few, frame, size, L, rank, seed, steps, batch, lr)
-        for point in (first, polished(few, frame, first, data.n, told["delta"])):
-            found.append((_value(examples, frame, point, data.n, told["delta"]), point))
-    best = min(found, key=lambda pair: pair[0])[1]
+        for point in (first, polished(few, frame, first, data.n, fixed.delta)):
+            points.append((_value(examples, frame, point, data.n, fixed.delta), point))
+    best = min(points, key=lambda pair: pair[0])[1]
     if examples.errors(Subspace().weights(best, frame)):
-        best = polished(examples, frame, best, data.n, told["delta"], rounds=1)
+        best = polished(examples, frame, best, data.n, fixed.delta, rounds=1)
     weights = Subspace().weights(best, frame)
     return Hypothesis(tables, encoding, weights), write("subspace", best, frame)
 
@@ -118,9 +118,9 @@ def polished(
                 levels = point.levels.copy()
                 levels[i] = level
                 candidate = replace(point, levels=levels)
-                found = _value(few, frame, candidate, n, delta, value)
-                if found < value:
-                    point, value = candidate, found
+                reached = _value(few, frame, candidate, n, delta, value)
+                if reached < value:
+                    point, value = candidate, reached
         if value >= before:
             break
     return point
@@ -141,14 +141,14 @@ def _value(
     return relaxed(share, length, n, delta)
 
 
-def _tensors(one: Map) -> Map:
+def _tensors(map_: Map) -> Map:
     make = torch.from_numpy
     return Map(  # pyright: ignore
-        make(one.start).float(),  # pyright: ignore
-        one.scale,
-        make(one.P).float(),  # pyright: ignore
-        one.rank,
-        make(one.S).float(),  # pyright: ignore
+        make(map_.start).float(),  # pyright: ignore
+        map_.scale,
+        make(map_.P).float(),  # pyright: ignore
+        map_.rank,
+        make(map_.S).float(),  # pyright: ignore
     )
 
 

@@ -9,7 +9,7 @@ The parts: :mod:`~.certificates`, :mod:`~.reading` (the model in the papers' wor
 :mod:`~.gather`.
 """
 
-from dudley.certificates.standing.gather import standing
-from dudley.certificates.standing.row import Standing, StandingRow, from_json
+from dudley.core.lazy import attach_stub
 
-__all__ = ["Standing", "StandingRow", "from_json", "standing"]
+__getattr__, __dir__ = attach_stub(__name__, __file__)
+__all__ = __dir__()  # pyright: ignore[reportUnsupportedDunderAll]

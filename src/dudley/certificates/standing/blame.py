@@ -21,23 +21,23 @@ WHOLE = ("d", "k", "T")
 def blame(case: Case) -> tuple[str, str]:
     """What is to blame for the derived form: in a few words, and with its numbers."""
     n = case.needed("derived")
-    at = case.scene.n if n is None else n
+    at = case.training.n if n is None else n
     terms = case.terms("derived", at)
     first = max(terms, key=lambda name: terms[name])
     share = f"{first} is {100 * terms[first] / math.fsum(terms.values()):.0f} % of the bound"
-    found = factors(case, at) if first in ("complexity", "excess risk") else {}
-    if not found:
+    powers = factors(case, at) if first in ("complexity", "excess risk") else {}
+    if not powers:
         return first, share
-    name, (x, e) = max(found.items(), key=lambda item: item[1][1] * math.log(item[1][0]))
-    told, factor = f"{name} = {x:.3g}", f"a factor {float(f'{x**e:.3g}'):,g}"
-    long = f"{share} at n = {at:.2g}, and of that {told} makes {factor} (power {e:.2g})"
-    return f"{told}, {factor}", long
+    name, (x, e) = max(powers.items(), key=lambda item: item[1][1] * math.log(item[1][0]))
+    size, factor = f"{name} = {x:.3g}", f"a factor {float(f'{x**e:.3g}'):,g}"
+    long = f"{share} at n = {at:.2g}, and of that {size} makes {factor} (power {e:.2g})"
+    return f"{size}, {factor}", long
 
 
 def factors(case: Case, n: float) -> dict[str, tuple[float, float]]:
     """By input, its size and the power with which it enters; the margin as 1/γ."""
     values, size = case.values("derived"), case.complexity("derived", n)
-    found = {}
+    powers = {}
     for name, x in values.items():
         if name in NOT or not 1 < x < math.inf:
             continue
@@ -47,8 +47,8 @@ def factors(case: Case, n: float) -> dict[str, tuple[float, float]]:
         except DudleyError:
             continue  # no class has such sizes
         if 0 < less < size:
-            found[name] = x, math.log(size / less) / math.log(x / half)
-    γ = case.scene.separated if case.excess else case.scene.γ[0]
+            powers[name] = x, math.log(size / less) / math.log(x / half)
+    γ = case.training.separated if case.excess else case.training.γ[0]
     if γ is not None and γ < 1:
-        found["1/margin"] = 1 / γ, 1.0
-    return found
+        powers["1/margin"] = 1 / γ, 1.0
+    return powers

@@ -48,7 +48,7 @@ class Case:
 
     statement: Statement
     readings: Readings
-    scene: TrainingMargins
+    training: TrainingMargins
 
     @property
     def takes(self) -> frozenset[str]:
@@ -85,12 +85,12 @@ class Case:
     @cached_property
     def here(self) -> Situation:
         assert self.reading is not None
-        own = dict(self.reading.values)
-        own |= {"n": self.scene.n, "delta": self.scene.delta, "epsilon": 1.0}
-        if self.excess and self.scene.separated is not None:
-            reach = math.prod(own[name] for name in ("w.l2", "X.row2inf", "W_c.op", "W_v.op"))
-            own |= {"kappa": 1 / self.scene.separated, "target.bound": reach}
-        return Situation(own)
+        values = dict(self.reading.values)
+        values |= {"n": self.training.n, "delta": self.training.delta, "epsilon": 1.0}
+        if self.excess and self.training.separated is not None:
+            reach = math.prod(values[name] for name in ("w.l2", "X.row2inf", "W_c.op", "W_v.op"))
+            values |= {"kappa": 1 / self.training.separated, "target.bound": reach}
+        return Situation(values)
 
     @property
     def fails(self) -> tuple[str, str] | None:
@@ -104,15 +104,15 @@ class Case:
         loose = sorted({"w", "W_c"} & self.reading.trained - owners - {"W"})
         if loose and "W" not in owners:
             return "readout", f"its class has no {' and '.join(loose)}, which this model trained"
-        if self.excess and self.scene.separated is None:
+        if self.excess and self.training.separated is None:
             return "no minimiser", "the model errs on its training set: it is no minimiser there"
         lacking = [i for i in s.inputs if i.default is None and self.here.find(i.name) is None]
         if not lacking:
             return None
-        told = "; ".join(f"{i.name}: {i.text}" for i in lacking)
+        needs = "; ".join(f"{i.name}: {i.text}" for i in lacking)
         return (
             f"needs {', '.join(i.name for i in lacking)}",
-            f"it needs what is not known here: {told}",
+            f"it needs what is not known here: {needs}",
         )
 
     @cached_property
@@ -124,7 +124,7 @@ class Case:
     def paid(self) -> tuple[dict[str, float], float]:
         """The inputs with what was read off moved up to the grid, and the price of it."""
         assert self.reading is not None
-        values, nats = dict(self.observed), self.scene.γ[1]
+        values, nats = dict(self.observed), self.training.γ[1]
         for name, value in self.observed.items():
             owner, _, norm = name.partition(".")
             if norm and norm != "rank" and owner in (*self.reading.trained, "W"):
@@ -137,23 +137,23 @@ class Case:
 
     def complexity(self, form: str, n: float, values: Values | None = None) -> float:
         """R of the class on n examples; for an excess risk, that."""
-        s, own = self.statement, dict(values or self.values(form))
-        own |= {"n": n} if "n" in self.takes else {}
+        s, inputs = self.statement, dict(values or self.values(form))
+        inputs |= {"n": n} if "n" in self.takes else {}
         if s.measure != "covering number":
-            return _positive(s.evaluate_on(own, form).value)
-        A = radius(own)
+            return _positive(s.evaluate_on(inputs, form).value)
+        A = radius(inputs)
         if form == "printed":
-            return printed_integral(n, _positive(s.evaluate_on(own, form).value), A, 1.0)
-        return chained(Stated(s, form, tuple(own.items()), A), A, n, RULES[form])
+            return printed_integral(n, _positive(s.evaluate_on(inputs, form).value), A, 1.0)
+        return chained(Stated(s, form, tuple(inputs.items()), A), A, n, RULES[form])
 
     def terms(self, form: str, n: float, values: Values | None = None) -> dict[str, float]:
         """The summands of the bound on the error."""
         R = self.complexity(form, n, values)
         if self.excess:
             return {"excess risk": R}
-        γ, nats = self.scene.γ[0], 0.0 if form == "printed" else self.paid[1]
-        drift = float(deviation(n, self.scene.delta, paid=nats))
-        return {"training ramp": self.scene.ramp(γ), "complexity": 2 * R / γ, "deviation": drift}
+        γ, nats = self.training.γ[0], 0.0 if form == "printed" else self.paid[1]
+        drift = float(deviation(n, self.training.delta, paid=nats))
+        return {"training ramp": self.training.ramp(γ), "complexity": 2 * R / γ, "deviation": drift}
 
     def total(self, form: str, n: float, values: Values | None = None) -> float:
         """The bound on the error; at or above 1 it says nothing."""
@@ -163,15 +163,15 @@ class Case:
     def printed(self) -> float | None:
         """The printed form at the measured norms; ``None`` where its formula is not positive."""
         try:
-            return self.total("printed", self.scene.n)
+            return self.total("printed", self.training.n)
         except InputError:
             return None
 
     def needed(self, form: str) -> float | None:
         """The n from which the form is below guessing, to 5 %; ``None`` past 10^30."""
         if form not in self._needed:
-            found = least(lambda n: self.total(form, n), self.scene.guess, self.scene.n)
-            self._needed[form] = found
+            n_needed = least(lambda n: self.total(form, n), self.training.guess, self.training.n)
+            self._needed[form] = n_needed
         return self._needed[form]
 
 

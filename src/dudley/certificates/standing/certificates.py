@@ -17,13 +17,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from dudley.certificates.auto import HOLD_OUT, MODULES, at_share, expect_apart, method_named
+from dudley.certificates.auto import HOLD_OUT, at_share, expect_apart
+from dudley.certificates.base import method_named
 from dudley.certificates.certificate import Certificate
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit import posterior
 from dudley.certificates.fit.quantised import compress
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import kl_upper
+from dudley.certificates.methods.norm_cover.declared import NormCoverFacts
+from dudley.certificates.methods.pac_bayes.declared import PacBayesFacts
 from dudley.certificates.methods.pac_bayes.form import FORMS
 from dudley.certificates.methods.pac_bayes.monte_carlo import errors_of_pairs
 from dudley.certificates.methods.pac_bayes.posterior import Posterior
@@ -33,11 +36,17 @@ from dudley.core.bound import Sense
 from dudley.core.errors import InputError
 from dudley.core.watch import Watch
 
+SHOWN = (
+    HOLD_OUT,
+    "norm-cover",
+    "occam",
+    "pac-bayes",
+)  # fixed before the data: each at its share of δ
 TIME = "time"  # the culprit of a row that was left out
 PLAN = posterior.PosteriorTraining(steps=1500, batch=1024)
 ITSELF, COMPRESSED = "this model", "this model with its weights quantised"
 DRAWN = "weights drawn from a posterior on the same network and data"
-Declared = Mapping[str, Mapping[str, Any]]
+DeclaredByMethod = Mapping[str, Mapping[str, Any]]
 Number = Callable[[float, float, float], float]  # share of errors, c, n
 
 
@@ -47,13 +56,13 @@ def certificates(
     test: Dataset | None,
     delta: float,
     guess: float,
-    declared: Declared,
+    declared: DeclaredByMethod,
     plan: posterior.PosteriorTraining = PLAN,
     watch: Watch | None = None,
 ) -> list[StandingRow]:
     """One row a method; without a test set there is no hold-out."""
     watch = watch or Watch()
-    names = [name for name in MODULES if test is not None or name != HOLD_OUT]
+    names = [name for name in SHOWN if test is not None or name != HOLD_OUT]
     odd = [name for name in declared if name not in names]
     if odd:
         raise InputError("declared", f"methods among {', '.join(names)}", odd[0])
@@ -61,12 +70,12 @@ def certificates(
         expect_apart(train, test)
     rows = []
     for name in names:
-        told = at_share(declared.get(name, {}), delta, len(names))
+        table = at_share(declared.get(name, {}), delta, len(names))
         data = test if name == HOLD_OUT and test is not None else train
         kind = "baseline" if name == HOLD_OUT else "certificate"
         watch.begin(name)
         try:
-            certified = _certified(name, model, data, told, plan, watch)
+            certified = _certified(name, model, data, table, plan, watch)
         except InputError as refusal:
             rows.append(StandingRow(name, kind, culprit="refused", refused=str(refusal)))
             continue
@@ -80,7 +89,7 @@ def certificates(
 
 
 def _certified(
-    name: str, model: Hypothesis, data: Dataset, told: dict[str, Any], plan, watch: Watch
+    name: str, model: Hypothesis, data: Dataset, table: dict[str, Any], plan, watch: Watch
 ):
     """Whose certificate it is, that model, and the certificate; none where time is up."""
     method = method_named(name)
@@ -88,15 +97,15 @@ def _certified(
         fit = partial(posterior.fit, plan=plan, look=watch.look)
         step = f"a posterior in {plan.steps:,} steps"
         Q = watch.do(step, partial(fit, model.tables, model.encoding_table, data))
-        return None if Q is None else (DRAWN, Q, method(Q, data, **told))
+        return None if Q is None else (DRAWN, Q, method(Q, data, **table))
     try:
-        return ITSELF, model, method(model, data, **told)
+        return ITSELF, model, method(model, data, **table)
     except InputError:
         if name != "occam":
             raise
-    small = compress(model, data, watch=watch, **told)
+    small = compress(model, data, watch=watch, **table)
     watch.say("the compressed model")
-    return COMPRESSED, small, method(small, data, **told)
+    return COMPRESSED, small, method(small, data, **table)
 
 
 def tested(model: Hypothesis | Posterior, test: Dataset | None) -> dict[str, Any]:
@@ -109,17 +118,17 @@ def tested(model: Hypothesis | Posterior, test: Dataset | None) -> dict[str, Any
 
 
 def _row(
-    one: Certificate, kind: str, about: str, measured: dict[str, Any], guess: float
+    certificate: Certificate, kind: str, about: str, measured: dict[str, Any], guess: float
 ) -> StandingRow:
-    terms, share, number = _parts(one)
-    c, n = math.fsum(terms.values()), one.facts["n"]
+    terms, share, number = _parts(certificate)
+    c, n = math.fsum(terms.values()), certificate.facts.n
     culprit, blame = _blame(terms, share, number, n)
     n_needed = least(lambda m: number(share, c, m), guess)
     return StandingRow(
-        one.method,
+        certificate.method,
         kind,
         about=about,
-        value=one.value,
+        value=certificate.value,
         needed={} if n_needed is None else {"value": n_needed},
         sense=Sense.CONFIDENCE.value,
         terms=terms,
@@ -129,29 +138,29 @@ def _row(
     )
 
 
-def _parts(one: Certificate) -> tuple[dict[str, float], float, Number]:
+def _parts(certificate: Certificate) -> tuple[dict[str, float], float, Number]:
     """The nats by name, the share of errors, and the number they make."""
-    facts = one.facts
+    facts = certificate.facts
     terms: dict[str, float] = {}
-    if facts.get("log_cover") is not None:
-        plain = _last([b["block"] for b in facts["blocks"]])
-        terms |= {f"the cover of {plain[b['block']]}": b["log_size"] for b in facts["blocks"]}
-        terms["the cover of what is left"] = facts["log_cover"] - math.fsum(terms.values())
-    if "divergence" in facts:
-        plain = _last(list(facts["divergences"]))
-        terms |= {f"the divergence of {plain[n]}": v for n, v in facts["divergences"].items()}
-    for price in one.prices:
+    if isinstance(facts, NormCoverFacts) and facts.log_cover is not None:
+        plain = _last([b.block for b in facts.blocks])
+        terms |= {f"the cover of {plain[b.block]}": b.log_size for b in facts.blocks}
+        terms["the cover of what is left"] = facts.log_cover - math.fsum(terms.values())
+    if isinstance(facts, PacBayesFacts):
+        plain = _last(list(facts.divergences))
+        terms |= {f"the divergence of {plain[n]}": v for n, v in facts.divergences.items()}
+    for price in certificate.prices:
         name = {"code": "the code", "method": "the choice of the method"}.get(price.name)
         name = name or "what was read off or chosen"
         terms[name] = terms.get(name, 0.0) + price.nats
-    terms["ln(1/δ)"] = -math.log(one.delta)
+    terms["ln(1/δ)"] = -math.log(certificate.delta)
     terms = {name: nats for name, nats in terms.items() if nats > 0}
-    if "divergence" in facts:
-        form, option = FORMS[one.choices["form"]], one.choices["option"]
-        q = facts["mean_error_at_most"]
+    if isinstance(facts, PacBayesFacts):
+        form, option = FORMS[certificate.choices.form], certificate.choices.option
+        q = facts.mean_error_at_most
         return terms, q, lambda share, c, n: form.bound(share, c, round(n), option)
-    errors = facts.get("errors_at_margin", facts["errors"])
-    return terms, errors / facts["n"], lambda share, c, n: kl_upper(share, c / n)
+    errors = facts.errors_at_margin if isinstance(facts, NormCoverFacts) else facts.errors
+    return terms, errors / facts.n, lambda share, c, n: kl_upper(share, c / n)
 
 
 def _last(paths: list[str]) -> dict[str, str]:
@@ -172,5 +181,5 @@ def _blame(terms: dict[str, float], share: float, number: Number, n: int) -> tup
     clean = number(0.0, c, n)
     if share > 0 and clean < without[first]:
         return f"errors, {share:.3g}", f"a share of errors of {share:.3g}: without them {clean:.2g}"
-    told = f"{first} is {terms[first]:.3g} of {c:.3g} nats: without it {without[first]:.2g}"
-    return f"{first}, {100 * terms[first] / c:.0f} % of the nats", told
+    why = f"{first} is {terms[first]:.3g} of {c:.3g} nats: without it {without[first]:.2g}"
+    return f"{first}, {100 * terms[first] / c:.0f} % of the nats", why

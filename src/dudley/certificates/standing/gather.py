@@ -13,7 +13,7 @@ from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.price import Bill
 from dudley.certificates.standing.case import Readings
-from dudley.certificates.standing.certificates import PLAN, Declared, certificates, tested
+from dudley.certificates.standing.certificates import PLAN, DeclaredByMethod, certificates, tested
 from dudley.certificates.standing.margins import TrainingMargins
 from dudley.certificates.standing.published import about_networks, published
 from dudley.certificates.standing.reading import read_off
@@ -28,7 +28,7 @@ def standing(
     train: Dataset,
     test: Dataset | None = None,
     delta: float = 0.05,
-    declared: Declared | None = None,
+    declared: DeclaredByMethod | None = None,
     plan: PosteriorTraining = PLAN,
     papers: tuple[str, ...] = (),
     watch: Watch | None = None,
@@ -44,12 +44,12 @@ def standing(
     if not isinstance(model, Hypothesis):
         raise InputError("model", "one model, whose weights have norms", type(model).__name__)
     guess = baseline(train, delta)["error_at_least"]
-    scene = TrainingMargins(model.margins(train), Bill(delta).delta, guess)
+    training = TrainingMargins(model.margins(train), Bill(delta).delta, guess)
     rows = certificates(model, train, test, delta, guess, declared or {}, plan, watch)
     readings = _readings(model)
-    rows += published(readings, scene, papers, watch)
+    rows += published(readings, training, papers, watch)
     return Standing(tuple(rows), train.n, delta, guess, _measured(model, test, delta),
-                    _facts(readings, scene, papers))  # fmt: skip
+                    _facts(readings, training, papers))  # fmt: skip
 
 
 def _readings(model: Hypothesis) -> Readings | str:
@@ -64,20 +64,24 @@ def _measured(model: Hypothesis, test: Dataset | None, delta: float) -> dict[str
     """The error on the test set, and the upper end of its interval."""
     if test is None:
         return {}
-    found = tested(model, test)
-    most = binomial_upper(found["errors"], found["n"], -math.log(delta))
-    return found | {"error": found["errors"] / found["n"], "at_most": most}
+    counts = tested(model, test)
+    most = binomial_upper(counts["errors"], counts["n"], -math.log(delta))
+    return counts | {"error": counts["errors"] / counts["n"], "at_most": most}
 
 
 def _facts(
-    readings: Readings | str, scene: TrainingMargins, papers: tuple[str, ...]
+    readings: Readings | str, training: TrainingMargins, papers: tuple[str, ...]
 ) -> dict[str, Any]:
     """What the published rows were evaluated at, and the statements that have none."""
     about = [s.id for s in about_networks(papers)]
     every = [(id, s.paper) for id, s in registry.load().items()]
     others = [id for id, paper in every if id not in about and (not papers or paper in papers)]
-    told: dict[str, Any] = {"papers": list(papers), "not_about_networks": sorted(others)}
-    told |= {"margin": scene.γ[0], "margin_nats": scene.γ[1], "ramp": scene.ramp(scene.γ[0])}
+    facts: dict[str, Any] = {"papers": list(papers), "not_about_networks": sorted(others)}
+    facts |= {
+        "margin": training.γ[0],
+        "margin_nats": training.γ[1],
+        "ramp": training.ramp(training.γ[0]),
+    }
     if not isinstance(readings, str):
-        told["values"] = {name: dict(one.values) for name, one in readings.items()}
-    return told
+        facts["values"] = {name: dict(one.values) for name, one in readings.items()}
+    return facts

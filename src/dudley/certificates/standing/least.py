@@ -26,8 +26,8 @@ def least(value: Callable[[int], float], target: float, start: int = 1) -> float
     def over(x: float) -> float:
         """log(value/target) at n = 10^x."""
         if x not in seen:
-            found = value(math.ceil(10**x))
-            seen[x] = math.log(found / target) if found > 0 else -math.inf
+            bound = value(math.ceil(10**x))
+            seen[x] = math.log(bound / target) if bound > 0 else -math.inf
         return seen[x]
 
     low, high = 0.0, max(1.0, math.log10(start))

@@ -3,8 +3,8 @@
 The ramp loss at margin γ is 1 at margin ≤ 0 and 0 at margin ≥ γ. γ makes the number of examples
 small that a bound ∝ 1/(γ√n) needs to get below guessing, b: it maximises γ·(b − mean ramp).
 
->>> scene = TrainingMargins(np.array([0.5] * 99 + [-0.1]), 0.05, 0.5)
->>> round(scene.γ[0], 3), round(scene.ramp(0.5), 3), scene.separated is None
+>>> training = TrainingMargins(np.array([0.5] * 99 + [-0.1]), 0.05, 0.5)
+>>> round(training.γ[0], 3), round(training.ramp(0.5), 3), training.separated is None
 (0.5, 0.01, True)
 """
 
@@ -43,7 +43,7 @@ class TrainingMargins:
             raise InputError("margins", "an example that is classified rightly", "none")
         steps = range(1 + int(8 * math.log2(RANGE)))
         tried = [MARGINS.round_down(most * 2 ** (-i / 8)) for i in steps]
-        return max(tried, key=lambda one: one[0] * (self.guess - self.ramp(one[0])))
+        return max(tried, key=lambda pair: pair[0] * (self.guess - self.ramp(pair[0])))
 
     def ramp(self, γ: float) -> float:
         """The mean of the ramp loss on the training set."""

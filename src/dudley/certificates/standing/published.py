@@ -24,8 +24,8 @@ def about_networks(papers: tuple[str, ...] = ()) -> list[Statement]:
     for paper in papers:
         registry.expect_paper(paper)
     every = (s for _, s in registry.load().items() if not papers or s.paper in papers)
-    found = [s for s in every if speaks_of_a_network(s)]
-    return sorted(found, key=lambda s: reading_order(s.id))
+    statements = [s for s in every if speaks_of_a_network(s)]
+    return sorted(statements, key=lambda s: reading_order(s.id))
 
 
 def speaks_of_a_network(s: Statement) -> bool:
@@ -36,7 +36,7 @@ def speaks_of_a_network(s: Statement) -> bool:
 
 def published(
     readings: Readings | str,
-    scene: TrainingMargins,
+    training: TrainingMargins,
     papers: tuple[str, ...] = (),
     watch: Watch | None = None,
 ) -> list[StandingRow]:
@@ -51,7 +51,7 @@ def published(
             for s in about_networks(papers)
         ]
     return [
-        watch.do(s.id, partial(_row, s, readings, scene)) or _left_out(s, watch)
+        watch.do(s.id, partial(_row, s, readings, training)) or _left_out(s, watch)
         for s in about_networks(papers)
     ]
 
@@ -61,22 +61,22 @@ def _left_out(s: Statement, watch: Watch) -> StandingRow:
     return StandingRow(s.id, "published", verdict=s.verdict.value, culprit=TIME, refused=why)
 
 
-def _row(s: Statement, readings: Readings, scene: TrainingMargins) -> StandingRow:
-    verdict, case = s.verdict.value, Case(s, readings, scene)
+def _row(s: Statement, readings: Readings, training: TrainingMargins) -> StandingRow:
+    verdict, case = s.verdict.value, Case(s, readings, training)
     if why := case.fails:
         culprit, reason = why
         return StandingRow(s.id, "published", verdict=verdict, culprit=culprit, refused=reason)
     try:
-        return _found(case)
+        return _evaluated(case)
     except DudleyError as refusal:  # numbers past the floats
         return StandingRow(
             s.id, "published", verdict=verdict, culprit="refused", refused=str(refusal)
         )
 
 
-def _found(case: Case) -> StandingRow:
-    s, n = case.statement, case.scene.n
-    culprit, told = blame(case)
+def _evaluated(case: Case) -> StandingRow:
+    s, n = case.statement, case.training.n
+    culprit, why = blame(case)
     forms = {"value": "derived"} | ({"best": "best"} if "best" in s.forms else {})
     needed = {name: case.needed(form) for name, form in forms.items()}
     return StandingRow(
@@ -91,6 +91,6 @@ def _found(case: Case) -> StandingRow:
         verdict=s.verdict.value,
         terms=case.terms("derived", n),
         culprit=culprit,
-        blame=told,
+        blame=why,
         note="" if case.printed is not None else "the printed formula is not positive here",
     )

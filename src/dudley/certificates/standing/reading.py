@@ -54,13 +54,13 @@ class Reading:
     @cached_property
     def values(self) -> dict[str, float]:
         """Sizes and every norm of every matrix, from above, by the names of the vocabulary."""
-        found = dict(self.sizes)
+        numbers = dict(self.sizes)
         for owner, W in self.matrices.items():
             for norm, value in certified.norms(W).items():
                 name = f"{owner}.{VECTOR.get(norm, norm) if owner == 'w' else norm}"
                 if known(name):
-                    found[name] = value
-        return found
+                    numbers[name] = value
+        return numbers
 
 
 def read_off(model: Hypothesis) -> dict[str, Reading]:
@@ -80,17 +80,17 @@ def read_off(model: Hypothesis) -> dict[str, Reading]:
     plain = {"W_QK": W_QK, "W_v": W_v, "W_c": np.eye(k, d) if W_c is None else W_c, "w": column}
     s, t = _scales(W_v, W_c, inputs)
     idle = plain | {"W_v": W_v / s, "W_c": plain["W_c"] / t, "w": column * (s * t)}
-    own = trained if s * t == 1 else trained | {"w"}
-    found = {
+    moved = trained if s * t == 1 else trained | {"w"}
+    readings = {
         "head": Reading(plain, frozenset(trained), sizes | ranks),
-        "block": Reading(idle, frozenset(own), sizes | ranks),
+        "block": Reading(idle, frozenset(moved), sizes | ranks),
     }
     if W_c is None:
         readout = np.eye(k, 1) if w is None else w
         pair = _encoder(W_QK, j, W_v, readout, str(head.sigma))
         more = {"k": pair["W_v"].shape[1]}
-        found["encoder"] = Reading(pair, frozenset(trained | {"W_K"}), sizes | more)
-    return found
+        readings["encoder"] = Reading(pair, frozenset(trained | {"W_K"}), sizes | more)
+    return readings
 
 
 def _sizes(model: Hypothesis, inputs: Tokens) -> dict[str, float]:
@@ -128,10 +128,10 @@ def _parts(model: Hypothesis):
 
 def _scales(W_v: np.ndarray, W_c: np.ndarray | None, inputs: Tokens) -> tuple[float, float]:
     """Powers of two, at least 1, by which W_v and W_c are divided so that Π is idle."""
-    own = certified.norms(W_v)
-    reach = own["op"] * float(inputs.row2inf)
+    norms = certified.norms(W_v)
+    reach = norms["op"] * float(inputs.row2inf)
     if inputs.row1inf is not None:
-        row = own["linf" if W_v.shape[1] == 1 else "row2inf"]  # of one column, without rounding
+        row = norms["linf" if W_v.shape[1] == 1 else "row2inf"]  # of one column, without rounding
         reach = min(reach, row * float(inputs.row1inf))
     most = 1.0 if W_c is None else certified.norms(W_c)["op"]
     return _power(reach), _power(most)

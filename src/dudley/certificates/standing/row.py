@@ -75,16 +75,18 @@ class Standing:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        told = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "rows"}
-        return {"schema": SCHEMA} | told | {"rows": [dataclasses.asdict(r) for r in self.rows]}
+        fields = {
+            f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "rows"
+        }
+        return {"schema": SCHEMA} | fields | {"rows": [dataclasses.asdict(r) for r in self.rows]}
 
 
-def from_json(told: dict[str, Any]) -> Standing:
+def from_json(table: dict[str, Any]) -> Standing:
     """A standing from plain data."""
-    if told.get("schema") != SCHEMA:
-        raise InputError("standing", f"schema {SCHEMA}", told.get("schema"))
+    if table.get("schema") != SCHEMA:
+        raise InputError("standing", f"schema {SCHEMA}", table.get("schema"))
     names = [f.name for f in dataclasses.fields(Standing) if f.name != "rows"]
-    rows: Iterable[dict[str, Any]] = told["rows"]
+    rows: Iterable[dict[str, Any]] = table["rows"]
     return Standing(
-        tuple(StandingRow(**row) for row in rows), **{name: told[name] for name in names}
+        tuple(StandingRow(**row) for row in rows), **{name: table[name] for name in names}
     )

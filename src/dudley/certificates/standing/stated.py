@@ -34,14 +34,14 @@ class Stated(Entropy):
 
     def log_log(self, log_ε, log_n=None):
         log_ε = np.asarray(log_ε, dtype=float)
-        found = [self._at(float(x)) for x in np.ravel(log_ε)]
-        return np.reshape(np.array(found), log_ε.shape)
+        logs = [self._at(float(x)) for x in np.ravel(log_ε)]
+        return np.reshape(np.array(logs), log_ε.shape)
 
     def _at(self, log_ε: float) -> float:
         if log_ε >= self.log_radius:
             return -math.inf
-        given = dict(self.inputs) | {"epsilon": math.exp(log_ε) / self.by}
-        return self.statement.evaluate_on(given, self.form).log_value
+        inputs = dict(self.inputs) | {"epsilon": math.exp(log_ε) / self.by}
+        return self.statement.evaluate_on(inputs, self.form).log_value
 
     def proper(self) -> Entropy:
         """Members of the class within 2ε of each other, for a cover at ε."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dudley.classes.ratio import Ratio
 from dudley.core.constraint import Constraint
@@ -63,10 +64,10 @@ class Cover(ABC):
         """log log N at the given bound/ε; ``log_n``, of the number of examples, if on points."""
 
 
-COVERS: Registry[type[Cover]] = Registry("cover")
+COVERS: Registry[type[Cover]] = Registry("cover", "dudley.classes.covers.*")
 
 
-def log_of(x) -> np.ndarray:
+def log_of(x: ArrayLike) -> np.ndarray:
     """log x, −∞ at zero."""
     with np.errstate(divide="ignore"):
         return np.log(x)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
 
 from dudley.classes.counting import log_delannoy
-from dudley.classes.covers.base import COVERS, Cover, log_of
+from dudley.classes.covers.base import COVERS, Cover, CoverProblem, log_of
+from dudley.classes.ratio import Ratio
 from dudley.core.entropy import Scope
 from dudley.core.rounding import up
 
@@ -30,11 +35,11 @@ class Maurey(Cover):
     citation = "trauger2024, Lemma 3.6 (Maurey), with the exact count"
 
     @classmethod
-    def of(cls, problem):
+    def of(cls, problem: CoverProblem) -> Iterator[Self]:
         a, b = problem.shape
         yield cls(problem.deviation["l11"], problem.constraint.only("l11"), a * b)
 
-    def log_entropy(self, ratio, log_n):
+    def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
         K = ratio.ceil_square() - 1
         return log_of(log_delannoy(self.dim, K, 2 * ratio.log))
 
@@ -57,12 +62,12 @@ class MaureyRows(Cover):
     citation = "trauger2024, Lemma 3.3, with the exact count"
 
     @classmethod
-    def of(cls, problem):
+    def of(cls, problem: CoverProblem) -> Iterator[Self]:
         bound = problem.deviation["row1inf"] * problem.l1
         bound = bound if problem.l1 == 1 else float(up(bound))
         yield cls(bound, problem.constraint.only("row1inf"), problem.shape)
 
-    def log_entropy(self, ratio, log_n):
+    def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
         a, b = self.shape
         K = ratio.ceil_square() - 1
         return log_of(a * log_delannoy(b, K, 2 * ratio.log))

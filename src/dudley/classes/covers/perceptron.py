@@ -10,12 +10,15 @@ constant is 36 and whose logarithm grows with 1/ε.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from dudley.classes.counting import log_binomial, log_delannoy
-from dudley.classes.covers.base import COVERS, Cover, log_of
+from dudley.classes.covers.base import COVERS, Cover, CoverProblem, log_of
+from dudley.classes.ratio import Ratio
 from dudley.core.entropy import Scope
 from dudley.core.rounding import up
 
@@ -43,7 +46,7 @@ class Perceptron(Cover):
     citation = "perceptron cover (replaces edelman2021, Lemma A.10)"
 
     @classmethod
-    def of(cls, problem):
+    def of(cls, problem: CoverProblem) -> Iterator[Self]:
         evaluations = {
             "bilinear": problem.pairs,
             "logits": problem.rows * problem.shape[1],
@@ -52,7 +55,7 @@ class Perceptron(Cover):
         if evaluations is not None:
             yield cls(problem.deviation["fro"], False, evaluations)
 
-    def log_entropy(self, ratio, log_n):
+    def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
         K = ratio.ceil_square() - 1
         return log_of(log_delannoy(points(log_n, self.evaluations), K, 2 * ratio.log))
 
@@ -79,12 +82,12 @@ class PerceptronColumns(Cover):
     citation = "perceptron cover by columns (repairs edelman2021, Lemma 4.5)"
 
     @classmethod
-    def of(cls, problem):
+    def of(cls, problem: CoverProblem) -> Iterator[Self]:
         b = problem.shape[1]
         split = 1.0 if problem.form == "logits" else float(b)
         yield cls(problem.deviation["col2inf"], False, b, problem.rows, split)
 
-    def log_entropy(self, ratio, log_n):
+    def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
         K = ratio.ceil_square(self.split) - 1
         log_K = 2 * ratio.log + math.log(self.split)
         return log_of(self.columns * log_delannoy(points(log_n, self.rows), K, log_K))
@@ -111,10 +114,10 @@ class PerceptronCol21(Cover):
     citation = "perceptron cover, sum of column norms (repairs trauger2024, Lemma 3.5)"
 
     @classmethod
-    def of(cls, problem):
+    def of(cls, problem: CoverProblem) -> Iterator[Self]:
         yield cls(problem.deviation["col21"], False, problem.shape[1], problem.rows)
 
-    def log_entropy(self, ratio, log_n):
+    def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
         b = self.columns
         per_step = math.log1p(2 * points(log_n, self.rows))
         best = np.full(np.shape(ratio.log), math.inf)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from dudley.classes.counting import log_delannoy, log_nearest
-from dudley.classes.covers.base import COVERS, Cover, log_of
+from dudley.classes.covers.base import COVERS, Cover, CoverProblem, log_of
+from dudley.classes.ratio import Ratio
 from dudley.core.entropy import Scope
 from dudley.core.rounding import up
 
@@ -28,11 +31,11 @@ class RoundingInward(Cover):
     citation = "rounding toward zero"
 
     @classmethod
-    def of(cls, problem):
+    def of(cls, problem: CoverProblem) -> Iterator[Self]:
         a, b = problem.shape
         yield cls(problem.deviation["l11"], problem.constraint.only("l11"), a * b)
 
-    def log_entropy(self, ratio, log_n):
+    def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
         root = float(up(math.sqrt(self.dim)))
         return log_of(log_delannoy(self.dim, ratio.ceil(root), ratio.log + math.log(root) + 1e-9))
 
@@ -53,11 +56,11 @@ class RoundingNearest(Cover):
     citation = "rounding to nearest"
 
     @classmethod
-    def of(cls, problem):
+    def of(cls, problem: CoverProblem) -> Iterator[Self]:
         a, b = problem.shape
         yield cls(problem.deviation["l11"], False, a * b)
 
-    def log_entropy(self, ratio, log_n):
+    def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
         half_root = float(up(math.sqrt(self.dim))) / 2
         log_steps = np.logaddexp(ratio.log + math.log(half_root), math.log(self.dim / 2)) + 1e-9
         return log_of(
@@ -85,12 +88,12 @@ class RoundingEntries(Cover):
     citation = "rounding to nearest, in the largest entry"
 
     @classmethod
-    def of(cls, problem):
+    def of(cls, problem: CoverProblem) -> Iterator[Self]:
         a, b = problem.shape
         if b == 1 and problem.l1 < math.sqrt(a):
             bound = problem.deviation["l11"] * problem.l1
             bound = bound if problem.l1 == 1 else float(up(bound))
             yield cls(bound, False, a)
 
-    def log_entropy(self, ratio, log_n):
+    def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
         return log_of(log_nearest(self.dim, ratio.ceil(), ratio.log + 1e-9))

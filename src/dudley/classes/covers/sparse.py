@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from dudley.classes.counting import log_choose
 from dudley.classes.covers.base import COVERS, Cover, CoverProblem, log_of
+from dudley.classes.ratio import Ratio
 from dudley.core.entropy import Scope
 from dudley.core.rounding import up
 
@@ -47,7 +50,7 @@ class SparseCover(Cover):
     citation = "supports and intervals"
 
     @classmethod
-    def of(cls, problem):
+    def of(cls, problem: CoverProblem) -> Iterator[Self]:
         s = problem.constraint.nonzeros
         if s is None or problem.centered:
             return
@@ -58,7 +61,7 @@ class SparseCover(Cover):
         inside = len(balls) == 1 and balls[0].norm == "linf" and problem.constraint.rank is None
         yield cls(bound if c == 1 else float(up(bound)), inside, a * b, s)
 
-    def log_entropy(self, ratio, log_n):
+    def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
         finite = ratio.ceil()
         log_cells = np.where(np.isfinite(finite), log_of(finite), ratio.log + 1e-9)
         return log_of(up(log_choose(self.dim, self.count) + self.count * log_cells, 8))

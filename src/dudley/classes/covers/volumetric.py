@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from dudley.classes.covers.base import COVERS, Cover, log_of
+from dudley.classes.covers.base import COVERS, Cover, CoverProblem, log_of
+from dudley.classes.ratio import Ratio
 from dudley.core.entropy import Scope
 from dudley.core.rounding import up
 
 
-def log_one_plus(log_x):
+def log_one_plus(log_x: np.ndarray) -> np.ndarray:
     """log(1 + e^{log x}) without overflow."""
     return np.logaddexp(0, log_x)
 
@@ -34,11 +37,11 @@ class Volumetric(Cover):
     citation = "volume comparison"
 
     @classmethod
-    def of(cls, problem):
+    def of(cls, problem: CoverProblem) -> Iterator[Self]:
         a, b = problem.shape
         yield cls(problem.radius, True, a * b)
 
-    def log_entropy(self, ratio, log_n):
+    def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
         return log_of(up(self.dim * log_one_plus(math.log(2) + ratio.log), 16))
 
 
@@ -65,7 +68,7 @@ class RankCover(Cover):
     citation = "low-rank factorisation (repairs li2026, Assumption 5.7)"
 
     @classmethod
-    def of(cls, problem):
+    def of(cls, problem: CoverProblem) -> Iterator[Self]:
         constraint = problem.constraint
         if constraint.rank is None or problem.centered:
             return
@@ -73,11 +76,11 @@ class RankCover(Cover):
         inside = inside and constraint.nonzeros is None
         yield cls(problem.deviation["op"], inside, problem.shape, constraint.rank)
 
-    def log_entropy(self, ratio, log_n):
+    def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
         a, b = self.shape
         return log_of(up(self.rank * (self._factor(a, b, ratio) + self._factor(b, a, ratio)), 16))
 
-    def _factor(self, a, b, ratio):
+    def _factor(self, a: int, b: int, ratio: Ratio) -> np.ndarray:
         return a * log_one_plus(math.log(2 * (a + b) / a) + ratio.log)
 
 
@@ -96,13 +99,13 @@ class GridCover(Cover):
     citation = "intervals"
 
     @classmethod
-    def of(cls, problem):
+    def of(cls, problem: CoverProblem) -> Iterator[Self]:
         if problem.shape[1] == 1:
             bound = problem.deviation["linf"] * problem.l1
             bound = bound if problem.l1 == 1 else float(up(bound))
             yield cls(bound, problem.constraint.only("linf"), problem.shape[0])
 
-    def log_entropy(self, ratio, log_n):
+    def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
         finite = ratio.ceil()
         log_cells = np.where(np.isfinite(finite), log_of(finite), ratio.log + 1e-9)
         return log_of(up(self.dim * log_cells, 8))

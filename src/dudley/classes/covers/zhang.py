@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from dudley.classes.covers.base import COVERS, Cover
+from dudley.classes.covers.base import COVERS, Cover, CoverProblem
 from dudley.classes.covers.perceptron import points
+from dudley.classes.ratio import Ratio
 from dudley.core.entropy import Scope
 
 
@@ -36,12 +39,12 @@ class Zhang(Cover):
     dominated = True  # D(N, K) ≤ (2N+1)^K: by perceptron-columns
 
     @classmethod
-    def of(cls, problem):
+    def of(cls, problem: CoverProblem) -> Iterator[Self]:
         b = problem.shape[1]
         split = 1.0 if problem.form == "logits" else float(b)
         yield cls(problem.deviation["col2inf"], False, b, problem.rows, split)
 
-    def log_entropy(self, ratio, log_n):
+    def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
         log_cells = np.logaddexp(ratio.log + math.log(4 * math.sqrt(self.split)), math.log(3.0))
         log_points = math.log(points(log_n, self.rows))
         factor = np.log(np.logaddexp(math.log(2) + log_cells + log_points, 0))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dudley.cli.output import Json, print_json, width
+from dudley.cli.output import Json, print_document, print_json
 from dudley.cli.progress import watched
 from dudley.cli.statements import Statements
 from dudley.core.errors import InputError
@@ -49,6 +48,7 @@ def audit(
     """
     from dudley.audit.judge import by_attack
     from dudley.audit.run import run
+    from dudley.show.pages.audit import summary, unattacked
 
     if record is not None:
         expect_place(record, (".json",), "--record")
@@ -69,10 +69,10 @@ def audit(
             file.write_text(text + "\n", encoding="utf-8")
     if as_json:
         print_json("audit", [row.to_json() for row in report.table])
-        for text in unknown(report):
-            print(text, file=sys.stderr)
+        for words in unattacked(report):
+            print(words, file=sys.stderr)
     else:
-        show(report)
+        print_document(summary(report))
     raise typer.Exit(report.exit_code)
 
 
@@ -95,58 +95,3 @@ def shown(ended, count: int):
         for done, (name, rows) in enumerate(ended, 1):
             watch.say(f"{done} of {count} ended, {name} the last")
             yield name, rows
-
-
-def show(report) -> None:
-    """Each statement's name, a line for each form, then what it all comes to."""
-    from dudley.audit.judge import Outcome
-    from dudley.theorems.order import reading_order
-
-    colours = {Outcome.REFUTED: "yellow", Outcome.BROKEN: "red", Outcome.NOT_REPRODUCED: "red"}
-    rows = sorted(report.table, key=lambda row: (reading_order(row.statement), row.form))
-    if rows:
-        print(line("form", "verdict", "lower bound", "claimed", "ratio", "attack"))
-    for id, forms in groupby(rows, key=lambda row: row.statement):
-        print(id)
-        for row in forms:
-            claimed = "past 1e308" if row.claimed is None else f"{row.claimed:.4g}"
-            ratio = "∞" if row.ratio is None else f"{row.ratio:.3g}"
-            told = (row.outcome.value, f"{row.lower:.4g}", claimed, ratio, row.attack)
-            typer.secho(line(row.form, *told), fg=colours.get(row.outcome))
-    print(summary(report))
-
-
-def line(form: str, verdict: str, lower: str, claimed: str, ratio: str, attack: str) -> str:
-    """One line of the table; of the attack's name what fits, numbers always."""
-    text = f"  {form:<7}  {verdict:<16}  {lower:>11}  {claimed:>10}  {ratio:>8}"
-    room = width() - len(text) - 2
-    if len(attack) > room:
-        attack = attack[: room - 1] + "…" if room > 1 else ""
-    return f"{text}  {attack}".rstrip()
-
-
-def summary(report) -> str:
-    """What an audit comes to, in a sentence or two."""
-    from dudley.audit.judge import Outcome
-
-    counts = {o: sum(row.outcome is o for row in report.table) for o in Outcome}
-    words = {Outcome.STANDS: "stand"}
-    told = ", ".join(f"{count} {words.get(o, o.value)}" for o, count in counts.items() if count)
-    chance = sum({(row.attack, row.statement): row.δ for row in report.rows}.values())
-    lines = [f"{len(report.table)} forms: {told}."] if told else []
-    if chance:
-        lines.append(f"All lower bounds hold at once but for a chance of {chance:.1e}.")
-    if report.not_reproduced and not report.undone:
-        lines.append(f"Called false and not refuted: {', '.join(report.not_reproduced)}.")
-    lines += unknown(report)
-    if report.undone:
-        lines.append(f"{len(report.undone)} attacks were left undone; raise --budget to go on.")
-    return "\n".join(lines or ["Nothing was attacked."])
-
-
-def unknown(report) -> list[str]:
-    """The statements that nothing was tried on: not one word on whether they hold."""
-    from dudley.theorems import registry
-
-    every = [(id, registry.load()[id].quantity) for id in report.unattacked]
-    return [f"{id}: not attacked; no attack knows this quantity ({what})." for id, what in every]

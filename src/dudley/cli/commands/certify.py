@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dudley.cli.folder import CERTIFICATE, MODEL, TRAIN, beside, keep, keep_all, within
-from dudley.cli.output import Json, paragraph, print_json
+from dudley.cli.output import Json, paragraph, print_document, print_json
 from dudley.cli.progress import Budget, watched
-from dudley.cli.ranking import print_ranking, show
 from dudley.core.boundary import documents
 from dudley.core.errors import InputError
 
-certify_app = typer.Typer(
+if TYPE_CHECKING:
+    from dudley.certificates.auto import Ranking
+
+certify = typer.Typer(
     help="Upper bounds on the error of one model.", no_args_is_help=True, rich_markup_mode=None
 )
 Delta = Annotated[float, typer.Option(help="The bound fails with at most this probability.")]
@@ -36,7 +38,7 @@ Declare = Annotated[
 ]
 
 
-@certify_app.command("model")
+@certify.command("model")
 def certify_model(
     path: Given,
     train: Train = None,
@@ -69,12 +71,12 @@ def certify_model(
     """
     from dudley.certificates import files
     from dudley.certificates.auto import at_share
-    from dudley.certificates.certify import AUTO, certify, examples
+    from dudley.certificates.certify import AUTO, certify as least, examples
     from dudley.core.files import expect_place, written
 
     if out is not None:
         expect_place(out, (".json",))
-    told = declarations(declare)
+    declared = declarations(declare)
     if (network is None) != (encoding is None):
         raise InputError("weights without a header", "--network and --encoding", "one of them")
     path, train = within(path, MODEL), train or beside(path, TRAIN)
@@ -88,17 +90,17 @@ def certify_model(
                 model.save(file)
     known = examples(train)
     with watched(budget) as watch:
-        ranking = certify(model, known, holdout, method, delta, told, watch)
+        ranking = least(model, known, holdout, method, delta, declared, watch)
     data = holdout if ranking.best.method == "hold-out" else train
     if out is not None:
         keep(ranking.best, out)
     print_ranking(ranking, out, f"dudley verify {out} --model {path} --data {data}", as_json)
     if method == AUTO and out is not None and "occam" in ranking.refused and not as_json:
         methods = len(ranking.certificates) + len(ranking.refused)
-        compressed(model, known, at_share(told.get("occam", {}), delta, methods), out, budget)
+        compressed(model, known, at_share(declared.get("occam", {}), delta, methods), out, budget)
 
 
-@certify_app.command("train")
+@certify.command("train")
 def certify_train(
     task: Annotated[
         str,
@@ -149,6 +151,20 @@ def certify_train(
         print(f"on {test.n:,} fresh examples the model errs {wrong:,} times: {wrong / test.n:.3g}")
 
 
+def print_ranking(ranking: Ranking, out: Path | None, check: str, as_json: bool) -> None:
+    """The best certificate and what stands beside it; ``out`` is where it was written."""
+    from dudley.show.pages import certificate as pages
+
+    items = [certificate.to_json() for certificate in ranking.certificates]
+    if as_json:
+        print_json("certificates", items)
+        return
+    ending = f"wrote {out}; check it: {check}"
+    if out is None:
+        ending = "nothing written; --out FILE.json keeps the certificate"
+    print_document(pages.ranking(items, ranking.refused, ending))
+
+
 def _examples(task: str, n: int, T: int, s: int, seed: int, encoding: str | None):
     """Training data, test data of a task, the encoding, and what is declared with it."""
     from dudley.certificates.data import read
@@ -175,31 +191,33 @@ def compressed(model: Any, train: Any, declared: dict[str, Any], out: Path, budg
     Compression may look at the training data as often as it likes. It holds together with the
     numbers of the model itself: the share of δ that Occam was promised is spent here.
     """
-    from dudley.certificates.auto import method_named
+    from dudley.certificates.base import method_named
     from dudley.certificates.fit.quantised import compress
     from dudley.core.files import written
+    from dudley.show.document import Document, Listing, Prose, Section
+    from dudley.show.pages import certificate as pages
 
     with watched(budget) as watch:
         watch.begin("compression")
         try:
             small = compress(model, train, watch=watch, **declared)
         except InputError as refusal:
-            print(paragraph(f"not compressed: {refusal}", 2, "\n"))
+            print("\n" + paragraph(f"not compressed: {refusal}"))
             return
         watch.say("certificate of the compressed model")
-        found = method_named("occam")(small, train, **declared)
+        certificate = method_named("occam")(small, train, **declared)
     place, file = (out.with_suffix(f".compressed.{kind}") for kind in ("safetensors", "json"))
     with written(place) as part:
         small.save(part)
-    keep(found, file)
+    keep(certificate, file)
     print(f"\nOf the compressed model {place}, not of the one that was given:")
-    show(found)
-    if watch.remark:
-        print(paragraph(watch.remark, 2, "\n"))
-    print(f"\nwrote {file}; check it: dudley verify {file} --model {place} --data DATA")
+    check = f"wrote {file}; check it: dudley verify {file} --model {place} --data DATA"
+    remark = [Section("", (Prose(watch.remark),))] if watch.remark else []
+    ending = Section("", (Listing(check),))
+    print_document(Document("", (pages.summary(certificate.to_json()), *remark, ending)))
 
 
-@certify_app.command("picture")
+@certify.command("picture")
 def certify_picture(
     path: Given,
     train: Train = None,
@@ -228,7 +246,7 @@ def certify_picture(
     from dudley.certificates import files
     from dudley.certificates.certify import examples
     from dudley.certificates.standing import standing
-    from dudley.show import standing as tables
+    from dudley.show.standing import document
 
     path, train = within(path, MODEL), train or beside(path, TRAIN)
     if out is not None and out.exists() and not out.is_dir():
@@ -236,18 +254,18 @@ def certify_picture(
     known = examples(train)
     if known is None:
         raise InputError("picture", "--train, the data that the model was trained on", "none")
-    told, papers = declarations(declare), tuple(paper or ())
+    declared, papers = declarations(declare), tuple(paper or ())
     model, fresh = files.load(path), examples(test)
     with watched(budget) as watch:
-        found = standing(model, known, fresh, delta, told, papers=papers, watch=watch)
+        stands = standing(model, known, fresh, delta, declared, papers=papers, watch=watch)
     if out is not None:
         from dudley.show.figures.picture import write
 
-        write(found, out)
+        write(stands, out)
     if as_json:
-        print_json("standing", [found.to_json()])
+        print_json("standing", [stands.to_json()])
         return
-    print(tables.text(found))
+    print_document(document(stands))
     if out is None:
         print("\nnothing written; --out FOLDER keeps the figure and the tables")
     else:
@@ -261,20 +279,20 @@ def encoding_of(text: str) -> dict[str, Any]:
     return documents.parse(text, "--encoding")
 
 
-def declarations(given: list[str] | None) -> dict[str, dict[str, Any]]:
+def declarations(pairs: list[str] | None) -> dict[str, dict[str, Any]]:
     """``method.name=value`` by method.
 
     >>> declarations(["occam.seed=3", "hold-out.interval=betting"])
     {'occam': {'seed': 3}, 'hold-out': {'interval': 'betting'}}
     """
-    told: dict[str, dict[str, Any]] = {}
-    for pair in given or []:
+    declared: dict[str, dict[str, Any]] = {}
+    for pair in pairs or []:
         place, equals, text = pair.partition("=")
         method, dot, name = place.partition(".")
         if not (equals and dot and name):
             raise InputError("--declare", "method.name=value", pair)
-        told.setdefault(method, {})[name] = _value(text, place)
-    return told
+        declared.setdefault(method, {})[name] = _value(text, place)
+    return declared
 
 
 def _value(text: str, place: str) -> Any:

@@ -7,14 +7,13 @@ from typing import Annotated
 
 import typer
 
-from dudley.cli.output import Json, paragraph, print_json
+from dudley.cli.output import Json, print_document, print_json
 from dudley.core.errors import InputError
+from dudley.show.pages.construction import document, holds
 from dudley.theorems.constructions import saving
 from dudley.theorems.constructions.assemble import Construction, build
 from dudley.theorems.constructions.targets import TASKS, read_table, target
 from dudley.theorems.constructions.verify import ConstructionCheck, verify
-
-ROUNDING = 1e-9  # a norm computed in float64 may exceed its claim by this, relatively
 
 
 def construct(
@@ -76,62 +75,26 @@ def construct(
     if save is not None:
         saving.save(built, save)
     if as_json:
-        asked = {"task": task, "T": T, "s": s, "mapping": mapping, "form": form, "heads": heads}
-        asked |= {"basis": basis, "seed": seed, "saved": save}
-        print_json("construct", [_item(asked, built, checked)])
+        request = {"task": task, "T": T, "s": s, "mapping": mapping, "form": form, "heads": heads}
+        request |= {"basis": basis, "seed": seed, "saved": save}
+        print_json("construct", [_item(request, built, checked)])
     else:
         how = "one head" if len(built.selector.heads) == 1 else f"{s} heads"
-        print(report(f"{task} of {s} of {T} bits; {mapping}, {how}; {form}", built, checked))
+        title = f"{task} of {s} of {T} bits; {mapping}, {how}; {form}"
+        print_document(document(title, built, checked))
         if save is not None:
             print(f"saved to {save}")
     raise typer.Exit(0 if checked.right else 1)
 
 
-def report(title: str, built: Construction, checked: ConstructionCheck) -> str:
-    """The answer for people."""
-    selector = built.selector
-    relevant = ", ".join(str(i + 1) for i in built.indices)
-    run = f"all {checked.inputs:,} inputs" if checked.exhaustive else f"{checked.inputs:,} drawn"
-    lines = [
-        f"construct      {title}",
-        f"relevant       {relevant}",
-        f"coherence      {built.coherence:.6g} (measured)",
-        f"gamma          {selector.γ:.6g}",
-        "",
-        f"{'norm':<12} {'true':>12} {'paper claims':>13} {'holds':>6} {'proved here':>12}",
-    ]
-    for claim, true in built.norms():
-        name = f"{claim.weight}.{claim.norm}"
-        verdict = "—" if claim.paper is None else _yes(true <= claim.paper * (1 + ROUNDING))
-        lines.append(
-            f"{name:<12} {true:>12.6g} {_number(claim.paper):>13} {verdict:>6} "
-            f"{_number(claim.ours):>12}"
-        )
-    lines += [
-        "",
-        f"run            {run}",
-        f"head error     {checked.head_error:.6g}   stated {checked.stated_error:.6g}   "
-        f"{_yes(checked.head_holds)}   ({selector.lemma})",
-        f"output error   {checked.output_error:.3g}   stated 0   {_yes(checked.right)}",
-    ]
-    if checked.right:
-        lines.append(f"every {'' if checked.exhaustive else 'drawn '}input is right")
-    else:
-        lines.append(f"{checked.wrong:,} inputs are wrong, the first: {checked.example}")
-    if not checked.exhaustive:
-        sure = f"with confidence {checked.confidence:g} over the draw, at most a fraction "
-        lines.append(paragraph(f"{sure}{checked.wrong_fraction:.3g} of all inputs is wrong", 0))
-    return "\n".join(lines)
-
-
-def _item(asked: dict, built: Construction, checked: ConstructionCheck) -> dict:
+def _item(request: dict, built: Construction, checked: ConstructionCheck) -> dict:
     """The answer for programs."""
     norms = [
         {
             "name": f"{claim.weight}.{claim.norm}",
             "true": true,
             "claimed": claim.paper,
-            "holds": None if claim.paper is None else true <= claim.paper * (1 + ROUNDING),
+            "holds": holds(claim, true),
             "proved": claim.ours,
         }
         for claim, true in built.norms()
@@ -139,7 +102,7 @@ def _item(asked: dict, built: Construction, checked: ConstructionCheck) -> dict:
     finite = math.isfinite(checked.output_error)
     return {
         "id": built.selector.lemma,
-        **asked,
+        **request,
         "indices": [i + 1 for i in built.indices],
         "coherence": built.coherence,
         "gamma": built.selector.γ,
@@ -175,11 +138,3 @@ def _positions(text: str | None) -> list[int] | None:
         return [int(part) - 1 for part in text.split(",")]
     except ValueError:
         raise InputError("indices", "positions from 1, such as 1,4,7", repr(text)) from None
-
-
-def _yes(holds: bool) -> str:
-    return "yes" if holds else "NO"
-
-
-def _number(value: float | None) -> str:
-    return "—" if value is None else f"{value:.6g}"

@@ -59,12 +59,12 @@ def serve(
     if check:
         from dudley.web.check import checked
 
-        found = checked(app, settings)
+        answers = checked(app, settings)
         if as_json:
-            print_json("serve", [{"id": settings.address, "answers": found}])
+            print_json("serve", [{"id": settings.address, "answers": answers}])
         else:
-            total = sum(one["bytes"] for one in found)
-            print(f"all is well: {len(found)} answers, {total:,} bytes; dudley serve opens them")
+            total = sum(one["bytes"] for one in answers)
+            print(f"all is well: {len(answers)} answers, {total:,} bytes; dudley serve opens them")
         return
     place = _listening(settings)
     if as_json:

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from dudley.cli.folder import CERTIFICATE, DOCUMENTS, MODEL, TRAIN, beside, within
-from dudley.cli.output import Json, paragraph, print_json
+from dudley.cli.output import Json, print_document, print_json
 from dudley.core.errors import InputError
-from dudley.core.rounding import ceiling
 
 
 def verify(
@@ -35,35 +34,28 @@ def verify(
     Example: dudley verify sparse-and
     """
     from dudley.certificates import verify as check
+    from dudley.show.pages.verification import document
 
     model = model or beside(path, MODEL)
     data = data or beside(path, TRAIN) or beside(path, DOCUMENTS)
     path = within(path, CERTIFICATE)
-    told = check.read(path)
+    certificate = check.read(path)
     if model is None or data is None:
         absent = [f"no --{name}" for name, it in (("model", model), ("data", data)) if it is None]
         expected = "--model and --data, or a folder with certificate, model and data"
         raise InputError("verify", expected, " and ".join(absent))
-    found = check.verify(told, *check.parts(told, model, data))
+    verification = check.verify(certificate, *check.parts(certificate, model, data))
     if as_json:
-        differences = [{"field": d.field, "what": str(d)} for d in found.differences]
+        differences = [{"field": d.field, "what": str(d)} for d in verification.differences]
         item = {
-            "holds": found.holds,
-            "value": found.value,
-            "recomputed": found.recomputed,
+            "holds": verification.holds,
+            "value": verification.value,
+            "recomputed": verification.recomputed,
             "differences": differences,
-            "declarations": list(found.declarations),
+            "declarations": list(verification.declarations),
         }
         print_json("verification", [item])
     else:
-        if found.holds:
-            print(f"holds: {told['quantity']} ≤ {ceiling(found.value, 6)}")
-            print(f"  {found.recomputed} fields computed again and equal; method {told['method']}")
-        else:
-            print("does not hold")
-        for difference in found.differences:
-            print(paragraph(str(difference), 4, "  ✗ "))
-        for words in found.declarations:
-            print(paragraph(words, 4, "  · declared: "))
-    if not found.holds:
+        print_document(document(certificate, verification))
+    if not verification.holds:
         raise typer.Exit(1)

@@ -39,10 +39,10 @@ _TOML = re.compile(
 
 def parse(raw: bytes | str, file: str | Path) -> dict[str, Any]:
     """The object that JSON holds."""
-    found = value_of(raw, file)
-    if not isinstance(found, dict):
-        raise refusal(file, "a JSON object", type(found).__name__)
-    return found
+    document = value_of(raw, file)
+    if not isinstance(document, dict):
+        raise refusal(file, "a JSON object", type(document).__name__)
+    return document
 
 
 def value_of(raw: bytes | str, file: str | Path, finite: bool = True) -> Any:

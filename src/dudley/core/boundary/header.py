@@ -90,10 +90,10 @@ def read_header(path: Path) -> Header:
         raise refusal(path, "a readable file", error.strerror or error) from None
     if not raw.startswith(b"{"):
         raise refusal(path, "a safetensors header, which starts with {", repr(raw[:16]))
-    found = documents.parse(raw, path)
-    metadata = found.pop("__metadata__", {})
+    document = documents.parse(raw, path)
+    metadata = document.pop("__metadata__", {})
     _check_metadata(path, metadata)
-    entries = {name: _entry(path, name, stated) for name, stated in found.items()}
+    entries = {name: _entry(path, name, stated) for name, stated in document.items()}
     _check_layout(path, entries, size - 8 - length)
     return Header(entries, metadata)
 

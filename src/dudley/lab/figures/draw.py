@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from dudley.core.boundary.damage import refusing
-from dudley.lab.figures import catalogue
-from dudley.lab.figures.sketch import Sketch
+from dudley.lab.figures.plain import plain
+from dudley.lab.figures.sketch import SKETCHES, Sketch
 from dudley.lab.pages.results import Results
 from dudley.show.figures.drawing import render
 
@@ -15,9 +15,9 @@ ENDINGS = (".svg", ".png")
 
 def figures(results: Results) -> list[Sketch]:
     """The sketches of an experiment; of one without figures of its own, the plain ones."""
-    if results.name not in catalogue.SKETCHES:
-        return catalogue.plain(results)
-    return catalogue.SKETCHES[results.name](results)
+    if results.name not in SKETCHES:
+        return plain(results)
+    return SKETCHES[results.name](results)
 
 
 def draw(

@@ -20,13 +20,13 @@ MOST = 6  # curves in a panel
 
 def plain(results: Results) -> list[Sketch]:
     """One sketch for each finding that has a table, or one that lists the verdicts."""
-    found = [
+    drawn = [
         Sketch(f"finding-{i + 1}", f"{key}.", partial(_records, key, rows), (finding,))
         for i, finding in enumerate(results.findings)
         for key, rows in list(records(finding).items())[:1]
     ]
-    if found:
-        return found
+    if drawn:
+        return drawn
     shows = f"{results.name}: verdicts."
     size = (6.4, 1.2 + 0.4 * len(results.findings))
     return [Sketch("verdicts", shows, partial(_verdicts, results.findings), size=size)]

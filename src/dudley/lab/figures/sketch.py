@@ -33,20 +33,20 @@ class Sketch(Drawing):
     def short(self) -> str:
         """The same with the first sentences of what was found: below the panels there is little
         room."""
-        short = [replace(f, found=first_sentences(f.found)) for f in self.findings]
+        short = [replace(f, observation=first_sentences(f.observation)) for f in self.findings]
         return "\n".join([self.shows, *map(sentence_of, short)])
 
 
 def sentence_of(finding: Finding) -> str:
     """A claim and what was found, in sentences.
 
-    >>> told(Finding("m grows sublinearly in T.", "reproduced", "the exponent is 0.3"))
+    >>> sentence_of(Finding("m grows sublinearly in T.", "reproduced", "the exponent is 0.3"))
     'Claim: m grows sublinearly in T. Here, reproduced: the exponent is 0.3.'
     """
     claim = sentence(finding.claim.removeprefix("Not in the paper: "))
     if finding.verdict == "beyond the paper":
-        return f"Beyond the paper: {claim} Here: {sentence(finding.found)}"
-    return f"Claim: {claim} Here, {finding.verdict}: {sentence(finding.found)}"
+        return f"Beyond the paper: {claim} Here: {sentence(finding.observation)}"
+    return f"Claim: {claim} Here, {finding.verdict}: {sentence(finding.observation)}"
 
 
 def sentence(text: str) -> str:
@@ -66,16 +66,18 @@ def first_sentences(text: str) -> str:
     'One. Two.'
     """
     parts = re.split(r"(?<=[.?!)]) +(?=[A-Z(])", text)
-    kept = parts[:1]
+    sentences = parts[:1]
     for part in parts[1:]:
-        if len(" ".join([*kept, part])) > SHORT:
+        if len(" ".join([*sentences, part])) > SHORT:
             break
-        kept.append(part)
-    return " ".join(kept)
+        sentences.append(part)
+    return " ".join(sentences)
 
 
 Sketches = Callable[[Results], list[Sketch]]
-SKETCHES: Registry[Sketches] = Registry("figures of an experiment")
+SKETCHES: Registry[Sketches] = Registry(
+    "figures of an experiment", "dudley.lab.experiments.*.figures"
+)
 
 
 def sketches(name: str) -> Callable[[Sketches], Sketches]:

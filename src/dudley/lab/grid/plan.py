@@ -45,12 +45,12 @@ def plan(
         if value is not None and not value >= 1:
             raise InputError(what, "a number ≥ 1", value)
     costs = [cost(trial) for trial in trials]
-    for number, (trial, one) in enumerate(zip(trials, costs, strict=True)):
-        if one.bytes > limit_bytes:
+    for number, (trial, cost_of_trial) in enumerate(zip(trials, costs, strict=True)):
+        if cost_of_trial.bytes > limit_bytes:
             raise InputError(
                 f"memory of trial {number} alone, {trial.config}",
                 f"at most {limit_bytes:,} bytes",
-                f"{one.bytes:,} bytes",
+                f"{cost_of_trial.bytes:,} bytes",
                 "make the trial smaller or raise the limit",
             )
     groups: dict[Hashable, list[int]] = {}
@@ -58,7 +58,9 @@ def plan(
         groups.setdefault(group(trial), []).append(number)
 
     # One worker does everything anyway; several are not to wait for one heavy batch.
-    share = math.inf if workers == 1 else sum(one.work for one in costs) / workers
+    share = (
+        math.inf if workers == 1 else sum(cost_of_trial.work for cost_of_trial in costs) / workers
+    )
     packs: list[tuple[Cost, list[int]]] = []
     for members in groups.values():
         members.sort(key=lambda number: (-costs[number].bytes, -costs[number].work))
@@ -80,13 +82,13 @@ def _cuts(
     """Ends of the fewest runs within the limits; a trial alone may exceed the work."""
     ends: list[int] = []
     start, heavy, most, least = 0, 0, 0.0, math.inf
-    for i, one in enumerate(sizes):
+    for i, size in enumerate(sizes):
         E = i - start + 1
-        heavy, most, least = max(heavy, one.bytes), max(most, one.work), min(least, one.work)
+        heavy, most, least = max(heavy, size.bytes), max(most, size.work), min(least, size.work)
         fits = largest >= E and E * heavy <= limit_bytes and most <= spread * least
         if E > 1 and not (fits and E * most <= limit_work):
             ends.append(i)
-            start, heavy, most, least = i, one.bytes, one.work, one.work
+            start, heavy, most, least = i, size.bytes, size.work, size.work
     return [*ends, len(sizes)]
 
 

@@ -106,13 +106,13 @@ def difference(old: TrialGrid, new: TrialGrid) -> tuple[str, str] | None:
         if a.hash != b.hash:
             before, after = ({**flat(t.config), "key": t.key} for t in (a, b))
             for name in before | after:
-                told = [_told(number, name, side) for side in (before, after)]
-                if told[0] != told[1]:
-                    return told[0], told[1]
+                texts = [_described(number, name, side) for side in (before, after)]
+                if texts[0] != texts[1]:
+                    return texts[0], texts[1]
             return f"trial {number} of hash {a.hash[:12]}", f"hash {b.hash[:12]}"
     raise AssertionError("two hashes of one grid")
 
 
-def _told(number: int, name: str, config: dict[str, Any]) -> str:
+def _described(number: int, name: str, config: dict[str, Any]) -> str:
     value = f"{name} = {config[name]!r}" if name in config else f"no {name}"
     return f"trial {number} with {value}"

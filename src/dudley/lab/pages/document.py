@@ -5,41 +5,39 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from dudley.lab.catalogue import EXPERIMENTS
+from dudley.lab.experiment import EXPERIMENTS
 from dudley.lab.figures.draw import draw
 from dudley.lab.pages.page import made
 from dudley.lab.pages.results import Results
-from dudley.show.document import Block, Cell, Document, Folded, Listing, Picture, Section, Table
+from dudley.lab.pages.run import findings_table
+from dudley.show.document import Block, Document, Folded, Listing, Picture, Section
 from dudley.show.pages import made_by
 
 
 def document(folder: Path) -> Document:
     """Of a results folder; figures are drawn anew from its tables."""
-    held = Results(folder)
-    one = EXPERIMENTS[held.name]
-    rows = [
-        [f.claim, Cell(f.verdict, look=f.verdict.replace(" ", "-")), f.found] for f in held.findings
-    ]
+    results = Results(folder)
+    experiment = EXPERIMENTS[results.name]
     blocks: list[Block] = [
-        Section("Found", (Table.of(["claim", "verdict", "found"], rows),)),
-        Section("Figures", tuple(pictures(held))),
-        Folded("Provenance", (Listing(made(held)),)),
+        Section("Found", (findings_table(results.findings),)),
+        Section("Figures", tuple(pictures(results))),
+        Folded("Provenance", (Listing(made(results)),)),
     ]
     return Document(
-        f"{held.name}, {held.scale}",
+        f"{results.name}, {results.scale}",
         tuple(blocks),
-        lead=(one.question, one.source),
+        lead=(experiment.question, experiment.source),
         made=made_by(),
         kind="experiment",
     )
 
 
-def pictures(held: Results) -> list[Picture]:
+def pictures(results: Results) -> list[Picture]:
     """Every figure as SVG."""
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as folder:
         return [
             Picture(
-                paths[0].read_text(encoding="utf-8"), f"{held.name}, {sketch.name}", sketch.shows
+                paths[0].read_text(encoding="utf-8"), f"{results.name}, {sketch.name}", sketch.shows
             )
-            for sketch, paths in draw(held, Path(place), (".svg",))
+            for sketch, paths in draw(results, Path(folder), (".svg",))
         ]

@@ -25,11 +25,11 @@ LONGEST = 48  # rows of a table on a page; longer ones are cut, and say so
 MANY = 12  # rows that are folded away
 
 
-def numbers(given: dict[str, Any]) -> str:
+def numbers(tree: dict[str, Any]) -> str:
     """All numbers of a finding."""
     single: list[list[str]] = []
     tables: list[str] = []
-    for key, value in flattened(given).items():
+    for key, value in flattened(tree).items():
         if is_records(value):
             tables.append(records(key, value))
         elif isinstance(value, list | tuple) and not interval(value) and len(value) > MANY:
@@ -48,35 +48,35 @@ def folded(words: str, head: list[str], rows: list[list[str]]) -> str:
     return table if head == ["number", "value"] else f"{words}:\n\n{table}"
 
 
-def flattened(given: dict[str, Any], before: str = "") -> dict[str, Any]:
+def flattened(tree: dict[str, Any], before: str = "") -> dict[str, Any]:
     """Nested names joined by a blank."""
-    found: dict[str, Any] = {}
-    for key, value in given.items():
+    flat: dict[str, Any] = {}
+    for key, value in tree.items():
         if isinstance(value, dict) and value:
-            found |= flattened(value, f"{before}{key} ")
+            flat |= flattened(value, f"{before}{key} ")
         else:
-            found[f"{before}{key}"] = value
-    return found
+            flat[f"{before}{key}"] = value
+    return flat
 
 
-def gathered(given: dict[str, Any]) -> dict[str, str]:
+def gathered(tree: dict[str, Any]) -> dict[str, str]:
     """Nested names with their values as text; of several records one value each where they differ.
 
     >>> gathered({"parts": [{"T": [6, 9], "model": {"k": 16}}, {"T": [6, 9], "model": {"k": 32}}]})
     {'parts (2) T': '6, 9', 'parts (2) model k': '16 · 32'}
     """
-    found = {}
-    for key, value in flattened(given).items():
+    texts = {}
+    for key, value in flattened(tree).items():
         if not is_records(value):
             several = isinstance(value, list)  # a list of choices, never an interval
-            found[key] = ", ".join(map(shown, value)) if several else shown(value)
+            texts[key] = ", ".join(map(shown, value)) if several else shown(value)
             continue
         rows = [gathered(row) for row in value]
         for field in dict.fromkeys(field for row in rows for field in row):
             values = [row.get(field, "none") for row in rows]
             same = len(set(values)) == 1
-            found[f"{key} ({len(rows)}) {field}"] = values[0] if same else " · ".join(values)
-    return found
+            texts[f"{key} ({len(rows)}) {field}"] = values[0] if same else " · ".join(values)
+    return texts
 
 
 def is_records(value: Any) -> bool:

@@ -11,8 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dudley.lab.catalogue import EXPERIMENTS, in_order
-from dudley.lab.experiment import SCALES, Experiment, Finding
+from dudley.lab.experiment import EXPERIMENTS, SCALES, Experiment, Finding, in_order
 from dudley.lab.figures.draw import figures, file_name
 from dudley.lab.grid.estimate import duration
 from dudley.lab.pages.numbers import flattened, gathered, numbers
@@ -41,19 +40,19 @@ HEAD = ["claim", "verdict", "what was found"]
 @lru_cache(maxsize=1)
 def pages(root: Path | None = None) -> dict[str, str]:
     """Every page by its name, from the results below ``root``."""
-    found = {f"{name}.md": page(one, committed(name, root)) for name, one in EXPERIMENTS.items()}
-    return {"index.md": index(root)} | found
+    texts = {f"{name}.md": page(one, committed(name, root)) for name, one in EXPERIMENTS.items()}
+    return {"index.md": index(root)} | texts
 
 
 def index(root: Path | None = None) -> str:
     """Every experiment with its question and verdicts."""
     rows = []
-    for name, one in in_order():
+    for name, experiment in in_order():
         results = committed(name, root)
-        told = [f"{scale}: {counts(held.findings)}" for scale, held in results.items()]
+        verdicts = [f"{scale}: {counts(held.findings)}" for scale, held in results.items()]
         rows.append(
-            [f"[{name}]({name}.md)", prose(one.source), prose(one.question),
-             "<br>".join(told) or "no results yet"]
+            [f"[{name}]({name}.md)", prose(experiment.source), prose(experiment.question),
+             "<br>".join(verdicts) or "no results yet"]
         )  # fmt: skip
     words = "\n".join(f"- **{verdict}**: {text}" for verdict, text in MEANING.items())
     head = ["experiment", "source", "question", "found"]
@@ -66,75 +65,81 @@ def counts(findings: list[Finding]) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in counted.items())
 
 
-def page(one: Experiment, results: dict[str, Results]) -> str:
+def page(experiment: Experiment, results: dict[str, Results]) -> str:
     """One experiment: question, what was found at each scale, figures, numbers, protocol."""
-    parts = [f"# {one.name}", GENERATED, f"**Question.** {prose(one.question)}"]
-    parts.append(f"**Source.** {prose(one.source)}")
+    parts = [f"# {experiment.name}", GENERATED, f"**Question.** {prose(experiment.question)}"]
+    parts.append(f"**Source.** {prose(experiment.source)}")
     if not results:
         parts.append(
             "**No results are committed yet**, so nothing is claimed here. "
-            f"`dudley lab run {one.name} --scale laptop` makes some."
+            f"`dudley lab run {experiment.name} --scale laptop` makes some."
         )
-    for place, held in enumerate(results.values()):
-        parts.append(at_scale(held, whole=place == 0))
-    parts.append(protocol(one))
+    for place, at in enumerate(results.values()):
+        parts.append(at_scale(at, whole=place == 0))
+    parts.append(protocol(experiment))
     return "\n\n".join(parts) + "\n"
 
 
-def at_scale(held: Results, whole: bool) -> str:
+def at_scale(results: Results, whole: bool) -> str:
     """The verdicts of one scale; of the largest also figures and numbers."""
-    rows = [[prose(f.claim), f"**{f.verdict}**", prose(f.found)] for f in held.findings]
-    parts = [made(held), table(HEAD, rows)]
+    rows = [[prose(f.claim), f"**{f.verdict}**", prose(f.observation)] for f in results.findings]
+    parts = [made(results), table(HEAD, rows)]
     if whole:
-        parts += [shown_figure(held, sketch) for sketch in figures(held)]
+        parts += [shown_figure(results, sketch) for sketch in figures(results)]
         behind = [
-            f"### {prose(f.claim)}\n\n{numbers(f.numbers)}" for f in held.findings if f.numbers
+            f"### {prose(f.claim)}\n\n{numbers(f.numbers)}" for f in results.findings if f.numbers
         ]
         parts += ["### The numbers behind it" if behind else "", *deeper(behind)]
-    return section(f"Found at scale {code(held.scale)}", *filter(None, parts))
+    return section(f"Found at scale {code(results.scale)}", *filter(None, parts))
 
 
 def deeper(parts: list[str]) -> list[str]:
     return [re.sub("^###", "####", part) for part in parts]
 
 
-def shown_figure(held: Results, sketch: Any) -> str:
-    image = f"figures/{file_name(held, sketch, '.svg')}"
+def shown_figure(results: Results, sketch: Any) -> str:
+    image = f"figures/{file_name(results, sketch, '.svg')}"
     claims = [f"{prose(f.claim.rstrip('. '))}: **{f.verdict}**." for f in sketch.findings]
     words = " ".join([prose(sketch.shows), *claims])
-    return f"![{held.name}, {sketch.name}]({image})\n\n*{sketch.name}.* {words}"
+    return f"![{results.name}, {sketch.name}]({image})\n\n*{sketch.name}.* {words}"
 
 
-def made(held: Results) -> str:
+def made(results: Results) -> str:
     """Where, when and how long: the provenance in a line."""
-    told, machine = held.provenance, held.provenance["machine"]
+    record, machine = results.provenance, results.provenance["machine"]
     device = machine.get("gpu") or "a processor"
     versions = ", ".join(
         f"{package} {machine[package]}"
         for package in ("dudley", "python", "torch", "numpy")
         if machine.get(package)
     )
-    seeds = sorted({str(v) for k, v in flattened(held.config).items() if "seed" in k})
+    seeds = sorted({str(v) for k, v in flattened(results.config).items() if "seed" in k})
     parts = [f"Made on {device}"]
-    earlier = told.get("earlier_starts", [])
-    if told.get("seconds") is not None:
+    earlier = record.get("earlier_starts", [])
+    if record.get("seconds") is not None:
         last = f" (the last of {len(earlier) + 1} starts)" if earlier else ""
-        parts.append(f"in {duration(told['seconds'])}{last}")
+        parts.append(f"in {duration(record['seconds'])}{last}")
     parts.append(f"with {versions}; seeds {', '.join(seeds) or 'none'}")
-    sources = dict.fromkeys(start["src_sha256"] for start in (*earlier, told))
+    sources = dict.fromkeys(start["src_sha256"] for start in (*earlier, record))
     digests = ", ".join(code(digest[:12]) for digest in sources)
-    line = f"{' '.join(parts)}; precision {told['precision']}; sources {digests}."
-    return f"{line} **Not finished:** {prose(told['unfinished'])}" if "unfinished" in told else line
+    line = f"{' '.join(parts)}; precision {record['precision']}; sources {digests}."
+    return (
+        f"{line} **Not finished:** {prose(record['unfinished'])}"
+        if "unfinished" in record
+        else line
+    )
 
 
-def protocol(one: Experiment) -> str:
+def protocol(experiment: Experiment) -> str:
     """What is done: the docstrings, and the config of each scale."""
-    own = inspect.cleandoc(sys.modules[type(one).__module__].__doc__ or "")
-    about = inspect.getdoc(type(one)) or ""
-    paragraphs = [part for text in (own, about) for part in text.split("\n\n") if part.strip()]
-    told = [laid_out(part) for part in paragraphs if not part.lstrip().startswith(">>>")]
-    configs = [configured(scale, one.config(scale)) for scale in SCALES]
-    return section("Protocol", *told, *configs)
+    docstring = inspect.cleandoc(sys.modules[type(experiment).__module__].__doc__ or "")
+    about = inspect.getdoc(type(experiment)) or ""
+    paragraphs = [
+        part for text in (docstring, about) for part in text.split("\n\n") if part.strip()
+    ]
+    parts = [laid_out(part) for part in paragraphs if not part.lstrip().startswith(">>>")]
+    configs = [configured(scale, experiment.config(scale)) for scale in SCALES]
+    return section("Protocol", *parts, *configs)
 
 
 def laid_out(paragraph: str) -> str:
@@ -149,7 +154,7 @@ def laid_out(paragraph: str) -> str:
 
 def configured(scale: str, config: dict[str, Any]) -> str:
     """The config of a scale, folded away."""
-    told = gathered(json.loads(json.dumps(config)))
-    rows = [[code(re.sub(r" (?!\()", ".", key)), value] for key, value in told.items()]
+    texts = gathered(json.loads(json.dumps(config)))
+    rows = [[code(re.sub(r" (?!\()", ".", key)), value] for key, value in texts.items()]
     head = f"<details><summary>Everything chosen at scale {scale}</summary>"
     return f"{head}\n\n{table(['name', 'value'], rows)}\n\n</details>"

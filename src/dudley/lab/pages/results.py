@@ -100,15 +100,15 @@ def committed(
     skipped; otherwise they are refused.
     """
     root = committed_folder() if root is None else root
-    found = {}
+    by_scale = {}
     for scale in reversed(SCALES):
         place = root / name / scale
         if not any((place / file).exists() for file in (RECORD, FINDINGS)):
             continue
         try:
-            found[scale] = Results(place)
+            by_scale[scale] = Results(place)
         except DudleyError as refusal:
             if damaged is None:
                 raise
             damaged[scale] = str(refusal)
-    return found
+    return by_scale

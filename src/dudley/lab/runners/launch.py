@@ -25,8 +25,8 @@ from multiprocessing.sharedctypes import RawValue
 from pathlib import Path
 from typing import Any
 
-from dudley.audit.journal import code_digest
 from dudley.core.errors import DudleyError, InputError
+from dudley.core.sources import code_digest
 from dudley.lab.grid.batch import Batch
 from dudley.lab.grid.trial import TrialGrid
 from dudley.lab.runners.progress import Display

@@ -22,4 +22,6 @@ class Local(Runner):
             oversee(order)
             return
         stop = order.stop
-        work_batches(order.store, order.work, order.start, 0, lambda: bool(stop.value), order.heard)
+        work_batches(
+            order.store, order.work, order.start, 0, lambda: bool(stop.value), order.on_progress
+        )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
 from collections.abc import Iterator, Sequence
@@ -13,10 +12,10 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 
-from dudley.core.errors import InputError
+from dudley.lab.runners.packed_work import PackedWork
 from dudley.lab.runners.runner import Order
 from dudley.lab.runners.supervisor import supervise, variables
-from dudley.lab.runners.worker import Work, work_batches
+from dudley.lab.runners.worker import work_batches
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.store import Store
@@ -44,35 +43,31 @@ class Process:
 
 def oversee(order: Order) -> None:
     """Keep the asked number of processes at it until no batch waits."""
-    try:
-        pickle.dumps(order.work)
-    except Exception as error:
-        told = f"{order.work!r} ({error})"
-        raise InputError("work of a run", "a function of a module", told) from None
+    work = PackedWork.of(order.work)
     context = multiprocessing.get_context("spawn")
 
     def begin(slots: list[int]) -> list[Process]:
         begun = []
         for slot in slots:
-            args = (order.store.place, order.work, order.start, slot, order.stop)
+            args = (order.store.place, work, order.start, slot, order.stop)
             process = context.Process(target=_worker, args=args)
             with variables(order.environment), _deaf():
                 process.start()
             begun.append(Process(process))
         return begun
 
-    def pause(hands: Sequence[Process]) -> None:
-        wait([hand.process.sentinel for hand in hands], timeout=POLL)
+    def pause(workers: Sequence[Process]) -> None:
+        wait([worker.process.sentinel for worker in workers], timeout=POLL)
 
     supervise(order, begin, pause)
 
 
-def _worker(place: RunLocation, work: Work, start: int, slot: int, stop) -> None:
+def _worker(place: RunLocation, work: PackedWork, start: int, slot: int, stop) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and sets the flag
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     store = Store.open(place)
     if _parent().is_alive():  # else the next run may be under way: leave its batches to it
-        work_batches(store, work, start, slot, lambda: bool(stop.value))
+        work_batches(store, work.unpack(), start, slot, lambda: bool(stop.value))
     store.close()
 
 

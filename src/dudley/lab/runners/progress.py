@@ -19,7 +19,7 @@ def progress_line(standing: Sequence[BatchStatus], estimate: Estimate) -> str:
     """One line: batches, share of the work, speed, remaining time.
 
     >>> half = BatchStatus(0, RUNNING, work=10.0, done=5.0, error=None)
-    >>> told([half], Estimate(workers=1))
+    >>> progress_line([half], Estimate(workers=1))
     '0/1 batches · 50.0 % · measuring…'
     """
     done = sum(one.status == DONE for one in standing)

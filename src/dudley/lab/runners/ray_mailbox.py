@@ -1,13 +1,12 @@
-"""What runs on a Ray cluster: the task that works on a batch, and the desk that it writes to.
+"""What runs on a Ray cluster: the task that works on a batch, and the mailbox that it writes to.
 
-The desk is an actor. Workers leave parcels there (`remote`) and wait for answers; the driver comes
-by, answers, and takes what has come.
+The mailbox is an actor. Workers leave messages there (`remote`) and wait for replies; the driver
+looks in, replies, and takes what has come.
 """
 
 from __future__ import annotations
 
 import asyncio
-import pickle
 import platform
 import tempfile
 import traceback
@@ -20,49 +19,51 @@ from typing import Any
 
 import numpy as np
 
-from dudley.audit.journal import code_digest
 from dudley.core.errors import InputError
 from dudley.core.extras import missing
+from dudley.core.sources import code_digest
 from dudley.lab.grid.batch import Batch
+from dudley.lab.runners.packed_work import PackedWork
 from dudley.lab.runners.remote import Call, MailboxReply, RemoteSession
 
 Key = tuple[int, int]  # of a claim: batch and attempt
-Parcel = tuple[int, Key, list[Call]]  # its number, from whom, what
+Message = tuple[int, Key, list[Call]]  # its number, from whom, what
 
 
 class Mailbox:
-    """Where parcels wait for the driver, and workers for its answers."""
+    """Where messages wait for the driver, and workers for its replies."""
 
     def __init__(self):
-        self._parcels: list[Parcel] = []
-        self._answers: dict[int, asyncio.Future[MailboxReply]] = {}
+        self._messages: list[Message] = []
+        self._replies: dict[int, asyncio.Future[MailboxReply]] = {}
         self._numbers, self._some = count(), asyncio.Event()
 
     async def send(self, key: Key, calls: list[Call]) -> MailboxReply:
-        """A worker's parcel; returns with the answer."""
+        """A worker's message; returns with the reply."""
         number = next(self._numbers)
-        self._answers[number] = asyncio.get_running_loop().create_future()
-        self._parcels.append((number, key, calls))
+        # The future is there before the driver can see the message and reply to it.
+        self._replies[number] = asyncio.get_running_loop().create_future()
+        self._messages.append((number, key, calls))
         self._some.set()
-        return await self._answers[number]
+        return await self._replies[number]
 
-    async def exchange(self, answers: dict[int, MailboxReply], patience: float) -> list[Parcel]:
-        """The driver's answers, for the parcels that have come or come within so many seconds."""
-        for number, answer in answers.items():
-            self._answers.pop(number).set_result(answer)
-        if not self._parcels:
+    async def exchange(self, replies: dict[int, MailboxReply], patience: float) -> list[Message]:
+        """The driver's replies, for the messages that have come or come within so many seconds."""
+        for number, reply in replies.items():
+            self._replies.pop(number).set_result(reply)
+        if not self._messages:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._some.wait(), patience)
-        parcels, self._parcels = self._parcels, []
+        messages, self._messages = self._messages, []
         self._some.clear()
-        return parcels
+        return messages
 
 
 def work_on(
-    about: tuple[bytes, str],
+    about: tuple[PackedWork, str],
     batch: Batch,
-    kept: tuple[int, np.ndarray] | None,
-    desk: Any,
+    checkpoint: tuple[int, np.ndarray] | None,
+    mailbox: Any,
     key: Key,
     slot: int,
 ) -> str | None:
@@ -72,14 +73,14 @@ def work_on(
     """
 
     def send(calls: list[Call]):
-        return partial(the_ray().get, desk.send.remote(key, calls))
+        return partial(the_ray().get, mailbox.send.remote(key, calls))
 
     try:
-        packed, code = about
+        work, code = about
         _expect_code(code)
         with tempfile.TemporaryDirectory(prefix="dudley-") as folder:
-            session = RemoteSession(batch, send, Path(folder), kept, slot)
-            pickle.loads(packed)(session)
+            session = RemoteSession(batch, send, Path(folder), checkpoint, slot)
+            work.unpack()(session)  # pyright: ignore[reportArgumentType]  # it has Session's methods
             session.flush()
     except Exception:
         return traceback.format_exc()
@@ -89,8 +90,8 @@ def work_on(
 def _expect_code(code: str) -> None:
     """Results must not depend on the node: refuse to work with another package than the driver."""
     if code_digest() != code:
-        told = f"another one on {platform.node()}"
-        raise InputError("dudley on the cluster", "the driver's own code", told, "install it there")
+        got = f"another one on {platform.node()}"
+        raise InputError("dudley on the cluster", "the driver's own code", got, "install it there")
 
 
 def the_ray() -> Any:

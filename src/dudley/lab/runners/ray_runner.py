@@ -1,8 +1,8 @@
 """The runner of a Ray cluster: a batch is a task, and who called `run` alone writes to the store.
 
 Ray places the tasks: so many CPUs and (parts of) GPUs each. A task gets its batch and its latest
-checkpoint and sends what its work tells to a *desk*, an actor on the driver's node; the driver
-takes it from there, writes it under the claim of that task, and answers (`remote`). So nothing but
+checkpoint and sends what its work tells to a *mailbox*, an actor on the driver's node; the driver
+takes it from there, writes it under the claim of that task, and replies (`remote`). So nothing but
 Ray's own ports is needed between machines, and ``ray://`` works from outside the cluster.
 
 **Exactly once.** Ray would run a lost task again by itself (``max_retries``), with the arguments
@@ -13,7 +13,7 @@ and whatever still comes from the lost one is refused. A task that is lost after
 written is done.
 
 **Back-pressure.** At most ``workers`` batches are claimed at a time, so that Ray's queue stays
-short and another run on the cluster gets its turn, and each has at most one parcel unanswered.
+short and another run on the cluster gets its turn, and each has at most one message without reply.
 
 [1] Ray documentation, "Task fault tolerance", "Actors", "Ray Client", version 2.60.
 """
@@ -29,14 +29,15 @@ from typing import Any
 
 import numpy as np
 
-from dudley.audit.journal import code_digest
 from dudley.core.errors import DudleyError, InputError
+from dudley.core.sources import code_digest
+from dudley.lab.runners.packed_work import PackedWork
 from dudley.lab.runners.ray_mailbox import Mailbox, the_ray, work_on
 from dudley.lab.runners.remote import MailboxReply, deliver
 from dudley.lab.runners.retry_limit import RetryLimit
 from dudley.lab.runners.runner import Order, Runner
 from dudley.lab.runners.session import Session
-from dudley.lab.runners.worker import Work, log, settle
+from dudley.lab.runners.worker import log, settle
 from dudley.lab.store.claims import claim
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
@@ -72,7 +73,7 @@ class OnRay(Runner):
         with _connected(self.address):
             self._warn_of_want()
             try:
-                _Flights(self, order).work_off()
+                _Tasks(self, order).work_off()
             except ray.exceptions.RayError as error:
                 raise DudleyError(
                     f"the Ray cluster is lost ({type(error).__name__}: {error}); what is stored "
@@ -81,70 +82,71 @@ class OnRay(Runner):
 
     def _warn_of_want(self) -> None:
         """Ray waits for a node that can run a task; say so if there is none now."""
-        asked = {"CPU": self.cpus, "GPU": self.gpus}
+        wanted = {"CPU": self.cpus, "GPU": self.gpus}
         nodes = [node["Resources"] for node in the_ray().nodes() if node["Alive"]]
-        if not any(all(n.get(what, 0) >= some for what, some in asked.items()) for n in nodes):
-            told = f"{self.cpus:g} CPUs and {self.gpus:g} GPUs"
-            log.warning("no node of the Ray cluster has %s; waiting for one", told)
+        if not any(all(n.get(what, 0) >= some for what, some in wanted.items()) for n in nodes):
+            text = f"{self.cpus:g} CPUs and {self.gpus:g} GPUs"
+            log.warning("no node of the Ray cluster has %s; waiting for one", text)
 
 
 @dataclass(frozen=True)
-class _Flight:
+class _Task:
     """A batch that is under way: its session with the store, and the worker's number."""
 
     session: Session
     slot: int
 
 
-class _Flights:
+class _Tasks:
     """The batches of one start that are under way."""
 
     def __init__(self, runner: OnRay, order: Order):
         ray = self.ray = the_ray()
-        self.order, self.toll = order, RetryLimit()
-        self.flights: dict[Any, _Flight] = {}  # by the reference to what the task returns
-        self.answers: dict[int, MailboxReply] = {}  # by the parcel's number
+        self.order, self.limit = order, RetryLimit()
+        self.tasks: dict[Any, _Task] = {}  # by the reference to what the task returns
+        self.replies: dict[int, MailboxReply] = {}  # by the message's number
         here = ray.get_runtime_context().get_node_id()
         pinned = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(here, soft=False)
-        self.desk = (
+        self.mailbox = (
             ray.remote(Mailbox)
             .options(num_cpus=0, max_concurrency=2 * order.workers + 2, scheduling_strategy=pinned)
             .remote()
         )
-        self.task = ray.remote(work_on).options(
+        self.work_on = ray.remote(work_on).options(
             num_cpus=runner.cpus,
             num_gpus=runner.gpus,
             max_retries=0,
             runtime_env={"env_vars": dict(order.environment)},
         )
-        # As bytes: nobody but a worker needs the modules that the work needs.
-        self.about = ray.put((_packed(order.work), code_digest()))
+        # Pickled: nobody but a worker needs the modules that the work needs.
+        work = PackedWork.of(order.work, ray.cloudpickle.dumps, "what can be pickled")
+        self.about = ray.put((work, code_digest()))
 
     def work_off(self) -> None:
         ray = self.ray
         try:
             while True:
-                self._take_off()
-                if not self.flights:
+                self._submit()
+                if not self.tasks:
                     return
-                # What a task sent before it ended is at the desk by then: look in this order.
-                ended, _ = ray.wait(list(self.flights), num_returns=len(self.flights), timeout=0)
-                self._hear(0.0 if ended else POLL)
+                # What a task sent before it ended is in the mailbox by then: look in this order.
+                ended, _ = ray.wait(list(self.tasks), num_returns=len(self.tasks), timeout=0)
+                self._exchange(0.0 if ended else POLL)
                 for ref in ended:
-                    self._land(ref, self.flights.pop(ref))
-                self.order.heard()
+                    self._settle(ref, self.tasks.pop(ref))
+                self.order.on_progress()
         finally:
-            for flight in self.flights.values():
-                flight.session.claim.release()
+            for task in self.tasks.values():
+                task.session.claim.release()
             with suppress(ray.exceptions.RayError):  # it may be the cluster that is gone
-                for ref in self.flights:
+                for ref in self.tasks:
                     ray.cancel(ref, force=True)
 
-    def _take_off(self) -> None:
+    def _submit(self) -> None:
         """Claim and submit as long as there is room; what has finished takes none."""
-        order, flying = self.order, self.flights.values()
+        order, running = self.order, self.tasks.values()
         while not order.stop.value:
-            busy = {flight.slot for flight in flying if not flight.session.finished}
+            busy = {task.slot for task in running if not task.session.finished}
             if len(busy) >= order.workers:
                 return
             taken = claim(order.store, Owner.me(), order.start)
@@ -152,51 +154,48 @@ class _Flights:
                 return
             slot = next(slot for slot in count() if slot not in busy)
             session = Session(taken, slot)
-            kept = session.latest()
-            data = None if kept is None else (kept[0], np.fromfile(kept[1], dtype=np.uint8))
-            key = taken.id, taken.attempt
-            ref = self.task.remote(self.about, session.batch, data, self.desk, key, slot)
-            self.flights[ref] = _Flight(session, slot)
-
-    def _hear(self, patience: float) -> None:
-        """Answer the last parcels, and deliver those that have come since."""
-        sessions = {(f.session.claim.id, f.session.claim.attempt): f.session
-                    for f in self.flights.values()}  # fmt: skip
-        parcels = self.ray.get(self.desk.exchange.remote(self.answers, patience))
-        self.answers, stop = {}, bool(self.order.stop.value)
-        for number, key, calls in parcels:
-            if key in sessions:
-                self.answers[number] = deliver(sessions[key], calls, stop)
+            checkpoint = session.latest()
+            if checkpoint is not None:
+                # As an array of bytes, which Ray sends without a copy.
+                step, path = checkpoint
+                data = step, np.fromfile(path, dtype=np.uint8)
             else:
-                told = f"Lost: batch {key[0]}, attempt {key[1]}, was given to another worker"
-                self.answers[number] = MailboxReply(True, told)
+                data = None
+            key = taken.id, taken.attempt
+            ref = self.work_on.remote(self.about, session.batch, data, self.mailbox, key, slot)
+            self.tasks[ref] = _Task(session, slot)
 
-    def _land(self, ref: Any, flight: _Flight) -> None:
+    def _exchange(self, patience: float) -> None:
+        """MailboxReply to the last messages, and deliver those that have come since."""
+        sessions = {(t.session.claim.id, t.session.claim.attempt): t.session
+                    for t in self.tasks.values()}  # fmt: skip
+        messages = self.ray.get(self.mailbox.exchange.remote(self.replies, patience))
+        self.replies, stop = {}, bool(self.order.stop.value)
+        for number, key, calls in messages:
+            if key in sessions:
+                self.replies[number] = deliver(sessions[key], calls, stop)
+            else:
+                refusal = f"Lost: batch {key[0]}, attempt {key[1]}, was given to another worker"
+                self.replies[number] = MailboxReply(True, refusal)
+
+    def _settle(self, ref: Any, task: _Task) -> None:
         """A task has ended: see how."""
-        errors, session = self.ray.exceptions, flight.session
+        errors, session = self.ray.exceptions, task.session
         try:
             failure = self.ray.get(ref)
         except errors.RayTaskError as error:  # an argument that could not be read, say
             failure = str(error)
         except errors.RayError as error:
             if not session.finished:
-                told = str(error).strip().partition("\n")[0]
-                self.toll.of(session.claim, f"its worker was lost ({type(error).__name__}: {told})")
+                first_line = str(error).strip().partition("\n")[0]
+                reason = f"its worker was lost ({type(error).__name__}: {first_line})"
+                self.limit.died(session.claim, reason)
             return
         if failure is None:
             settle(session, bool(self.order.stop.value))
         elif not session.finished:
             log.error("a batch failed: %s", failure.strip().rpartition("\n")[2])
             session.claim.fail(failure)
-
-
-def _packed(work: Work) -> bytes:
-    """Work for another machine: a module's function by its name, another one as it is."""
-    try:
-        return the_ray().cloudpickle.dumps(work)
-    except Exception as error:
-        told = f"{work!r} ({error})"
-        raise InputError("work of a run", "what can be pickled", told) from None
 
 
 @contextmanager
@@ -227,5 +226,6 @@ def _connect(ray: Any, address: str | None) -> None:
             if isinstance(error, ConnectionAbortedError) and left:
                 continue
             fix = "start one (ray start --head), or name another"
-            told = str(error).strip().rpartition("\n")[2]  # a server answers with its traceback
-            raise InputError("Ray cluster", f"one at {address or 'hand'}", told, fix) from error
+            last_line = str(error).strip().rpartition("\n")[2]  # a server sends its traceback
+            expected = f"one at {address or 'hand'}"
+            raise InputError("Ray cluster", expected, last_line, fix) from error

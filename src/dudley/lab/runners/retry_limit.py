@@ -16,32 +16,32 @@ DEATHS = 3
 
 
 class RetryLimit:
-    """Deaths of one start."""
+    """Counts the workers that died in one start, and says when to give up."""
 
     def __init__(self):
-        self._of: dict[int, tuple[int, float]] = {}  # batch ↦ deaths in a row, work kept then
+        self._of_batch: dict[int, tuple[int, float]] = {}  # deaths in a row, checkpointed work
         self._outside = 0
 
-    def of(self, claim: Claim, told: str) -> None:
-        """Who held the claim is dead: give the batch back, or give it up."""
-        deaths, before = self._of.get(claim.id, (0, 0.0))
-        kept = _kept(claim)
-        deaths = 1 if kept > before else deaths + 1
-        self._of[claim.id] = deaths, kept
-        log.warning("batch %d: %s (%d of %d)", claim.id, told, deaths, DEATHS)
+    def died(self, claim: Claim, reason: str) -> None:
+        """The worker that held the claim is dead: let the batch wait again, or fail it."""
+        deaths, before = self._of_batch.get(claim.id, (0, 0.0))
+        work = _checkpointed_work(claim)
+        deaths = 1 if work > before else deaths + 1
+        self._of_batch[claim.id] = deaths, work
+        log.warning("batch %d: %s (%d of %d)", claim.id, reason, deaths, DEATHS)
         if deaths >= DEATHS:
-            claim.fail(f"{told}, {DEATHS} times")
+            claim.fail(f"{reason}, {DEATHS} times")
         else:
             claim.release()
 
-    def outside(self, told: str) -> None:
+    def died_without_batch(self, reason: str) -> None:
         """A worker is dead that held no batch: more than a few such are an error of all."""
         self._outside += 1
         if self._outside >= DEATHS:
-            raise DudleyError(f"{DEATHS} workers died outside a batch, the last: {told}")
+            raise DudleyError(f"{DEATHS} workers died outside a batch, the last: {reason}")
 
 
-def _kept(claim: Claim) -> float:
+def _checkpointed_work(claim: Claim) -> float:
     """Work up to the latest checkpoint."""
     wanted = sa.select(KEPT_WORK).select_from(batches).where(batches.c.id == claim.id)
     with claim.store.database.reading() as connection:

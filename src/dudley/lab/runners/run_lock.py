@@ -44,7 +44,7 @@ def _file(place: RunLocation, folder: Path) -> Iterator[None]:
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
-            raise _held(place) from None
+            raise _busy(place) from None
         yield
 
 
@@ -60,18 +60,18 @@ def _advisory(place: RunLocation) -> Iterator[None]:
             with database.telling():
                 for name, value in KEEPALIVE.items():
                     connection.exec_driver_sql(f"SET {name} = {value}")
-                asked = sa.select(sa.func.pg_try_advisory_lock(key))
-                taken = connection.execute(asked).scalar_one()
+                attempt = sa.select(sa.func.pg_try_advisory_lock(key))
+                taken = connection.execute(attempt).scalar_one()
             if not taken:
-                raise _held(place)
+                raise _busy(place)
             yield
     finally:
         database.close()  # the connection's end is the lock's
 
 
-def _held(place: RunLocation) -> InputError:
+def _busy(place: RunLocation) -> InputError:
     return InputError(
-        place.told,
+        place.description,
         "no other live run in it",
         "one that holds it now",
         f"wait for it to end, stop it, or {place.another}",

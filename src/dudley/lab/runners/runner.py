@@ -29,7 +29,8 @@ from dudley.lab.store.store import Store
 class Order:
     """What a runner is asked to do: the batches of a store that wait, so many at a time.
 
-    ``stop.value`` turns true when somebody asks for a stop; ``heard`` is to be called now and then.
+    ``stop.value`` turns true when somebody asks for a stop; ``on_progress`` is to be called now and
+    then.
     """
 
     store: Store
@@ -37,7 +38,7 @@ class Order:
     start: int
     workers: int
     stop: Any
-    heard: Callable[[], None]
+    on_progress: Callable[[], None]
     environment: Mapping[str, str]
 
 
@@ -47,7 +48,7 @@ class Runner(ABC):
     The contract. `work_off` returns when no batch waits or runs, or, once asked to stop, when
     those that ran are at their next checkpoint; nothing that it began works on after it. A batch
     runs under a claim, so that at most one attempt writes for it; an attempt whose worker is lost
-    goes back to waiting and on from its latest checkpoint (`Toll`); one whose work raises is
+    goes back to waiting and on from its latest checkpoint (`RetryLimit`); one whose work raises is
     failed, with the traceback. Which worker runs a batch has no influence on its results.
     """
 
@@ -66,17 +67,17 @@ def runner_of(on: str | Runner) -> Runner:
         return on
     kinds = _kinds()
     name, _, settings = on.partition("?")
-    told = dict(parse_qsl(settings, keep_blank_values=True))
+    texts = dict(parse_qsl(settings, keep_blank_values=True))
     if name.startswith("ray://"):
-        name, told = "ray", told | {"address": name}
+        name, texts = "ray", texts | {"address": name}
     if name not in kinds:
         raise UnknownName("runner", name, kinds)
     kind = kinds[name]
     known = {field.name: field.type for field in fields(kind)}
-    for setting in told:
+    for setting in texts:
         if setting not in known:
             raise UnknownName(f"setting of the runner {name}", setting, known)
-    return kind(**{key: _value(name, key, text, known[key]) for key, text in told.items()})
+    return kind(**{key: _value(name, key, text, known[key]) for key, text in texts.items()})
 
 
 def _kinds() -> dict[str, type[Any]]:

@@ -50,21 +50,21 @@ class Session:
         claim: Claim,
         worker: int = 0,
         stop: Callable[[], bool] = lambda: False,
-        heard: Callable[[], None] = lambda: None,
+        on_progress: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ):
         self.claim, self.worker = claim, worker
-        self._stop, self._heard, self._clock = stop, heard, clock
-        kept = checkpoints.restore(claim)
-        self._kept = None if kept is None else kept[:2]
-        self._step, self._done = (-1, 0.0) if kept is None else (kept[0], kept[2])
+        self._stop, self._on_progress, self._clock = stop, on_progress, clock
+        checkpoint = checkpoints.restore(claim)
+        self._latest = None if checkpoint is None else checkpoint[:2]
+        self._step, self._done = (-1, 0.0) if checkpoint is None else (checkpoint[0], checkpoint[2])
         self._noted = -np.inf
         self._results: list[str] | None = None
         self.batch: Batch = claim.store.packed[claim.id]
 
     def latest(self) -> tuple[int, Path] | None:
         """Step and file of the latest whole checkpoint, or None: begin at the beginning."""
-        return self._kept
+        return self._latest
 
     def append(self, step: int, metrics: Mapping[str, Any]) -> None:
         """Metrics of every trial at a step: name ↦ E numbers, kept as float32 (NaN included)."""
@@ -87,9 +87,9 @@ class Session:
         """Keep the whole state: ``write`` fills exactly the file that it is given."""
         if step != self._step:
             self._after_the_last(step, "checkpoint")
-        elif self._kept is not None and step == self._kept[0]:
+        elif self._latest is not None and step == self._latest[0]:
             return  # it stands already
-        self._kept = step, checkpoints.keep(self.claim, step, self._done, write)
+        self._latest = step, checkpoints.keep(self.claim, step, self._done, write)
         self._step = step
 
     def progress(self, done: float) -> None:
@@ -100,7 +100,7 @@ class Session:
         if (now := self._clock()) - self._noted >= EVERY:
             with self.claim.writing(done=self._done):
                 self._noted = now
-            self._heard()
+            self._on_progress()
 
     def should_stop(self) -> bool:
         """Was the run asked to stop? Then return after a checkpoint, without `finish`."""
@@ -115,7 +115,7 @@ class Session:
             if texts != self._results:
                 raise InputError("results of a finished batch", "those it has", "others")
             return
-        left = self._kept is not None or self.claim.attempt > 1
+        left = self._latest is not None or self.claim.attempt > 1
         with self.claim.writing(status=DONE, done=self.batch.cost.work) as connection:
             of = self.claim.id
             rows = [{"of": of, "at": i, "result": text} for i, text in enumerate(texts)]
@@ -126,7 +126,7 @@ class Session:
         self._results = texts
         if left:
             checkpoints.remove(self.claim)
-        self._heard()
+        self._on_progress()
 
     @property
     def finished(self) -> bool:
@@ -134,8 +134,8 @@ class Session:
 
     def _after_the_last(self, step: int, what: str) -> None:
         if step <= self._step:
-            told = f"a step after {self._step}, in increasing order, points before checkpoints"
-            raise InputError(f"step of {what}", told, step)
+            expected = f"a step after {self._step}, in increasing order, points before checkpoints"
+            raise InputError(f"step of {what}", expected, step)
 
 
 def _plain(value: Any) -> Any:

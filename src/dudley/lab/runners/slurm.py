@@ -3,8 +3,8 @@
 A job opens the store by itself and serves batches until none waits, its time is up or a stop is
 asked for. Slurm's warning before the end of a job asks its work to stop at the next checkpoint; the
 batch goes back, and a new job goes on with it. A job that dies without a word is replaced
-(`crew`). Jobs are on other machines, so that the store must be a PostgreSQL database: SQLite's
-write-ahead log works between processes of one machine only [1].
+(`supervisor`). Jobs are on other machines, so that the store must be a PostgreSQL database:
+SQLite's write-ahead log works between processes of one machine only [1].
 
 [1] SQLite documentation, "Write-Ahead Logging", section 1.
 """
@@ -24,9 +24,10 @@ from typing import Any
 from dudley.core.canonical import digest
 from dudley.core.errors import InputError
 from dudley.core.extras import missing
+from dudley.lab.runners.packed_work import PackedWork
 from dudley.lab.runners.runner import Order, Runner
 from dudley.lab.runners.supervisor import supervise, variables
-from dudley.lab.runners.worker import Work, work_batches
+from dudley.lab.runners.worker import work_batches
 from dudley.lab.store.claims import take_over
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
@@ -73,42 +74,48 @@ class OnSlurm(Runner):
 
     def work_off(self, order: Order) -> None:
         submitit, cluster = _submitit(), self.cluster or "slurm"
-        desks = Path(self.folder).absolute() / digest(str(order.store.place))[:12]
-        if cluster == "slurm" and _end_the_jobs_before(desks):
+        starts = Path(self.folder).absolute() / digest(str(order.store.place))[:12]
+        if cluster == "slurm" and _end_the_jobs_before(starts):
             take_over(order.store)
-        desks.mkdir(parents=True, exist_ok=True)
-        desk = Path(tempfile.mkdtemp(prefix=f"{order.start}-", dir=desks))  # for this user alone
+        starts.mkdir(parents=True, exist_ok=True)
+        # mkdtemp, since others must not read or write what jobs unpickle.
+        jobs = Path(tempfile.mkdtemp(prefix=f"{order.start}-", dir=starts))
         try:
-            executor = submitit.AutoExecutor(desk, cluster=cluster)
+            executor = submitit.AutoExecutor(jobs, cluster=cluster)
         except RuntimeError as error:
             fix = "run it where sbatch is, or with cluster=local"
             raise InputError("cluster", "Slurm", error, fix) from error
         executor.update_parameters(name="dudley", **self._parameters())
 
+        # By cloudpickle, which submitit brings: it takes functions of the user's script along.
+        work = PackedWork.of(order.work, import_module("cloudpickle").dumps, "what can be pickled")
+
         def begin(slots: list[int]) -> list[Job]:
-            serve_as = partial(_worker, order.store.place, order.work, order.start, desk)
+            call = partial(_worker, order.store.place, work, order.start, jobs)
             with variables(order.environment):
-                jobs = executor.map_array(serve_as, slots)
-            return [Job(job, desk, 0.0 if cluster == "local" else PATIENCE) for job in jobs]
+                submitted = executor.map_array(call, slots)
+            patience = 0.0 if cluster == "local" else PATIENCE
+            return [Job(job, jobs, patience) for job in submitted]
 
-        asked = time.monotonic()
+        last_question = time.monotonic()
 
-        def pause(hands: Sequence[Job]) -> None:
-            nonlocal asked
+        def pause(workers: Sequence[Job]) -> None:
+            nonlocal last_question
             end = time.monotonic() + POLL
-            if end - asked >= ASK:  # for all jobs at once; by itself submitit asks more seldom
-                hands[0].job.done(force_check=True)
-                asked = end
-            while time.monotonic() < end and all(hand.ended() is None for hand in hands):
+            # One question is for all jobs at once; by itself submitit asks more seldom.
+            if end - last_question >= ASK:
+                workers[0].job.done(force_check=True)
+                last_question = end
+            while time.monotonic() < end and all(worker.ended() is None for worker in workers):
                 time.sleep(0.05)
             if order.stop.value:
-                (desk / STOP).touch()
+                (jobs / STOP).touch()
 
         supervise(order, begin, pause)
 
     def _parameters(self) -> dict[str, Any]:
         """In submitit's words."""
-        told = {
+        parameters = {
             "timeout_min": self.minutes,
             "cpus_per_task": self.cpus,
             "gpus_per_node": self.gpus or None,
@@ -116,7 +123,7 @@ class OnSlurm(Runner):
             "slurm_partition": self.partition,
             "slurm_account": self.account,
         }
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in parameters.items() if value is not None}
 
 
 @dataclass
@@ -124,7 +131,7 @@ class Job:
     """A job of the queue; its outcome, a file, may be seen some seconds after its end."""
 
     job: Any
-    desk: Path
+    folder: Path  # of all jobs of the start
     patience: float
     _over: float | None = None  # since when
 
@@ -139,24 +146,24 @@ class Job:
         return f"state {self.job.state}" if now - self._over >= self.patience else None
 
     def holds(self, owner: Owner) -> bool:
-        path = _owner_file(self.desk, self.job.job_id)
+        path = _owner_file(self.folder, self.job.job_id)
         return path.is_file() and Owner.read(path.read_text(encoding="utf-8")) == owner
 
     def kill(self) -> None:
         self.job.cancel(check=False)
 
 
-def _worker(place: RunLocation, work: Work, start: int, desk: Path, slot: int) -> None:
+def _worker(place: RunLocation, work: PackedWork, start: int, jobs: Path, slot: int) -> None:
     """The job: serve until none waits or somebody asks to stop."""
     environment = _submitit().JobEnvironment()
-    path = _owner_file(desk, environment.job_id)
+    path = _owner_file(jobs, environment.job_id)
     path.with_suffix(".part").write_text(Owner.me().text, encoding="utf-8")
     path.with_suffix(".part").replace(path)
-    stop = _Stop(desk / STOP)
+    stop = _Stop(jobs / STOP)
     for name in ("SIG" + environment.USR_SIG, "SIGTERM"):
         signal.signal(getattr(signal, name), stop.ask)
     store = Store.open(place)
-    work_batches(store, work, start, slot, stop)
+    work_batches(store, work.unpack(), start, slot, stop)
     store.close()
 
 
@@ -164,27 +171,27 @@ class _Stop:
     """Has somebody asked to stop: by a signal, or by the file, looked at once a second?"""
 
     def __init__(self, file: Path):
-        self._file, self._asked, self._looked = file, False, -POLL
+        self._file, self._stopped, self._looked = file, False, -POLL
 
     def ask(self, number, frame) -> None:
-        self._asked = True
+        self._stopped = True
 
     def __call__(self) -> bool:
-        if not self._asked and (now := time.monotonic()) - self._looked >= POLL:
-            self._asked, self._looked = self._file.exists(), now
-        return self._asked
+        if not self._stopped and (now := time.monotonic()) - self._looked >= POLL:
+            self._stopped, self._looked = self._file.exists(), now
+        return self._stopped
 
 
-def _end_the_jobs_before(desks: Path) -> bool:
+def _end_the_jobs_before(starts: Path) -> bool:
     """Jobs of an earlier start may have outlived who started them. Were there any?"""
-    names = list(desks.glob("*/*.owner"))
+    names = list(starts.glob("*/*.owner"))
     for path in names:
         _submitit().SlurmJob(path.parent, path.stem).cancel(check=False)
     return bool(names)
 
 
-def _owner_file(desk: Path, job: str) -> Path:
-    return desk / f"{job}.owner"
+def _owner_file(jobs: Path, job: str) -> Path:
+    return jobs / f"{job}.owner"
 
 
 def _last_line(error: BaseException) -> str:

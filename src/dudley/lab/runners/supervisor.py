@@ -20,7 +20,7 @@ from dudley.lab.store.store import Store
 
 
 class WorkerHandle(Protocol):
-    """A worker, as who started it sees it."""
+    """A worker, as the process that started it sees it."""
 
     def ended(self) -> str | None:
         """None while it lives, an empty text if it ended well, else how it died."""
@@ -33,44 +33,48 @@ class WorkerHandle(Protocol):
     def kill(self) -> None: ...
 
 
-H = TypeVar("H", bound=WorkerHandle)
+Handle = TypeVar("Handle", bound=WorkerHandle)
 
 
 def supervise(
     order: Order,
-    begin: Callable[[list[int]], Sequence[H]],
-    pause: Callable[[Sequence[H]], None],
+    begin: Callable[[list[int]], Sequence[Handle]],
+    pause: Callable[[Sequence[Handle]], None],
 ) -> None:
-    """Workers until no batch waits: ``begin`` starts some by number, ``pause`` waits a while."""
-    alive: dict[int, H] = {}
-    toll = RetryLimit()
+    """Keep workers alive until no batch waits.
+
+    ``begin`` starts some by number, ``pause`` waits a while.
+    """
+    alive: dict[int, Handle] = {}
+    limit = RetryLimit()
     try:
         while True:
-            waiting = sum(one.status == WAITING for one in order.store.standing())
+            waiting = sum(batch.status == WAITING for batch in order.store.standing())
             free = [slot for slot in range(order.workers) if slot not in alive][:waiting]
             if free and not order.stop.value:
                 alive |= zip(free, begin(free), strict=True)
             if not alive:
                 return
             pause(list(alive.values()))
-            for slot, hand in list(alive.items()):
-                if (told := hand.ended()) is not None:
+            for slot, worker in list(alive.items()):
+                if (reason := worker.ended()) is not None:
                     del alive[slot]
-                    _bury(order.store, hand, told, toll)
-            order.heard()
+                    _return_batches(order.store, worker, reason, limit)
+            order.on_progress()
     finally:
-        for hand in alive.values():
-            hand.kill()
-            _bury(order.store, hand, "", RetryLimit())
+        for worker in alive.values():
+            worker.kill()
+            # With a limit of its own: a worker that we killed says nothing against its batch.
+            _return_batches(order.store, worker, "", RetryLimit())
 
 
-def _bury(store: Store, hand: WorkerHandle, told: str, toll: RetryLimit) -> None:
-    """What a worker that ended still held goes back, or is given up."""
-    theirs = [one for one, owner in claims(store) if hand.holds(owner)]
-    for one in theirs:
-        toll.of(one, f"its worker died{' with ' if told else ''}{told}")
-    if told and not theirs:
-        toll.outside(told)
+def _return_batches(store: Store, worker: WorkerHandle, reason: str, limit: RetryLimit) -> None:
+    """What a worker that ended still held goes back to waiting, or is failed."""
+    theirs = [claim for claim, owner in claims(store) if worker.holds(owner)]
+    for claim in theirs:
+        limit.died(claim, f"its worker died{' with ' if reason else ''}{reason}")
+    if reason and not theirs:
+        limit.died_without_batch(reason)
 
 
 @contextmanager

@@ -21,14 +21,14 @@ def work_batches(
     start: int,
     worker: int,
     stop: Callable[[], bool],
-    heard: Callable[[], None] = lambda: None,
+    on_progress: Callable[[], None] = lambda: None,
 ) -> None:
     """A batch whose work raises is noted as failed, with the traceback, and the next one begins."""
     owner = Owner.me()
     while not stop() and (taken := claim(store, owner, start)) is not None:
         try:
-            session = Session(taken, worker, stop, heard)
-            heard()
+            session = Session(taken, worker, stop, on_progress)
+            on_progress()
             work(session)
             settle(session, stop())
         except Exception as error:
@@ -46,5 +46,5 @@ def settle(session: Session, stopped: bool) -> None:
     if stopped:
         session.claim.release()
     else:
-        told = "the work returned without finish, and nobody had asked it to stop"
-        session.claim.fail(told)
+        reason = "the work returned without finish, and nobody had asked it to stop"
+        session.claim.fail(reason)

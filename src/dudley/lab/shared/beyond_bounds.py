@@ -74,8 +74,8 @@ def at_radii(
 
 
 def _bounded(model: Model, sets, loss: Loss, inputs: Tokens | None) -> Capacity:
-    given = model.inputs if inputs is None else inputs  # pyright: ignore[reportAttributeAccessIssue]
-    return capacity(constrained(model.node, sets), given, loss=loss)  # pyright: ignore
+    ball = model.inputs if inputs is None else inputs  # pyright: ignore[reportAttributeAccessIssue]
+    return capacity(constrained(model.node, sets), ball, loss=loss)  # pyright: ignore
 
 
 def priced(bound: Capacity, n: int, delta: float, target: float) -> dict[str, float]:

@@ -54,10 +54,10 @@ def by_setting(
 def gathered(results: Results, key: str) -> list[Row]:
     """The cells of all findings, each once."""
     results.with_number(key)
-    found: list[Row] = []
+    cells: list[Row] = []
     for finding in results.findings:
-        found += [row for row in finding.numbers.get(key, []) if row not in found]
-    return found
+        cells += [row for row in finding.numbers.get(key, []) if row not in cells]
+    return cells
 
 
 def panels(
@@ -68,13 +68,15 @@ def panels(
     numeric = all(isinstance(place, Real) and isfinite(place) for place in places)
     for axis, name in zip(axes, names, strict=False):
         for i, group in enumerate(groups):
-            own = [row for row in rows if tuple(row[n] for n in by) == group]
+            of_group = [row for row in rows if tuple(row[n] for n in by) == group]
             shift = 0.08 * (i - (len(groups) - 1) / 2)
-            at = [row[x] if numeric else places.index(row[x]) + shift for row in own]
-            y = [row[name]["mean"] for row in own]
+            at = [row[x] if numeric else places.index(row[x]) + shift for row in of_group]
+            y = [row[name]["mean"] for row in of_group]
             look = style.ordered(i, len(groups)) | ({} if numeric else {"ls": ""})
             words = ", ".join(f"{n} = {v}" for n, v in zip(by, group, strict=True))
-            style.bars(axis, at, y, [row[name]["interval"] for row in own], label=words, **look)
+            style.bars(
+                axis, at, y, [row[name]["interval"] for row in of_group], label=words, **look
+            )
         if numeric and min(places) > 0 and max(places) >= 4 * min(places):
             axis.set_xscale("log")
         if numeric:

@@ -24,7 +24,7 @@ from dudley.lab.statistics.trend import Slope, equivalence, estimate, slope, wel
 from dudley.lab.training import memory_of, packed, train_batch, train_grid, trainings
 from dudley.train.ensemble.base import Weights
 from dudley.train.losses import loss_of
-from dudley.train.optimise.magnitudes import STRUCTURES
+from dudley.train.optimise.magnitudes import structure
 from dudley.train.problem import Problem
 from dudley.train.trainer import Trainer
 
@@ -36,13 +36,13 @@ SPLITS = ("train", "holdout")
 
 def norms(weights: Weights) -> dict[str, torch.Tensor]:
     """Norms of every weight, (E,) each, as ``norms.0.W_QK.l11``."""
-    found = {}
+    sizes = {}
     for name, W in weights.items():
         X = W.detach().double()
         for norm in NORMS:
-            unit = STRUCTURES[norm]
-            found[f"norms.{name.removeprefix('weights.')}.{norm}"] = unit.norm(unit.sizes(X))
-    return found
+            unit = structure(norm)
+            sizes[f"norms.{name.removeprefix('weights.')}.{norm}"] = unit.norm(unit.sizes(X))
+    return sizes
 
 
 def ramp(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -51,9 +51,9 @@ def ramp(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     >>> ramp(torch.tensor([[[0.0, 0.25], [3.0, 0.0]]]), torch.tensor([[1, 0]]))
     tensor([[0.7500, 0.0000]])
     """
-    own = labels[..., None]
-    others = outputs.scatter(-1, own, -math.inf).amax(-1)
-    return (1 - (outputs.gather(-1, own)[..., 0] - others) / MARGIN).clamp(0, 1)
+    label = labels[..., None]
+    others = outputs.scatter(-1, label, -math.inf).amax(-1)
+    return (1 - (outputs.gather(-1, label)[..., 0] - others) / MARGIN).clamp(0, 1)
 
 
 def clipped(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -67,19 +67,19 @@ BOUNDED = {"ramp": ramp, "clipped": clipped}
 @torch.no_grad()
 def at_the_end(problem: Problem, weights: Weights, bounded: str) -> dict[str, torch.Tensor]:
     """Norms and bounded losses of the last weights."""
-    found = norms(weights)
+    flat = norms(weights)
     for split in SPLITS:
         data = problem.split(split)
         outputs = problem.ensemble.evaluate(weights, data.inputs)
         losses = BOUNDED[bounded](outputs, data.labels).double()
-        found[f"{split}_bounded"] = (losses * data.weights).sum(1)
-    return found
+        flat[f"{split}_bounded"] = (losses * data.weights).sum(1)
+    return flat
 
 
 def measure_the_end(trainer: Trainer, results: list[dict[str, Any]], bounded: str) -> None:
     """Add to every result what is measured of its last weights."""
-    told = at_the_end(trainer.problem, trainer.whole.weights, bounded)
-    ends = {name: values.tolist() for name, values in told.items()}
+    columns = at_the_end(trainer.problem, trainer.whole.weights, bounded)
+    ends = {name: values.tolist() for name, values in columns.items()}
     for e, result in enumerate(results):
         result["end"] = {name: values[e] for name, values in ends.items()}
 
@@ -89,8 +89,8 @@ def train_parts(
 ) -> list[dict[str, Any]]:
     """Train every part of a config; rows of what was set, and what became of it at the end."""
     seed, trials = config["seed"], config["trials"]
-    own = [trainings(name, seed, part, trials).trials for part in config["parts"]]
-    grid = TrialGrid([trial for some in own for trial in some], name, seed)
+    by_part = [trainings(name, seed, part, trials).trials for part in config["parts"]]
+    grid = TrialGrid([trial for some in by_part for trial in some], name, seed)
     table = train_grid(
         grid,
         bench.place(folder),
@@ -103,10 +103,10 @@ def train_parts(
     )
     rows = []
     for trial, row in zip(grid.trials, table, strict=True):
-        told = {"config": trial.config, "steps": row["result.steps"]}
+        columns = {"config": trial.config, "steps": row["result.steps"]}
         for place in ("result.final.", "result.end."):
-            told |= {k.removeprefix(place): v for k, v in row.items() if k.startswith(place)}
-        rows.append(told)
+            columns |= {k.removeprefix(place): v for k, v in row.items() if k.startswith(place)}
+        rows.append(columns)
     return rows
 
 
@@ -115,7 +115,7 @@ def tabulate(
     config: Mapping[str, Any],
     folder: Path,
     bench: Bench,
-    told: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    row_of: Callable[[Mapping[str, Any]], Mapping[str, Any]],
     bounded: str = "ramp",
 ) -> None:
     """Train what the config says, and write ``trials.parquet``.
@@ -123,7 +123,7 @@ def tabulate(
     ``told(row)``: the columns of a trial that are the study's own, its setting and its bound.
     """
     rows = train_parts(name, config, folder, bench, bounded)
-    table = [{"trial": row["config"]["trial"], **told(row), **summed(row)} for row in rows]
+    table = [{"trial": row["config"]["trial"], **row_of(row), **summed(row)} for row in rows]
     write(folder / "trials.parquet", columns_of(table))
 
 
@@ -146,29 +146,33 @@ def mean(values: Any) -> dict[str, Any]:
     """The mean over trials, with Student's 95 % interval."""
     x = np.asarray(values, float)
     error = float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else math.inf
-    found = estimate(float(x.mean()), error, max(1, len(x) - 1))
-    return {"mean": found.slope, "interval": [found.lowest, found.highest], "trials": len(x)}
+    interval = estimate(float(x.mean()), error, max(1, len(x) - 1))
+    return {
+        "mean": interval.slope,
+        "interval": [interval.lowest, interval.highest],
+        "trials": len(x),
+    }
 
 
 def difference(a: Any, b: Any, level: float = 0.95) -> dict[str, Any]:
     """mean(a) − mean(b) of independent trials, with Welch's interval."""
-    found = welch(a, b, level)
-    return {"difference": found.slope, "interval": [found.lowest, found.highest]}
+    welch_test = welch(a, b, level)
+    return {"difference": welch_test.slope, "interval": [welch_test.lowest, welch_test.highest]}
 
 
 def cells(columns: Mapping[str, np.ndarray], by: Sequence[str], of: Sequence[str]) -> list[dict]:
     """For each cell of equal ``by``, the means of some columns; those of shares stay in [0, 1]."""
     keys = list(zip(*(columns[name].tolist() for name in by), strict=True))
-    found = []
+    rows = []
     for key in dict.fromkeys(keys):
-        own = np.array([other == key for other in keys])
-        one = dict(zip(by, key, strict=True))
+        of_key = np.array([other == key for other in keys])
+        cell = dict(zip(by, key, strict=True))
         for name in of:
-            one[name] = mean(columns[name][own])
+            cell[name] = mean(columns[name][of_key])
             if name in SHARES:
-                one[name]["interval"] = [min(1.0, max(0.0, end)) for end in one[name]["interval"]]
-        found.append(one)
-    return found
+                cell[name]["interval"] = [min(1.0, max(0.0, end)) for end in cell[name]["interval"]]
+        rows.append(cell)
+    return rows
 
 
 def trend(x: Any, y: Any, margin: float, alpha: float = 0.05) -> dict[str, Any]:
@@ -176,16 +180,18 @@ def trend(x: Any, y: Any, margin: float, alpha: float = 0.05) -> dict[str, Any]:
     line: Slope = slope(x, y)
     same = equivalence(line, margin, alpha)
     up, down = line.lowest > 0, line.highest < 0
-    told = "grows" if up else "falls" if down else "no trend shown"
+    direction = "grows" if up else "falls" if down else "no trend shown"
     if same.equivalent:
-        told = "flat within the margin" if not (up or down) else f"{told}, but within the margin"
+        direction = (
+            "flat within the margin" if not (up or down) else f"{direction}, but within the margin"
+        )
     return {
         "slope": line.slope,
         "interval": [line.lowest, line.highest],
         "margin": margin,
         "equivalent": same.equivalent,
         "equivalence_p": same.p,
-        "told": told,
+        "told": direction,
     }
 
 

@@ -76,34 +76,35 @@ def growth(cells: Cells, bootstrap: dict[str, int], compare: bool = True) -> dic
     ``difference``, where they are compared: held-out log-likelihood of the power law less that of
     the log law, summed over cells, with its interval and by T.
     """
-    found: dict[str, Any] = {}
+    laws: dict[str, Any] = {}
     for kind, tilted in (("plain", False), ("tilted", True)):
-        own: dict[str, Any] = {}
+        by_law: dict[str, Any] = {}
         for name in LAWS:
-            one = law(cells, name, tilted)
-            own[name] = {
-                "θ": one.θ.value, "interval": [finite(one.θ.lowest), finite(one.θ.highest)],
-                "κ": one.κ, "b": one.b.tolist(), "likelihood": one.θ.likelihood,
-                "dispersion": one.dispersion, "deviance": one.deviance,
+            fitted = law(cells, name, tilted)
+            by_law[name] = {
+                "θ": fitted.θ.value,
+                "interval": [finite(fitted.θ.lowest), finite(fitted.θ.highest)],
+                "κ": fitted.κ, "b": fitted.b.tolist(), "likelihood": fitted.θ.likelihood,
+                "dispersion": fitted.dispersion, "deviance": fitted.deviance,
                 "critical": [
-                    {"T": int(T), "m": float(one.critical(T))} for T in cells.lengths
+                    {"T": int(T), "m": float(fitted.critical(T))} for T in cells.lengths
                 ],
             }  # fmt: skip
             if name == "log":
-                m_0 = float(np.exp(one.κ))
-                slope = one.θ.value * m_0
-                own[name] |= {"γ": slope, "intercept": m_0 - slope * one.middle}
+                m_0 = float(np.exp(fitted.κ))
+                slope = fitted.θ.value * m_0
+                by_law[name] |= {"γ": slope, "intercept": m_0 - slope * fitted.middle}
         if compare and len(cells.lengths) > 2:
             each = [held_out(cells, name, tilted) for name in LAWS]
-            own["difference"] = difference(cells, each[0] - each[1])
-        found[kind] = own
+            by_law["difference"] = difference(cells, each[0] - each[1])
+        laws[kind] = by_law
     scatter = by_block(cells, bootstrap["draws"], bootstrap["seed"] + 2_000)
-    found["blocks"] = {
+    laws["blocks"] = {
         "error": finite(scatter.error),
         "interval": [finite(scatter.lowest), finite(scatter.highest)],
         "draws": len(scatter.values),
     }
-    return found
+    return laws
 
 
 def difference(cells: Cells, each: np.ndarray) -> dict[str, Any]:
@@ -128,11 +129,11 @@ def exponent_interval(grown: dict[str, Any]) -> tuple[float, float]:
 
 def favoured(grown: dict[str, Any]) -> str:
     """``power``, ``log``, or ``undecided`` unless both kinds of fit decide alike."""
-    told = set()
+    favoured_laws = set()
     for kind in ("plain", "tilted"):
         lowest, highest = grown[kind].get("difference", {}).get("interval", (-1.0, 1.0))
-        told.add("power" if lowest > 0 else "log" if highest < 0 else "undecided")
-    return told.pop() if len(told) == 1 else "undecided"
+        favoured_laws.add("power" if lowest > 0 else "log" if highest < 0 else "undecided")
+    return favoured_laws.pop() if len(favoured_laws) == 1 else "undecided"
 
 
 def spread(values: list[int], count: int) -> list[int]:

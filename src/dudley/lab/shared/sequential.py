@@ -26,11 +26,11 @@ from dudley.lab.statistics.halfway import halfway
 from dudley.lab.statistics.sequential import Design, DesignOutcome, follow
 
 
-def designed(one: Experiment, scale: str, design: str = "full") -> dict[str, Any]:
+def designed(experiment: Experiment, scale: str, design: str = "full") -> dict[str, Any]:
     """An experiment's config at a scale, with the design where it is not the full grid."""
-    if design not in one.designs:
-        raise InputError(f"design of {one.name}", " | ".join(one.designs), design)
-    config = one.config(scale)
+    if design not in experiment.designs:
+        raise InputError(f"design of {experiment.name}", " | ".join(experiment.designs), design)
+    config = experiment.config(scale)
     return config if design == "full" else config | {"design": asdict(Design())}
 
 
@@ -109,17 +109,17 @@ def critical_sizes(config: Mapping[str, Any], cells: Cells) -> list[dict[str, An
     ``critical`` estimates the full grid's, within ``full_interval``; ``interval`` is that of the
     curve's own, proved; ``logistic`` is m½ of a logistic curve with the error of its logarithm.
     """
-    found, (lengths, sizes) = found_in(config, cells), axes(config)
+    outcome, (lengths, sizes) = found_in(config, cells), axes(config)
     rows = []
     for i, T in enumerate(lengths):
-        value, curve = float(found.critical[i]), halfway(found.m, found.k[i], found.n[i])
+        value, curve = float(outcome.critical[i]), halfway(outcome.m, outcome.k[i], outcome.n[i])
         rows.append({
             "T": T, "critical": finite(value), "largest": sizes[-1],
             "text": f"{value:.0f}" if np.isfinite(value) else f"> {sizes[-1]}",
-            "error": None, "interval": [finite(end[i]) for end in found.interval],
-            "full_interval": [finite(end[i]) for end in found.full_interval],
+            "error": None, "interval": [finite(end[i]) for end in outcome.interval],
+            "full_interval": [finite(end[i]) for end in outcome.full_interval],
             "logistic": {"m": finite(curve.m), "error": finite(curve.error)},
-            "trials": int(found.n[i].sum()), "information": information(T),
+            "trials": int(outcome.n[i].sum()), "information": information(T),
         })  # fmt: skip
     return rows
 
@@ -136,7 +136,7 @@ def spent(config: Mapping[str, Any], trials: Mapping[str, np.ndarray]) -> Findin
         low, high = (f"> {m[-1]}" if end is None else f"{end:.0f}" for end in row["interval"])
         return f"{row['T']}: {low} to {high}"
 
-    found = (
+    text = (
         f"{used:,} of {full:,} trials ({used / full:.0%}) in {len(rounds)} rounds; "
         f"{sum(None in row['interval'] for row in rows)} of {len(rows)} columns are open above. "
         f"{design['level']:.0%} intervals of the critical m, each by itself, by T, right for any "
@@ -147,4 +147,4 @@ def spent(config: Mapping[str, Any], trials: Mapping[str, np.ndarray]) -> Findin
         "design": dict(design), "columns": rows,
     }  # fmt: skip
     claim = "Which critical m do trials give that are spent where success crosses ½?"
-    return Finding(claim, "beyond the paper", found, numbers)
+    return Finding(claim, "beyond the paper", text, numbers)

@@ -64,8 +64,8 @@ def bootstrap(
     blocks = np.arange(rows) if blocks is None else np.asarray(blocks)
     groups = []
     for stratum in np.unique(strata):
-        own = np.flatnonzero(strata == stratum)
-        groups.append([own[blocks[own] == block] for block in np.unique(blocks[own])])
+        members = np.flatnonzero(strata == stratum)
+        groups.append([members[blocks[members] == block] for block in np.unique(blocks[members])])
     values = []
     for _ in range(draws):
         picked = [

@@ -42,8 +42,8 @@ def complete(successes: Any, known: Any, trials: int, level: float = 0.95) -> An
     tail = (1 - level) / 2
     middle, lowest, highest = (_first(share <= F) for share in (0.5, tail, 1 - tail))
     few = (np.asarray(known) < min(LEAST, trials)).any(-1)
-    found = middle, np.where(few, 0, lowest), np.where(few, F.shape[-1], highest)
-    return tuple(map(int, found)) if F.ndim == 1 else found
+    cells = middle, np.where(few, 0, lowest), np.where(few, F.shape[-1], highest)
+    return tuple(map(int, cells)) if F.ndim == 1 else cells
 
 
 def foretold(successes: Any, known: Any, trials: int) -> np.ndarray:

@@ -85,13 +85,16 @@ def first_crossing(m: np.ndarray, rates: np.ndarray) -> np.ndarray:
 
 def critical(cells: Cells, draws: int, seed: int) -> dict[int, tuple[float, Scatter]]:
     """By T: the first crossing, and its scatter when trials are drawn again."""
-    found = {}
+    by_length = {}
     for i, T in enumerate(cells.lengths):
-        own = cells.only(cells.T == T)
-        drawn = resampled_counts(own.successes, own.trials.astype(int), draws, seed + i)
-        value = first_crossing(own.m, own.successes / own.trials)
-        found[int(T)] = float(value), Scatter.of(first_crossing(own.m, drawn / own.trials))
-    return found
+        of_length = cells.only(cells.T == T)
+        drawn = resampled_counts(of_length.successes, of_length.trials.astype(int), draws, seed + i)
+        value = first_crossing(of_length.m, of_length.successes / of_length.trials)
+        by_length[int(T)] = (
+            float(value),
+            Scatter.of(first_crossing(of_length.m, drawn / of_length.trials)),
+        )
+    return by_length
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +153,9 @@ def law(cells: Cells, name: str, tilted: bool = False, level: float | None = 0.9
             return float((cells.successes * η - cells.trials * np.logaddexp(0, η)).sum())
 
         starts = [np.array([κ, plain.beta[1], 0.0]), *warm[-1:]]
-        found = maximise(logit, max(starts, key=climbed), cells.successes, cells.trials)
-        warm.append(found.beta)
-        return float(found.beta[0]), found
+        best = maximise(logit, max(starts, key=climbed), cells.successes, cells.trials)
+        warm.append(best.beta)
+        return float(best.beta[0]), best
 
     def best_at(θ: float) -> float:
         return at(float(θ))[1].likelihood
@@ -162,23 +165,25 @@ def law(cells: Cells, name: str, tilted: bool = False, level: float | None = 0.9
         reach = np.log(cells.lengths) - middle
         lowest, highest = -0.5 / reach.max(), 0.98 / -reach.min()
     value, top = largest(best_at, lowest, highest)
-    κ, found = at(value)
-    b = found.beta[1:]  # b₀, and b₁ where it is tilted
-    parameters = len(found.beta) + 1
-    dispersion = found.dispersion * found.degrees / max(1, len(cells.T) - parameters)
+    κ, fitted = at(value)
+    b = fitted.beta[1:]  # b₀, and b₁ where it is tilted
+    parameters = len(fitted.beta) + 1
+    dispersion = fitted.dispersion * fitted.degrees / max(1, len(cells.T) - parameters)
     θ = Profile(value, np.nan, np.nan, top)
     if level is not None:
         θ = profile(best_at, lowest, highest, level, dispersion)
-    return LawFit(name, tilted, θ, κ, b, dispersion, found.deviance, middle)
+    return LawFit(name, tilted, θ, κ, b, dispersion, fitted.deviance, middle)
 
 
 def held_out(cells: Cells, name: str, tilted: bool = False) -> np.ndarray:
     """The log-likelihood of every cell under the law fitted to all other T."""
-    found = np.empty(len(cells.T))
+    half = np.empty(len(cells.T))
     for T in cells.lengths:
-        own = cells.T == T
-        found[own] = law(cells.only(~own), name, tilted, None).likelihoods(cells.only(own))
-    return found
+        of_length = cells.T == T
+        half[of_length] = law(cells.only(~of_length), name, tilted, None).likelihoods(
+            cells.only(of_length)
+        )
+    return half
 
 
 def by_block(cells: Cells, draws: int, seed: int) -> Scatter:

@@ -49,11 +49,14 @@ def crossing(successes: Any, trials: Any, level: float = 0.95) -> Any:
     """The first and the last j with E_j < 1/α; columns (…, M) are taken one by one."""
     if not 0 < level < 1:
         raise InputError("level of an interval", "a number between 0 and 1", level)
-    held = evidence(successes, trials) < -np.log1p(-level)
+    undecided = evidence(successes, trials) < -np.log1p(-level)
     # Where no j is left (with probability at most α, if the curve passes ½ once), nothing is told.
-    held |= ~held.any(-1, keepdims=True)
-    lowest, highest = held.argmax(-1), held.shape[-1] - 1 - held[..., ::-1].argmax(-1)
-    return (int(lowest), int(highest)) if held.ndim == 1 else (lowest, highest)
+    undecided |= ~undecided.any(-1, keepdims=True)
+    lowest, highest = (
+        undecided.argmax(-1),
+        undecided.shape[-1] - 1 - undecided[..., ::-1].argmax(-1),
+    )
+    return (int(lowest), int(highest)) if undecided.ndim == 1 else (lowest, highest)
 
 
 def evidence(successes: Any, trials: Any) -> np.ndarray:

@@ -42,10 +42,10 @@ def halfway(m: Any, successes: Any, trials: Any) -> Halfway:
         return Halfway(np.nan, np.nan, np.nan)
     middle = np.log(m).mean()
     X = np.stack([np.ones(seen.sum()), np.log(m[seen]) - middle], 1)
-    found = fit(X, k[seen], n[seen])
-    a, b = found.beta
+    fitted = fit(X, k[seen], n[seen])
+    a, b = fitted.beta
     if not b > 0:
         return Halfway(np.nan, np.nan, float(b))
     slope = np.array([-1 / b, a / b**2])
-    error = np.sqrt(slope @ found.covariance @ slope * max(1.0, found.dispersion))
+    error = np.sqrt(slope @ fitted.covariance @ slope * max(1.0, fitted.dispersion))
     return Halfway(float(np.exp(middle - a / b)), float(error), float(b))

@@ -57,9 +57,9 @@ def fit(X: Any, successes: Any, trials: Any, offset: Any = 0.0) -> Fit:
         raise InputError("binomial model", "a row of X for every cell", X.shape)
     scale = np.maximum(np.abs(X).max(0), 1e-300)
     Z, shift = X / scale, np.broadcast_to(np.asarray(offset, float), k.shape)
-    found = maximise(lambda beta: (Z @ beta + shift, Z), np.zeros(X.shape[1]), k, trials)
-    covariance = found.covariance / np.outer(scale, scale)
-    return replace(found, beta=found.beta / scale, covariance=covariance)
+    best = maximise(lambda beta: (Z @ beta + shift, Z), np.zeros(X.shape[1]), k, trials)
+    covariance = best.covariance / np.outer(scale, scale)
+    return replace(best, beta=best.beta / scale, covariance=covariance)
 
 
 def maximise(
@@ -148,11 +148,11 @@ def largest(
     values = np.array([best_at(value) for value in grid])
     i = int(values.argmax())
     around = (grid[max(0, i - 1)], grid[min(len(grid) - 1, i + 1)])
-    found: Any = minimize_scalar(
+    optimum: Any = minimize_scalar(
         lambda v: -best_at(v), bounds=around, method="bounded", options={"xatol": 1e-6}
     )
-    if -found.fun > values[i]:
-        return float(found.x), float(-found.fun)
+    if -optimum.fun > values[i]:
+        return float(optimum.x), float(-optimum.fun)
     return float(grid[i]), float(values[i])
 
 

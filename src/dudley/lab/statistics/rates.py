@@ -59,19 +59,21 @@ def resampled(
     if n.shape != values.shape or n.ndim != 1 or not np.isfinite(values).all():
         raise InputError("values of a rate", "a finite one for each trial", values.shape)
     generator, sizes = np.random.default_rng(seed), np.unique(n)
-    own = [values[n == size] for size in sizes]
-    drawn = [part[generator.integers(len(part), size=(draws, len(part)))].mean(1) for part in own]
-    return sizes, np.array([part.mean() for part in own]), np.stack(drawn, 1)
+    samples = [values[n == size] for size in sizes]
+    drawn = [
+        part[generator.integers(len(part), size=(draws, len(part)))].mean(1) for part in samples
+    ]
+    return sizes, np.array([part.mean() for part in samples]), np.stack(drawn, 1)
 
 
 def log_ratio(
-    n: Any, one: Any, other: Any, draws: int, seed: int, paired: bool, level: float = 0.95
+    n: Any, left: Any, other: Any, draws: int, seed: int, paired: bool, level: float = 0.95
 ) -> Scatter:
     """log(mean of one / mean of other), averaged over the n.
 
     ``paired``: row i of both had the same data, so both are drawn again together; else apart.
     """
-    _, _, first = resampled(n, one, draws, seed)
+    _, _, first = resampled(n, left, draws, seed)
     _, _, second = resampled(n, other, draws, seed if paired else seed + 1)
     return Scatter.of(_logs(first / np.maximum(second, TINY)).mean(1), level)
 
@@ -87,8 +89,8 @@ def _rate(sizes: np.ndarray, means: np.ndarray, drawn: np.ndarray, level: float)
     scatter = Scatter.of(_slopes(sizes, drawn), level)
     tail = (1 - level) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
-    told = ([int(x) for x in sizes], means.tolist(), low.tolist(), high.tolist())
-    return Rate(float(_slopes(sizes, means[None])[0]), scatter.lowest, scatter.highest, *told)
+    summary = ([int(x) for x in sizes], means.tolist(), low.tolist(), high.tolist())
+    return Rate(float(_slopes(sizes, means[None])[0]), scatter.lowest, scatter.highest, *summary)
 
 
 def _logs(values: np.ndarray) -> np.ndarray:

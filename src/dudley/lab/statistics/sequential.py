@@ -62,8 +62,8 @@ class Design:
             if not good:
                 raise InputError(what, "a number between 0 and 1", value)
         if self.scan < 1 or self.rounds < 1 or not self.tolerance >= 0:
-            told = (self.scan, self.rounds, self.tolerance)
-            raise InputError("design", "scan ≥ 1, rounds ≥ 1, tolerance ≥ 0", told)
+            settings = (self.scan, self.rounds, self.tolerance)
+            raise InputError("design", "scan ≥ 1, rounds ≥ 1, tolerance ≥ 0", settings)
 
     def budget(self, cells: int, trials: int) -> int:
         """Trials of a column; at least one a cell."""
@@ -172,10 +172,10 @@ def filled(n: np.ndarray, where: np.ndarray, most: int, quota: np.ndarray) -> np
     array([[4, 8, 9, 8]])
     """
     levels = np.arange(most + 1)
-    asked = (where[..., None] * np.maximum(levels - n[..., None], 0)).sum(-2)  # (rows, levels)
-    level = (asked <= quota[:, None]).sum(-1, keepdims=True) - 1
+    extra = (where[..., None] * np.maximum(levels - n[..., None], 0)).sum(-2)  # (rows, levels)
+    level = (extra <= quota[:, None]).sum(-1, keepdims=True) - 1
     even = np.where(where, np.maximum(n, level), n)
-    over = quota[:, None] - np.take_along_axis(asked, level, -1)
+    over = quota[:, None] - np.take_along_axis(extra, level, -1)
     able = where & (even == level) & (level < most)
     return even + (able & (able.cumsum(-1) <= over))
 

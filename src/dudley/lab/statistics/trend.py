@@ -105,15 +105,15 @@ def welch(a: Any, b: Any, level: float = 0.95) -> Slope:
     return estimate(float(a.mean() - b.mean()), float(np.sqrt(whole)), float(degrees), level)
 
 
-def equivalence(found: Slope, margin: float, alpha: float = 0.05) -> Equivalence:
+def equivalence(slope: Slope, margin: float, alpha: float = 0.05) -> Equivalence:
     """Two one-sided tests of |slope| ≥ margin."""
     if not margin > 0:
         raise InputError("margin of equivalence", "a positive number", margin)
-    half = float(student.ppf(1 - alpha, found.degrees)) * found.error
-    lowest, highest = found.slope - half, found.slope + half
-    if found.error > 0:
-        distances = np.array([margin - found.slope, margin + found.slope]) / found.error
-        p = float(student.sf(distances, found.degrees).max())
+    half = float(student.ppf(1 - alpha, slope.degrees)) * slope.error
+    lowest, highest = slope.slope - half, slope.slope + half
+    if slope.error > 0:
+        distances = np.array([margin - slope.slope, margin + slope.slope]) / slope.error
+        p = float(student.sf(distances, slope.degrees).max())
     else:
-        p = float(abs(found.slope) >= margin)
+        p = float(abs(slope.slope) >= margin)
     return Equivalence(-margin < lowest and highest < margin, p, lowest, highest, margin)

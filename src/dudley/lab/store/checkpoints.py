@@ -47,7 +47,7 @@ def placed(path: Path, write: Callable[[Path], None]) -> str:
         write(file)
         if not file.is_file():
             raise InputError("checkpoint", f"the file {file.name}, of exactly that name", "none")
-        told = sha256(file)
+        digest = sha256(file)
         with file.open("r+b") as written:
             os.fsync(written.fileno())
         os.replace(file, path)
@@ -57,7 +57,7 @@ def placed(path: Path, write: Callable[[Path], None]) -> str:
         entry = os.open(path.parent, os.O_RDONLY)
         os.fsync(entry)
         os.close(entry)
-    return told
+    return digest
 
 
 def _drop(path: Path) -> None:
@@ -90,7 +90,7 @@ def keep(claim: Claim, step: int, done: float, write: Callable[[Path], None]) ->
     """Write a checkpoint of a batch, note it, then remove the older ones."""
     file = f"checkpoints/{claim.id:06d}.{step:012d}.{claim.attempt}"
     path = named(claim.store, file)
-    told = placed(path, write)
+    digest = placed(path, write)
     c = checkpoints.c
     with claim.writing(done=done) as connection:
         rows = connection.execute(
@@ -99,7 +99,7 @@ def keep(claim: Claim, step: int, done: float, write: Callable[[Path], None]) ->
         old = rows[KEPT - 1 :]
         gone = c.step.in_([row.step for row in old])
         connection.execute(sa.delete(checkpoints).where(c.batch == claim.id, gone))
-        row = {"batch": claim.id, "step": step, "file": file, "sha256": told, "done": done}
+        row = {"batch": claim.id, "step": step, "file": file, "sha256": digest, "done": done}
         connection.execute(sa.insert(checkpoints).values(row))
         if claim.store.database.shared:
             chunks.put(connection, claim.id, step, path)
@@ -115,8 +115,8 @@ def restore(claim: Claim) -> tuple[int, Path, float] | None:
     c, store = checkpoints.c, claim.store
     rows = sa.select(c.step, c.file, c.sha256, c.done).where(c.batch == claim.id)
     with store.database.reading() as connection:
-        found = connection.execute(rows.order_by(c.step.desc())).all()
-    for row in found:
+        candidates = connection.execute(rows.order_by(c.step.desc())).all()
+    for row in candidates:
         path = named(store, row.file)
         if store.database.shared:
             with store.database.reading() as connection:

@@ -27,9 +27,9 @@ def put(connection: sa.Connection, batch: int, step: int, path: Path) -> None:
 def get(connection: sa.Connection, batch: int, step: int, path: Path) -> None:
     """Rows into a file; whether it is whole, its sha256 says."""
     c = chunks.c
-    own = sa.select(c.data).where(c.batch == batch, c.step == step)
+    query = sa.select(c.data).where(c.batch == batch, c.step == step)
     number = 0
     with path.open("wb") as file:
-        while (data := connection.execute(own.where(c.number == number)).scalar()) is not None:
+        while (data := connection.execute(query.where(c.number == number)).scalar()) is not None:
             file.write(data)
             number += 1

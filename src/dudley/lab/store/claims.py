@@ -94,8 +94,8 @@ class Claim:
 
     def fail(self, error: str) -> None:
         """Given up until the next start, with what went wrong."""
-        told = error.encode(errors="backslashreplace").decode().replace("\0", "\\0")
-        self._give_up(FAILED, SET, status=FAILED, error=told)
+        text = error.encode(errors="backslashreplace").decode().replace("\0", "\\0")
+        self._give_up(FAILED, SET, status=FAILED, error=text)
 
     def end(self, connection: sa.Connection, outcome: str) -> None:
         """Leave the row of this attempt; it ended with the last thing written for it."""
@@ -108,8 +108,8 @@ class Claim:
                 self.end(connection, outcome)
 
     def _set(self, connection: sa.Connection, statement: sa.Update, **values) -> bool:
-        claims = {"of": self.id, "held": self.attempt}
-        return connection.execute(statement, claims | values).rowcount == 1
+        condition = {"of": self.id, "held": self.attempt}
+        return connection.execute(statement, condition | values).rowcount == 1
 
 
 def claim(store: Store, owner: Owner, start: int) -> Claim | None:
@@ -137,19 +137,19 @@ def claims(store: Store) -> list[tuple[Claim, Owner]]:
 def take_over(store: Store, patience: float = 10.0) -> int:
     """Free what dead owners hold and what failed; returns how many owners were dead.
 
-    Hypothesis: the caller is alone with the place (`alone`), so that an owner on another machine
+    Hypothesis: the caller is alone with the place (`run_lock`), so that an owner on another machine
     is dead too. One that still lives here is a worker about to end with its run: it is given
     ``patience`` seconds.
     """
     freed, end = 0, time.monotonic() + patience
     while still := claims(store):
-        for one, owner in still:
+        for lapsed, owner in still:
             if not owner.alive() or owner == Owner.me():
-                one.release()
+                lapsed.release()
                 freed += 1
             elif time.monotonic() > end:
                 raise InputError(
-                    store.place.told,
+                    store.place.description,
                     "no live worker in it",
                     owner,
                     "end it, then resume",

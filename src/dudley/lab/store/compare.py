@@ -51,9 +51,9 @@ class RunDifference:
         return self.only == (0, 0) and not self.undone and not self.differing
 
 
-def compare(one: TrialTable, other: TrialTable) -> RunDifference:
+def compare(left: TrialTable, other: TrialTable) -> RunDifference:
     """Where two tables of runs differ."""
-    sides = [_numbered(table) for table in (one, other)]
+    sides = [_numbered(table) for table in (left, other)]
     both = [config for config in sides[0] if config in sides[1]]
     pairs = [(sides[0][config], sides[1][config]) for config in both]
     done = [pair for pair in pairs if all(row["grid.status"] == DONE for row in pair)]
@@ -71,57 +71,59 @@ def compare(one: TrialTable, other: TrialTable) -> RunDifference:
         undone=len(pairs) - len(done),
         differing=differing,
         columns=dict(sorted(columns.items())),
-        fields=_fields(one, other),
+        fields=_fields(left, other),
     )
 
 
 def _numbered(table: TrialTable) -> dict[Any, Row]:
     """Rows by their configs, and the how-manieth of that config each is."""
     seen: Counter[Any] = Counter()
-    found = {}
+    rows = {}
     for row in table:
         config = _config(row)
-        found[config, seen[config]] = row
+        rows[config, seen[config]] = row
         seen[config] += 1
-    return found
+    return rows
 
 
 def _config(row: Row) -> tuple[tuple[str, str], ...]:
-    told = {n: v for n, v in row.items() if n.partition(".")[0] not in ("grid", "result")}
-    return tuple(sorted((name, json.dumps(value, sort_keys=True)) for name, value in told.items()))
+    config = {n: v for n, v in row.items() if n.partition(".")[0] not in ("grid", "result")}
+    return tuple(
+        sorted((name, json.dumps(value, sort_keys=True)) for name, value in config.items())
+    )
 
 
 def _apart(first: Row, second: Row) -> dict[str, float | None]:
     """The results that differ, with the distance of numbers."""
     names = {name for row in (first, second) for name in row if name.startswith("result.")}
-    found: dict[str, float | None] = {}
+    distances: dict[str, float | None] = {}
     for name in names:
         values = [row.get(name) for row in (first, second)]
-        one, other = (json.dumps(value, sort_keys=True) for value in values)
-        if one != other or (name in first) != (name in second):
-            found[name] = _distance(*values)
-    return found
+        left, other = (json.dumps(value, sort_keys=True) for value in values)
+        if left != other or (name in first) != (name in second):
+            distances[name] = _distance(*values)
+    return distances
 
 
-def _distance(one: Any, other: Any) -> float | None:
+def _distance(left: Any, other: Any) -> float | None:
     """Of two numbers; None where one is none, or where it is not finite."""
-    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in (one, other))
-    return abs(one - other) if numbers and math.isfinite(one - other) else None
+    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in (left, other))
+    return abs(left - other) if numbers and math.isfinite(left - other) else None
 
 
-def _fields(one: TrialTable, other: TrialTable) -> dict[str, tuple[list[str], list[str]]]:
+def _fields(left: TrialTable, other: TrialTable) -> dict[str, tuple[list[str], list[str]]]:
     """Values of the config that only one side has, by name."""
     sides: list[dict[str, dict[str, None]]] = []
-    for table in (one, other):
+    for table in (left, other):
         values: dict[str, dict[str, None]] = {}
         for row in table:
             for name, value in _config(row):
                 values.setdefault(name, {})[value] = None
         sides.append(values)
-    found = {}
+    fields = {}
     for name in {**sides[0], **sides[1]}:
         first, second = (side.get(name, {}) for side in sides)
-        own = [v for v in first if v not in second], [v for v in second if v not in first]
-        if any(own):
-            found[name] = own
-    return found
+        differing = [v for v in first if v not in second], [v for v in second if v not in first]
+        if any(differing):
+            fields[name] = differing
+    return fields

@@ -31,7 +31,7 @@ from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import sa
 
 PRAGMAS = ("busy_timeout=60000", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
-MAKING = 0x6475646C6579  # the advisory lock of who makes or migrates tables: "dudley"
+MAKING = 0x6475646C6579  # the advisory lock of who makes tables: "dudley"
 NO_RIGHT = "42501"  # SQLSTATE insufficient_privilege
 
 

@@ -57,11 +57,11 @@ def _trials(store: Store, connection: sa.Connection) -> TrialTable:
     b, s = batches.c, starts.c
     run = connection.execute(sa.select(runs).where(runs.c.id == store.run)).one()
     columns = (b.id, b.attempt, b.seconds, s.code, s.about)
-    own = sa.select(*columns).join(starts, b.start == s.id, isouter=True)
-    told: dict[int, dict[str, Any]] = {}
-    for row in connection.execute(own.where(b.run == store.run)):
+    query = sa.select(*columns).join(starts, b.start == s.id, isouter=True)
+    by_batch: dict[int, dict[str, Any]] = {}
+    for row in connection.execute(query.where(b.run == store.run)):
         about = json.loads(row.about or "{}")
-        told[row.id] = {
+        by_batch[row.id] = {
             "grid.name": run.name,
             "grid.seed": int(run.seed),
             "grid.code": row.code or "",
@@ -70,14 +70,16 @@ def _trials(store: Store, connection: sa.Connection) -> TrialTable:
             "grid.seconds": row.seconds,
         }
     rows = connection.execute(store.trials().order_by(trials.c.number))
-    return TrialTable(tuple({"grid.trial": r.number} | flattened(r) | told[r.batch] for r in rows))
+    return TrialTable(
+        tuple({"grid.trial": r.number} | flattened(r) | by_batch[r.batch] for r in rows)
+    )
 
 
 def _write_curves(store: Store, connection: sa.Connection, path: Path) -> None:
     pa = _parquet()
-    own = sa.select(points.c.names).join(batches, points.c.batch == batches.c.id)
-    found = connection.execute(own.where(batches.c.run == store.run).distinct()).scalars()
-    metrics = sorted({name for names in found for name in json.loads(names)})
+    query = sa.select(points.c.names).join(batches, points.c.batch == batches.c.id)
+    name_lists = connection.execute(query.where(batches.c.run == store.run).distinct()).scalars()
+    metrics = sorted({name for names in name_lists for name in json.loads(names)})
     fields = [("grid.trial", pa.int64()), ("grid.step", pa.int64())]
     kinds = pa.schema(fields + [(name, pa.float32()) for name in metrics])
     with pa.parquet.ParquetWriter(path, kinds) as writer:
@@ -114,21 +116,21 @@ def _blocks(
         steps = np.array([row.step for row in rows], dtype=np.int64)
         columns: list[tuple[np.ndarray, np.ndarray | None]]
         columns = [(np.repeat(numbers, S), None), (np.tile(steps, E), None)]
-        for one, mask in zip(values, absent, strict=True):
-            columns.append((one.T.ravel(), np.tile(mask, E)))
+        for value, mask in zip(values, absent, strict=True):
+            columns.append((value.T.ravel(), np.tile(mask, E)))
         yield columns
 
 
 def _grouped(connection: sa.Connection, store: Store) -> Iterator[tuple[int, list[sa.Row]]]:
     """The points of one batch after the other."""
-    held: list[sa.Row] = []
+    waiting: list[sa.Row] = []
     for row in connection.execute(store.points().execution_options(yield_per=1000)):
-        if held and held[0].batch != row.batch:
-            yield held[0].batch, held
-            held = []
-        held.append(row)
-    if held:
-        yield held[0].batch, held
+        if waiting and waiting[0].batch != row.batch:
+            yield waiting[0].batch, waiting
+            waiting = []
+        waiting.append(row)
+    if waiting:
+        yield waiting[0].batch, waiting
 
 
 def _parquet() -> Any:

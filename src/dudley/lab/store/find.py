@@ -9,11 +9,11 @@ from pathlib import Path
 from dudley.core.errors import InputError
 from dudley.lab.store.database import Database
 from dudley.lab.store.location import RunLocation
-from dudley.lab.store.migrate import version
 from dudley.lab.store.schema import runs, sa
+from dudley.lab.store.version import expect_current, version_of
 
 
-def stores(told: RunLocation | Path | str) -> dict[str, RunLocation]:
+def stores(where: RunLocation | Path | str) -> dict[str, RunLocation]:
     """All stores at a place and below it; a place that is one itself has the name ''.
 
     >>> from tempfile import TemporaryDirectory
@@ -27,11 +27,11 @@ def stores(told: RunLocation | Path | str) -> dict[str, RunLocation]:
     ...     list(stores(folder))
     ['far', 'near']
     """
-    place = RunLocation.of(told)
-    found = _in_a_database(place) if place.folder is None else _below(place.folder)
-    if not found:
-        raise InputError(place.told, "the store of a run", "none", place.another)
-    return found
+    place = RunLocation.of(where)
+    locations = _in_a_database(place) if place.folder is None else _below(place.folder)
+    if not locations:
+        raise InputError(place.description, "the store of a run", "none", place.another)
+    return locations
 
 
 def _below(folder: Path) -> dict[str, RunLocation]:
@@ -58,11 +58,11 @@ def _in_a_database(place: RunLocation) -> dict[str, RunLocation]:
     database = Database.of(place)
     try:
         with database.reading() as connection:
-            made = version(connection)
-            if made is None:
+            version = version_of(connection)
+            if version is None:
                 return {}
-            column = runs.c.name if made == 1 else runs.c.label  # as a migration would call it
-            labels = connection.execute(sa.select(column).order_by(column)).scalars()
+            expect_current(version, place)
+            labels = connection.execute(sa.select(runs.c.label).order_by(runs.c.label)).scalars()
             below = f"{place.run}/"
             return {
                 label.removeprefix(place.run or "").removeprefix("/"): RunLocation(

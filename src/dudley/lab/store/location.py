@@ -37,20 +37,22 @@ class RunLocation:
     run: str | None = None
 
     @staticmethod
-    def of(told: RunLocation | Path | str) -> RunLocation:
+    def of(where: RunLocation | Path | str) -> RunLocation:
         """The place that somebody named."""
-        if isinstance(told, RunLocation):
-            return told
-        if isinstance(told, Path):
-            if told.parts and told.parts[0].rstrip(":") in SCHEMES and ":" in told.parts[0]:
-                raise InputError("place of a run", "an address as a string", f"the path {told}")
-            return RunLocation(folder=told)
-        if not told or (":" in told and told.partition(":")[0] in SCHEMES and "://" not in told):
-            raise InputError("place of a run", SPELLED, hidden(told) or "nothing")
-        if "://" not in told:
-            return RunLocation(folder=Path(told))
+        if isinstance(where, RunLocation):
+            return where
+        if isinstance(where, Path):
+            if where.parts and where.parts[0].rstrip(":") in SCHEMES and ":" in where.parts[0]:
+                raise InputError("place of a run", "an address as a string", f"the path {where}")
+            return RunLocation(folder=where)
+        if not where or (
+            ":" in where and where.partition(":")[0] in SCHEMES and "://" not in where
+        ):
+            raise InputError("place of a run", SPELLED, hidden(where) or "nothing")
+        if "://" not in where:
+            return RunLocation(folder=Path(where))
         try:
-            parts = urlsplit(told)
+            parts = urlsplit(where)
             _ = parts.port
         except ValueError:
             fix = "quote what is no letter or digit in a password (%2F for /), or use ~/.pgpass"
@@ -58,11 +60,11 @@ class RunLocation:
                 "place of a run", SPELLED, "an address that cannot be read", fix
             ) from None
         if parts.scheme not in SCHEMES or not parts.path.strip("/"):
-            raise InputError("place of a run", SPELLED, hidden(told.partition("#")[0]))
+            raise InputError("place of a run", SPELLED, hidden(where.partition("#")[0]))
         if not NAME.fullmatch(parts.fragment):
             fix = "end the address with # and the name of the run, words joined by /"
             raise InputError("name of a run", "a word after #", repr(parts.fragment), fix)
-        return RunLocation(url=told.partition("#")[0], run=parts.fragment)
+        return RunLocation(url=where.partition("#")[0], run=parts.fragment)
 
     def __truediv__(self, name: str) -> RunLocation:
         """A place below: a folder in the folder, or a longer name in the same database."""
@@ -71,7 +73,7 @@ class RunLocation:
         return RunLocation(url=self.url, run=f"{self.run}/{name}")
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """As errors name it."""
         return f"run folder {self}" if self.folder is not None else f"run {self}"
 

@@ -71,5 +71,5 @@ def _started(pid: int) -> str | None:
         return None if fields[0] in "ZX" else fields[19]
     if os.name == "nt":
         return None
-    asked = ["ps", "-p", str(pid), "-o", "lstart="]
-    return subprocess.run(asked, capture_output=True, text=True).stdout.strip() or None
+    command = ["ps", "-p", str(pid), "-o", "lstart="]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip() or None

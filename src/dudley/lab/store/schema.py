@@ -11,10 +11,9 @@ Nothing that was found is written over: a result is set once, and an attempt tha
 or released, leaves a row of its own, with who made it, from when to when (Unix seconds by the
 worker's clock; it ends with the last thing written), and what went wrong.
 
-Version 2 added the attempts, ``began`` and ``heard`` of a batch that runs, ``seconds`` of all its
-attempts together and its ``size`` in trials, so that a summary reads one table; the label of a run
-in a database of many; and chunks of checkpoints where there is no folder.
-`dudley.lab.store.migrate` brings version 1 there.
+``size`` of a batch counts its trials, and ``seconds`` its attempts together, so that a summary
+reads one table. A run in a database of many has a label; where there is no folder, checkpoints
+are kept in chunks.
 """
 
 from __future__ import annotations

@@ -25,9 +25,9 @@ from dudley.lab.grid.trial import Trial, TrialGrid, difference
 from dudley.lab.store import schema
 from dudley.lab.store.database import Database, StoreFailed, refused
 from dudley.lab.store.location import RunLocation
-from dudley.lab.store.migrate import ensure, expect_known, version
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.schema import DONE, VERSION, sa
+from dudley.lab.store.version import ensure, expect_current, version_of
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Store:
 
     @staticmethod
     def open(place: RunLocation | Path | str) -> Store:
-        """The store of a place; one of an older version is migrated, where it may be written."""
+        """The store of a place; one whose tables are of another version is refused."""
         place = RunLocation.of(place)
         if place.folder is not None and not (place.folder / "store.sqlite").is_file():
             raise _none(place)
@@ -81,19 +81,23 @@ class Store:
         try:
             with database.making() as connection:
                 ensure(connection, place)
-                fresh = _found(connection, place) is None
+                fresh = _run_number(connection, place) is None
                 if fresh:
                     _make(connection, place, grid, batches)
         finally:
             database.close()
         store = Store.open(place)
         if not fresh:
-            if told := difference(store.grid, grid):
-                raise InputError(place.told, f"its own grid, {told[0]}", told[1], place.another)
+            if differing := difference(store.grid, grid):
+                raise InputError(
+                    place.description, f"its own grid, {differing[0]}", differing[1], place.another
+                )
             if not resume:
                 done = sum(one.status == DONE for one in store.standing())
                 got = f"a run with {done} of {len(store.packing)} batches done"
-                raise InputError(place.told, "no run in it", got, f"resume, or {place.another}")
+                raise InputError(
+                    place.description, "no run in it", got, f"resume, or {place.another}"
+                )
         return store
 
     def close(self) -> None:
@@ -123,8 +127,8 @@ class Store:
     def points(self) -> sa.Select:
         """Every point of the run, batch by batch, in the order of steps."""
         p, b = schema.points, schema.batches
-        own = sa.select(p).join(b, p.c.batch == b.c.id).where(b.c.run == self.run)
-        return own.order_by(p.c.batch, p.c.step)
+        query = sa.select(p).join(b, p.c.batch == b.c.id).where(b.c.run == self.run)
+        return query.order_by(p.c.batch, p.c.step)
 
     @cached_property
     def packing(self) -> tuple[Batch, ...]:
@@ -138,11 +142,11 @@ class Store:
             rows = connection.execute(
                 sa.select(schema.batches).where(schema.batches.c.run == self.run)
             ).all()
-            found = connection.execute(
+            trial_rows = connection.execute(
                 self.trials().order_by(schema.trials.c.batch, schema.trials.c.place)
             ).all()
         members: dict[int, list[Trial]] = {row.id: [] for row in rows}
-        for trial in found:
+        for trial in trial_rows:
             members[trial.batch].append(Trial(json.loads(trial.config), int(trial.key, 16)))
         return {
             row.id: Batch(row.number, tuple(members[row.id]), Cost(row.bytes, row.work))
@@ -152,9 +156,9 @@ class Store:
     @cached_property
     def grid(self) -> TrialGrid:
         """The trials in the grid's own order."""
-        own = sa.select(schema.runs).where(schema.runs.c.id == self.run)
+        query = sa.select(schema.runs).where(schema.runs.c.id == self.run)
         with self.database.reading() as connection:
-            run = connection.execute(own).one()
+            run = connection.execute(query).one()
             rows = connection.execute(self.trials().order_by(schema.trials.c.number)).all()
         trials = [Trial(json.loads(row.config), int(row.key, 16)) for row in rows]
         return TrialGrid(trials, run.name, int(run.seed))
@@ -194,13 +198,9 @@ def _opened(database: Database, place: RunLocation) -> tuple[Database, int]:
     """With tables of this version, and the number of the place's run; nothing is left open."""
     try:
         with database.reading() as connection:
-            found = version(connection)
-        expect_known(found, place)
-        if found is not None and found < VERSION:
-            with database.making() as connection:
-                ensure(connection, place)
-        with database.reading() as connection:
-            run = None if found is None else _found(connection, place)
+            version = version_of(connection)
+            expect_current(version, place)
+            run = None if version is None else _run_number(connection, place)
         if run is None:
             raise _none(place)
     except BaseException:
@@ -210,15 +210,15 @@ def _opened(database: Database, place: RunLocation) -> tuple[Database, int]:
 
 
 def _none(place: RunLocation) -> InputError:
-    return InputError(place.told, "the store of a run", "none", place.another)
+    return InputError(place.description, "the store of a run", "none", place.another)
 
 
-def _found(connection: sa.Connection, place: RunLocation) -> int | None:
+def _run_number(connection: sa.Connection, place: RunLocation) -> int | None:
     """The number of the place's run; a folder has one run, without a label."""
-    own = sa.select(schema.runs.c.id)
+    query = sa.select(schema.runs.c.id)
     if place.run is not None:
-        own = own.where(schema.runs.c.label == place.run)
-    return connection.execute(own).scalar()
+        query = query.where(schema.runs.c.label == place.run)
+    return connection.execute(query).scalar()
 
 
 def _make(

@@ -2,8 +2,8 @@
 
 >>> from tempfile import TemporaryDirectory
 >>> from dudley.lab import Batch, Cost, TrialGrid, Trial, run
->>> grid = TrialGrid([Trial({"m": m, "trial": i}, 2 * m + i) for m in (5, 6) for i in (0, 1)], "a",
-0)
+>>> trials = [Trial({"m": m, "trial": i}, 2 * m + i) for m in (5, 6) for i in (0, 1)]
+>>> grid = TrialGrid(trials, "a", 0)
 >>> def work(session):
 ...     session.finish([{"good": True}] * len(session.batch))
 >>> with TemporaryDirectory() as folder:
@@ -95,20 +95,22 @@ def summary(place: Store | RunLocation | Path | str) -> Summary:
         with closing(Store.open(place)) as store:
             return summary(store)
     b, a = batches.c, attempts.c
-    own, total = b.run == place.run, sa.func.sum
+    of_run, total = b.run == place.run, sa.func.sum
     behind = sa.case((b.status == DONE, b.work), else_=b.done)
     timed = sa.case((b.seconds.is_not(None), b.work))
     counts = sa.select(
         b.status, sa.func.count(), total(b.size), total(b.work), total(behind), total(b.seconds),
         total(timed),
     )  # fmt: skip
-    held = sa.select(b.number, b.attempt, b.owner, b.began, b.heard, b.done / b.work)
+    working = sa.select(b.number, b.attempt, b.owner, b.began, b.heard, b.done / b.work)
     wrong = sa.select(b.number, a.attempt, a.ended, a.error).join(batches, a.batch == b.id)
-    latest = wrong.where(own, a.outcome == FAILED).order_by(a.ended.desc()).limit(RECENT)
+    latest = wrong.where(of_run, a.outcome == FAILED).order_by(a.ended.desc()).limit(RECENT)
     with place.database.reading() as connection:
         run = connection.execute(sa.select(runs).where(runs.c.id == place.run)).one()
-        rows = connection.execute(counts.where(own).group_by(b.status).order_by(b.status)).all()
-        running = connection.execute(held.where(own, b.status == RUNNING).order_by(b.number)).all()
+        rows = connection.execute(counts.where(of_run).group_by(b.status).order_by(b.status)).all()
+        running = connection.execute(
+            working.where(of_run, b.status == RUNNING).order_by(b.number)
+        ).all()
         failures = connection.execute(latest).all()
     *_, seconds, work = next((row for row in rows if row.status == DONE), (None, None))
     return Summary(
@@ -144,13 +146,13 @@ def cells(
     )
     with place.database.reading() as connection:
         rows = connection.execute(wanted).all()
-    found: dict[tuple[Any, ...], dict[str, int]] = {}
+    by_cell: dict[tuple[Any, ...], dict[str, int]] = {}
     for row in sorted(rows, key=lambda row: row[-1]):  # as they come in the grid
         texts, (status, count, _) = row[: len(by)], row[len(by) :]
         cell = tuple(None if text is None else _plain(json.loads(text)) for text in texts)
-        counts = found.setdefault(cell, {})
+        counts = by_cell.setdefault(cell, {})
         counts[status] = counts.get(status, 0) + count
-    return found
+    return by_cell
 
 
 def _value(name: str, shared: bool) -> sa.ColumnElement[str]:

@@ -85,15 +85,15 @@ def table(place: RunLocation | Path | str) -> TrialTable:
     """The trials of a run with whatever results they have; a live run may be read."""
     store = Store.open(place)
     with store.database.reading() as connection:
-        found = connection.execute(store.trials().order_by(trials.c.number)).all()
+        rows = connection.execute(store.trials().order_by(trials.c.number)).all()
     store.close()
-    return TrialTable(tuple(map(flattened, found)))
+    return TrialTable(tuple(map(flattened, rows)))
 
 
 def flattened(row: sa.Row) -> dict[str, Any]:
     """The columns of a row of `Store.trials`."""
-    own = {"batch": row.pack, "place": row.place, "status": row.status, "hash": row.hash}
-    columns = json.loads(row.config) | {"grid": own | {"key": int(row.key, 16)}}
+    about = {"batch": row.pack, "place": row.place, "status": row.status, "hash": row.hash}
+    columns = json.loads(row.config) | {"grid": about | {"key": int(row.key, 16)}}
     if row.result is not None:
         columns["result"] = json.loads(row.result)
     return flat(columns)

@@ -65,15 +65,15 @@ def panels(comparison: Comparison) -> list[Panel]:
     """
     if comparison.sweep is None:
         raise InputError("figure", "a sweep, such as n=1e3:1e9:log40", "one point")
-    found = []
+    drawn = []
     for measure, rows in comparison.groups.items():
         ids = {row.id for row in rows}
         curves = [c for k, row in enumerate(rows) for c in _curves(row, k) if _seen(c)]
         if curves:
             crossings = tuple(c for c in comparison.crossings if c.id in ids)
-            found.append(Panel(measure, tuple(curves), _levels(measure, rows), crossings))
-    moving = [panel for panel in found if any(map(_moves, panel.curves))]
-    return moving or found
+            drawn.append(Panel(measure, tuple(curves), _levels(measure, rows), crossings))
+    moving = [panel for panel in drawn if any(map(_moves, panel.curves))]
+    return moving or drawn
 
 
 def _moves(curve: Curve) -> bool:
@@ -97,9 +97,9 @@ def _kinds(row: ComparisonRow, order: int):
     """Parameter counting and norm-based, where a statement tells them apart."""
     for form in row.curves:
         for kind, words in KINDS.items():
-            found = [None if b is None else b.details.get(kind) for b in row.bounds(form)]
-            if any(v is not None for v in found):
-                heights = tuple(math.log10(v) if v else None for v in found)
+            ratios = [None if b is None else b.details.get(kind) for b in row.bounds(form)]
+            if any(v is not None for v in ratios):
+                heights = tuple(math.log10(v) if v else None for v in ratios)
                 verdict = row.statement.verdict.value
                 yield Curve(row.id, f"{form}, {words}", verdict, order, heights, ())
 
@@ -112,21 +112,21 @@ def log10(bound: Bound) -> float | None:
 
 
 def _levels(measure: str, rows: list[ComparisonRow]) -> tuple[Level, ...]:
-    found: dict[tuple, list[str]] = {}
+    statements: dict[tuple, list[str]] = {}
     for row in rows:
         trivial = [b.trivial if b is not None else math.inf for b in row.bounds("derived")]
         heights = tuple(math.log10(t) if 0 < t < math.inf else None for t in trivial)
         if any(y is not None for y in heights):
-            found.setdefault(heights, []).append(row.id)
+            statements.setdefault(heights, []).append(row.id)
     count = max((len(h) for row in rows for h in row.curves.values()), default=0)
-    one = (0.0,) * count
+    ones = (0.0,) * count
     levels = [
         Level(f"trivial: {_short(ids)}", heights)
-        for heights, ids in found.items()
-        if heights != one
+        for heights, ids in statements.items()
+        if heights != ones
     ]
-    if one in found or measure in SCALED_TO_ONE:
-        levels.append(Level("1", one))
+    if ones in statements or measure in SCALED_TO_ONE:
+        levels.append(Level("1", ones))
     return tuple(levels)
 
 

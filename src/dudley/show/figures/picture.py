@@ -35,9 +35,9 @@ def write(standing: Standing, folder: Path) -> None:
     """The figure, the tables and the numbers, into a folder that is made if it is absent."""
     folder.mkdir(parents=True, exist_ok=True)
     draw(standing, [folder / "picture.svg", folder / "picture.png"])
-    told = json.dumps(standing.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
+    record = json.dumps(standing.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
     page = f"# Where each bound stands\n\n![](picture.svg)\n\n{markdown(standing)}"
-    for name, words in (("picture.md", page), ("picture.json", told)):
+    for name, words in (("picture.md", page), ("picture.json", record)):
         with written(folder / name) as file:
             file.write_text(words + "\n", encoding="utf-8")
 
@@ -149,9 +149,9 @@ def _examples(axis, standing: Standing, rows: list[StandingRow]) -> None:
     axis.text(standing.n * 2, 1.5, f"n = {standing.n:,}", fontsize=7, color=GREY, va="center")
     for i, row in enumerate(rows):
         colour, sign = _look(row)
-        found = list(row.needed.values())
-        if found:
-            axis.plot([min(found), max(found)], [i, i], color="#bbbbbb", lw=0.8, zorder=1)
+        counts = list(row.needed.values())
+        if counts:
+            axis.plot([min(counts), max(counts)], [i, i], color="#bbbbbb", lw=0.8, zorder=1)
         if "best" in row.needed:
             axis.plot(row.needed["best"], i, "|", color=colour, ms=8, mew=1.6)
         if "value" in row.needed:

@@ -94,11 +94,11 @@ def wide_log(axis, wide: float = 8.0) -> None:
 def narrow_log(axis) -> None:
     """Log axes that span little more than a decade: plain digits at 1, 2, 5, …, nothing between."""
     ticker = import_module("matplotlib.ticker")
-    for one, (low, high) in ((axis.xaxis, axis.get_xlim()), (axis.yaxis, axis.get_ylim())):
+    for scale, (low, high) in ((axis.xaxis, axis.get_xlim()), (axis.yaxis, axis.get_ylim())):
         if high < 20 * low:
-            one.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
-            one.set_major_formatter(lambda value, _: f"{value:g}")
-            one.set_minor_locator(ticker.NullLocator())
+            scale.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+            scale.set_major_formatter(lambda value, _: f"{value:g}")
+            scale.set_minor_locator(ticker.NullLocator())
 
 
 def note(axis, text: str, place: tuple[float, float] = (0.02, 0.03)) -> None:

@@ -71,8 +71,8 @@ def counts(statements: list[Statement], papers: list[str]) -> str:
     """How many statements of each paper have each verdict."""
 
     def row(name: str, some: list[Statement]) -> list[str]:
-        found = [sum(s.verdict is verdict for s in some) for verdict in Verdict]
-        return [name, *map(str, found), str(len(some))]
+        tallies = [sum(s.verdict is verdict for s in some) for verdict in Verdict]
+        return [name, *map(str, tallies), str(len(some))]
 
     rows = [row(f"[{p}](#{p})", of_paper(statements, p)) for p in papers]
     head = ["statements of", *(code(v.value) for v in Verdict), "all"]

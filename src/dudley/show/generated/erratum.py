@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from dudley.core.bound import Bound, Sense
 from dudley.core.statement import Statement, Verdict
-from dudley.show.cells import power
 from dudley.show.counterexamples import Counterexample, against, command, evaluated
 from dudley.show.markdown import code, display, number, power_of_ten, prose, table
+from dudley.show.numbers import power
 
 PROBLEM = {
     Verdict.FALSE: "Why it fails.",
@@ -27,11 +27,11 @@ def entry(s: Statement) -> str:
         display(s.printed.latex),
         f"**{PROBLEM.get(s.verdict, 'What to mend.')}** {prose(s.erratum)}",
     ]
-    found = against(s.id)
-    for counterexample in found:
-        parts += told(counterexample)
+    counterexamples = against(s.id)
+    for counterexample in counterexamples:
+        parts += refutation(counterexample)
     parts += holds(s)
-    if not found:
+    if not counterexamples:
         values = evaluated(s, s.example)
         parts += [
             f"On an ordinary instance, {listed(s.example)}:",
@@ -55,12 +55,12 @@ def holds(s: Statement) -> list[str]:
     return parts
 
 
-def told(c: Counterexample) -> list[str]:
+def refutation(c: Counterexample) -> list[str]:
     """A counterexample: its story, inputs, numbers, family and command."""
     path = "src/" + type(c.witness).__module__.replace(".", "/") + ".py"
-    own = " It runs the paper's own weights." if c.witness.own_weights else ""
+    weights = " It runs the paper's own weights." if c.witness.own_weights else ""
     parts = [
-        f"**Counterexample** {code(c.name)} ([proof]({path})). {prose(c.story)}{own}",
+        f"**Counterexample** {code(c.name)} ([proof]({path})). {prose(c.story)}{weights}",
         f"Inputs: {listed(c.inputs)}.",
         numbers(
             c.values,

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from dudley.audit.judge import Judgement
 from dudley.core.statement import MEASURES
-from dudley.show.cells import short
 from dudley.show.markdown import cell, code, section, table
+from dudley.show.numbers import short
 from dudley.theorems import registry
 from dudley.theorems.order import reading_order
 
@@ -47,11 +47,11 @@ def page(rows: list[Judgement]) -> str:
         lines[row.statement, row.form].append(row)
     parts = [INTRO]
     for measure in MEASURES:
-        own = [key for key in lines if registry.load()[key[0]].measure == measure]
-        own.sort(key=lambda key: (-smallest(lines[key]), reading_order(key[0]), key[1]))
-        if own:
-            told = [line(key, lines[key]) for key in own]
-            parts.append(section(measure[0].upper() + measure[1:], table(HEAD, told)))
+        keys = [key for key in lines if registry.load()[key[0]].measure == measure]
+        keys.sort(key=lambda key: (-smallest(lines[key]), reading_order(key[0]), key[1]))
+        if keys:
+            table_rows = [line(key, lines[key]) for key in keys]
+            parts.append(section(measure[0].upper() + measure[1:], table(HEAD, table_rows)))
     return "\n\n".join(parts) + "\n"
 
 

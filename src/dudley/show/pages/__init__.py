@@ -14,7 +14,7 @@ from dudley.core.registry import Registry
 from dudley.show.document import Document
 
 Builder = Callable[[list[dict[str, Any]]], Document]
-BUILDERS: Registry[Builder] = Registry("kind of report")
+BUILDERS: Registry[Builder] = Registry("kind of report", "dudley.show.pages.*")
 
 
 def made_by() -> str:

@@ -7,20 +7,35 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dudley.certificates.certificate import RISK
 from dudley.certificates.possible import expect_possible
 from dudley.certificates.verify import expect_shape
 from dudley.core.rounding import ceiling, floor
-from dudley.show.document import Block, Cell, Document, Folded, Points, Properties, Section, Table
+from dudley.show.document import (
+    Block,
+    Cell,
+    Document,
+    Folded,
+    Listing,
+    Points,
+    Properties,
+    Prose,
+    Section,
+    Table,
+)
 from dudley.show.pages import BUILDERS, made_by, short_hash
-from dudley.show.pages.stamp import Stamp
+
+if TYPE_CHECKING:
+    from dudley.show.pages.stamp import Stamp
 
 
 @BUILDERS.register("certificates")
 def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Document:
     """All of them, the smallest first; nothing was computed again where no stamp says so."""
+    from dudley.show.pages.stamp import Stamp  # which the summary does without
+
     stamp = stamp or Stamp()
     for item in items:
         checked(item)
@@ -28,12 +43,12 @@ def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Documen
     best = ordered[0]
     number = f"at most {amount(best, best['value'])}" + " errors" * (best["quantity"] == RISK)
     overviews = [overview(ordered, stamp)] if len(ordered) > 1 else []
-    details = (*overviews, *(one(item, stamp) for item in ordered))
+    sections = (*overviews, *(details(item, stamp) for item in ordered))
     blocks: list[Block] = [stamp.notice()]
     if stamp.holds is False:
-        blocks += [*stamp.sections(), Folded("What the file claims", details)]
+        blocks += [*stamp.sections(), Folded("What the file claims", sections)]
     else:
-        blocks += [*details, *stamp.sections()]
+        blocks += [*sections, *stamp.sections()]
     lead = (
         best["quantity"],
         f"with probability at least 1 − {best['delta']} over the examples",
@@ -67,16 +82,16 @@ def overview(items: list[dict[str, Any]], stamp: Stamp) -> Table:
     return Table.of(["method", stamp.says("at most"), "says something", "paid (nats)"], rows)
 
 
-def one(item: dict[str, Any], stamp: Stamp) -> Section:
+def details(item: dict[str, Any], stamp: Stamp) -> Section:
     """Everything that a certificate holds."""
-    facts = [(name, told(value)) for name, value in item["facts"].items()]
+    facts = [(name, fact(value)) for name, value in item["facts"].items()]
     paid = [
         [p["name"], p.get("note", ""), Cell(f"{p['nats']:.4g}", p["nats"]),
          Cell(f"{p['nats'] / math.log(2):.4g}", p["nats"])]
         for p in item["prices"]
     ]  # fmt: skip
     declared = [
-        (name, told(value))
+        (name, fact(value))
         for name, value in item["declared"].items()
         if value not in (None, "", [])
     ]
@@ -111,6 +126,49 @@ def one(item: dict[str, Any], stamp: Stamp) -> Section:
     return Section(f"{item['method']}: {number}", tuple(blocks))
 
 
+def ranking(items: list[dict[str, Any]], refused: dict[str, str], ending: str) -> Document:
+    """For a terminal: the best certificate, what stands beside it, and what to do next.
+
+    The ending may be a command, which is copied whole: its line is not broken.
+    """
+    others = [f"{item['method']}: {ceiling(item['value'], 6)}" for item in items[1:]]
+    others += [f"{method} refused: {why}" for method, why in refused.items()]
+    best = summary(items[0])
+    beside = Properties(tuple(("beside it", words) for words in others))
+    return Document(
+        "",
+        (Section(best.title, (*best.blocks, beside)), Section("", (Listing(ending),))),
+        kind="certificate",
+    )
+
+
+def summary(item: dict[str, Any]) -> Section:
+    """For a terminal: the number, why it is what it is, what it rests on."""
+    blocks: list[Block] = []
+    if item["vacuous"]:
+        blocks.append(Prose("vacuous: guessing the most frequent class may do as well"))
+    over = f"over {item['data']['n']:,} examples; method {item['method']}"
+    blocks.append(Prose(f"with probability at least 1 − {item['delta']} {over}"))
+    population = item["declared"]["population"]
+    rows = [("population", population)] if population else []
+    rows += [
+        (name.replace("_", " "), fact(value))
+        for name, value in item["facts"].items()
+        if value not in ([], {})
+    ]
+    rows.append(("price", f"{item['nats']:.6g} nats for what was chosen after the data"))
+    rows += [("", f"{p['nats']:>8.4g}  {p['name']}: {p['note']}") for p in item["prices"]]
+    most = item["baseline"]
+    always = f"class {most['class']} always: {most['errors']:,} errors here, "
+    rows.append(("baseline", f"{always}a risk of {floor(most['error_at_least'])} at least"))
+    blocks += [
+        Properties(tuple(rows)),
+        Points(tuple(item["advice"]), mark="→"),
+        Points(tuple(item["declarations"])),
+    ]
+    return Section(f"{item['quantity']} ≤ {ceiling(item['value'], 6)}", tuple(blocks))
+
+
 def says(item: dict[str, Any]) -> Cell:
     """Is it below what guessing gives?"""
     least = min(item["baseline"].get("worst", 1.0), item["baseline"]["error_at_least"])
@@ -139,12 +197,12 @@ def percent(value: float) -> str:
     return f"{ceiling(Decimal(repr(value)).scaleb(2), 3)} %"
 
 
-def told(value: Any) -> str:
+def fact(value: Any) -> str:
     """A fact in a line."""
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list):
-        return ", ".join(map(told, value)) or "none"
+        return ", ".join(map(fact, value)) or "none"
     if isinstance(value, dict):
-        return ", ".join(f"{name} {told(one)}" for name, one in value.items())
+        return ", ".join(f"{name} {fact(inner)}" for name, inner in value.items())
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

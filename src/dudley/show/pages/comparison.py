@@ -20,8 +20,11 @@ from dudley.show.document import (
     Table,
 )
 from dudley.show.figures.curves import Panel, panels
+from dudley.show.numbers import short
 from dudley.show.pages import BUILDERS, made_by
 from dudley.theorems.comparison import FORMS, KINDS, Comparison, ComparisonRow, compare
+
+NEAR = 1  # a statement that misses so few names is named on a terminal
 
 
 def document(comparison: Comparison) -> Document:
@@ -55,11 +58,11 @@ def from_json(items: list[dict[str, Any]]) -> Document:
 def situation(comparison: Comparison) -> tuple[str, ...]:
     """What was given, and the axis."""
     swept = comparison.sweep.name if comparison.sweep else None
-    given = [f"{n} = {v:g}" for n, v in comparison.situation.values.items() if n != swept]
+    values = [f"{n} = {v:g}" for n, v in comparison.situation.values.items() if n != swept]
     if comparison.sweep:
         x = comparison.points
-        given.append(f"{swept} from {x[0]:g} to {x[-1]:g} in {len(x)} points")
-    return tuple(given)
+        values.append(f"{swept} from {x[0]:g} to {x[-1]:g} in {len(x)} points")
+    return tuple(values)
 
 
 def section(
@@ -88,29 +91,31 @@ def chart(comparison: Comparison, panel: Panel) -> Chart:
     )
 
 
-def table(comparison: Comparison, rows: list[ComparisonRow]) -> Table:
-    """Statements, verdicts and numbers."""
+def table(comparison: Comparison, rows: list[ComparisonRow], absent: str = "") -> Table:
+    """Statements, verdicts and numbers; ``absent`` stands where a form never says anything."""
     forms = [form for form in FORMS if any(form in row.curves for row in rows)]
     heads = ["statement", "verdict", *forms]
     tells = comparison.sweep is not None and any(row.can_inform for row in rows)
     if tells:
         heads.append(cells.informs(comparison))
-    return Table.of(heads, [line(comparison, row, forms, tells) for row in rows])
+    return Table.of(heads, [line(comparison, row, forms, tells, absent) for row in rows])
 
 
-def line(comparison: Comparison, row: ComparisonRow, forms: list[str], tells: bool) -> list[Cell]:
+def line(
+    comparison: Comparison, row: ComparisonRow, forms: list[str], tells: bool, absent: str
+) -> list[Cell]:
     """A row of the table."""
     s = row.statement
-    found = [Cell(s.id, why=s.quantity), Cell(s.verdict.value, look=s.verdict.value)]
+    columns = [Cell(s.id, why=s.quantity), Cell(s.verdict.value, look=s.verdict.value)]
     for form in forms:
         last = next((b for b in reversed(row.bounds(form)) if b is not None), None)
         key = None if last is None else last.log_value
-        found.append(Cell(cells.cell(row, form), key, row.refusals.get(form, "")))
+        columns.append(Cell(cells.cell(row, form), key, row.refusals.get(form, "")))
     if tells:
         i = row.informative_from("derived")
         key = None if i is None else comparison.points[i]
-        found.append(Cell(cells.informative(comparison, row, "derived"), key))
-    return found
+        columns.append(Cell(cells.informative(comparison, row, "derived") or absent, key))
+    return columns
 
 
 def notes(comparison: Comparison) -> list[Folded]:
@@ -133,3 +138,52 @@ def notes(comparison: Comparison) -> list[Folded]:
         for title, lines in lists.items()
         if lines
     ]
+
+
+def summary(comparison: Comparison, every_missing: bool = False) -> Document:
+    """For a terminal: the tables, and of what is missing the names that would help most."""
+    along = ""
+    if comparison.sweep is not None:
+        ends = (short(comparison.points[i]) for i in (0, -1))
+        along = f", {comparison.sweep.name} from {' to '.join(ends)}"
+    blocks: list[Block] = [
+        Section(f"{measure}{along}", (table(comparison, rows, absent="–"),))
+        for measure, rows in comparison.groups.items()
+    ]
+    if not blocks:
+        blocks.append(Prose("no statement applies to what is given"))
+    marks = [f"{mark} {meaning}" for mark, meaning in cells.marks(comparison).items()]
+    if marks:
+        blocks.append(Section("", (Points(tuple(marks), mark=""),)))
+    derived = f"derived from what is given{cells.when_derived(comparison)}"
+    lists = {
+        "refused": cells.refusals(comparison),
+        "parameter counting against norms": cells.crossings(comparison),
+        derived: cells.derivations(dict(comparison.derived)),
+        "names that statements read in different ways": cells.readings(comparison),
+    }
+    blocks += [_listed(title, lines) for title, lines in lists.items() if lines]
+    if comparison.unused:
+        unused = f"not used: {', '.join(comparison.unused)}"
+        blocks.append(Section("", (Points((unused,), mark=""),)))
+    if comparison.missing:
+        blocks.append(missing(comparison, every_missing))
+    return Document("", tuple(blocks), kind="comparison")
+
+
+def missing(comparison: Comparison, every: bool) -> Folded:
+    """What the other statements miss: the nearest by name, the rest by what they want most."""
+    groups = cells.lacking(comparison)
+    near = {names: ids for names, ids in groups.items() if every or len(names) <= NEAR}
+    lines = [f"{', '.join(names)}: {', '.join(ids)}" for names, ids in near.items()]
+    rest = len(comparison.missing) - sum(map(len, near.values()))
+    if rest:
+        wanted = ", ".join(cells.most_wanted(comparison))
+        lines.append(f"several names: {rest} others; most wanted are {wanted}")
+    count = len(comparison.missing)
+    advice = "" if every or not rest else " (--missing lists all)"
+    return _listed(f"missing, for {count} other statement{'s' * (count > 1)}{advice}", lines)
+
+
+def _listed(title: str, lines: list[str]) -> Folded:
+    return Folded(title, (Points(tuple(lines), mark=""),))

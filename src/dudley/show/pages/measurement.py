@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
+from dudley.core.boundary.text import line
 from dudley.core.rounding import ceiling
-from dudley.show.document import Cell, Document, Folded, Points, Properties, Section, Table
+from dudley.show.document import Block, Cell, Document, Folded, Points, Properties, Section, Table
 from dudley.show.pages import BUILDERS, made_by
+from dudley.weights.measurement import PRODUCTS
 
+if TYPE_CHECKING:
+    from dudley.weights.measurement import MatrixRow, Measurement
+
+LONGEST = 160  # letters of a tensor's name
 NORMS = ("op", "fro", "l11", "col21", "row21", "row2inf")
 
 
@@ -35,15 +44,15 @@ def document(items: list[dict[str, Any]]) -> Document:
 def norms(item: dict[str, Any]) -> Table:
     """A row for each matrix."""
     rows = []
-    for one in item["rows"]:
+    for matrix in item["rows"]:
         place = [
-            Cell("", -1) if one[name] is None else Cell(str(one[name]), one[name])
+            Cell("", -1) if matrix[name] is None else Cell(str(matrix[name]), matrix[name])
             for name in ("layer", "head")
         ]
-        found = [one["norms"].get(norm) for norm in NORMS]
-        numbers = [Cell("–") if x is None else Cell(ceiling(x), x) for x in found]
-        shape = "×".join(map(str, one["shape"]))
-        rows.append([Cell(one["role"], why=one["from"]), *place, shape, *numbers])
+        values = [matrix["norms"].get(norm) for norm in NORMS]
+        numbers = [Cell("–") if x is None else Cell(ceiling(x), x) for x in values]
+        shape = "×".join(map(str, matrix["shape"]))
+        rows.append([Cell(matrix["role"], why=matrix["from"]), *place, shape, *numbers])
     return Table.of(["matrix", "layer", "head", "shape", *NORMS], rows)
 
 
@@ -67,3 +76,122 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):  # largest norms, rounded up as in the table
         return ", ".join(f"{name} {ceiling(x)}" for name, x in value.items())
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def summary(measurement: Measurement, per_head: bool = False) -> Document:
+    """For a terminal: a table for each layer, totals, and every tensor."""
+    layers = "1 layer" if measurement.layers == 1 else f"{measurement.layers} layers"
+    blocks: list[Block] = []
+    for layer in (None, *range(measurement.layers)):
+        rows = [row for row in measurement.rows if row.layer == layer]
+        if rows:
+            title = "outside the layers" if layer is None else f"layer {layer}"
+            blocks.append(Section(title, (layer_table(measurement, rows, per_head),)))
+    blocks.append(Section("", (totals(measurement),)))
+    title = "tensors (* stands for the numbers of layers)"
+    blocks.append(Section(title, (fates(measurement),)))
+    return Document(
+        f"{measurement.source}: {measurement.layout}, {layers}",
+        tuple(blocks),
+        lead=(
+            "certified upper ends, W ∈ R^{in×out} as in x ↦ xW; stable rank is ‖W‖_F²/‖W‖₂²",
+            *legend(measurement, per_head),
+            *(f"note: {note}" for note in measurement.notes),
+        ),
+        kind="measurement",
+    )
+
+
+def legend(measurement: Measurement, per_head: bool) -> list[str]:
+    """What names and columns mean, where they occur."""
+    lines = []
+    if any(row.role in PRODUCTS for row in measurement.rows):
+        which = "" if per_head else ": the head of largest op (--per-head: all)"
+        lines.append(f"W_QK = W_Q W_Kᵀ and W_VO = W_v W_c{which}")
+    if measurement.rank_tolerance is not None:
+        lines.append(f"rank: singular values above {measurement.rank_tolerance:g} of the largest")
+    if measurement.init is not None:
+        lines.append(f"moved: distance from {measurement.init}")
+    return lines
+
+
+def layer_table(measurement: Measurement, rows: list[MatrixRow], per_head: bool) -> Table:
+    """The matrices of a layer; of the products of heads the largest, unless all are wanted."""
+    named = [(row.role, row) for row in rows if row.head is None]
+    if per_head:
+        named += [(f"{row.role} head {row.head}", row) for row in rows if row.head is not None]
+    else:
+        for role in PRODUCTS:
+            heads = [row for row in rows if row.role == role]
+            if heads:
+                worst = max(heads, key=lambda row: row.op.upper)
+                named.append((f"{role} head {worst.head}", worst))
+    columns = columns_of(measurement)
+    lines = [
+        [name, _size(row.shape), *(cell(row) for cell in columns.values())] for name, row in named
+    ]
+    return Table.of(["", "in×out", *columns], lines)
+
+
+def columns_of(measurement: Measurement) -> dict[str, Callable[[MatrixRow], Cell]]:
+    """What is shown of a matrix, by the head of the column."""
+    columns: dict[str, Callable[[MatrixRow], Cell]] = {
+        norm: lambda row, norm=norm: _upper(row.norms[norm]) for norm in NORMS
+    }
+    columns["stable"] = lambda row: (
+        Cell("") if min(row.shape) == 1 else _upper(row.stable_rank.upper, 3)
+    )
+    if measurement.rank_tolerance is not None:
+        columns["rank"] = lambda row: (
+            Cell("") if row.rank is None else Cell(str(row.rank), row.rank)
+        )
+    if measurement.init is not None:
+        for norm in ("op", "fro"):
+            columns[f"moved.{norm}"] = lambda row, norm=norm: (
+                Cell("") if row.distance is None else _upper(row.distance[norm])
+            )
+    return columns
+
+
+def totals(measurement: Measurement) -> Properties:
+    """How many weights and tensors, and the largest matrix of each role."""
+    sums = measurement.totals()
+    largest = ", ".join(f"{role} {ceiling(norm)}" for role, norm in sums["largest_op"].items())
+    counted = (
+        f"{sums['weights']:,} weights in {sums['matrices']:,} matrices; {sums['tensors']} "
+        f"tensors, {sums['used']} used, {sums['skipped']} skipped "
+        f"({_bytes(sums['bytes_used'])} and {_bytes(sums['bytes_skipped'])})"
+    )
+    return Properties((("total", counted), ("largest op", largest)))
+
+
+def fates(measurement: Measurement) -> Table:
+    """Every tensor, used or skipped; names that differ by the layer's number share a row."""
+    groups: dict[tuple[str, str, tuple[int, ...]], list[str]] = {}
+    for use in measurement.tensors:
+        why = re.sub(r" of layer \d+", "", use.why)
+        fate = f"used as {why}" if use.used else f"skipped: {why}"
+        pattern = re.sub(r"(?<=\.)\d+(?=\.)", "*", use.name)
+        groups.setdefault((pattern, fate, tuple(use.shape)), []).append(use.name)
+    rows = []
+    for (pattern, fate, shape), names in groups.items():
+        name = line(pattern if len(names) > 1 else names[0], LONGEST)
+        times = f"×{len(names)}" if len(names) > 1 else ""
+        rows.append([name, _size(shape), times, fate])
+    return Table.of(["", "", "", ""], rows)
+
+
+def _upper(x: float, digits: int = 4) -> Cell:
+    return Cell(ceiling(x, digits), x)
+
+
+def _size(shape: Sequence[int]) -> Cell:
+    return Cell("×".join(map(str, shape)), math.prod(shape))
+
+
+def _bytes(count: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} GB"

@@ -12,17 +12,8 @@ from dudley.core.boundary.documents import parse
 from dudley.core.boundary.paths import opened
 from dudley.core.errors import InputError
 from dudley.show.document import Document, Notice, expect_texts
-from dudley.show.pages import (
-    BUILDERS,
-    audit,
-    certificate,
-    comparison,
-    measurement,
-    statement,
-    tour,
-)
+from dudley.show.pages import BUILDERS, certificate
 
-KINDS = (audit, certificate, comparison, measurement, statement, tour)  # imported: so they register
 FAMILY = SCHEMA[: SCHEMA.index("/") + 1]  # certificates of whatever version
 COMPUTED = ("comparison",)  # its bounds are computed when it is read
 WANTED = "a certificate, JSON that a command printed with --json, or the folder of an experiment"
@@ -33,10 +24,10 @@ def of_file(path: Path) -> Document:
     return of_json(read_json(path))
 
 
-def certificate_in(told: dict[str, Any]) -> dict[str, Any]:
+def certificate_in(record: dict[str, Any]) -> dict[str, Any]:
     """The one certificate that a file holds, to be computed again."""
-    items = [told] if is_certificate(told) else told.get("items")
-    certificates = told.get("kind") == "certificates" or is_certificate(told)
+    items = [record] if is_certificate(record) else record.get("items")
+    certificates = record.get("kind") == "certificates" or is_certificate(record)
     if not certificates or not isinstance(items, list) or len(items) != 1:
         count = len(items) if certificates and isinstance(items, list) else "none"
         raise InputError("--model and --data", "a file with one certificate", count)
@@ -58,19 +49,19 @@ def read_json(path: Path) -> dict[str, Any]:
         raise InputError("report", WANTED, refusal) from None
 
 
-def is_certificate(told: dict[str, Any]) -> bool:
+def is_certificate(record: dict[str, Any]) -> bool:
     """Does it say that it is one?"""
-    return str(told.get("schema", "")).startswith(FAMILY)
+    return str(record.get("schema", "")).startswith(FAMILY)
 
 
-def of_json(told: Any) -> Document:
+def of_json(record: Any) -> Document:
     """The document of a parsed file."""
-    if not isinstance(told, dict):
-        raise InputError("report", WANTED, type(told).__name__)
-    if is_certificate(told):
-        kind, items = "certificates", [told]
+    if not isinstance(record, dict):
+        raise InputError("report", WANTED, type(record).__name__)
+    if is_certificate(record):
+        kind, items = "certificates", [record]
     else:
-        kind, items = told.get("kind"), told.get("items")
+        kind, items = record.get("kind"), record.get("items")
     if not isinstance(kind, str) or not isinstance(items, list) or kind not in BUILDERS:
         known = ", ".join(sorted(BUILDERS))
         raise InputError("report", f"{WANTED} ({known})", f"kind {kind!r}")

@@ -71,12 +71,12 @@ class Stamp:
 
     def sections(self) -> list[Block]:
         """What differs, and what no one can check."""
-        found: list[Block] = []
+        blocks: list[Block] = []
         if self.differences:
-            found.append(Section("Differences", (Points(self.differences),)))
+            blocks.append(Section("Differences", (Points(self.differences),)))
         if self.holds and self.declarations:
-            found.append(Section("Declared, and not verifiable", (Points(self.declarations),)))
-        return found
+            blocks.append(Section("Declared, and not verifiable", (Points(self.declarations),)))
+        return blocks
 
     def to_json(self) -> dict[str, Any]:
         """For programs."""
@@ -91,5 +91,5 @@ def stamped(certificate: dict[str, Any], model: Path, data: Path) -> Stamp:
     """Compute a certificate again from the model's file and the data's."""
     from dudley.certificates import verify
 
-    found = verify.verify(certificate, *verify.parts(certificate, model, data))
-    return Stamp.of(found, model, data)
+    verification = verify.verify(certificate, *verify.parts(certificate, model, data))
+    return Stamp.of(verification, model, data)

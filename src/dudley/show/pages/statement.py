@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from math import log10
+from dataclasses import replace
+from math import isfinite, log10
 from typing import Any
 
-from dudley.show.cells import short
+from dudley.core.bound import Bound
+from dudley.core.statement import Input, Statement
+from dudley.show.counterexamples import Counterexample, words
 from dudley.show.document import (
     Block,
     Cell,
     Chart,
     Document,
+    Folded,
     Formula,
     Line,
+    Listing,
     Points,
     Properties,
     Prose,
     Section,
     Table,
 )
+from dudley.show.numbers import power, short
 from dudley.show.pages import BUILDERS, made_by
 
 
@@ -33,7 +39,7 @@ def document(items: list[dict[str, Any]]) -> Document:
     ]
     if item["erratum"]:
         blocks.append(Section("Erratum", (Prose(item["erratum"]),)))
-    blocks += [counterexample(one) for one in item["counterexamples"]]
+    blocks += [counterexample(c) for c in item["counterexamples"]]
     return Document(
         item["id"],
         tuple(blocks),
@@ -45,33 +51,100 @@ def document(items: list[dict[str, Any]]) -> Document:
 
 def hypotheses(item: dict[str, Any]) -> tuple[Block, ...]:
     """Inputs, and what is assumed beyond them."""
-    inputs = Properties(tuple((one["name"], one["meaning"]) for one in item["inputs"]))
+    inputs = Properties(tuple((i["name"], i["meaning"]) for i in item["inputs"]))
     return (inputs, Points(tuple(item["assumptions"]))) if item["assumptions"] else (inputs,)
 
 
-def counterexample(one: dict[str, Any]) -> Section:
+def counterexample(example: dict[str, Any]) -> Section:
     """Its story, its numbers, and the family along which it gets worse."""
-    forms = {name: value for name, value in one["forms"].items() if value is not None}
-    numbers = {"printed": forms.get("printed"), "at least (proved)": one["lower_bound"]}
+    forms = {name: value for name, value in example["forms"].items() if value is not None}
+    numbers = {"printed": forms.get("printed"), "at least (proved)": example["lower_bound"]}
     numbers |= {name: value for name, value in forms.items() if name != "printed"}
     rows = [[name, Cell(short(x), x)] for name, x in numbers.items() if x is not None]
-    blocks: list[Block] = [Prose(one["story"]), Table.of(["form", "value"], rows)]
-    if one.get("family"):
-        blocks += family(one["family"])
-    return Section(f"Counterexample {one['name']}", tuple(blocks))
+    blocks: list[Block] = [Prose(example["story"]), Table.of(["form", "value"], rows)]
+    if example.get("family"):
+        blocks += family(example["family"])
+    return Section(f"Counterexample {example['name']}", tuple(blocks))
 
 
-def family(told: dict[str, Any]) -> list[Block]:
+def family(record: dict[str, Any]) -> list[Block]:
     """The printed value and what is provably exceeded, as the instance grows."""
     lines = [
-        Line("printed", logs(told["printed"]), "printed", 1),
-        Line("at least (proved)", logs(told["lower_bounds"]), "proved", 0),
+        Line("printed", logs(record["printed"]), "printed", 1),
+        Line("at least (proved)", logs(record["lower_bounds"]), "proved", 0),
     ]
-    letter = told["grows"]
-    words = f"As {letter} grows, at least/printed grows like {letter}^{told['exponent']:.2f}."
-    return [Chart(letter, "", tuple(told["sizes"]), tuple(lines), log=True), Prose(words)]
+    letter = record["grows"]
+    grows = f"As {letter} grows, at least/printed grows like {letter}^{record['exponent']:.2f}."
+    return [Chart(letter, "", tuple(record["sizes"]), tuple(lines), log=True), Prose(grows)]
 
 
 def logs(values: list[float]) -> tuple[float | None, ...]:
     """log₁₀, where there is one."""
     return tuple(log10(v) if v > 0 else None for v in values)
+
+
+def catalogue(statements: list[Statement]) -> Document:
+    """For a terminal: what each statement says, with its verdict."""
+    rows = [[s.id, s.verdict.value, s.says] for s in statements]
+    blocks = (Table.of(["", "", ""], rows), Prose(f"{len(statements)} statements"))
+    return Document("", blocks, kind="statements")
+
+
+def summary(s: Statement, counterexamples: list[Counterexample]) -> Document:
+    """For a terminal: hypotheses, formulas, rates, erratum and counterexamples."""
+    numbers = f" = {', '.join(s.also)}" if s.also else ""
+    names = [[" or ".join((i.name, *i.aliases)), i.text + optional(i)] for i in s.inputs]
+    assumptions = Points(tuple(map(str, s.assumptions)))
+    blocks: list[Block] = [
+        Prose(s.says),
+        Section(f"bounds: {s.quantity}", ()),
+        Folded("inputs", (Table.of(["", ""], names), assumptions)),
+    ]
+    blocks += [
+        Folded(f"{name}, {form.sense.value}", (Formula(form.latex),))
+        for name, form in s.forms.items()
+    ]
+    if s.rates:
+        rates = ", ".join(f"{form} n^({power(exponent)})" for form, exponent in s.rates.items())
+        blocks.append(Section(f"rates, up to logarithms: {rates}", ()))
+    if s.erratum:
+        blocks.append(Section(f"erratum: {s.erratum}", ()))
+    title = f"{s.id}{numbers}  [{s.verdict.value}]"
+    return Document(title, (*blocks, *map(refutation, counterexamples)), kind="statement")
+
+
+def optional(i: Input) -> str:
+    """What holds of an input that is not given."""
+    if i.default is None:
+        return ""
+    return f" (default {i.default:g})" if isfinite(i.default) else " (optional)"
+
+
+def refutation(c: Counterexample) -> Section:
+    """For a terminal: the printed value, the provable one, and the derived ones."""
+    printed, *others = [(form, value(bound)) for form, bound in c.values.items()]
+    known = ("at least", f"{c.lower_bound:.6g}   (proved)")
+    rows = [("inputs", " ".join(words(c.inputs))), printed, known, *others]
+    if c.family is not None:
+        letter, sizes = c.family.grows, c.family.sizes
+        grows = f"at least/printed grows like {letter}^{c.family.exponent:.2f}"
+        rows.append(("family", f"{letter} = {sizes[0]:g} … {sizes[-1]:g}: {grows}"))
+    return Section(f"counterexample {c.name}: {c.story}", (Properties(tuple(rows)),))
+
+
+def value(bound: Bound) -> str:
+    """A value by itself."""
+    text = f"{bound.value:.6g}" if isfinite(bound.value) else f"e^{bound.log_value:.6g}"
+    return text + ("   (the formula is negative here)" if bound.negative is not None else "")
+
+
+def evaluated(s: Statement, bounds: dict[str, Bound]) -> Document:
+    """For a terminal: each form's number; what the statement assumes is said once, at the end."""
+    blocks: list[Block] = []
+    for form, bound in bounds.items():
+        first, *rest = str(replace(bound, assumptions=())).splitlines()
+        details = (Listing("\n".join(rest)),) if rest else ()
+        blocks.append(Section("", (Points((f"{form}: {first}",), mark=""), *details)))
+    if s.assumptions:
+        blocks.append(Section("", (Points(tuple(map(str, s.assumptions))),)))
+    return Document(f"{s.id}  [{s.verdict.value}]", tuple(blocks), kind="evaluation")

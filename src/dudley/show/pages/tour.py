@@ -51,7 +51,7 @@ def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Documen
             Section("Its norms", (norms(facts["norms"]),)),
             Section("Every bound beside the measured error", tuple(bounds(stands))),
             Section("A published statement, broken", tuple(broken(facts["broken"]))),
-            certificate.one(facts["certificate"], stamp),
+            certificate.details(facts["certificate"], stamp),
             Section(ending, (verified(facts["verified"]),)),
         ),
         lead=(
@@ -78,34 +78,25 @@ def trained(how: dict[str, Any]) -> Properties:
     )  # fmt: skip
 
 
-def norms(found: dict[str, dict[str, float]]) -> Table:
+def norms(weights: dict[str, dict[str, float]]) -> Table:
     """Upper ends that are proved."""
-    names = list(dict.fromkeys(norm for own in found.values() for norm in own))
+    names = list(dict.fromkeys(norm for norms in weights.values() for norm in norms))
     rows = [
-        [name, *(Cell(ceiling(own[n]), own[n]) if n in own else Cell("–") for n in names)]
-        for name, own in found.items()
+        [name, *(Cell(ceiling(norms[n]), norms[n]) if n in norms else Cell("–") for n in names)]
+        for name, norms in weights.items()
     ]
     return Table.of(["weights", *names], rows)
 
 
-def bounds(found: Standing) -> list[Block]:
+def bounds(stands: Standing) -> list[Block]:
     """The figure and its table."""
-    from dudley.certificates.standing.row import KINDS
     from dudley.show import standing
 
-    rows = []
-    for kind in KINDS:
-        every = standing.merged(found.of(kind))
-        for line, row in zip(standing.lines(found, kind), every, strict=True):
-            name, printed, proved, best, needed, culprit = line
-            numbers = ((printed, row.printed), (proved, row.value), (best, row.best))
-            cells = [Cell(text, key) for text, key in numbers]
-            rows.append([name, *cells, Cell(needed, row.needed.get("value")), culprit])
-    lost = tuple(f"{why}: {', '.join(n)}" for why, n in standing.reasons(found).items())
+    lost = tuple(f"{why}: {', '.join(n)}" for why, n in standing.reasons(stands).items())
     blocks: list[Block] = [
-        Prose(standing.measured(found)),
-        drawn(found),
-        Table.of(standing.HEAD, rows),
+        Prose(standing.measured(stands)),
+        drawn(stands),
+        standing.bounds(stands),
         Folded("What the columns and marks mean", (Prose(standing.NOTES.replace("*", "")),)),
     ]
     return blocks + (
@@ -113,13 +104,13 @@ def bounds(found: Standing) -> list[Block]:
     )
 
 
-def drawn(found: Standing) -> Picture:
+def drawn(stands: Standing) -> Picture:
     """The picture of all bounds on one axis."""
     from dudley.show.figures import picture
 
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "picture.svg"
-        picture.draw(found, [path])
+        picture.draw(stands, [path])
         return Picture(path.read_text(encoding="utf-8"), "all bounds on one axis")
 
 
@@ -132,17 +123,17 @@ def broken(item: dict[str, Any]) -> list[Block]:
         Prose(item["erratum"]),
         Prose("With explicit constants this holds:"),
         Formula(item["latex"]["derived"]),
-        *(statement.counterexample(one) for one in item["counterexamples"]),
+        *(statement.counterexample(c) for c in item["counterexamples"]),
     ]
 
 
-def verified(told: dict[str, Any]) -> Properties:
+def verified(record: dict[str, Any]) -> Properties:
     """What a stranger found."""
     return Properties(
         (
-            ("holds", "yes" if told["holds"] else "no"),
-            ("computed again", f"{told['recomputed']} fields, from the files alone"),
-            ("a forged number", "is caught" if told["forgery_caught"] else "is not caught"),
-            ("rests on the word of who declared it", "; ".join(told["declarations"])),
+            ("holds", "yes" if record["holds"] else "no"),
+            ("computed again", f"{record['recomputed']} fields, from the files alone"),
+            ("a forged number", "is caught" if record["forgery_caught"] else "is not caught"),
+            ("rests on the word of who declared it", "; ".join(record["declarations"])),
         )
     )

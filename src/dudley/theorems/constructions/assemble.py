@@ -75,18 +75,18 @@ class Construction:
         γ, B, s = self.selector.γ, self.selector.bound, self.target.s
         d_f, M = self.selector.d_f, self.target.largest
         repaired = self.form == "repaired"
-        own = (
+        claims = (
             NormClaim(
                 "W_1", "linf", 8 * max(1, B) / γ, 4 * max(1, B) / γ + 2 if repaired else None
             ),
             NormClaim("W_2", "linf", 8 * s / γ, max(1.0, d_f - 1) if repaired else None),
             NormClaim("w", "linf", M, M),
         )
-        found = [(claim, self.selector.measure(claim)) for claim in self.selector.claims]
-        for claim, layer in zip(own, self.mlp, strict=True):
+        measured = [(claim, self.selector.measure(claim)) for claim in self.selector.claims]
+        for claim, layer in zip(claims, self.mlp, strict=True):
             with_bias = np.vstack([value for value in layer.values()])
-            found.append((claim, norm_named("linf")(with_bias)))
-        return found
+            measured.append((claim, norm_named("linf")(with_bias)))
+        return measured
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Every array by name."""
@@ -148,7 +148,7 @@ def separation(mapping: str, heads: str, s: int) -> float:
     return 1 / s if mapping == "bag" else 2 / s
 
 
-def _network(target: Target, selector: Selector, form: str):
+def _network(target: Target, selector: Selector, form: str) -> list[dict[str, np.ndarray]]:
     """The ReLU network on the goal's values: one point per count, or per string of bits."""
     bits = all_bits(target.s)
     if selector.d_f == 1:
@@ -180,10 +180,10 @@ def _check(target: Target, T: int, mapping: str, form: str, heads: str, mlp: str
         )
 
 
-def _indices(s: int, T: int, given: Sequence[int] | None, seed: int) -> list[int]:
-    if given is None:
+def _indices(s: int, T: int, positions: Sequence[int] | None, seed: int) -> list[int]:
+    if positions is None:
         return sorted(int(i) for i in np.random.default_rng(seed).choice(T, s, replace=False))
-    found = [int(i) for i in given]
-    if len(set(found)) != s or len(found) != s or not all(0 <= i < T for i in found):
-        raise InputError("indices", f"{s} different positions below T = {T}", list(found))
-    return found
+    indices = [int(i) for i in positions]
+    if len(set(indices)) != s or len(indices) != s or not all(0 <= i < T for i in indices):
+        raise InputError("indices", f"{s} different positions below T = {T}", list(indices))
+    return indices

@@ -44,7 +44,9 @@ from dudley.theorems.constructions.selector import (
 )
 
 
-def one_head(basis: Basis, I: list[int], γ: float, form="repaired", bits=False) -> Selector:
+def one_head(
+    basis: Basis, I: list[int], γ: float, form: str = "repaired", bits: bool = False
+) -> Selector:
     """The head of Lemma B.4: with ``bits`` the s-dimensional output, otherwise the count.
 
     >>> from dudley.theorems.constructions.bases import almost_orthonormal
@@ -74,7 +76,7 @@ def one_head(basis: Basis, I: list[int], γ: float, form="repaired", bits=False)
         "W_c": e.T @ (np.eye(s, mapping.shape[1]) if bits else _all_to_first(s, mapping.shape[1])),
     }
 
-    def goal(b):
+    def goal(b: np.ndarray) -> np.ndarray:
         r = count_of(b)
         return (np.asarray(b) - 1.0) / (r + 1) if bits else (r - s) / (r + 1)
 

@@ -37,7 +37,9 @@ HINGES = {
 }
 
 
-def bump_weights(points: np.ndarray, values: np.ndarray, δ: float, form: str = "repaired", d=None):
+def bump_weights(
+    points: np.ndarray, values: np.ndarray, δ: float, form: str = "repaired", d: int | None = None
+) -> list[dict[str, np.ndarray]]:
     """The weights W_1, b_1, W_2, b_2, w; the input is padded with zero rows to width d.
 
     >>> weights = bump_weights(np.array([[0.0], [1.0]]), np.array([3.0, 5.0]), 0.25)
@@ -71,7 +73,7 @@ def bump_weights(points: np.ndarray, values: np.ndarray, δ: float, form: str = 
     ]
 
 
-def network_of(weights) -> Chain:
+def network_of(weights: list[dict[str, np.ndarray]]) -> Chain:
     """The network x ↦ ((xW_1 + b_1)₊W_2 + b_2)₊w as a node, with the largest entries as norms."""
     (first, second, last) = weights
     d_1, d_2 = first["W_1"].shape

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dudley.calculus.compose import Heads
-from dudley.core.constraint import Frobenius
+from dudley.core.constraint import Constraint, Frobenius
 from dudley.core.errors import InputError
 from dudley.core.norms import norm_named
 from dudley.networks.head import Head
@@ -73,10 +73,10 @@ class Selector:
         """X ↦ Σ_h softmax(x_cls W_Q W_Kᵀ Xᵀ) X W_v W_c as a node of the networks."""
         d, k = self.heads[0]["W_v"].shape
 
-        def ball(name):
+        def ball(name: str) -> Constraint:
             return Frobenius(max(float(np.linalg.norm(head[name])) for head in self.heads))
 
-        one = Head(
+        head_node = Head(
             d=d,
             k=k,
             W_Q=ball("W_Q"),
@@ -86,7 +86,7 @@ class Selector:
             sigma="identity",
             query="cls",
         )
-        return Heads(one, len(self.heads))
+        return Heads(head_node, len(self.heads))
 
     def features(self, bits: np.ndarray) -> np.ndarray:
         """(N, T) bits to the first d_f outputs, (N, d_f)."""

@@ -54,7 +54,9 @@ def one_head(T: int, I: list[int], γ: float, form: str = "repaired") -> Selecto
     )
 
 
-def s_heads(T: int, I: list[int], γ: float, form: str = "repaired", clash=False) -> Selector:
+def s_heads(
+    T: int, I: list[int], γ: float, form: str = "repaired", clash: bool = False
+) -> Selector:
     """The s heads of Lemma B.3."""
     s, sign = len(I), _sign(form)
     P = np.zeros((T, s))

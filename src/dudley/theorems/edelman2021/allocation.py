@@ -20,7 +20,14 @@ LATEX = (
 )
 
 
-def shared(score_C, inner_C, score_weight, inner_weight, H, epsilon) -> float:
+def shared(
+    score_C: float,
+    inner_C: float,
+    score_weight: float,
+    inner_weight: float,
+    H: float,
+    epsilon: float,
+) -> float:
     """The minimum for H pairs of blocks, by the calculus."""
     copies = int(H)
     return power_law(
@@ -30,7 +37,14 @@ def shared(score_C, inner_C, score_weight, inner_weight, H, epsilon) -> float:
     )[0]
 
 
-def closed(score_C, inner_C, score_weight, inner_weight, H, epsilon) -> float:
+def closed(
+    score_C: float,
+    inner_C: float,
+    score_weight: float,
+    inner_weight: float,
+    H: float,
+    epsilon: float,
+) -> float:
     γ = score_C ** (1 / 3) * score_weight ** (2 / 3) + inner_C ** (1 / 3) * inner_weight ** (2 / 3)
     return (H * γ) ** 3 / epsilon**2
 

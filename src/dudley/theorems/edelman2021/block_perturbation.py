@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from dudley.calculus.compose import Chain
 from dudley.calculus.facts import Signal
 from dudley.core.assumption import Assumption, Status
+from dudley.core.binding import bundled
 from dudley.core.constraint import L2, Spectral
 from dudley.core.magnitude import ONE, Magnitude
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.networks.activations import declared
 from dudley.networks.blocks import trauger_block
 from dudley.networks.outputs import Readout
-from dudley.theorems.bundles import bundled
 from dudley.theorems.edelman2021.common import PAPERS, READOUT, SLOPE
 from dudley.theorems.edelman2021.perturbation import ROWS, VALUES
 from dudley.theorems.registry import register
@@ -49,7 +49,7 @@ class BlockErrors:
         from_scores = 2 * L_σB_C * self.W_v_op * self.error_QK
         return self.error_c + from_rows + from_scores + L_σB_C * self.error_v
 
-    def derived(self, attention=PAPERS) -> float:
+    def derived(self, attention: str = PAPERS) -> float:
         """The block's facts times the errors, each per unit of the inputs its map has."""
         R = self.X_row2inf
         if R == 0:
@@ -128,7 +128,7 @@ register(
 )
 
 
-def readout_moved(w_l2, error_rows, error_w) -> float:
+def readout_moved(w_l2: float, error_rows: float, error_w: float) -> float:
     """The readout's facts on unit rows, times the errors."""
     facts = Readout(L2(w_l2)).facts(Signal(ONE, 1.0, 1))
     return float(facts.lipschitz) * error_rows + float(facts.uses[0].weight) * error_w

@@ -33,7 +33,9 @@ def within(**norms: float) -> Constraint:
     return Constraint(tuple(balls))
 
 
-def log_cover(network: Node, inputs: Tokens, ε: float, n: float, covers=None) -> Bound:
+def log_cover(
+    network: Node, inputs: Tokens, ε: float, n: float, covers: tuple[str, ...] | None = None
+) -> Bound:
     """log N(ε) of a network on n examples by the calculus, kept by its logarithm."""
     entropy = capacity(network, inputs, n, covers=covers).allocated
     one_point = math.log(ε) >= entropy.log_radius

@@ -75,13 +75,13 @@ def leak(M: float, m: float, gap: float) -> float:
     return x / (1 + x)
 
 
-def printed_error(T, s, gamma, coherence) -> float:
+def printed_error(T: float, s: float, gamma: float, coherence: float) -> float:
     """γ/4."""
     check(T, s, gamma, coherence)
     return gamma / 4
 
 
-def positions_error(T, s, gamma, coherence) -> Bound:
+def positions_error(T: float, s: float, gamma: float, coherence: float) -> Bound:
     """The head with the key v_I: what leaks, and how unevenly it weighs the relevant positions.
 
     Scores lie in R[1−(s−1)Δ, 1+(s−1)Δ] on I and below RsΔ elsewhere. The softmax restricted to I is
@@ -98,7 +98,7 @@ def positions_error(T, s, gamma, coherence) -> Bound:
     return bound(terms, 2.0, repaired_head(int(s), gamma, Δ, log))
 
 
-def trained_error(T, s, gamma) -> Bound:
+def trained_error(T: float, s: float, gamma: float) -> Bound:
     """Scores are exactly R or 0, so only the leak is left; s heads have the larger one, T to 1."""
     check(T, s, gamma)
     log = math.log(8 * T / gamma)
@@ -106,7 +106,7 @@ def trained_error(T, s, gamma) -> Bound:
     return bound({"leak": 2 * leak(T, 1, log)}, 2.0, repaired)
 
 
-def bag_printed(T, s, gamma, coherence) -> float:
+def bag_printed(T: float, s: float, gamma: float, coherence: float) -> float:
     """γ/4, under sΔ < γ."""
     check(T, s, gamma, coherence)
     if s * coherence >= gamma:
@@ -114,7 +114,7 @@ def bag_printed(T, s, gamma, coherence) -> float:
     return gamma / 4
 
 
-def bag_error(T, s, gamma, coherence) -> Bound:
+def bag_error(T: float, s: float, gamma: float, coherence: float) -> Bound:
     """The bag's head with keys and values v_i.
 
     Let S be [CLS] and the present i ∈ I: scores within R(s−1)Δ of R there, below RsΔ elsewhere.

@@ -58,7 +58,9 @@ def frobenius(s: float, γ: float, B: float, M: float) -> float:
     return math.sqrt(max(first, second, n * M**2))
 
 
-def steps_error(n, d, tolerance, points_linf, target_bound) -> Bound:
+def steps_error(
+    n: float, d: float, tolerance: float, points_linf: float, target_bound: float
+) -> Bound:
     """What the printed network can be wrong by: n·max|f|.
 
     At x_i its own step is 0, so its own unit is (1 − d_f/δ)₊ ∈ [0, 1]; the n − 1 other units lie in

@@ -23,7 +23,7 @@ def outside(T: float, s: float, gap: float) -> float:
     return (T - s) / s * math.exp(-gap)
 
 
-def sharp(T, s, score_gap) -> float:
+def sharp(T: float, s: float, score_gap: float) -> float:
     """2x/(1+x): twice the mass outside, largest when all scores stand at their bounds."""
     x = outside(T, s, score_gap)
     return 2 * x / (1 + x)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from dudley.calculus.compose import Chain, Repeat
 from dudley.core.assumption import Assumption, Status
+from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense, smaller
 from dudley.core.constraint import L2
 from dudley.core.magnitude import ONE, Magnitude
@@ -23,7 +24,6 @@ from dudley.networks.activations import declared
 from dudley.networks.blocks import trauger_block
 from dudley.networks.embeddings import Tokens
 from dudley.networks.outputs import Readout
-from dudley.theorems.bundles import bundled
 from dudley.theorems.edelman2021.common import (
     HIDDEN,
     OWN,
@@ -57,7 +57,7 @@ class LayerBounds:
         """The layer constant L_σ B_C B_V (1 + 4B_QK)."""
         return Magnitude.of(L_σ) * self.W_c_op * self.W_v_op * (1 + 4 * self.W_QK_op)
 
-    def terms(self, d, k, L_σ) -> Magnitude:
+    def terms(self, d: float, k: float, L_σ: float) -> Magnitude:
         """What the layer adds to the sum in Theorem A.17, before α_i."""
         through = Magnitude.of(L_σ) * self.W_c_op
         sizes = (
@@ -68,7 +68,17 @@ class LayerBounds:
         return sizes[0] ** (2 / 3) + sizes[1] ** (2 / 3) + sizes[2] ** (2 / 3)
 
 
-def printed(layers: Sequence[LayerBounds], d, k, n, T, L_σ, w_l2, ε, c) -> Bound:
+def printed(
+    layers: Sequence[LayerBounds],
+    d: float,
+    k: float,
+    n: float,
+    T: float,
+    L_σ: float,
+    w_l2: float,
+    ε: float,
+    c: float,
+) -> Bound:
     """Theorem A.17 as printed: α_i multiplies the layers *before* i, and B_w stands alone."""
     total, α = Magnitude.of(w_l2) ** (2 / 3), ONE
     for layer in layers:
@@ -129,7 +139,7 @@ class Deep:
         )
         return Repeat(block, int(self.L)) >> Readout(L2(self.w_l2))
 
-    def covered(self, attention: str, covers) -> Bound:
+    def covered(self, attention: str, covers: tuple[str, ...] | None) -> Bound:
         inputs = Tokens(self.X_row2inf, int(self.T))
         return log_cover(self.network(attention), inputs, self.epsilon, self.n, covers)
 

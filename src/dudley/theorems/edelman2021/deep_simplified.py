@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense
 from dudley.core.magnitude import Magnitude
 from dudley.core.statement import Form, Input, Statement, Verdict
-from dudley.theorems.bundles import bundled
 from dudley.theorems.edelman2021.common import (
     HIDDEN,
     RADIUS,

@@ -43,7 +43,14 @@ from dudley.theorems.edelman2021.common import (
 from dudley.theorems.registry import register
 
 
-def proper_cover(d, n, w_l2, X_row2inf, epsilon, covers=None) -> float:
+def proper_cover(
+    d: float,
+    n: float,
+    w_l2: float,
+    X_row2inf: float,
+    epsilon: float,
+    covers: tuple[str, ...] | None = None,
+) -> float:
     """log N(ε) of {x ↦ x·w, ‖w‖₂ ≤ B} by centres that are members."""
     if X_row2inf == 0:
         return 0.0
@@ -51,7 +58,7 @@ def proper_cover(d, n, w_l2, X_row2inf, epsilon, covers=None) -> float:
     return float(entropy.scaled(X_row2inf)(epsilon, n))
 
 
-def recalled(n, w_l2, X_row2inf, epsilon, c) -> float:
+def recalled(n: float, w_l2: float, X_row2inf: float, epsilon: float, c: float) -> float:
     """log of the number that section 2 recalls as a bound on N_∞ itself."""
     x = w_l2 * X_row2inf / epsilon
     count = c * x**2 * math.log(x * n) if x > 0 else 0.0
@@ -93,7 +100,7 @@ register(
 )
 
 
-def general_radius(head_L_out, head_B_in, X_row2inf) -> float:
+def general_radius(head_L_out: float, head_B_in: float, X_row2inf: float) -> float:
     """How large the output of the general head can be, by its node."""
     head = GeneralHead(PowerLaw(0.0), PowerLaw(0.0), L_out=head_L_out, B_in=head_B_in)
     return float(head.facts(Signal(Magnitude.of(X_row2inf), 1.0, 1)).out.radius)
@@ -126,7 +133,7 @@ register(
 )
 
 
-def layer_radius(X_row2inf, W_v_op, W_c_op, sigma_lipschitz) -> float:
+def layer_radius(X_row2inf: float, W_v_op: float, W_c_op: float, sigma_lipschitz: float) -> float:
     """How large an output row of the Transformer layer can be, by its node."""
     head = Head(
         1, Spectral(W_v_op), Spectral(0.0), W_c=Spectral(W_c_op), sigma=declared(sigma_lipschitz)

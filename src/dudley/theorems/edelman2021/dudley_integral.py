@@ -42,15 +42,15 @@ def as_bound(value: float, A: float) -> Bound:
     return Bound.of(value, quantity=QUANTITY, sense=Sense.SURELY, trivial=A)
 
 
-def dudley(n, class_C, class_radius) -> Bound:
+def dudley(n: float, class_C: float, class_radius: float) -> Bound:
     return as_bound(complexity(class_C, class_radius, n), class_radius)
 
 
-def optimised(n, class_C, class_radius) -> Bound:
+def optimised(n: float, class_C: float, class_radius: float) -> Bound:
     return as_bound(complexity(class_C, class_radius, n, "best"), class_radius)
 
 
-def without_cut(n, class_C, class_radius, c) -> float:
+def without_cut(n: float, class_C: float, class_radius: float, c: float) -> float:
     """c·√(C/n)(1 + log(A√(n/C))) as printed: negative where A√(n/C) < 1/e."""
     root = math.sqrt(class_C / n)
     if root == 0:

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from dudley.calculus.allocate import power_law
 from dudley.calculus.facts import Signal
 from dudley.core.assumption import Assumption, Status
+from dudley.core.binding import bundled
 from dudley.core.bound import Bound
 from dudley.core.entropy import PowerLaw
 from dudley.core.magnitude import Magnitude
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.networks.embeddings import Tokens
 from dudley.networks.general import GeneralHead
-from dudley.theorems.bundles import bundled
 from dudley.theorems.edelman2021.common import RADIUS, RESOLUTION, log_cover
 from dudley.theorems.registry import register
 

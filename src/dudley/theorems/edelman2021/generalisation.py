@@ -43,12 +43,14 @@ def gap(R: float, drift: float, b: float) -> Bound:
     )
 
 
-def two_sided(n, class_rademacher, loss_lipschitz, loss_range, delta) -> Bound:
+def two_sided(
+    n: float, class_rademacher: float, loss_lipschitz: float, loss_range: float, delta: float
+) -> Bound:
     drift = float(deviation(n, delta, loss_range, "two-sided"))
     return gap(loss_lipschitz * class_rademacher, drift, loss_range)
 
 
-def printed_drift(n, loss_range, delta) -> float:
+def printed_drift(n: float, loss_range: float, delta: float) -> float:
     return 2 * loss_range * math.sqrt(math.log(1 / delta) / (2 * n))
 
 
@@ -83,12 +85,26 @@ register(
 )
 
 
-def by_cover(n, class_C, class_radius, loss_lipschitz, loss_range, delta) -> Bound:
+def by_cover(
+    n: float,
+    class_C: float,
+    class_radius: float,
+    loss_lipschitz: float,
+    loss_range: float,
+    delta: float,
+) -> Bound:
     R = loss_lipschitz * complexity(class_C, class_radius, n)
     return gap(R, float(deviation(n, delta, loss_range, "two-sided")), loss_range)
 
 
-def by_any_rule(n, class_C, class_radius, loss_lipschitz, loss_range, delta) -> Bound:
+def by_any_rule(
+    n: float,
+    class_C: float,
+    class_radius: float,
+    loss_lipschitz: float,
+    loss_range: float,
+    delta: float,
+) -> Bound:
     """The cover serves every sample, so b is enough; each side takes half of δ."""
     R = loss_lipschitz * complexity(class_C, class_radius, n, "best")
     return gap(R, float(deviation(n, delta / 2, loss_range, "a-priori")), loss_range)

@@ -12,9 +12,9 @@ True
 
 from __future__ import annotations
 
+from dudley.core.binding import bundled
 from dudley.core.bound import Sense
 from dudley.core.statement import Form, Input, Statement, Verdict
-from dudley.theorems.bundles import bundled
 from dudley.theorems.edelman2021.common import HIDDEN, RADIUS, RESOLUTION
 from dudley.theorems.edelman2021.one_head import (
     ASSUMPTIONS,

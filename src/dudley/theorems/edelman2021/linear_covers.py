@@ -32,13 +32,20 @@ from dudley.theorems.registry import register
 POINTS = Input("n", "number of points", aliases=("N", *SAMPLES.aliases))
 
 
-def log_cover(shape, constraint: Constraint, R, ε, n, covers=None) -> float:
+def log_cover(
+    shape: tuple[int, int],
+    constraint: Constraint,
+    R: float,
+    ε: float,
+    n: float,
+    covers: tuple[str, ...] | None = None,
+) -> float:
     """log N(ε) of {x ↦ xW} on n points of norm ≤ R, by the calculus."""
     entropy = LinearMap(shape, constraint).entropy().only(covers)
     return float(entropy.scaled(R)(ε, n)) if R > 0 else 0.0
 
 
-def zhang(n, w_l2, X_row2inf, epsilon) -> float:
+def zhang(n: float, w_l2: float, X_row2inf: float, epsilon: float) -> float:
     x = w_l2 * X_row2inf / epsilon
     return 36 * x**2 * math.log(2 * math.ceil(4 * x + 2) * n + 1)
 

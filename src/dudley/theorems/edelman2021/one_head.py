@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 from dudley.calculus.compose import Heads
 from dudley.core.assumption import Assumption, Status
+from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense, smaller
 from dudley.core.constraint import Col2Inf, Row2Inf
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.networks.activations import declared
 from dudley.networks.embeddings import Positions, Tokens
 from dudley.networks.head import Head
-from dudley.theorems.bundles import bundled
 from dudley.theorems.edelman2021.common import (
     HIDDEN,
     OWN,
@@ -98,21 +98,24 @@ class HeadClass:
     def lemma_A_12(self) -> float:
         return self.printed(2 * self.W_QK_col2inf * self.W_v_op)
 
-    def covered(self, covers, **how) -> Bound:
+    def covered(
+        self, covers: tuple[str, ...] | None, query: str, attention: str = "softmax"
+    ) -> Bound:
         d, T = int(self.d), int(self.T)
         head = Head(
             d,
             within(row2inf=self.W_v_row2inf, col2inf=self.W_v_col2inf, op=self.W_v_op),
             Col2Inf(self.W_QK_col2inf),
             sigma=declared(self.sigma_lipschitz),
-            **how,
+            attention=attention,
+            query=query,
         )
         network = Positions(d, T, Row2Inf(self.P_row2inf)) >> Heads(head, int(self.H))
         return log_cover(network, Tokens(self.X_row2inf, T), self.epsilon, self.n, covers)
 
     def derived(self) -> Bound:
         """The paper's way: Zhang's cover at all nT tokens, softmax constant 2."""
-        return self.covered(OWN, attention=PAPERS, query="all")
+        return self.covered(OWN, query="all", attention=PAPERS)
 
     def best(self) -> Bound:
         """Every cover, at the queries x_τ and the averages they attend to: n points for any T."""

@@ -26,7 +26,15 @@ ROWS = Input("X.row2inf", "largest norm of an input row; the paper asks for at m
 VALUES = Input("W_v.op", aliases=("B_V",))
 
 
-def moved(W_v_op, W_QK_op, R, error_rows=0.0, error_QK=0.0, error_v=0.0, attention=PAPERS) -> float:
+def moved(
+    W_v_op: float,
+    W_QK_op: float,
+    R: float,
+    error_rows: float = 0.0,
+    error_QK: float = 0.0,
+    error_v: float = 0.0,
+    attention: str = PAPERS,
+) -> float:
     """The head's facts times the errors: those of weights are measured on its own rows."""
     if R == 0:
         return 0.0  # rows of norm 0 stay where they are

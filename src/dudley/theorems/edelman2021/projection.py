@@ -14,7 +14,7 @@ from dudley.networks.pointwise import ProjectRows
 from dudley.theorems.registry import register
 
 
-def contraction(error_rows) -> float:
+def contraction(error_rows: float) -> float:
     """The Lipschitz constant of the node, times the distance."""
     return float(ProjectRows().facts(Signal(ONE, 1.0, 1)).lipschitz) * error_rows
 

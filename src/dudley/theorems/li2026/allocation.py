@@ -21,6 +21,7 @@ while the paper prints its own b_i = √(B_Xβ_iS/(r_iC_i)). Stated for two bloc
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from dudley.theorems.li2026.logs import log
 from dudley.theorems.registry import register
 
 
-def capped(p, log_reach) -> float:
+def capped(p: Sequence[float] | np.ndarray, log_reach: Sequence[float] | np.ndarray) -> float:
     """min Σ 2p_i log⁺(ρ_i/ε_i) subject to Σβ_iε_i = ε; ``log_reach`` is log(β_iρ_i/ε).
 
     With λ the multiplier, block i takes β_iε_i/ε = min(a_i, μp_i), a_i = β_iρ_i/ε, μ = 1/λ. Blocks
@@ -41,7 +42,7 @@ def capped(p, log_reach) -> float:
     0.210721
     """
     p, log_a = np.asarray(p, dtype=float), np.asarray(log_reach, dtype=float)
-    p, log_a = p[kept := (p > 0) & (log_a > -math.inf)], log_a[kept]
+    p, log_a = p[counts := (p > 0) & (log_a > -math.inf)], log_a[counts]
     log_t = log_a - np.log(p)  # blocks are capped in this order
     order = np.argsort(log_t)
     p, log_a, log_t = p[order], log_a[order], log_t[order]
@@ -56,7 +57,9 @@ def capped(p, log_reach) -> float:
     return 0.0
 
 
-def printed_value(r, C, β, B_X: float, ε: float) -> float:
+def printed_value(
+    r: Sequence[float], C: Sequence[float], β: Sequence[float], B_X: float, ε: float
+) -> float:
     """Σ r_iC_i log(b_i²/ε²) as printed, over the blocks with r_iC_iβ_iB_X > 0."""
     S = sum(r_i * C_i for r_i, C_i in zip(r, C, strict=True))
     value = 0.0
@@ -67,17 +70,26 @@ def printed_value(r, C, β, B_X: float, ε: float) -> float:
     return value
 
 
-def least_value(r, C, β, B_X: float, ε: float) -> float:
+def least_value(
+    r: Sequence[float], C: Sequence[float], β: Sequence[float], B_X: float, ε: float
+) -> float:
     """The minimum itself, for any number of blocks."""
     reach = [log(β_i, B_X) + 0.5 * log(r_i) - math.log(ε) for r_i, β_i in zip(r, β, strict=True)]
     return capped(np.asarray(r, dtype=float) * np.asarray(C, dtype=float), reach)
 
 
-def of_two(value):
+def of_two(value: Callable[..., float]) -> Callable[..., float]:
     """A form for two blocks."""
 
     def form(
-        score_rank, score_C, score_weight, inner_rank, inner_C, inner_weight, X_op, epsilon
+        score_rank: float,
+        score_C: float,
+        score_weight: float,
+        inner_rank: float,
+        inner_C: float,
+        inner_weight: float,
+        X_op: float,
+        epsilon: float,
     ) -> float:
         r, C, β = (score_rank, inner_rank), (score_C, inner_C), (score_weight, inner_weight)
         return value(r, C, β, X_op, epsilon)

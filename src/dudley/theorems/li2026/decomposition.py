@@ -29,10 +29,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dudley.core.assumption import Assumption, Status
+from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense
 from dudley.core.magnitude import ONE, ZERO, Magnitude, smallest
 from dudley.core.statement import Form, Input, Statement, Verdict
-from dudley.theorems.bundles import bundled
 from dudley.theorems.li2026.models import PROJECTION, SIGMA
 from dudley.theorems.registry import register
 
@@ -72,7 +72,7 @@ class Change:
         of = Magnitude.of
         return of(self.W_v_l11), of(self.W_c_l11), of(self.w_l2), of(self.sigma_lipschitz)
 
-    def sum(self, w, c, v, QK) -> Bound:
+    def sum(self, w: Magnitude, c: Magnitude, v: Magnitude, QK: Magnitude) -> Bound:
         """The errors with these weights; an error of 0 costs nothing."""
         weighted = ((w, self.error_w), (c, self.error_c), (v, self.error_v), (QK, self.error_QK))
         total = ZERO
@@ -92,7 +92,7 @@ def derived_head(change: Change) -> Bound:
     return change.sum(ONE, B_w, B_w * B_c * L_σ, B_w * B_c * B_v * L_σ * R**2)
 
 
-def printed_layers(change: Change, L, W_QK_l11) -> Bound:
+def printed_layers(change: Change, L: float, W_QK_l11: float) -> Bound:
     B_v, B_c, B_w, L_σ = change.norms
     step, α, total = L_σ * B_c * B_v * (1 + 4 * W_QK_l11), ONE, ZERO
     for _ in range(int(L)):
@@ -101,16 +101,16 @@ def printed_layers(change: Change, L, W_QK_l11) -> Bound:
     return change.sum(ONE, c, c * L_σ * B_c, c * 2 * L_σ * B_c * B_v)
 
 
-def radii(change: Change, L) -> list[Magnitude]:
+def radii(change: Change, L: float) -> list[Magnitude]:
     """R_1, …, R_L: the norms of the rows that enter the blocks (5)."""
     B_v, B_c, _, L_σ = change.norms
-    found = [Magnitude.of(change.X_row2inf)]
-    while len(found) < L:
-        found.append(smallest(1.0, L_σ * smallest(1.0, L_σ * B_c * B_v * found[-1])))
-    return found
+    R = [Magnitude.of(change.X_row2inf)]
+    while len(R) < L:
+        R.append(smallest(1.0, L_σ * smallest(1.0, L_σ * B_c * B_v * R[-1])))
+    return R
 
 
-def derived_layers(change: Change, L, W_QK_l11) -> Bound:
+def derived_layers(change: Change, L: float, W_QK_l11: float) -> Bound:
     B_v, B_c, B_w, L_σ = change.norms
     α, plain, scores = B_w, ZERO, ZERO  # Σ B_wα_i and Σ B_wα_iR_i², from the last layer on
     for R in reversed(radii(change, L)):

@@ -40,7 +40,7 @@ from dudley.theorems.trauger2024.peeling import tokens
 WIDTH = 2  # facts about these norms do not depend on the width
 
 
-def defined_offset(n, d, beta) -> float:
+def defined_offset(n: float, d: float, beta: float) -> float:
     """The maximum over h = Xv of τ·h/n − β‖h‖²/n is ‖Pτ‖²/(4βn), at h = Pτ/(2β)."""
     return min(d, n) / (4 * beta * n)
 
@@ -72,11 +72,13 @@ DEFINITION_3_1 = register(
 )
 
 
-def printed_slope(W_QK_op, W_v_op, W_c_op, sigma_lipschitz) -> float:
+def printed_slope(W_QK_op: float, W_v_op: float, W_c_op: float, sigma_lipschitz: float) -> float:
     return sigma_lipschitz * W_c_op * W_v_op * (1 + 4 * W_QK_op)
 
 
-def slope(W_QK_op, W_v_op, W_c_op, sigma_lipschitz, X_row2inf) -> float:
+def slope(
+    W_QK_op: float, W_v_op: float, W_c_op: float, sigma_lipschitz: float, X_row2inf: float
+) -> float:
     norms = (Spectral(W_QK_op), Spectral(W_v_op), Spectral(W_c_op))
     block = li_block(WIDTH, *norms, sigma=declared_sigma(sigma_lipschitz))
     return float(block.facts(tokens(X_row2inf).signal(WIDTH)).lipschitz)
@@ -111,11 +113,15 @@ EQUATION_5 = register(
 )
 
 
-def printed_prediction(W_v_l11, W_c_l11, w_l2, sigma_lipschitz, query_norm2) -> float:
+def printed_prediction(
+    W_v_l11: float, W_c_l11: float, w_l2: float, sigma_lipschitz: float, query_norm2: float
+) -> float:
     return w_l2 * W_c_l11 * W_v_l11 * sigma_lipschitz * query_norm2
 
 
-def prediction(W_v_l11, W_c_l11, w_l2, sigma_lipschitz, X_row2inf) -> float:
+def prediction(
+    W_v_l11: float, W_c_l11: float, w_l2: float, sigma_lipschitz: float, X_row2inf: float
+) -> float:
     b = Bounds(0.0, W_v_l11, W_c_l11, w_l2, sigma_lipschitz)
     return Class(heads(WIDTH, WIDTH, b), WIDTH, X_row2inf).A
 

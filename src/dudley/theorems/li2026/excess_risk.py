@@ -34,9 +34,9 @@ from __future__ import annotations
 import math
 
 from dudley.core.assumption import Assumption
+from dudley.core.binding import Bundling, bundled
 from dudley.core.bound import Bound, Sense, smaller
 from dudley.core.statement import Form, Input, Statement, Verdict
-from dudley.theorems.bundles import bundled
 from dudley.theorems.excess import QUANTITY, total
 from dudley.theorems.li2026.models import (
     ASSUMPTIONS,
@@ -82,11 +82,13 @@ REPAIR = (
 )
 
 
-def printed_theorem(learning: Learning, class_offset) -> float:
+def printed_theorem(learning: Learning, class_offset: float) -> float:
     return 4 * class_offset + learning.class_approximation
 
 
-def derived_theorem(model: SpectralLayer | SpectralStack, class_offset, class_rademacher) -> Bound:
+def derived_theorem(
+    model: SpectralLayer | SpectralStack, class_offset: float, class_rademacher: float
+) -> Bound:
     """4 R_off + 3 inf if noise-free, 2κR + inf if R is known, and M in any case."""
     task = model.task(model.A)
     bound = total(task, task.M)
@@ -97,13 +99,17 @@ def derived_theorem(model: SpectralLayer | SpectralStack, class_offset, class_ra
     return bound
 
 
-def printed_corollary(model: SpectralLayer | SpectralStack, class_log_cover, epsilon) -> float:
+def printed_corollary(
+    model: SpectralLayer | SpectralStack, class_log_cover: float, epsilon: float
+) -> float:
     prefactor = 2 * model.twice_M(model.printed_A) / model.n
     rest = 8 * model.kappa * epsilon + model.class_approximation
     return prefactor * (1 + class_log_cover) + rest
 
 
-def derived_corollary(model: SpectralLayer | SpectralStack, class_log_cover, epsilon) -> Bound:
+def derived_corollary(
+    model: SpectralLayer | SpectralStack, class_log_cover: float, epsilon: float
+) -> Bound:
     """The offset routes at the given resolution, Massart's lemma without one, M in any case."""
     task = model.task(model.A)
     massart = epsilon + task.A * math.sqrt(2 * class_log_cover / task.n)
@@ -113,12 +119,19 @@ def derived_corollary(model: SpectralLayer | SpectralStack, class_log_cover, eps
     return bound
 
 
-def assumptions(inputs) -> tuple[Assumption, ...]:
+def assumptions(inputs: tuple[Input, ...]) -> tuple[Assumption, ...]:
     """Those of every excess-risk bound, and for layers what Π is."""
     return ASSUMPTIONS if X_OP in inputs else (*ASSUMPTIONS, PROJECTION)
 
 
-def theorem(number: str, says: str, M: str, inputs, example, of) -> Statement:
+def theorem(
+    number: str,
+    says: str,
+    M: str,
+    inputs: tuple[Input, ...],
+    example: dict[str, float],
+    of: Bundling,
+) -> Statement:
     """One of the three theorems, which differ in M."""
     return register(
         Statement(
@@ -148,7 +161,14 @@ def theorem(number: str, says: str, M: str, inputs, example, of) -> Statement:
     )
 
 
-def corollary(number: str, says: str, M: str, inputs, example, of) -> Statement:
+def corollary(
+    number: str,
+    says: str,
+    M: str,
+    inputs: tuple[Input, ...],
+    example: dict[str, float],
+    of: Bundling,
+) -> Statement:
     """One of the three corollaries."""
     return register(
         Statement(

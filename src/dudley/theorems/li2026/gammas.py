@@ -49,12 +49,12 @@ class Bounds:
         return L2(self.w) & L1(self.w_l1) if self.w_l1 < math.inf else L2(self.w)
 
 
-def γ_SH(b: Bounds, C_1, B_x) -> Magnitude:
+def γ_SH(b: Bounds, C_1: float, B_x: float) -> Magnitude:
     """C_1^{1/3}B_x^{2/3}[(B_wL_σ)^{2/3} + 2(B_wL_σB_cB_v)^{2/3} + 1], Theorem B.1."""
     return γ_MH(b, C_1, B_x, 1.0)
 
 
-def γ_MH(b: Bounds, C_1, B_x, H) -> Magnitude:
+def γ_MH(b: Bounds, C_1: float, B_x: float, H: float | Magnitude) -> Magnitude:
     """C_1^{1/3}B_x^{2/3}[(HB_wL_σ)^{2/3} + 2(HB_wL_σB_cB_v)^{2/3} + H^{2/3}], Theorem B.2."""
     B_v, B_c, B_w, L_σ = b.magnitudes
     H, third = Magnitude.of(H), 2 / 3
@@ -62,7 +62,7 @@ def γ_MH(b: Bounds, C_1, B_x, H) -> Magnitude:
     return Magnitude.of(C_1) ** (1 / 3) * Magnitude.of(B_x) ** third * inside
 
 
-def γ_ML(b: Bounds, C_1, B_x, L) -> Magnitude:
+def γ_ML(b: Bounds, C_1: float, B_x: float | Magnitude, L: float) -> Magnitude:
     """γ_ML + η_ML of Theorem 5.3, with α_i = Π_{j=i}^L L_σB_cB_v(1 + 4B_QK) as in its statement.
 
     γ_ML = C_1^{1/3}[(2L_σB_cB_vα_1B_wB_x²)^{2/3}

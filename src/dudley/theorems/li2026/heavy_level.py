@@ -35,11 +35,11 @@ def at(log_M: float, n: float, power: float, grows: float = 1.0) -> tuple[float,
     return math.exp(grows * log_M) * log_M / n, math.exp(-power * log_M)
 
 
-def printed(n, tail_beta, c) -> float:
+def printed(n: float, tail_beta: float, c: float) -> float:
     return c * n ** (-(tail_beta - 2) / (tail_beta - 1))
 
 
-def derived(n, tail_beta) -> Bound:
+def derived(n: float, tail_beta: float) -> Bound:
     """The sum at the remark's level; beside it the sums at levels that balance."""
     β, log_n = tail_beta, math.log(n)
     if not β > 2:

@@ -23,14 +23,16 @@ li2026/theorem-6.11 0.0048 0.26 0.072
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from dudley.core.assumption import Assumption, Status
+from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense
 from dudley.core.errors import InputError
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.theorems import excess
-from dudley.theorems.bundles import bundled
 from dudley.theorems.li2026 import rank_based
 from dudley.theorems.li2026.logs import exp
 from dudley.theorems.li2026.models import ASSUMPTIONS, HEADS, RESOLUTION, SPECTRAL, of_stack
@@ -55,11 +57,14 @@ from dudley.theorems.li2026.truncation import (
     UNBOUNDED,
     error_of_layer,
     error_of_stack,
+    for_one_head,
     learn,
-    one,
 )
 from dudley.theorems.registry import register
 from dudley.theorems.trauger2024.peeling import UNIFORM
+
+Bounded = TypeVar("Bounded", LowRankLayer, LowRankStack)
+Rule = Callable[[LowRankLayer | LowRankStack, float], Bound]
 
 TAIL = (
     Input("tail.C", "C with P(‖X‖_F > x) ≤ Cx^{−β}", aliases=("C",)),
@@ -91,7 +96,7 @@ class HeavyTailed(LowRankLearning):
     def tail(self) -> PolynomialTail:
         return PolynomialTail(self.tail_C, self.tail_beta)
 
-    def _bounded(self, kind, **more):
+    def _bounded(self, kind: type[Bounded], **more: float) -> Bounded:
         """The class on inputs of norm ≤ M, with the robust loss's Lipschitz constant."""
         shared = {n: getattr(self, n) for n in kind.__dataclass_fields__ if hasattr(self, n)}
         shared["kappa"] = self.kappa * self.B_ψ
@@ -113,7 +118,7 @@ class HeavyTailed(LowRankLearning):
         return c * self.kappa * self.B_ψ * self.tail_C * (β / (β - 2)) * exp((2 - β) * math.log(M))
 
 
-def printed_heads(model: HeavyTailed, H, X_op, resolution, c) -> float:
+def printed_heads(model: HeavyTailed, H: float, X_op: float, resolution: float, c: float) -> float:
     """B_X in the factor, M in N_rank, and the logarithm of N_rank."""
     layer = model.layer(H)
     P = 4 * model.kappa * (model.target_bound + layer.slope * X_op) / model.n
@@ -122,7 +127,7 @@ def printed_heads(model: HeavyTailed, H, X_op, resolution, c) -> float:
     return bound_by_log_log(cover, P, model.kappa, resolution) + rest
 
 
-def printed_layers(model: HeavyTailed, L, resolution, c) -> float:
+def printed_layers(model: HeavyTailed, L: float, resolution: float, c: float) -> float:
     """M̃_ψ = κB_ψ(B + B_w), and N_rank once."""
     P = 4 * model.kappa * model.B_ψ * (model.target_bound + model.w_l2) / model.n
     cover = model.stack(L).matrices.stack_cover(model.truncation, L, c)
@@ -135,24 +140,24 @@ def derived(bounded: LowRankLayer | LowRankStack, error: float) -> Bound:
 
 
 def best(bounded: LowRankLayer | LowRankStack, error: float) -> Bound:
-    found = learn(excess.best, bounded.entropy(UNIFORM), bounded.task(bounded.A), error)
-    return excess.smallest([found, derived(bounded, error)])
+    by_all_covers = learn(excess.best, bounded.entropy(UNIFORM), bounded.task(bounded.A), error)
+    return excess.smallest([by_all_covers, derived(bounded, error)])
 
 
-def of_heads(rule):
+def of_heads(rule: Rule) -> Callable[[HeavyTailed, float], Bound]:
     """``derived`` or ``best`` for H heads."""
 
-    def value(model: HeavyTailed, H) -> Bound:
+    def value(model: HeavyTailed, H: float) -> Bound:
         layer = model.layer(H)
         return rule(layer, error_of_layer(model.tail, model.truncation, layer.slope))
 
     return value
 
 
-def of_layers(rule):
+def of_layers(rule: Rule) -> Callable[[HeavyTailed, float], Bound]:
     """``derived`` or ``best`` for L layers."""
 
-    def value(model: HeavyTailed, L) -> Bound:
+    def value(model: HeavyTailed, L: float) -> Bound:
         return rule(model.stack(L), error_of_stack(model.tail, model.truncation, model.w_l2))
 
     return value
@@ -192,7 +197,15 @@ FACTOR = (
 )
 
 
-def theorem(number: str, says: str, printed: Form, rules, inputs, erratum, example) -> Statement:
+def theorem(
+    number: str,
+    says: str,
+    printed: Form,
+    rules: tuple[Callable[..., Bound], Callable[..., Bound], str],
+    inputs: tuple[Input, ...],
+    erratum: str,
+    example: dict[str, float],
+) -> Statement:
     """One of the three theorems."""
     by_derived, by_best, error = rules
     return register(
@@ -225,7 +238,7 @@ THEOREM_6_9 = theorem(
         of(lambda model, X_op, resolution, c: printed_heads(model, 1.0, X_op, resolution, c)),
         Sense.CONSTANT,
     ),
-    (one(heads[0]), one(heads[1]), LAYER_ERROR),
+    (for_one_head(heads[0]), for_one_head(heads[1]), LAYER_ERROR),
     (PREFACTOR,),
     LOGARITHM + DIMENSION + FACTOR,
     {"X.op": 1.0},

@@ -25,6 +25,7 @@ softmax constant 2, w in an ℓ1 ball; the printed γ_SH³/ε² has lost most of
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import L11
@@ -100,22 +101,40 @@ LEMMA_B_3 = register(
 )
 
 
-def printed_head(d, k, W_v_l11, W_c_l11, w_l2, sigma_lipschitz, X_row2inf, epsilon) -> Bound:
+def printed_head(
+    d: float,
+    k: float,
+    W_v_l11: float,
+    W_c_l11: float,
+    w_l2: float,
+    sigma_lipschitz: float,
+    X_row2inf: float,
+    epsilon: float,
+) -> Bound:
     """γ_SH³/ε², whose logarithm the proof of Theorem B.1 then takes once more."""
     b = Bounds(0.0, W_v_l11, W_c_l11, w_l2, sigma_lipschitz)  # B_QK does not occur
     γ = γ_SH(b, math.log(2 * d * k + 1), X_row2inf)
     return Bound(float((γ**3 / epsilon**2).log), "", Sense.SURELY)
 
 
-def head_covered_by(*kinds: str):
+def head_covered_by(*kinds: str) -> Callable[..., Bound]:
     """The smallest log N(ε) of one head by these kinds of covers, for any number of points."""
 
     def value(
-        d, k, W_QK_l11, W_v_l11, W_c_l11, w_l2, w_l1, sigma_lipschitz, X_row2inf, epsilon
+        d: float,
+        k: float,
+        W_QK_l11: float,
+        W_v_l11: float,
+        W_c_l11: float,
+        w_l2: float,
+        w_l1: float,
+        sigma_lipschitz: float,
+        X_row2inf: float,
+        epsilon: float,
     ) -> Bound:
         b = Bounds(W_QK_l11, W_v_l11, W_c_l11, w_l2, sigma_lipschitz, w_l1)
-        found = Class(heads(d, k, b), d, X_row2inf)
-        logs = [float(found.entropy(kind).log_log(math.log(epsilon))) for kind in kinds]
+        network = Class(heads(d, k, b), d, X_row2inf)
+        logs = [float(network.entropy(kind).log_log(math.log(epsilon))) for kind in kinds]
         return Bound(min(logs), "", Sense.SURELY)
 
     return value

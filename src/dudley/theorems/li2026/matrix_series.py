@@ -25,11 +25,11 @@ from dudley.theorems.li2026.tails import SubGaussianTail
 from dudley.theorems.registry import register
 
 
-def printed(T, d, tail_nu) -> float:
+def printed(T: float, d: float, tail_nu: float) -> float:
     return tail_nu * math.sqrt(2 * math.log(T + d))
 
 
-def derived(T, d, tail_nu, truncation) -> Bound:
+def derived(T: float, d: float, tail_nu: float, truncation: float) -> Bound:
     """The smaller of the two means; beside it the tail, if a level is given."""
     by_trace = tail_nu * math.sqrt(min(T, d))
     value = min(printed(T, d, tail_nu), by_trace)

@@ -19,13 +19,14 @@ li2026/theorem-B.2 1.1e-07 0.32 0.12
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from dudley.core.binding import Bundled, bundled
 from dudley.core.bound import Bound, Sense
 from dudley.core.magnitude import Magnitude
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.theorems import excess
-from dudley.theorems.bundles import bundled
 from dudley.theorems.li2026.gammas import Bounds, printed_excess, γ_MH, γ_ML
 from dudley.theorems.li2026.models import (
     ASSUMPTIONS,
@@ -94,36 +95,36 @@ class NormBased(NormClass):
     def printed(self, A: float, γ: Magnitude) -> float:
         return printed_excess(self, A, γ, self.resolution)
 
-    def derived(self, found: Class) -> Bound:
+    def derived(self, network: Class) -> Bound:
         """Maurey's covers for matrices and the best one for w, at one scale where that is sound."""
-        return excess.derived(found.entropy("own"), self.task(found.A))
+        return excess.derived(network.entropy("own"), self.task(network.A))
 
-    def best(self, found: Class) -> Bound:
+    def best(self, network: Class) -> Bound:
         """Every cover and every rule; the direct arguments with covers of uniform scope."""
-        task = self.task(found.A)
-        bounds = [self.derived(found), excess.best(found.entropy("all"), task)]
+        task = self.task(network.A)
+        bounds = [self.derived(network), excess.best(network.entropy("all"), task)]
         if not excess.nothing(task):
-            uniform = found.entropy("uniform")
+            uniform = network.entropy("uniform")
             bounds += [excess.directly(uniform, task, route) for route in task.routes]
         return excess.smallest(bounds)
 
 
-def single_layer(model: NormBased, H=1.0, X_op=math.inf) -> Class:
+def single_layer(model: NormBased, H: float = 1.0, X_op: float = math.inf) -> Class:
     """H heads; no token is longer than ‖X‖_op."""
     B_x = min(model.X_row2inf, X_op)
     return Class(heads(model.d, model.k, model.bounds, H), model.d, B_x, model.T)
 
 
-def multi_layer(model: NormBased, L) -> Class:
+def multi_layer(model: NormBased, L: float) -> Class:
     return Class(layers(model.d, model.k, model.bounds, L), model.d, model.X_row2inf, model.T)
 
 
-def printed_heads(model: NormBased, H, X_op) -> float:
+def printed_heads(model: NormBased, H: float, X_op: float) -> float:
     γ = γ_MH(model.bounds, model.C_1, model.X_row2inf, H)
     return model.printed(model.printed_A(H, X_op), γ)
 
 
-def printed_layers(model: NormBased, L) -> float:
+def printed_layers(model: NormBased, L: float) -> float:
     return model.printed(model.w_l2, γ_ML(model.bounds, model.C_1, model.X_row2inf, L))
 
 
@@ -207,11 +208,20 @@ THEOREM_5_3 = register(
 )
 
 
-def single(number: str, says: str, M: str, γ: str, more, inputs, example, one: bool) -> Statement:
+def single(
+    number: str,
+    says: str,
+    M: str,
+    γ: str,
+    more: str,
+    inputs: tuple[Input, ...],
+    example: dict[str, float],
+    one_head: bool,
+) -> Statement:
     """Theorem B.1 or B.2."""
 
-    def value(form):
-        if one:
+    def value(form: Callable[[NormBased, float, float], Bound | float]) -> Bundled:
+        if one_head:
             return of(lambda model, X_op: form(model, 1.0, X_op))
         return of(lambda model, H, X_op: form(model, H, X_op))
 

@@ -26,14 +26,14 @@ from dudley.theorems.li2026.gammas import Bounds
 from dudley.theorems.trauger2024.peeling import tokens
 
 
-def heads(d, k, b: Bounds, H: float = 1) -> Chain:
+def heads(d: float, k: float, b: Bounds, H: float = 1) -> Chain:
     """H heads (2), (3) with ‖·‖_{1,1} bounds, added, and a readout of the [CLS] row."""
     σ = declared_sigma(b.σ)
     head = Head(int(d), L11(b.v), L11(b.QK), W_c=L11(b.c), k=int(k), sigma=σ, query="cls")
     return (head if H == 1 else Heads(head, int(H))) >> Readout(b.readout)
 
 
-def layers(d, k, b: Bounds, L) -> Chain:
+def layers(d: float, k: float, b: Bounds, L: float) -> Chain:
     """L blocks (5), in which σ acts twice, and a readout of the [CLS] row."""
     σ = declared_sigma(b.σ)
     block = li_block(int(d), L11(b.QK), L11(b.v), L11(b.c), k=int(k), sigma=σ)
@@ -66,10 +66,10 @@ class Class:
         """
         blocks = []
         for use in self.facts.uses:
-            found = use.entropy
-            assert isinstance(found, BestOf)
+            best = use.entropy
+            assert isinstance(best, BestOf)
             blocks.append(
-                WeightBlock(use.name, self._chosen(found, use, covers), use.weight, use.copies)
+                WeightBlock(use.name, self._chosen(best, use, covers), use.weight, use.copies)
             )
         return Allocated(tuple(blocks))
 

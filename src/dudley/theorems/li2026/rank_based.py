@@ -28,10 +28,10 @@ be infinite, since it bounds ranks and no norm of a matrix:
 
 from __future__ import annotations
 
+from dudley.core.binding import Bundling, bundled
 from dudley.core.bound import Bound, Sense
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.theorems import excess
-from dudley.theorems.bundles import bundled
 from dudley.theorems.li2026.models import (
     ASSUMPTIONS,
     HEADS,
@@ -51,14 +51,14 @@ CONSTANT = Input("c", "C_1 of Assumption 5.7, for every matrix", 1.0)
 RATES = {"printed": -1.0, "derived": -1.0, "best": -1.0}
 
 
-def printed_layer(model: LowRankLayer, resolution, c) -> float:
+def printed_layer(model: LowRankLayer, resolution: float, c: float) -> float:
     """B_X in the prefactor, B_x in N_rank, and the logarithm of N_rank."""
     P = 2 * model.twice_M(model.printed_A) / model.n
     cover = model.matrices.layer_cover(model.R, model.H, c)
     return bound_by_log_log(cover, P, model.kappa, resolution) + model.class_approximation
 
 
-def printed_stack(model: LowRankStack, resolution, c) -> float:
+def printed_stack(model: LowRankStack, resolution: float, c: float) -> float:
     P = 2 * model.twice_M(model.w_l2) / model.n
     cover = model.matrices.stack_cover(model.X_op, model.L, c)
     return bound_by_log(cover, P, model.kappa, resolution) + model.class_approximation
@@ -69,8 +69,8 @@ def derived(model: LowRankLayer | LowRankStack) -> Bound:
 
 
 def best(model: LowRankLayer | LowRankStack) -> Bound:
-    found = excess.best(model.entropy(UNIFORM), model.task(model.A))
-    return excess.smallest([found, derived(model)])
+    by_all_covers = excess.best(model.entropy(UNIFORM), model.task(model.A))
+    return excess.smallest([by_all_covers, derived(model)])
 
 
 DIMENSION = (
@@ -127,7 +127,16 @@ EXAMPLE = {
 }
 
 
-def statement(number: str, says: str, inputs, printed: Form, of, **facts) -> Statement:
+def statement(
+    number: str,
+    says: str,
+    inputs: tuple[Input, ...],
+    printed: Form,
+    of: Bundling,
+    erratum: str,
+    example: dict[str, float],
+    also: tuple[str, ...] = (),
+) -> Statement:
     """One of the three theorems."""
     return register(
         Statement(
@@ -142,7 +151,9 @@ def statement(number: str, says: str, inputs, printed: Form, of, **facts) -> Sta
             verdict=Verdict.FALSE,
             assumptions=(*ASSUMPTIONS, *of_stack(inputs)),
             rates=RATES,
-            **facts,
+            erratum=erratum,
+            example=example,
+            also=also,
         )
     )
 

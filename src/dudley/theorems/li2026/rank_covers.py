@@ -48,51 +48,59 @@ def whole(what: str, value: float) -> int:
     return math.floor(value)
 
 
-def at(entropy: BestOf, X_row2inf, epsilon) -> Bound:
+def at(entropy: BestOf, X_row2inf: float, epsilon: float) -> Bound:
     """log N(ε) on inputs of that norm."""
     log_log = entropy.scaled(X_row2inf).log_log(math.log(epsilon))
     return Bound(float(log_log), "", Sense.SURELY)
 
 
-def log_square(W_op, X_row2inf, epsilon) -> float:
+def log_square(W_op: float, X_row2inf: float, epsilon: float) -> float:
     """log(B_x²B_W²/ε²), −∞ for a class of one map."""
     return 2 * (log(W_op) + log(X_row2inf) - math.log(epsilon))
 
 
-def printed_rank(W_rank, W_op, X_row2inf, epsilon, c) -> float:
+def printed_rank(W_rank: float, W_op: float, X_row2inf: float, epsilon: float, c: float) -> float:
     whole("W.rank", W_rank)
     return c * W_rank * (math.log(W_rank) + log_square(W_op, X_row2inf, epsilon)) if c > 0 else 0.0
 
 
-def low_rank(d, k, W_rank, W_op) -> BestOf:
+def low_rank(d: float, k: float, W_rank: float, W_op: float) -> BestOf:
     shape = (int(d), int(k))
     rank = Rank(min(whole("W.rank", W_rank), *shape))
     return LinearMap(shape, Spectral(W_op) & rank).entropy().only(UNIFORM)
 
 
-def derived_rank(d, k, W_rank, W_op, X_row2inf, epsilon) -> Bound:
+def derived_rank(
+    d: float, k: float, W_rank: float, W_op: float, X_row2inf: float, epsilon: float
+) -> Bound:
     return at(low_rank(d, k, W_rank, W_op).only(COUNTING), X_row2inf, epsilon)
 
 
-def best_rank(d, k, W_rank, W_op, X_row2inf, epsilon) -> Bound:
+def best_rank(
+    d: float, k: float, W_rank: float, W_op: float, X_row2inf: float, epsilon: float
+) -> Bound:
     return at(low_rank(d, k, W_rank, W_op), X_row2inf, epsilon)
 
 
-def printed_subspace(subspace_dim, W_op, X_row2inf, epsilon) -> float:
+def printed_subspace(subspace_dim: float, W_op: float, X_row2inf: float, epsilon: float) -> float:
     whole("subspace.dim", subspace_dim)
     return subspace_dim / 2 * (math.log(4 * subspace_dim) + log_square(W_op, X_row2inf, epsilon))
 
 
-def in_subspace(k, subspace_dim, W_op) -> BestOf:
+def in_subspace(k: float, subspace_dim: float, W_op: float) -> BestOf:
     shape = (int(k), whole("subspace.dim", subspace_dim))
     return LinearMap(shape, Spectral(W_op)).entropy().only(UNIFORM)
 
 
-def derived_subspace(k, subspace_dim, W_op, X_row2inf, epsilon) -> Bound:
+def derived_subspace(
+    k: float, subspace_dim: float, W_op: float, X_row2inf: float, epsilon: float
+) -> Bound:
     return at(in_subspace(k, subspace_dim, W_op).only(("volumetric",)), X_row2inf, epsilon)
 
 
-def best_subspace(k, subspace_dim, W_op, X_row2inf, epsilon) -> Bound:
+def best_subspace(
+    k: float, subspace_dim: float, W_op: float, X_row2inf: float, epsilon: float
+) -> Bound:
     return at(in_subspace(k, subspace_dim, W_op), X_row2inf, epsilon)
 
 

@@ -45,7 +45,7 @@ class LowRankLearning(Learning, RankBounds):
 class LowRankLayer(LowRankLearning, SpectralLayer):
     """H heads of low rank."""
 
-    def entropy(self, covers=COUNTING) -> Allocated:
+    def entropy(self, covers: tuple[str, ...] | None = COUNTING) -> Allocated:
         return self.matrices.entropy(self.matrices.layer(self.H), self.R, covers)
 
 
@@ -62,5 +62,5 @@ class LowRankStack(LowRankLearning, SpectralStack):
         """The largest token norm."""
         return min(self.X_op, self.X_row2inf)
 
-    def entropy(self, covers=COUNTING) -> Allocated:
+    def entropy(self, covers: tuple[str, ...] | None = COUNTING) -> Allocated:
         return self.matrices.entropy(self.matrices.stack(self.L), self.R, covers)

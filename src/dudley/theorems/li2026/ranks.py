@@ -56,8 +56,8 @@ class LogCover:
     @classmethod
     def of(cls, p: np.ndarray, log_b2: np.ndarray) -> LogCover:
         """Σ p_i log(b_i²/δ²) over the b_i > 0."""
-        kept = (log_b2 > -math.inf) & (p > 0)
-        return cls(float((p * np.where(kept, log_b2, 0.0)).sum()), 2 * float(p[kept].sum()))
+        counts = (log_b2 > -math.inf) & (p > 0)
+        return cls(float((p * np.where(counts, log_b2, 0.0)).sum()), 2 * float(p[counts].sum()))
 
     def at(self, t: float) -> float:
         """The value at δ = e^t."""
@@ -154,7 +154,9 @@ class RankedMatrices(RankBounds):
         block = li_block(int(self.d), W_QK, W_v, W_c, k=int(self.k), sigma=σ)
         return Repeat(block, int(L)) >> Readout(L2(self.w_l2))
 
-    def entropy(self, network: Chain, R: float, covers=COUNTING) -> Allocated:
+    def entropy(
+        self, network: Chain, R: float, covers: tuple[str, ...] | None = COUNTING
+    ) -> Allocated:
         """log N of a network on tokens of norm ≤ R, any number of them; all covers: ``UNIFORM``."""
         return compose(network, tokens(R).signal(int(self.d)), covers)[0]
 

@@ -21,14 +21,14 @@ li2026/theorem-6.6 5.7e-10 0.033 0.0083
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dudley.core.assumption import Assumption, Status
+from dudley.core.binding import Bundled, bundled
 from dudley.core.bound import Bound, Sense
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.theorems import excess
-from dudley.theorems.bundles import bundled
 from dudley.theorems.li2026 import norm_based
 from dudley.theorems.li2026.gammas import γ_MH, γ_ML
 from dudley.theorems.li2026.logs import exp
@@ -52,8 +52,8 @@ from dudley.theorems.li2026.truncation import (
     UNBOUNDED,
     error_of_layer,
     error_of_stack,
+    for_one_head,
     learn,
-    one,
 )
 from dudley.theorems.registry import register
 
@@ -90,24 +90,24 @@ class SubGaussian(NormClass):
         """c·κν(T + d)e^{−M²/2ν²}."""
         return c * self.kappa * self.tail_nu * exp(self.tail.log_printed(self.truncation))
 
-    def derived(self, found: Class, error: float) -> Bound:
+    def derived(self, network: Class, error: float) -> Bound:
         """Maurey's covers for matrices, at one scale where that is sound."""
-        return learn(excess.derived, found.entropy("own"), self.task(found.A), error)
+        return learn(excess.derived, network.entropy("own"), self.task(network.A), error)
 
-    def best(self, found: Class, error: float) -> Bound:
+    def best(self, network: Class, error: float) -> Bound:
         """Every cover and every rule."""
-        task = self.task(found.A)
-        entropies = (found.entropy(covers) for covers in ("own", "all", "uniform"))
+        task = self.task(network.A)
+        entropies = (network.entropy(covers) for covers in ("own", "all", "uniform"))
         return excess.smallest([learn(excess.best, e, task, error) for e in entropies])
 
 
-def printed_heads(model: SubGaussian, H, X_op, c) -> float:
+def printed_heads(model: SubGaussian, H: float, X_op: float, c: float) -> float:
     bounded = model.bounded
     γ = γ_MH(bounded.bounds, bounded.C_1, model.truncation, H)
     return bounded.printed(model.printed_A(H, X_op), γ) + model.printed_error(c)
 
 
-def printed_layers(model: SubGaussian, L, c) -> float:
+def printed_layers(model: SubGaussian, L: float, c: float) -> float:
     bounded = model.bounded
     γ = γ_ML(bounded.bounds, bounded.C_1, model.truncation, L)
     return bounded.printed(model.w_l2, γ) + model.printed_error(c)
@@ -116,7 +116,7 @@ def printed_layers(model: SubGaussian, L, c) -> float:
 def of_heads(rule: Callable[[SubGaussian, Class, float], Bound]) -> Callable:
     """``derived`` or ``best`` for H heads."""
 
-    def value(model: SubGaussian, H) -> Bound:
+    def value(model: SubGaussian, H: float) -> Bound:
         error = error_of_layer(model.tail, model.truncation, model.slope(H))
         return rule(model, single_layer(model.bounded, H), error)
 
@@ -126,7 +126,7 @@ def of_heads(rule: Callable[[SubGaussian, Class, float], Bound]) -> Callable:
 def of_layers(rule: Callable[[SubGaussian, Class, float], Bound]) -> Callable:
     """``derived`` or ``best`` for L layers."""
 
-    def value(model: SubGaussian, L) -> Bound:
+    def value(model: SubGaussian, L: float) -> Bound:
         error = error_of_stack(model.tail, model.truncation, min(model.w_l2, model.w_l1))
         return rule(model, multi_layer(model.bounded, L), error)
 
@@ -162,7 +162,15 @@ BEST = r"\text{the smallest over all covers, one scale or chained, fast or slow}
 
 
 def theorem(
-    number: str, says, prefactor: str, γ: str, printed, rules, inputs, **facts
+    number: str,
+    says: str,
+    prefactor: str,
+    γ: str,
+    printed: Bundled,
+    rules: tuple[Bundled, Bundled, str],
+    inputs: tuple[Input, ...],
+    erratum: str,
+    example: Mapping[str, float],
 ) -> Statement:
     """One of the three theorems."""
     derived, best, error = rules
@@ -185,7 +193,8 @@ def theorem(
             verdict=Verdict.FALSE,
             assumptions=(*ASSUMPTIONS, *of_stack(inputs), TRUNCATED, TAILS),
             rates=RATES,
-            **facts,
+            erratum=erratum,
+            example=example,
         )
     )
 
@@ -197,7 +206,7 @@ THEOREM_6_4 = theorem(
     r"B_wB_cB_vL_\sigma B_X",
     r"\gamma_{\mathrm{SH}}(M)",
     of(lambda model, X_op, c: printed_heads(model, 1.0, X_op, c)),
-    (of(one(heads[0])), of(one(heads[1])), LAYER_ERROR),
+    (of(for_one_head(heads[0])), of(for_one_head(heads[1])), LAYER_ERROR),
     (PREFACTOR,),
     erratum=INHERITED + HEADS_TOO + TAIL + NOISE,
     example=EXAMPLE | {"X.op": 1.0},

@@ -16,10 +16,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from dudley.core.binding import bundled
 from dudley.core.bound import Sense
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.theorems import excess
-from dudley.theorems.bundles import bundled
 from dudley.theorems.li2026.models import ASSUMPTIONS
 from dudley.theorems.li2026.norm_based import RATES
 from dudley.theorems.li2026.sub_gaussian import EXAMPLE, INPUTS, TAILS, SubGaussian, heads

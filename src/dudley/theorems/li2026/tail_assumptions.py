@@ -42,7 +42,7 @@ def probability(value: float) -> Bound:
     return Bound.of(min(value, 1.0), quantity="", sense=Sense.SURELY, trivial=1.0)
 
 
-def series_tail(T, d, tail_nu, truncation) -> Bound:
+def series_tail(T: float, d: float, tail_nu: float, truncation: float) -> Bound:
     """min(1, √e·(t/s)·e^{−t²/2s²}), s² = min(T, d)·ν(X)."""
     s = math.sqrt(min(T, d) * tail_nu)
     if truncation <= s:
@@ -51,7 +51,7 @@ def series_tail(T, d, tail_nu, truncation) -> Bound:
     return probability(exp(0.5 + math.log(ratio) - ratio**2 / 2) if ratio < 1e150 else 0.0)
 
 
-def log_union(T, d, tail_C, tail_beta, truncation) -> float:
+def log_union(T: float, d: float, tail_C: float, tail_beta: float, truncation: float) -> float:
     """log of C(Td)^{1+β/2}x^{−β}: some entry exceeds x/√(Td)."""
     if tail_C == 0:
         return -math.inf
@@ -59,11 +59,11 @@ def log_union(T, d, tail_C, tail_beta, truncation) -> float:
     return log_C - tail_beta * math.log(truncation) if truncation > 0 else math.inf
 
 
-def by_union(T, d, tail_C, tail_beta, truncation) -> Bound:
+def by_union(T: float, d: float, tail_C: float, tail_beta: float, truncation: float) -> Bound:
     return probability(exp(log_union(T, d, tail_C, tail_beta, truncation)))
 
 
-def by_moments(T, d, tail_C, tail_beta, truncation) -> Bound:
+def by_moments(T: float, d: float, tail_C: float, tail_beta: float, truncation: float) -> Bound:
     """The smaller of the union bound and Markov's inequality at the best power q ∈ [2, β)."""
     value, β = by_union(T, d, tail_C, tail_beta, truncation).value, tail_beta
     if β > 2 and truncation > 0 and tail_C > 0:

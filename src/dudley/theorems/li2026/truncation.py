@@ -55,7 +55,7 @@ LAYER_ERROR = (
 STACK_ERROR = r"2B_w\,\mathbb P(\|X\|_F>M)"
 
 
-def truncate(X, M: float):
+def truncate(X: np.ndarray, M: float) -> np.ndarray:
     """T_M(X) = X·min(1, M/‖X‖_F), over the last two axes.
 
     >>> truncate(np.array([[3.0, 4.0]]), 2.5).tolist()
@@ -78,7 +78,7 @@ def error_of_stack(tail: SubGaussianTail | PolynomialTail, M: float, B_w: float)
 
 
 def learn(
-    rule: Callable[[Entropy, ExcessTask], Bound], entropy: Entropy, task: ExcessTask, error
+    rule: Callable[[Entropy, ExcessTask], Bound], entropy: Entropy, task: ExcessTask, error: float
 ) -> Bound:
     """The excess risk on truncated inputs: ``rule`` with T_err = κ·error beside inf_F exc."""
     T_err = task.κ * error if task.κ > 0 else 0.0
@@ -94,12 +94,12 @@ def learn(
     return replace(bound, terms=terms, details={"truncation_error": T_err})
 
 
-def one(value: Callable) -> Callable:
+def for_one_head(value: Callable[..., Bound]) -> Callable[..., Bound]:
     """A form for H heads as one for a single head."""
     return lambda model: value(model, 1.0)
 
 
-def moved(X_fro, truncation) -> float:
+def moved(X_fro: float, truncation: float) -> float:
     return max(X_fro - truncation, 0.0)
 
 

@@ -22,9 +22,9 @@ from __future__ import annotations
 import math
 
 from dudley.core.assumption import Assumption, Status
+from dudley.core.binding import bundled
 from dudley.core.bound import Sense
 from dudley.core.statement import Form, Input, Statement, Verdict
-from dudley.theorems.bundles import bundled
 from dudley.theorems.mwigo2026.encoder import NORMS, ROWS, SIZES, Encoder, moved, spectral
 from dudley.theorems.registry import register
 

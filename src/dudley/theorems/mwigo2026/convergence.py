@@ -18,9 +18,9 @@ True
 
 from __future__ import annotations
 
+from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.statement import Form, Statement, Verdict
-from dudley.theorems.bundles import bundled
 from dudley.theorems.mwigo2026.training import QUOTED, TRAINED, TrainingStart
 from dudley.theorems.registry import register
 

@@ -19,6 +19,7 @@ import math
 from dataclasses import dataclass
 
 from dudley.core.assumption import Assumption, Status
+from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense, smaller
 from dudley.core.constraint import L2, Col21, Row21, Spectral
 from dudley.core.statement import Form, Input, Statement, Verdict
@@ -26,7 +27,6 @@ from dudley.networks.capacity import capacity
 from dudley.networks.embeddings import Tokens
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
-from dudley.theorems.bundles import bundled
 from dudley.theorems.mwigo2026.encoder import PAPERS_COVERS, SIZES
 from dudley.theorems.registry import register
 
@@ -53,7 +53,7 @@ class OneToken:
         norms = self.X_row2inf**2 * (values + scores) ** 3
         return c * norms * math.log(self.n * self.T) / self.epsilon**2
 
-    def log_cover(self, covers=None) -> Bound:
+    def log_cover(self, covers: tuple[str, ...] | None = None) -> Bound:
         """By members of the class, as the paper defines covering numbers."""
         W_v = Spectral(self.W_v_op) & Row21(self.W_v_row21)
         if self.W_v_col21 < math.inf:
@@ -61,8 +61,8 @@ class OneToken:
         head = Head(int(self.d), W_v, Row21(self.W_QK_row21), k=int(self.k), query="cls")
         inputs = Tokens(self.X_row2inf, int(self.T))
         cap = capacity(head >> Readout(L2(self.w_l2)), inputs, self.n, covers=covers)
-        found = cap.allocated.proper().log_log(math.log(self.epsilon), math.log(self.n))
-        return Bound(float(found), "", Sense.SURELY)
+        log_log = cap.allocated.proper().log_log(math.log(self.epsilon), math.log(self.n))
+        return Bound(float(log_log), "", Sense.SURELY)
 
 
 lemma = bundled(OneToken)

@@ -124,7 +124,12 @@ class Encoder:
         head = Head(int(self.d), W_v, W_QK, k=width, sigma="relu", scale=scale, query=query)
         return head >> Readout(w, pool="mean" if query == "all" else "cls")
 
-    def derived(self, query: str = "all", rule: str = "dudley", covers=PAPERS_COVERS) -> Bound:
+    def derived(
+        self,
+        query: str = "all",
+        rule: str = "dudley",
+        covers: tuple[str, ...] | None = PAPERS_COVERS,
+    ) -> Bound:
         """The paper's way: Frobenius balls, W_QK as one matrix, covers by sums of norms."""
         W_QK = Frobenius(self.W_K_fro * self.W_Q_fro)
         net = self.by_product(Frobenius(self.W_v_fro), W_QK, L2(self.w_l2), query)
@@ -132,16 +137,16 @@ class Encoder:
 
     def best(self, query: str = "all") -> Bound:
         """Every cover and rule; for the class of all tokens, also around the initialisation."""
-        found = smaller(self.derived(query), self.derived(query, "best", None))
+        bound = smaller(self.derived(query), self.derived(query, "best", None))
         if query != "all":
-            return found
+            return bound
         B = min(self.X_fro, self.X_row2inf)
         W_Q, W_K, W_v = (self.matrix(name) for name in ("W_Q", "W_K", "W_v"))
         w = near(L2(self.w_l2), self.w_l2, self.w_moved)
         apart = shallow_encoder(int(self.d), int(self.k), W_Q, W_K, W_v, w)
         for net in (apart, self.by_product(W_v, self.product(), w, query)):
-            found = smaller(found, self.complexity(net, B, "best", None))
-        return found
+            bound = smaller(bound, self.complexity(net, B, "best", None))
+        return bound
 
     def matrix(self, name: str) -> Constraint:
         """What is known of W_Q, W_K or W_v."""
@@ -159,7 +164,7 @@ class Encoder:
             return W
         return near(W, size, float(up(R_Q * ξ_K + ξ_Q * R_K + R_Q * R_K, 8)))
 
-    def complexity(self, net: Node, B: float, rule: str, covers) -> Bound:
+    def complexity(self, net: Node, B: float, rule: str, covers: tuple[str, ...] | None) -> Bound:
         """A bound on the Rademacher complexity of a network on tokens of norm ≤ B."""
         cap = capacity(net, Tokens(B, int(self.T)), self.n, covers=covers)
         radius = float(cap.facts.out.radius)

@@ -22,7 +22,7 @@ from dudley.theorems.mwigo2026.encoder import moved
 from dudley.theorems.registry import register
 
 
-def distance(W_Q_moved, W_K_moved, W_v_moved, w_moved) -> float:
+def distance(W_Q_moved: float, W_K_moved: float, W_v_moved: float, w_moved: float) -> float:
     """R, from R_Q, R_K, R_V and R_O.
 
     >>> distance(2.0, 3.0, 6.0, 0.0)
@@ -55,14 +55,14 @@ register(
 )
 
 
-def quantile(correlation_c, delta) -> float:
+def quantile(correlation_c: float, delta: float) -> float:
     """The t at which exp(−t^c) is δ."""
     if correlation_c == 0:
         raise InputError("correlation.c", "a number > 0", 0)
     return math.log(1 / delta) ** (1 / correlation_c)
 
 
-def cut(X_fro, correlation_c, delta) -> Bound:
+def cut(X_fro: float, correlation_c: float, delta: float) -> Bound:
     """|⟨XᵀX, X′ᵀX′⟩| ≤ ‖XᵀX‖_F‖X′ᵀX′‖_F ≤ ‖X‖_F²‖X′‖_F² in any case."""
     value = min(quantile(correlation_c, delta), X_fro**4)
     return Bound.of(value, quantity="", sense=Sense.CONFIDENCE, trivial=X_fro**4)

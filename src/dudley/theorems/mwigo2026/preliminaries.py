@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from dudley.calculus.deviate import deviation
 from dudley.core.assumption import Assumption, Status
@@ -38,12 +39,16 @@ def gap(class_rademacher: float, loss_lipschitz: float, loss_range: float, drift
     )
 
 
-def printed_gap(n, class_rademacher, loss_lipschitz, loss_range, delta) -> Bound:
+def printed_gap(
+    n: float, class_rademacher: float, loss_lipschitz: float, loss_range: float, delta: float
+) -> Bound:
     drift = 3 * loss_range * math.sqrt(math.log(2 / delta) / (2 * n))
     return gap(class_rademacher, loss_lipschitz, loss_range, drift)
 
 
-def one_sided(n, class_rademacher, loss_lipschitz, loss_range, delta) -> Bound:
+def one_sided(
+    n: float, class_rademacher: float, loss_lipschitz: float, loss_range: float, delta: float
+) -> Bound:
     drift = float(deviation(n, delta, loss_range, "empirical"))
     return gap(class_rademacher, loss_lipschitz, loss_range, drift)
 
@@ -83,10 +88,10 @@ register(
 )
 
 
-def by_rule(rule: str):
-    def value(n, class_C, class_radius) -> Bound:
-        found = chained(PowerLaw(class_C, class_radius), class_radius, n, rule)
-        return Bound.of(found, quantity="", sense=Sense.SURELY, trivial=class_radius)
+def by_rule(rule: str) -> Callable[[float, float, float], Bound]:
+    def value(n: float, class_C: float, class_radius: float) -> Bound:
+        complexity = chained(PowerLaw(class_C, class_radius), class_radius, n, rule)
+        return Bound.of(complexity, quantity="", sense=Sense.SURELY, trivial=class_radius)
 
     return value
 

@@ -172,11 +172,11 @@ class TrainingStart:
 
     def assumptions(self, δ: float) -> tuple[Assumption, ...]:
         """The hypotheses with what was found, and the probability that the paper states."""
-        found = [Assumption(h.name, h.text, Status.CHECKED) for h in self.hypotheses]
+        checked = [Assumption(h.name, h.text, Status.CHECKED) for h in self.hypotheses]
         p = 1 - self.failure(δ)
         said = "says nothing" if p <= 0 else "over the initialisation"
         stated = f"the paper's 1 − … is {p:.4g} with 1 for the constant of Ω: {said}"
-        return (*found, Assumption("probability", stated, Status.CHECKED))
+        return (*checked, Assumption("probability", stated, Status.CHECKED))
 
     def details(self, δ: float) -> dict:
         """The hypotheses as plain data."""

@@ -23,10 +23,10 @@ import math
 
 from dudley.calculus.deviate import deviation
 from dudley.core.assumption import Assumption, Status
+from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.errors import InputError
 from dudley.core.statement import Form, Input, Statement, Verdict
-from dudley.theorems.bundles import bundled
 from dudley.theorems.mwigo2026.convergence import EXAMPLE
 from dudley.theorems.mwigo2026.encoder import ROWS, Encoder
 from dudley.theorems.mwigo2026.near_initialisation import distance
@@ -64,7 +64,7 @@ def reported(start: TrainingStart, terms: tuple[Term, ...], trivial: float, sens
     )
 
 
-def printed(start: TrainingStart, encoder: Encoder, c) -> Bound:
+def printed(start: TrainingStart, encoder: Encoder, c: float) -> Bound:
     R = distance(start.W_Q_moved, start.W_K_moved, start.W_v_moved, start.w_moved)
     if math.log(R / start.delta) < 0:
         raise InputError("R, from the distances moved", "at least delta, as log(R/δ) needs", R)
@@ -86,11 +86,15 @@ def repaired(start: TrainingStart, R: Bound, form: str, b: float, γ: float, t: 
     return reported(start, terms, b, Sense.CONFIDENCE)
 
 
-def derived(start: TrainingStart, encoder: Encoder, loss_range, step_size, steps) -> Bound:
+def derived(
+    start: TrainingStart, encoder: Encoder, loss_range: float, step_size: float, steps: float
+) -> Bound:
     return repaired(start, encoder.derived(), "two-sided", loss_range, step_size, steps)
 
 
-def best(start: TrainingStart, encoder: Encoder, loss_range, step_size, steps) -> Bound:
+def best(
+    start: TrainingStart, encoder: Encoder, loss_range: float, step_size: float, steps: float
+) -> Bound:
     return repaired(start, encoder.best(), "a-priori", loss_range, step_size, steps)
 
 

@@ -15,12 +15,16 @@ from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.theorems.registry import register
 
 
-def printed(score_C, inner_C, score_weight, inner_weight, epsilon) -> float:
+def printed(
+    score_C: float, inner_C: float, score_weight: float, inner_weight: float, epsilon: float
+) -> float:
     γ = score_C ** (1 / 3) * score_weight ** (2 / 3) + inner_C ** (1 / 3) * inner_weight ** (2 / 3)
     return γ**3 / epsilon**2
 
 
-def derived(score_C, inner_C, score_weight, inner_weight, epsilon) -> float:
+def derived(
+    score_C: float, inner_C: float, score_weight: float, inner_weight: float, epsilon: float
+) -> float:
     return power_law([score_C, inner_C], [score_weight, inner_weight], epsilon)[0]
 
 

@@ -18,6 +18,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from dudley.core.entropy import Entropy
 from dudley.core.errors import InputError
 from dudley.core.statement import Form, Input, Statement, Verdict
@@ -42,7 +45,7 @@ class OnBasis(Entropy):
     def uses_points(self) -> bool:
         return False
 
-    def log_log(self, log_ε, log_n=None):
+    def log_log(self, log_ε: ArrayLike, log_n: float | None = None) -> np.ndarray:
         return self.inner.log_log(log_ε, math.log(self.d))
 
     def unit(self) -> OnBasis:
@@ -52,7 +55,7 @@ class OnBasis(Entropy):
         return OnBasis(self.inner.proper(), self.d)
 
 
-def resolution(d, output_q, epsilon) -> float:
+def resolution(d: float, output_q: float, epsilon: float) -> float:
     if output_q == 0:
         raise InputError("output.q", "a number > 0", output_q)
     return epsilon * d ** max(0.0, 1 / output_q - 1)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from dudley.calculus.compose import Chain
 from dudley.calculus.facts import Facts
-from dudley.core.constraint import L2, Spectral
+from dudley.core.constraint import L2, Constraint, Spectral
 from dudley.core.errors import InputError
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.networks.activations import Activation, declared as declared_sigma
@@ -46,7 +46,12 @@ RADIUS = Input("X.row2inf", "largest ℓ2 norm of a row that enters the block", 
 
 
 def block_with_two_activations(
-    d: int, W_QK, W_v, W_c, k=None, sigma: str | Activation = "relu"
+    d: int,
+    W_QK: Constraint,
+    W_v: Constraint,
+    W_c: Constraint,
+    k: int | None = None,
+    sigma: str | Activation = "relu",
 ) -> Chain:
     """Z ↦ Π(σ(Π(σ(softmax(Z W_QK Zᵀ) Z W_v))) W_c): Definition 2.6 to the letter."""
     head = Head(d, W_v, W_QK, k=k, sigma=sigma)
@@ -54,7 +59,9 @@ def block_with_two_activations(
     return Chain((head, ProjectRows(), Activate(sigma), output, ProjectRows()))
 
 
-def facts(W_QK_op, W_v_op, W_c_op, sigma_lipschitz, X_row2inf) -> Facts:
+def facts(
+    W_QK_op: float, W_v_op: float, W_c_op: float, sigma_lipschitz: float, X_row2inf: float
+) -> Facts:
     """The calculus on the block as defined."""
     σ = declared_sigma(sigma_lipschitz)
     norms = (Spectral(W_QK_op), Spectral(W_v_op), Spectral(W_c_op))
@@ -62,16 +69,25 @@ def facts(W_QK_op, W_v_op, W_c_op, sigma_lipschitz, X_row2inf) -> Facts:
     return block.facts(tokens(X_row2inf).signal(WIDTH))
 
 
-def printed_slope(W_QK_op, W_v_op, W_c_op, sigma_lipschitz) -> float:
+def printed_slope(W_QK_op: float, W_v_op: float, W_c_op: float, sigma_lipschitz: float) -> float:
     return sigma_lipschitz * W_c_op * W_v_op * (1 + 4 * W_QK_op)
 
 
-def slope(W_QK_op, W_v_op, W_c_op, sigma_lipschitz, X_row2inf) -> float:
+def slope(
+    W_QK_op: float, W_v_op: float, W_c_op: float, sigma_lipschitz: float, X_row2inf: float
+) -> float:
     return float(facts(W_QK_op, W_v_op, W_c_op, sigma_lipschitz, X_row2inf).lipschitz)
 
 
 def printed_change(
-    W_QK_op, W_v_op, W_c_op, sigma_lipschitz, error_rows, error_QK, error_v, error_c
+    W_QK_op: float,
+    W_v_op: float,
+    W_c_op: float,
+    sigma_lipschitz: float,
+    error_rows: float,
+    error_QK: float,
+    error_v: float,
+    error_c: float,
 ) -> float:
     through = sigma_lipschitz * W_c_op
     return (
@@ -83,16 +99,24 @@ def printed_change(
 
 
 def change(
-    W_QK_op, W_v_op, W_c_op, sigma_lipschitz, X_row2inf, error_rows, error_QK, error_v, error_c
+    W_QK_op: float,
+    W_v_op: float,
+    W_c_op: float,
+    sigma_lipschitz: float,
+    X_row2inf: float,
+    error_rows: float,
+    error_QK: float,
+    error_v: float,
+    error_c: float,
 ) -> float:
     if X_row2inf == 0:
         raise InputError("X.row2inf", "a number > 0", X_row2inf)
-    found = facts(W_QK_op, W_v_op, W_c_op, sigma_lipschitz, X_row2inf)
+    block = facts(W_QK_op, W_v_op, W_c_op, sigma_lipschitz, X_row2inf)
     errors = {"0.W_QK": error_QK, "0.W_v": error_v}
     # A use's weight is for errors on unit inputs; the errors here are on rows of norm ≤ R.
-    weights = {use.name: float(use.weight / X_row2inf) for use in found.uses}
+    weights = {use.name: float(use.weight / X_row2inf) for use in block.uses}
     moved = sum(weights[name] * error for name, error in errors.items())
-    return error_c + float(found.lipschitz) * error_rows + moved
+    return error_c + float(block.lipschitz) * error_rows + moved
 
 
 DEFINITION_2_6 = register(

@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dudley.core.bound import Bound, Sense
 from dudley.core.entropy import PowerLaw
 from dudley.core.statement import Form, Input, Statement, Verdict
@@ -16,10 +18,10 @@ from dudley.theorems.chaining import chained, printed_integral
 from dudley.theorems.registry import register
 
 
-def by_rule(rule: str):
-    def value(n, class_C, class_radius) -> Bound:
-        found = chained(PowerLaw(class_C, class_radius), class_radius, n, rule)
-        return Bound.of(found, quantity="", sense=Sense.SURELY, trivial=class_radius)
+def by_rule(rule: str) -> Callable[[float, float, float], Bound]:
+    def value(n: float, class_C: float, class_radius: float) -> Bound:
+        complexity = chained(PowerLaw(class_C, class_radius), class_radius, n, rule)
+        return Bound.of(complexity, quantity="", sense=Sense.SURELY, trivial=class_radius)
 
     return value
 

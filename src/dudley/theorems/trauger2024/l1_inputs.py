@@ -43,18 +43,18 @@ PRINTED = (
 B_X = Input("X.row1inf", aliases=("B_x",))
 
 
-def printed_l1(head: Around, B_x, α, c) -> float:
+def printed_l1(head: Around, B_x: float, α: float, c: float) -> float:
     return printed_form(head, B_x, B_x**2 * α, c, math.sqrt(math.log(2 * head.d)))
 
 
-def by_keys(head: Around, X_row1inf, W_QK_col1inf) -> Bound:
+def by_keys(head: Around, X_row1inf: float, W_QK_col1inf: float) -> Bound:
     """Lemma 3.3 on the key side: rows of W_QKᵀ."""
     inputs = tokens(X_row1inf, head.T, X_row1inf)
     use = score_use(head.width, inputs, Row1Inf(W_QK_col1inf))
     return head.peeled(inputs, use, use.entropy.only(("maurey-rows",)))  # pyright: ignore
 
 
-def by_query(head: Around, X_row1inf, W_QK_col21) -> Bound:
+def by_query(head: Around, X_row1inf: float, W_QK_col21: float) -> Bound:
     """The repaired Lemma 3.4 on the query side: columns of W_QK, on the d basis points."""
     inputs = tokens(X_row1inf, head.T, X_row1inf)
     use = score_use(head.width, inputs, Col21(W_QK_col21))

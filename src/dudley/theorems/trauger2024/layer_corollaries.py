@@ -25,12 +25,12 @@ from dataclasses import dataclass
 
 from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.calculus.facts import Parameter
+from dudley.core.binding import bundled
 from dudley.core.bound import Bound, smaller
 from dudley.core.constraint import L2, L11, Constraint, Row1Inf, Spectral
 from dudley.core.rounding import up
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.networks.capacity import Capacity, capacity
-from dudley.theorems.bundles import bundled
 from dudley.theorems.registry import register
 from dudley.theorems.trauger2024.basis_points import OnBasis
 from dudley.theorems.trauger2024.layers import (
@@ -89,7 +89,9 @@ class StackInputs:
         norms = (self.W_QK_op, self.W_v_op, self.W_c_op, self.w_l2, self.sigma_lipschitz)
         return printed_form(self.L, norms, C_1, C_1 * B_x**2, self.epsilon)
 
-    def class_of(self, ball: Constraint, B_x: float, covers, ell1: bool = True) -> Capacity:
+    def class_of(
+        self, ball: Constraint, B_x: float, covers: tuple[str, ...] | None, ell1: bool = True
+    ) -> Capacity:
         """Every matrix in ``ball`` and in its spectral ball, w in ``ball`` and in its ℓ2 ball."""
         W_QK, W_v, W_c = (ball & Spectral(B) for B in (self.W_QK_op, self.W_v_op, self.W_c_op))
         w, sizes = ball & L2(self.w_l2), (int(self.d), int(self.k))
@@ -103,27 +105,27 @@ class StackInputs:
 stacked = bundled(StackInputs)
 
 
-def by_maurey(stack: StackInputs, X_row2inf, W_l11) -> Bound:
+def by_maurey(stack: StackInputs, X_row2inf: float, W_l11: float) -> Bound:
     cap = stack.class_of(L11(W_l11), X_row2inf, ("maurey",), ell1=False)
     return stack.log_cover(cap.allocated)
 
 
-def by_maurey_best(stack: StackInputs, X_row2inf, W_l11) -> Bound:
+def by_maurey_best(stack: StackInputs, X_row2inf: float, W_l11: float) -> Bound:
     cap = stack.class_of(L11(W_l11), X_row2inf, UNIFORM, ell1=False)
     return smaller(by_maurey(stack, X_row2inf, W_l11), stack.log_cover(cap.allocated))
 
 
-def by_rows(stack: StackInputs, X_row1inf, W_row1inf) -> Bound:
+def by_rows(stack: StackInputs, X_row1inf: float, W_row1inf: float) -> Bound:
     cap = stack.class_of(Row1Inf(W_row1inf), X_row1inf, ("maurey-rows",))
     return stack.log_cover(cap.allocated)
 
 
-def by_rows_best(stack: StackInputs, X_row1inf, W_row1inf) -> Bound:
+def by_rows_best(stack: StackInputs, X_row1inf: float, W_row1inf: float) -> Bound:
     cap = stack.class_of(Row1Inf(W_row1inf), X_row1inf, UNIFORM)
     return smaller(by_rows(stack, X_row1inf, W_row1inf), stack.log_cover(cap.allocated))
 
 
-def by_basis(stack: StackInputs, X_row1inf, W_row21, W_col21) -> Bound:
+def by_basis(stack: StackInputs, X_row1inf: float, W_row21: float, W_col21: float) -> Bound:
     """The repaired Lemma 3.4 on basis points scaled to the ℓ1 radius of each map's inputs."""
     facts = stack.class_of(summed_norms(W_row21, W_col21), X_row1inf, UNIFORM).facts
     blocks = []
@@ -136,7 +138,7 @@ def by_basis(stack: StackInputs, X_row1inf, W_row21, W_col21) -> Bound:
     return stack.log_cover(Allocated(tuple(blocks)))
 
 
-def by_basis_best(stack: StackInputs, X_row1inf, W_row21, W_col21) -> Bound:
+def by_basis_best(stack: StackInputs, X_row1inf: float, W_row21: float, W_col21: float) -> Bound:
     cap = stack.class_of(summed_norms(W_row21, W_col21), X_row1inf, UNIFORM)
     on_basis = by_basis(stack, X_row1inf, W_row21, W_col21)
     return smaller(on_basis, stack.log_cover(cap.allocated))

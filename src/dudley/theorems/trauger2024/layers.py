@@ -56,7 +56,15 @@ MISSING = (
 )
 
 
-def network(sizes: tuple[int, int], L, W_QK: Constraint, W_v, W_c, w, L_σ) -> Chain:
+def network(
+    sizes: tuple[int, int],
+    L: float,
+    W_QK: Constraint,
+    W_v: Constraint,
+    W_c: Constraint,
+    w: Constraint,
+    L_σ: float,
+) -> Chain:
     """L blocks of the paper (σ once) and a readout of the [CLS] row."""
     d, k = sizes
     block = trauger_block(d, W_QK, W_v, W_c, k=k, sigma=declared_sigma(L_σ))  # pyright: ignore[reportArgumentType]
@@ -68,7 +76,9 @@ def of_log(log_value: float) -> Bound:
     return Bound(float(log_value), "", Sense.SURELY)
 
 
-def printed_form(L, norms: tuple, C_1, C_in, epsilon) -> Bound:
+def printed_form(
+    L: float, norms: tuple, C_1: float | Magnitude, C_in: float | Magnitude, epsilon: float
+) -> Bound:
     """(γ + η)³/ε² as printed; the norms are B_QK2, B_v2, B_c2, B_w and L_σ."""
     B_QK, *others = norms
     B_v, B_c, B_w, L_σ = (Magnitude.of(b) for b in others)
@@ -86,20 +96,38 @@ def printed_form(L, norms: tuple, C_1, C_in, epsilon) -> Bound:
     return of_log(float(((γ + η) ** 3 / epsilon**2).log))
 
 
-def last(L) -> np.ndarray:
+def last(L: float) -> np.ndarray:
     """log α_i of the last layers when a step is 0: only the last layer matters."""
     return np.where(np.arange(L - 1) == 0, 0.0, -math.inf)
 
 
 def printed(
-    L, W_QK_op, W_v_op, W_c_op, w_l2, sigma_lipschitz, class_C, class_C_input, epsilon
+    L: float,
+    W_QK_op: float,
+    W_v_op: float,
+    W_c_op: float,
+    w_l2: float,
+    sigma_lipschitz: float,
+    class_C: float,
+    class_C_input: float,
+    epsilon: float,
 ) -> Bound:
     norms = (W_QK_op, W_v_op, W_c_op, w_l2, sigma_lipschitz)
     return printed_form(L, norms, class_C, class_C_input, epsilon)
 
 
 def derived(
-    L, T, W_QK_op, W_v_op, W_c_op, w_l2, sigma_lipschitz, X_row2inf, class_C, class_C_input, epsilon
+    L: float,
+    T: float,
+    W_QK_op: float,
+    W_v_op: float,
+    W_c_op: float,
+    w_l2: float,
+    sigma_lipschitz: float,
+    X_row2inf: float,
+    class_C: float,
+    class_C_input: float,
+    epsilon: float,
 ) -> Bound:
     balls = (Spectral(W_QK_op), Spectral(W_v_op), Spectral(W_c_op), L2(w_l2))
     net = network((WIDTH, WIDTH), L, *balls, sigma_lipschitz)

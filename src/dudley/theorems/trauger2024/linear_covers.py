@@ -19,6 +19,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from dudley.classes.linear import LinearMap
 from dudley.core.bound import Sense
@@ -36,7 +37,16 @@ WRONG_SIDE = (
 )
 
 
-def log_cover(d, k, constraint: Constraint, R, ε, covers=None, n=None, l1=None) -> float:
+def log_cover(
+    d: float,
+    k: float,
+    constraint: Constraint,
+    R: float,
+    ε: float,
+    covers: tuple[str, ...] | None = None,
+    n: float | None = None,
+    l1: float | None = None,
+) -> float:
     """log N(ε) of {x ↦ xW, W ∈ R^{d×k}} on inputs of radius R, by the calculus."""
     entropy = LinearMap((int(d), int(k)), constraint).entropy(l1=l1)
     return float(entropy.only(covers).scaled(R)(ε, n))
@@ -44,8 +54,8 @@ def log_cover(d, k, constraint: Constraint, R, ε, covers=None, n=None, l1=None)
 
 def summed_norms(W_row21: float, W_col21: float) -> Constraint:
     """The printed norm and, where it is given, the one that the proof needs."""
-    given = Row21(W_row21)
-    return given & Col21(W_col21) if W_col21 < math.inf else given
+    rows = Row21(W_row21)
+    return rows & Col21(W_col21) if W_col21 < math.inf else rows
 
 
 ROWS_ARE_PRINTED = Input("W.row21", "the paper's ‖W‖_{2,1}, a sum over input coordinates")
@@ -54,7 +64,7 @@ COLUMNS_ARE_NEEDED = Input(
 )
 
 
-def on_basis(covers):
+def on_basis(covers: tuple[str, ...] | None) -> Callable[..., float]:
     """By Lemma 3.2 a cover on the d points B_x e_i serves the whole ℓ1 ball."""
     return lambda d, k, W_row21, W_col21, X_row1inf, epsilon: log_cover(
         d, k, summed_norms(W_row21, W_col21), X_row1inf, epsilon, covers, n=d, l1=1.0

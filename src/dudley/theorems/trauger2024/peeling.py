@@ -17,9 +17,11 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dudley.calculus.facts import Use
-from dudley.classes.covers import COVERS
+from dudley.classes.covers.base import COVERS
+from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import L1, Col1Inf, Constraint, Row1Inf, Spectral
 from dudley.core.entropy import Entropy, Scope
@@ -28,7 +30,6 @@ from dudley.networks.capacity import capacity
 from dudley.networks.embeddings import Tokens
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
-from dudley.theorems.bundles import bundled
 from dudley.theorems.chaining import chained
 
 UNIFORM = tuple(name for name in COVERS if COVERS[name].scope is Scope.UNIFORM)
@@ -76,7 +77,7 @@ class Choices(Entropy):
     def uses_points(self) -> bool:
         return self.inner.uses_points
 
-    def log_log(self, log_ε, log_n=None):
+    def log_log(self, log_ε: ArrayLike, log_n: float | None = None) -> np.ndarray:
         log_ε = np.asarray(log_ε, dtype=float)
         inner = np.full(log_ε.shape, -math.inf)  # a map of weight 0 needs no cover
         if self.log_weight > -math.inf:
@@ -149,13 +150,13 @@ class Around:
         )
         whole = capacity(head >> Readout(L1(self.w_l1)), inputs, self.n, covers=covers)
         entropy = use.parameter.map.entropy(use.form, use.rows, use.pairs, use.l1).only(covers)  # pyright: ignore[reportAttributeAccessIssue]
-        found = (
+        complexities = (
             derived.value,
             self.peeled(inputs, use, entropy, "best").value,
             whole.rademacher(),
         )
         trivial = float(whole.facts.out.radius)
-        return Bound.of(min(found), quantity="", sense=Sense.SURELY, trivial=trivial)
+        return Bound.of(min(complexities), quantity="", sense=Sense.SURELY, trivial=trivial)
 
 
 around = bundled(Around)

@@ -86,7 +86,7 @@ def printed_form(head: Around, B_x: float, a: float, c: float, less: float = 0.0
     return c * head.printed_product * (attention + B_x * math.sqrt(math.log(2 * head.d)) / root)
 
 
-def theorem(head: Around, X_row2inf, class_C) -> Bound:
+def theorem(head: Around, X_row2inf: float, class_C: float) -> Bound:
     """log N(ε) ≤ C/ε² on inputs of norm B_x is log N(ε) ≤ (C/B_x²)/ε² on unit inputs."""
     inputs = tokens(X_row2inf, head.T)
     use = score_use(head.width, inputs, Spectral(1.0))  # its weight does not depend on the norm
@@ -94,19 +94,19 @@ def theorem(head: Around, X_row2inf, class_C) -> Bound:
     return head.peeled(inputs, use, on_unit_inputs)
 
 
-def theorem_best(head: Around, X_row2inf, class_C) -> Bound:
+def theorem_best(head: Around, X_row2inf: float, class_C: float) -> Bound:
     inputs = tokens(X_row2inf, head.T)
     use = score_use(head.width, inputs, Spectral(1.0))
     on_unit_inputs = PowerLaw(class_C / X_row2inf**2 if X_row2inf else 0.0)
     return head.peeled(inputs, use, on_unit_inputs, "best")
 
 
-def corollary_printed(head: Around, X_row2inf, W_QK_l11, c) -> float:
+def corollary_printed(head: Around, X_row2inf: float, W_QK_l11: float, c: float) -> float:
     α = W_QK_l11 * math.sqrt(2 * math.log(2 * head.d**2 + 1))
     return printed_form(head, X_row2inf, X_row2inf**2 * α, c)
 
 
-def corollary(head: Around, X_row2inf, W_QK_l11) -> Bound:
+def corollary(head: Around, X_row2inf: float, W_QK_l11: float) -> Bound:
     inputs = tokens(X_row2inf, head.T)
     use = score_use(head.width, inputs, L11(W_QK_l11))
     return head.peeled(inputs, use, use.entropy.only(("maurey",)))  # pyright: ignore

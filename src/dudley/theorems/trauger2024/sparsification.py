@@ -24,7 +24,7 @@ from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.theorems.registry import register
 
 
-def checked(terms, γ, f, b) -> None:
+def checked(terms: float, γ: float, f: float, b: float) -> None:
     """The hypotheses: an integer K ≥ 1, γ ≤ 1, and ‖f‖ ≤ γb, which follows from f = Σ α_i V_i."""
     if terms < 1 or terms != int(terms):
         raise InputError("terms", "an integer ≥ 1", terms)
@@ -40,13 +40,17 @@ def with_count(value: float, log_tuples: float) -> Bound:
     return Bound.of(value, **facts)
 
 
-def printed(d, terms, combination_mass, combination_norm2, atoms_norm2) -> Bound:
+def printed(
+    d: float, terms: float, combination_mass: float, combination_norm2: float, atoms_norm2: float
+) -> Bound:
     checked(terms, combination_mass, combination_norm2, atoms_norm2)
     error = ((combination_mass * atoms_norm2) ** 2 - combination_norm2**2) / terms
     return with_count(error, terms * math.log(d))
 
 
-def derived(d, terms, combination_mass, combination_norm2, atoms_norm2) -> Bound:
+def derived(
+    d: float, terms: float, combination_mass: float, combination_norm2: float, atoms_norm2: float
+) -> Bound:
     checked(terms, combination_mass, combination_norm2, atoms_norm2)
     f = combination_norm2**2
     spread = max(0.0, combination_mass * atoms_norm2**2 - f)

@@ -32,7 +32,7 @@ from dudley.theorems.registry import register
 KINDS = {"parameter_counting": ("volumetric",), "norm_based": ("maurey",)}
 
 
-def printed_kinds(d, k, n, B) -> dict[str, float]:
+def printed_kinds(d: float, k: float, n: float, B: float) -> dict[str, float]:
     """The two displayed formulas, n outside the root as printed; B = B_x·B_w."""
     if B < 1:
         raise InputError("B_x·B_w", "at least 1, where log(B_xB_w) has a square root", B)
@@ -42,12 +42,12 @@ def printed_kinds(d, k, n, B) -> dict[str, float]:
     }
 
 
-def printed(d, k, n, W_l11, X_row2inf, c) -> Bound:
+def printed(d: float, k: float, n: float, W_l11: float, X_row2inf: float, c: float) -> Bound:
     kinds = {name: c * v for name, v in printed_kinds(d, k, n, W_l11 * X_row2inf).items()}
     return Bound.of(min(kinds.values()), quantity="", sense=Sense.CONSTANT, details=kinds)
 
 
-def derived(d, k, n, W_l11, X_row2inf) -> Bound:
+def derived(d: float, k: float, n: float, W_l11: float, X_row2inf: float) -> Bound:
     A = W_l11 * X_row2inf
     entropy = LinearMap((int(d), int(k)), L11(W_l11)).entropy().scaled(X_row2inf)
     kinds = {name: chained(entropy.only(c), A, n) for name, c in KINDS.items()}
@@ -57,7 +57,7 @@ def derived(d, k, n, W_l11, X_row2inf) -> Bound:
     )
 
 
-def best(d, k, n, W_l11, X_row2inf) -> Bound:
+def best(d: float, k: float, n: float, W_l11: float, X_row2inf: float) -> Bound:
     A = W_l11 * X_row2inf
     entropy = LinearMap((int(d), int(k)), L11(W_l11)).entropy().scaled(X_row2inf)
     value = min(derived(d, k, n, W_l11, X_row2inf).value, chained(entropy, A, n, "best"))

@@ -42,7 +42,9 @@ from dudley.theorems.trauger2024.single_head import (
 FREE_OF_T = (*UNIFORM, "perceptron-columns")
 
 
-def loss_complexity(head: Around, X_row2inf, W_QK_l11, V, loss_range, every: bool) -> Bound:
+def loss_complexity(
+    head: Around, X_row2inf: float, W_QK_l11: float, V: float, loss_range: float, every: bool
+) -> Bound:
     """The Rademacher complexity of the centred loss class, all matrices covered."""
     network = Head(
         head.width,
@@ -60,15 +62,15 @@ def loss_complexity(head: Around, X_row2inf, W_QK_l11, V, loss_range, every: boo
     return Bound.of(value, quantity="", sense=Sense.SURELY, trivial=math.exp(log_A))
 
 
-def derived(head: Around, X_row2inf, W_QK_l11, V, loss_range) -> Bound:
+def derived(head: Around, X_row2inf: float, W_QK_l11: float, V: float, loss_range: float) -> Bound:
     return loss_complexity(head, X_row2inf, W_QK_l11, V, loss_range, every=False)
 
 
-def best(head: Around, X_row2inf, W_QK_l11, V, loss_range) -> Bound:
-    found = [
+def best(head: Around, X_row2inf: float, W_QK_l11: float, V: float, loss_range: float) -> Bound:
+    bounds = [
         loss_complexity(head, X_row2inf, W_QK_l11, V, loss_range, every) for every in (False, True)
     ]
-    return min(found, key=float)
+    return min(bounds, key=float)
 
 
 READOUT = Input("w.l1", "largest ℓ1 norm of the weights of one word, max_s ‖W_s‖₁", None, ("B_w",))

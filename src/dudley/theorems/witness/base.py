@@ -8,7 +8,6 @@ refutes nothing: a :class:`Family` shows that the ratio diverges, with the fitte
 
 from __future__ import annotations
 
-import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dudley.core.binding import arguments
 from dudley.core.registry import Registry
 
 
@@ -36,7 +36,9 @@ class Witness(ABC):
         """What the bounded quantity provably is at least, on this instance."""
 
 
-WITNESSES: Registry[type[Witness]] = Registry("witness")
+WITNESSES: Registry[type[Witness]] = Registry(
+    "witness", "dudley.theorems.witness.counterexamples.*"
+)
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,7 @@ def family_against(witness: Witness, statement: str) -> Family | None:
     method = getattr(witness, "family", None)
     if method is None:
         return None
-    own = "statement" in inspect.signature(method).parameters
-    return method(statement) if own else method()
+    return method(statement) if "statement" in arguments(method) else method()
 
 
 def log_volume_ratio(dim: int, ratio: float) -> float:

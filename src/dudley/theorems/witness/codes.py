@@ -75,6 +75,6 @@ def sparse_signs(m: int, k: int, square: int) -> float:
         if far >= square:
             continue
         flips = range(min(i, (square - far - 1) // 4) + 1)
-        own = math.comb(k, i) * math.comb(m - k, k - i) << (k - i)
-        ball += own * sum(math.comb(i, j) for j in flips)
+        supports = math.comb(k, i) * math.comb(m - k, k - i) << (k - i)
+        ball += supports * sum(math.comb(i, j) for j in flips)
     return max(_log(2), _ratio(total, ball)) if ball else _log(total)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +18,16 @@ from dudley.core.rounding import down
 from dudley.theorems.witness.lower import LowerBound
 from dudley.theorems.witness.packings import ABSOLUTE, RELATIVE, distances, needed, separated
 
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
 MOST = 400  # members
 CLIQUES = 20_000
 
 
-def _solve(objective: int, rows: np.ndarray, least: float, most: float, seconds: float):
+def _solve(
+    objective: int, rows: np.ndarray, least: float, most: float, seconds: float
+) -> OptimizeResult:
     """Minimise objective·Σx over x ∈ {0, 1}^N with least ≤ rows·x ≤ most."""
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
@@ -55,14 +61,14 @@ def _close(metric: np.ndarray, limit: float, scale: float) -> np.ndarray:
 
 def _fewest(sets: np.ndarray, seconds: float) -> tuple[int, bool]:
     """How many of the sets (columns) are needed to cover all rows, at least; and is that proven?"""
-    found = _solve(1, sets.astype(float), 1.0, math.inf, seconds)
-    if found.status not in (0, 1):  # neither solved nor out of time
-        raise DudleyError(f"smallest cover: the solver failed ({found.message})")
-    dual = found.get("mip_dual_bound")
+    solution = _solve(1, sets.astype(float), 1.0, math.inf, seconds)
+    if solution.status not in (0, 1):  # neither solved nor out of time
+        raise DudleyError(f"smallest cover: the solver failed ({solution.message})")
+    dual = solution.get("mip_dual_bound")
     proven = math.ceil(dual - 1e-6) if dual is not None and math.isfinite(dual) else 1
     proven = max(proven, 1)
-    if found.status == 0:
-        chosen = found.x > 0.5
+    if solution.status == 0:
+        chosen = solution.x > 0.5
         if not sets[:, chosen].any(axis=1).all():
             raise DudleyError("smallest cover: the solver's cover leaves members uncovered")
         return min(proven, int(chosen.sum())), proven >= int(chosen.sum())
@@ -104,8 +110,8 @@ def largest_packing(metric: np.ndarray, threshold: float, seconds: float = 20.0)
         return list(range(len(metric)))
     pairs = np.zeros((len(close), len(metric)))
     pairs[np.arange(len(close)), close[:, 0]] = pairs[np.arange(len(close)), close[:, 1]] = 1
-    found = _solve(-1, pairs, -math.inf, 1.0, seconds)
-    chosen = [] if found.x is None else np.flatnonzero(found.x > 0.5).tolist()
+    solution = _solve(-1, pairs, -math.inf, 1.0, seconds)
+    chosen = [] if solution.x is None else np.flatnonzero(solution.x > 0.5).tolist()
     apart = metric[np.ix_(chosen, chosen)][np.triu_indices(len(chosen), 1)] > threshold
     return max(chosen if apart.all() else [], separated(metric, threshold), key=len)
 
@@ -118,9 +124,9 @@ def packing(F: np.ndarray, ε: float, seconds: float = 20.0) -> LowerBound:
     """
     F = np.asarray(F, dtype=float)
     threshold = needed(ε, float(np.abs(F).max(initial=0.0)))
-    found = len(largest_packing(distances(F), threshold, seconds))
-    what = f"largest of {len(F)} members: {found}, more than 2ε apart"
-    return LowerBound(float(down(math.log(found))), what)
+    count = len(largest_packing(distances(F), threshold, seconds))
+    what = f"largest of {len(F)} members: {count}, more than 2ε apart"
+    return LowerBound(float(down(math.log(count))), what)
 
 
 def scalar_cover(F: np.ndarray, ε: float, seconds: float = 20.0) -> LowerBound:
@@ -152,13 +158,13 @@ def scalar_cover(F: np.ndarray, ε: float, seconds: float = 20.0) -> LowerBound:
 def _cliques(close: np.ndarray) -> list[set[int]]:
     """All maximal cliques (Bron and Kerbosch, with pivots)."""
     near = [set(np.flatnonzero(row).tolist()) - {i} for i, row in enumerate(close)]
-    found: list[set[int]] = []
+    cliques: list[set[int]] = []
     todo: list[tuple[set[int], set[int], set[int]]] = [(set(), set(range(len(close))), set())]
     while todo:
         clique, candidates, done = todo.pop()
         if not candidates and not done:
-            found.append(clique)
-            if len(found) > CLIQUES:
+            cliques.append(clique)
+            if len(cliques) > CLIQUES:
                 raise InputError("scalar cover", f"at most {CLIQUES} cliques", "more", "use fewer")
             continue
         pivot = max(candidates | done, key=lambda v: len(near[v] & candidates))
@@ -166,4 +172,4 @@ def _cliques(close: np.ndarray) -> list[set[int]]:
             todo.append((clique | {v}, candidates & near[v], done & near[v]))
             candidates = candidates - {v}
             done = done | {v}
-    return found
+    return cliques

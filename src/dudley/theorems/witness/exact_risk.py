@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
@@ -87,7 +88,13 @@ def one_hot(n: int, d: int) -> LowerBound:
     return LowerBound(mean / d * (1 - _LOST), how)
 
 
-def finite(losses, probabilities, n: int, ties: str = "worst", target=None) -> LowerBound:
+def finite(
+    losses: ArrayLike,
+    probabilities: ArrayLike,
+    n: int,
+    ties: str = "worst",
+    target: ArrayLike | None = None,
+) -> LowerBound:
     """A finite class and finitely many examples: E exc of a minimiser, all samples summed over.
 
     ``losses`` (N, m): of predictor f on example z, which has probability p_z. The excess is over

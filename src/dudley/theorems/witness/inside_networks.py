@@ -125,10 +125,10 @@ class NetworkClass:
     def behind(self, v: float, c: float, share: float = 1.0) -> list[tuple[float, bool]]:
         """Factors behind the first W_v, each with whether rows are shortened to 1 before it."""
         c, on = (1.0 if self.W_c is None else c), self.projected
-        found = [(self.slope * c * self.H, on)]
+        factors = [(self.slope * c * self.H, on)]
         for i in range(self.L - 1):
-            found += [(v * (share if i == 0 else 1.0), on), (self.slope * c, on)]
-        return found
+            factors += [(v * (share if i == 0 else 1.0), on), (self.slope * c, on)]
+        return factors
 
     def amplitude(self, a: float, factors: list[tuple[float, bool]]) -> float:
         """What is left of a row of norm a, before the readout."""
@@ -185,9 +185,17 @@ class NetworkClass:
                 best = self._better(best, everywhere, ε, reach, None)
         return best
 
-    def _better(self, best, maps, ε, reach, n, l1: bool = False) -> LowerBound:
-        found = linear(maps, ε, reach, None if n is None else int(n), l1=l1)
-        return found if found.value > best.value else best
+    def _better(
+        self,
+        best: LowerBound,
+        maps: LinearMap,
+        ε: float,
+        reach: float,
+        n: float | None,
+        l1: bool = False,
+    ) -> LowerBound:
+        bound = linear(maps, ε, reach, None if n is None else int(n), l1=l1)
+        return bound if bound.value > best.value else best
 
     def scores(self, ε: float) -> LowerBound:
         """All sign patterns that W_QK can hold and the network can tell apart."""

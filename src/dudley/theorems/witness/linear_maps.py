@@ -23,6 +23,7 @@ from dudley.classes.linear import FORMS, LinearMap
 from dudley.core.constraint import Constraint, radius_of
 from dudley.core.entropy import resolutions
 from dudley.core.errors import InputError
+from dudley.core.norms import norm_named
 from dudley.core.rounding import down
 from dudley.theorems.witness.lower import LowerBound
 from dudley.theorems.witness.patterns import (
@@ -36,11 +37,10 @@ from dudley.theorems.witness.volumes import volume_ratio
 SPARSITIES = (1, 2, 4, 8, 16, 32)
 EVERYWHERE = {"linear": "op", "bilinear": "op", "logits": "col2inf"}
 ON_BASIS = {"linear": "row2inf", "bilinear": "linf", "logits": "linf"}
-_SWAP = {"row": "col", "col": "row"}
 
 
 def _swapped(radii: dict[str, float]) -> dict[str, float]:
-    return {_SWAP.get(name[:3], name[:3]) + name[3:]: r for name, r in radii.items()}
+    return {norm_named(name).transposed: r for name, r in radii.items()}
 
 
 def _sizes(limit: int, also: int | None) -> list[int]:
@@ -102,7 +102,9 @@ def linear(
 
 
 @lru_cache(maxsize=4096)
-def _linear(maps, ε, reach, n, form, l1) -> LowerBound:
+def _linear(
+    maps: LinearMap, ε: float, reach: float, n: int | None, form: str, l1: bool
+) -> LowerBound:
     radii = _radii(maps.constraint)
     if radii is None or reach == 0:
         return LowerBound(0.0, "one member")
@@ -122,7 +124,9 @@ def _linear(maps, ε, reach, n, form, l1) -> LowerBound:
     return best
 
 
-def _bounds(radii, a: int, b: int, metric: str, ε: float, form: str) -> Iterator[tuple[float, str]]:
+def _bounds(
+    radii: dict[str, float], a: int, b: int, metric: str, ε: float, form: str
+) -> Iterator[tuple[float, str]]:
     value, name = volume_ratio(radii, (a, b), metric, ε)
     yield value, f"volumes: the {name} ball in R^({a}×{b})"
     if metric in ("op", "row2inf"):

@@ -18,7 +18,7 @@ from dudley.calculus.nest import entries, filled, name_of
 from dudley.core.constraint import Ball, Constraint
 from dudley.core.errors import InputError
 from dudley.core.norms import norm_named
-from dudley.theorems.witness.directions import EXTREME, KINDS
+from dudley.theorems.witness.directions import KINDS
 
 _ULP = 2.0**-52
 _BITS = 20  # of the scale of a member of bounded rank, so that products with integers are exact
@@ -32,7 +32,9 @@ def inside(size: int) -> float:
 # -- members ------------------
 
 
-def _direction(constraint: Constraint, shape: tuple[int, int], kind: int, rng) -> np.ndarray:
+def _direction(
+    constraint: Constraint, shape: tuple[int, int], kind: int, rng: np.random.Generator
+) -> np.ndarray:
     a, b = shape
     if constraint.rank is not None:  # integers, so that the rank is exact in floats
         r = int(rng.integers(1, min(constraint.rank, a, b) + 1))
@@ -41,19 +43,25 @@ def _direction(constraint: Constraint, shape: tuple[int, int], kind: int, rng) -
     if kind < len(KINDS) or not constraint.balls:
         return _sparse(KINDS[kind % len(KINDS)](a, b, rng), constraint.nonzeros, rng)
     ball = constraint.balls[rng.integers(len(constraint.balls))]
-    return _sparse(EXTREME[ball.norm](a, b, rng), constraint.nonzeros, rng)
+    return _sparse(norm_named(ball.norm).draw_extreme(a, b, rng), constraint.nonzeros, rng)
 
 
-def _sparse(D: np.ndarray, s: int | None, rng) -> np.ndarray:
+def _sparse(D: np.ndarray, s: int | None, rng: np.random.Generator) -> np.ndarray:
     """At most s entries of D, where their number is bounded."""
     if s is None or s >= D.size:
         return D
-    kept = np.zeros(D.size, dtype=bool)
-    kept[rng.choice(D.size, s, replace=False)] = True
-    return np.where(kept.reshape(D.shape), D, 0.0)
+    nonzero = np.zeros(D.size, dtype=bool)
+    nonzero[rng.choice(D.size, s, replace=False)] = True
+    return np.where(nonzero.reshape(D.shape), D, 0.0)
 
 
-def draw(constraint: Constraint, shape: tuple[int, int], count: int, rng, center=None):
+def draw(
+    constraint: Constraint,
+    shape: tuple[int, int],
+    count: int,
+    rng: np.random.Generator,
+    center: np.ndarray | None = None,
+) -> np.ndarray:
     """Members of a constraint set: (count, a, b), four of five on the boundary.
 
     A constraint knows its centres by their norms only. ``center`` is the matrix that stands for
@@ -82,8 +90,8 @@ def _expect_center(constraint: Constraint, C: np.ndarray) -> None:
     if not C.any():
         return
     if constraint.rank is not None or constraint.nonzeros is not None:
-        told = "none where the rank or the number of nonzeros is bounded"
-        raise InputError("center", told, f"shape {C.shape}")
+        expected = "none where the rank or the number of nonzeros is bounded"
+        raise InputError("center", expected, f"shape {C.shape}")
     for ball in constraint.balls:
         limits = ((ball.norm, ball.radius),) if ball.center is None else ball.center.norms
         for name, limit in limits:
@@ -124,16 +132,15 @@ def _settled(constraint: Constraint, C: np.ndarray, D: np.ndarray) -> np.ndarray
 
 def transposed(constraint: Constraint) -> Constraint:
     """The set of the transposes."""
-    swap = {"row": "col", "col": "row"}
     balls = []
     for ball in constraint.balls:
         if ball.center is not None:
             raise InputError("transposed constraint", "no centre", str(constraint))
-        balls.append(replace(ball, norm=swap.get(ball.norm[:3], ball.norm[:3]) + ball.norm[3:]))
+        balls.append(replace(ball, norm=norm_named(ball.norm).transposed))
     return replace(constraint, balls=tuple(balls))
 
 
-def draw_parameters(node: Node, width: int, count: int, rng) -> list:
+def draw_parameters(node: Node, width: int, count: int, rng: np.random.Generator) -> list:
     """Nests of weights for ``node.apply``: one for each member.
 
     Uses of one tie share one matrix (or its transpose), which obeys the constraints of all of
@@ -148,30 +155,34 @@ def draw_parameters(node: Node, width: int, count: int, rng) -> list:
     nest, _ = node.parameters(width)
     leaves = list(entries(nest))
     shared: dict[Any, tuple[tuple[int, int], Constraint, bool]] = {}
-    for path, own in leaves:
-        shape, constraint, trained = shared.get(_owner(path, own), (own.shape, None, False))
-        mine = own.constraint if own.shape == shape else transposed(own.constraint)
+    for path, parameter in leaves:
+        shape, constraint, trained = shared.get(
+            _owner(path, parameter), (parameter.shape, None, False)
+        )
+        mine = (
+            parameter.constraint if parameter.shape == shape else transposed(parameter.constraint)
+        )
         both = mine if constraint is None else constraint & mine
-        shared[_owner(path, own)] = (shape, both, trained or own.trained)
-    found = {}
+        shared[_owner(path, parameter)] = (shape, both, trained or parameter.trained)
+    drawn = {}
     for owner, (shape, constraint, trained) in shared.items():
         W = draw(constraint, shape, count if trained else 1, rng)
-        found[owner] = W if trained else np.broadcast_to(W, (count, *shape))
+        drawn[owner] = W if trained else np.broadcast_to(W, (count, *shape))
     nests = []
     for i in range(count):
         arrays = {}
-        for path, own in leaves:
-            W = found[_owner(path, own)][i]
-            arrays[name_of(path)] = W if W.shape == own.shape else W.T
+        for path, parameter in leaves:
+            W = drawn[_owner(path, parameter)][i]
+            arrays[name_of(path)] = W if W.shape == parameter.shape else W.T
         nests.append(filled(nest, arrays))
     return nests
 
 
-def _owner(path: tuple, parameter: Parameter):
+def _owner(path: tuple, parameter: Parameter) -> tuple | str:
     return path if parameter.constraint.tie is None else parameter.constraint.tie
 
 
-def inputs(signal: Signal, count: int, rng) -> np.ndarray:
+def inputs(signal: Signal, count: int, rng: np.random.Generator) -> np.ndarray:
     """Inputs of a signal, (count, T, d): rows within its radius, many of them extreme.
 
     Rows of an ℓ1 ball are along the axes: a signal cannot say whether all of the ball is meant or
@@ -198,5 +209,5 @@ def inputs(signal: Signal, count: int, rng) -> np.ndarray:
 
 def outputs(node: Node, nests: list, X: np.ndarray) -> np.ndarray:
     """What the members put out on inputs X (n, T, d): (members, n·rows, width)."""
-    found = [np.asarray(node.apply(nest, X)) for nest in nests]
-    return np.stack([F.reshape(-1, F.shape[-1]) for F in found])
+    outputs_of = [np.asarray(node.apply(nest, X)) for nest in nests]
+    return np.stack([F.reshape(-1, F.shape[-1]) for F in outputs_of])

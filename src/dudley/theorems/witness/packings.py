@@ -51,7 +51,9 @@ def needed(ε: float, scale: float) -> float:
     return 2 * ε * (1 + RELATIVE) + ABSOLUTE * scale
 
 
-def separated(metric: np.ndarray, threshold: float, rng=None, restarts: int = 8) -> list[int]:
+def separated(
+    metric: np.ndarray, threshold: float, rng: np.random.Generator | None = None, restarts: int = 8
+) -> list[int]:
     """A large set of members pairwise more than ``threshold`` apart.
 
     Once by always taking the member that is farthest from those taken, then by taking what fits,
@@ -84,7 +86,11 @@ def _farthest(metric: np.ndarray, threshold: float) -> list[int]:
 
 
 def greedy(
-    F: np.ndarray, ε: float, rng=None, restarts: int = 8, scale: float | None = None
+    F: np.ndarray,
+    ε: float,
+    rng: np.random.Generator | None = None,
+    restarts: int = 8,
+    scale: float | None = None,
 ) -> LowerBound:
     """log N(ε) of any class that holds members with outputs F (count, points, width).
 
@@ -98,12 +104,17 @@ def greedy(
     F = np.asarray(F, dtype=float)
     size = float(np.abs(F).max(initial=0.0))
     threshold = needed(ε, size if scale is None else max(scale, size))
-    found = len(separated(distances(F), threshold, rng, restarts))
-    return LowerBound(down(math.log(found)), f"{found} of {len(F)} members, more than 2ε apart")
+    count = len(separated(distances(F), threshold, rng, restarts))
+    return LowerBound(down(math.log(count)), f"{count} of {len(F)} members, more than 2ε apart")
 
 
 def network(
-    node: Node, signal: Signal, ε: float, rng, members: int = 200, examples: int = 32
+    node: Node,
+    signal: Signal,
+    ε: float,
+    rng: np.random.Generator,
+    members: int = 200,
+    examples: int = 32,
 ) -> LowerBound:
     """log N(ε) of a network in the sup metric of its outputs, on drawn inputs like ``signal``.
 

@@ -16,13 +16,16 @@ Or signs everywhere: two members differ by 2c in some entry.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
+from dudley.core.norms import ByNorm
 from dudley.core.rounding import down, up
 from dudley.theorems.witness.codes import gilbert_varshamov, sparse_signs
 from dudley.theorems.witness.crowds import sparse_cover
 
 
-def pattern_norms(a: int, b: int, k: int) -> dict[str, float]:
+@lru_cache(maxsize=4096)
+def pattern_norms(a: int, b: int, k: int) -> ByNorm:
     """Bounds on every norm of an a×b matrix with k entries ±1 in each row.
 
     >>> pattern_norms(4, 9, 9)["op"], pattern_norms(4, 9, 9)["col21"]
@@ -42,7 +45,7 @@ def pattern_norms(a: int, b: int, k: int) -> dict[str, float]:
         "col2inf": math.sqrt(a),
         "col1inf": float(a),
     }
-    return {name: float(up(value)) for name, value in norms.items()}
+    return ByNorm({name: float(up(value)) for name, value in norms.items()})
 
 
 def rows_of_signs(radii: dict[str, float], a: int, b: int, k: int, ε: float) -> float:
@@ -70,7 +73,8 @@ def rows_in_crowds(radii: dict[str, float], a: int, b: int, k: int, ε: float) -
     return float(down(a * sparse_cover(b, k, float(up(ε / c))))) if c > 0 else 0.0
 
 
-def scattered_norms(a: int, b: int, k: int) -> dict[str, float]:
+@lru_cache(maxsize=4096)
+def scattered_norms(a: int, b: int, k: int) -> ByNorm:
     """Bounds on every norm of an a×b matrix with k entries ±1 anywhere."""
     root = math.sqrt(k)
     norms = {
@@ -86,7 +90,7 @@ def scattered_norms(a: int, b: int, k: int) -> dict[str, float]:
         "col2inf": min(root, math.sqrt(a)),
         "col1inf": min(k, a),
     }
-    return {name: float(up(float(value))) for name, value in norms.items()}
+    return ByNorm({name: float(up(float(value))) for name, value in norms.items()})
 
 
 def scattered_signs(radii: dict[str, float], a: int, b: int, k: int, ρ: int, ε: float) -> float:

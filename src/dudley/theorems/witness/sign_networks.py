@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dudley.calculus.compose import Chain, Heads, Node, Repeat
+from dudley.calculus.facts import Signal
 from dudley.core.constraint import L2, L11, Constraint, Spectral
 from dudley.core.errors import InputError
 from dudley.core.rounding import down, up
@@ -66,33 +67,33 @@ class SignNetwork:
 
     @property
     def node(self) -> Node:
-        d, one = self.signs.d, L11(1.0)
+        d, unit_ball = self.signs.d, L11(1.0)
         if self.kind == "encoder":
             W_Q = Spectral(float(up(math.sqrt(d) / self.p, 64)))
-            return shallow_encoder(d, d, W_Q, Spectral(1.0), one, L2(1.0))
+            return shallow_encoder(d, d, W_Q, Spectral(1.0), unit_ball, L2(1.0))
         if self.kind == "stack":
             W_v: Constraint = L11(3.0)
-            block = trauger_block(d, one, W_v, one, sigma="identity")
+            block = trauger_block(d, unit_ball, W_v, unit_ball, sigma="identity")
             return Chain((Repeat(block, self.more), Readout(L2(1.0))))
-        head = Head(d, one, one, W_c=one, sigma="identity", query="cls")
+        head = Head(d, unit_ball, unit_ball, W_c=unit_ball, sigma="identity", query="cls")
         many = Heads(head, self.more) if self.kind == "heads" else head
         return Chain((many, Readout(L2(1.0))))
 
-    def weights(self, signs) -> list:
+    def weights(self, signs: np.ndarray) -> list:
         """The nest of weights for one pattern of signs."""
-        own = self.signs.weights(signs)
-        v = own["w"]
+        matrices = self.signs.weights(signs)
+        v = matrices["w"]
         w = {"w": v[:, None]}
         if self.kind == "encoder":
             d = self.signs.d
             return [
-                {"W_v": own["W_v"], "W_Q": math.sqrt(d) * own["W_QK"], "W_K": np.eye(d)},
+                {"W_v": matrices["W_v"], "W_Q": math.sqrt(d) * matrices["W_QK"], "W_K": np.eye(d)},
                 w,
             ]
-        head = {name: own[name] for name in ("W_QK", "W_v", "W_c")}
+        head = {name: matrices[name] for name in ("W_QK", "W_v", "W_c")}
         none = {name: np.zeros_like(W) for name, W in head.items()}
         if self.kind == "stack":
-            first = _block(own["W_QK"], own["W_v"], own["W_c"])
+            first = _block(matrices["W_QK"], matrices["W_v"], matrices["W_c"])
             later = _block(none["W_QK"], 3 * np.outer(v, v), np.outer(v, v))
             return [[first] + [later] * (self.more - 1), w]
         return [[head] + [none] * (self.more - 1) if self.kind == "heads" else head, w]
@@ -108,17 +109,17 @@ class SignNetwork:
         if self.p > 3:
             raise InputError("p", "at most 3, to run all members", self.p)
         patterns = itertools.product([-1.0, 1.0], repeat=self.p**2)
-        F = outputs(self.node, [self.weights(s) for s in patterns], self.signs.tokens())
+        F = outputs(self.node, [self.weights(np.array(s)) for s in patterns], self.signs.tokens())
         scale = sensitivity(self.node, self.signal)
         return greedy(F, ε, restarts=1, scale=scale)
 
     @property
-    def signal(self):
+    def signal(self) -> Signal:
         """The inputs' facts: three tokens of norm at most s."""
         from dudley.networks.embeddings import Tokens
 
         return Tokens(float(up(self.signs.s, 8)), T=3).signal(self.signs.d)
 
 
-def _block(W_QK, W_v, W_c) -> list:
+def _block(W_QK: np.ndarray, W_v: np.ndarray, W_c: np.ndarray) -> list:
     return [{"W_QK": W_QK, "W_v": W_v}, {}, {}, {"W_c": W_c}, {}]

@@ -32,33 +32,14 @@ AT_ONCE = 2**24  # signs in memory
 Supremum = Callable[[np.ndarray], np.ndarray]  # signs (draws, n) ↦ suprema (draws,)
 
 
-def _largest_rows(M):
-    return np.abs(M).max(axis=-1).sum(axis=-1)
-
-
-_DUAL: dict[str, Callable] = {
-    "op": lambda M: np.linalg.norm(M, "nuc", axis=(-2, -1)),
-    "nuc": lambda M: np.linalg.norm(M, 2, axis=(-2, -1)),
-    "fro": lambda M: np.linalg.norm(M, axis=(-2, -1)),
-    "l11": lambda M: np.abs(M).max(axis=(-2, -1)),
-    "linf": lambda M: np.abs(M).sum(axis=(-2, -1)),
-    "row21": lambda M: np.linalg.norm(M, axis=-1).max(axis=-1),
-    "col21": lambda M: np.linalg.norm(M, axis=-2).max(axis=-1),
-    "row2inf": lambda M: np.linalg.norm(M, axis=-1).sum(axis=-1),
-    "col2inf": lambda M: np.linalg.norm(M, axis=-2).sum(axis=-1),
-    "row1inf": _largest_rows,
-    "col1inf": lambda M: _largest_rows(M.swapaxes(-1, -2)),
-}
-
-
-def dual(norm: str, M) -> np.ndarray:
+def dual(norm: str, M: np.ndarray) -> np.ndarray:
     """sup ⟨M, W⟩ over the unit ball of a norm, for one or many matrices.
 
     >>> float(dual("op", np.diag([3.0, -4.0]))), float(dual("l11", np.diag([3.0, -4.0])))
     (7.0, 4.0)
     """
     M, power = near_one(np.asarray(M, dtype=float))
-    return np.ldexp(_DUAL[norm_named(norm).name](M), power)
+    return np.ldexp(norm_named(norm).dual(M), power)
 
 
 def penalty(F: np.ndarray, β: float) -> np.ndarray:
@@ -97,7 +78,7 @@ class BallClass:
         """The largest |f(x_i)|."""
         return float(self.radius) * float(dual(self.norm, self.matrices).max())
 
-    def __call__(self, signs):
+    def __call__(self, signs: np.ndarray) -> np.ndarray:
         return self.radius * dual(self.norm, np.tensordot(signs, self.matrices, axes=1))
 
 
@@ -119,7 +100,7 @@ class FiniteClass:
     def size(self) -> float:
         return float(np.abs(self.values).max())
 
-    def __call__(self, signs):
+    def __call__(self, signs: np.ndarray) -> np.ndarray:
         F = np.asarray(self.values, dtype=float)
         return (signs @ F.T - penalty(F, self.β)).max(axis=1)
 
@@ -146,7 +127,7 @@ class OffsetBall:
     def size(self) -> float:
         return float(self.radius) * float(lengths(self.features).max())
 
-    def __call__(self, signs):
+    def __call__(self, signs: np.ndarray) -> np.ndarray:
         X, B = np.asarray(self.features, dtype=float), float(self.radius)
         if B == 0:
             return np.zeros(len(signs))
@@ -154,7 +135,7 @@ class OffsetBall:
         curvature = self.β * np.maximum(eigenvalues, 0.0)
         c = signs @ X @ Q  # (draws, d)
 
-        def weights(λ):
+        def weights(λ: np.ndarray) -> np.ndarray:
             with np.errstate(divide="ignore", invalid="ignore"):
                 return np.nan_to_num(c / (2 * (curvature + λ[:, None])), posinf=0.0, neginf=0.0)
 
@@ -190,7 +171,7 @@ class Segments:
     def size(self) -> float:
         return float(np.abs(self.values).max())
 
-    def __call__(self, signs):
+    def __call__(self, signs: np.ndarray) -> np.ndarray:
         F = np.asarray(self.values, dtype=float)
         c, cost = np.abs(signs @ F), penalty(F.T, self.β)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -214,7 +195,7 @@ def rademacher(
     supremum: Supremum,
     n: int,
     A: float,
-    rng=None,
+    rng: np.random.Generator | None = None,
     draws: int = 400,
     δ: float = 1e-9,
 ) -> LowerBound:

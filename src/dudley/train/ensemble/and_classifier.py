@@ -40,6 +40,7 @@ from dudley.models.and_classifier import AndClassifier
 from dudley.train.ensemble.base import Ensemble, Noise
 from dudley.train.ensemble.bit_attention.choose import attend, row_factors
 from dudley.train.ensemble.packed_product import LARGE, packed_product
+from dudley.train.ensemble.registry import ENSEMBLES, common_length
 from dudley.train.ensemble.rows import Padded, Shared, at_a_time, of_members
 from dudley.train.packed import unpack
 
@@ -61,10 +62,11 @@ class AndEnsemble(Ensemble):
     ``dropout`` of embeddings, of attention weights and of both residual branches.
     """
 
-    T: int
-    d: int = 64
-    H: int = 16
-    classes: int = 2
+    T: int  # bits of an input, from the task
+    d: int = 64  # width of a token
+    H: int = 16  # attention heads
+    classes: int = 2  # logits
+    # of embeddings, of attention weights, of both residual branches
     dropout: tuple[float, float, float] = (0.1, 0.1, 0.1)
 
     def __post_init__(self):
@@ -86,8 +88,8 @@ class AndEnsemble(Ensemble):
             padded = Padded.full(of_members(inputs, 3, E).expand(E, -1, -1).contiguous())
         words, M = padded.rows, padded.rows.shape[1]
         base, lift = _rows(w)
-        kept = self._kept(noise, M, 0, self.dropout[0])
-        cls = (base[:, -1:] * kept).expand(-1, M, -1)  # (E, M, D)
+        factors = self._dropout_factors(noise, M, 0, self.dropout[0])
+        cls = (base[:, -1:] * factors).expand(-1, M, -1)  # (E, M, D)
         K, V, of_mass = folded(cls, self.H, *w.list(ATTENTION))
         mixed, mass = attend(base, lift, K, words, padded.counts, noise, self.dropout[:2])
         heads = mixed @ V + mass.mT[..., None] * of_mass  # (E, H, M, k)
@@ -108,10 +110,12 @@ class AndEnsemble(Ensemble):
 
     def _classified(self, w: _Parts, cls, heads, noise: Noise | None) -> torch.Tensor:
         """Logits (E, M, C) from the [CLS] rows and the concatenated heads."""
-        kept = [self._kept(noise, heads.shape[1], which, self.dropout[2]) for which in (1, 2)]
-        return classified(cls, heads, *kept, *w.list(TAIL))
+        factors = [
+            self._dropout_factors(noise, heads.shape[1], which, self.dropout[2]) for which in (1, 2)
+        ]
+        return classified(cls, heads, *factors, *w.list(TAIL))
 
-    def _kept(self, noise: Noise | None, M: int, which: int, p: float):
+    def _dropout_factors(self, noise: Noise | None, M: int, which: int, p: float):
         """Dropout of the [CLS] row (0), of attention's branch (1), of the MLP's (2)."""
         if noise is None or p == 0:
             return 1.0
@@ -124,9 +128,11 @@ class AndEnsemble(Ensemble):
         if not isinstance(inputs, Shared) or len(inputs.members) == 1:
             return self._read(w, table, cls, of_members(inputs, 3, len(table)), noise)
         out = table.new_empty(len(table), inputs.rows.shape[1], self.classes)
-        for words, own in zip(inputs.rows, inputs.members, strict=True):
-            noise_of = noise and Noise(noise.keys[own], noise.step)
-            out[own] = self._read(w.of(own), table[own], cls[own], words[None], noise_of)
+        for words, members in zip(inputs.rows, inputs.members, strict=True):
+            noise_of = noise and Noise(noise.keys[members], noise.step)
+            out[members] = self._read(
+                w.of(members), table[members], cls[members], words[None], noise_of
+            )
         return out
 
     def _read(self, w: _Parts, table, cls, words: torch.Tensor, noise) -> torch.Tensor:
@@ -205,12 +211,13 @@ def folded(cls, H: int, gain, bias, W_Q, W_K, W_v, b_Q, b_v):
 
 
 def classified(
-    cls, heads, kept_1, kept_2, W_c, b_c, gain_2, bias_2, W_1, b_1, W_2, b_2, gain_3, bias_3, W
+    cls, heads, factors_1, factors_2, W_c, b_c, gain_2, bias_2, W_1, b_1, W_2, b_2, gain_3, bias_3,
+    W,
 ):  # fmt: skip
-    """Logits (E, M, C); ``kept_*`` are dropout's factors of the two branches."""
-    z = cls + torch.baddbmm(b_c, heads, W_c) * kept_1
+    """Logits (E, M, C); ``factors_*`` are dropout's factors of the two branches."""
+    z = cls + torch.baddbmm(b_c, heads, W_c) * factors_1
     hidden = F.gelu(_affine(_normal(z), gain_2, bias_2, W_1, b_1))
-    z = z + torch.baddbmm(b_2, hidden, W_2) * kept_2
+    z = z + torch.baddbmm(b_2, hidden, W_2) * factors_2
     return _affine(_normal(z), gain_3, bias_3, W, 0.0)
 
 
@@ -240,3 +247,8 @@ def _affine(z: torch.Tensor, gain, bias, W, b) -> torch.Tensor:
 def _centred(W: torch.Tensor) -> torch.Tensor:
     """(I − 11ᵀ/d) W for every member."""
     return W - W.mean(1, keepdim=True)
+
+
+@ENSEMBLES.register("and-classifier")
+def build(keys, tasks, dropout=(0.1, 0.1, 0.1), **sizes) -> AndEnsemble:
+    return AndEnsemble(common_length(tasks), dropout=tuple(dropout), **sizes)

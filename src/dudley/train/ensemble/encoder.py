@@ -29,6 +29,7 @@ from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.models.shallow_encoder import ShallowEncoder
 from dudley.train.ensemble.base import Ensemble
+from dudley.train.ensemble.registry import ENSEMBLES
 from dudley.train.ensemble.rows import at_a_time, of_members, through
 
 
@@ -36,8 +37,8 @@ from dudley.train.ensemble.rows import at_a_time, of_members, through
 class EncoderEnsemble(Ensemble):
     """Tokens (E, N, T, d), (N, T, d) for all, or `Shared` ↦ (E, N, 1)."""
 
-    d: int
-    d_m: int
+    d: int  # width of a token
+    d_m: int  # width of the encoder
 
     def __post_init__(self):
         size_of("d", self.d)
@@ -108,3 +109,8 @@ class WideLayer(torch.autograd.Function):
             torch.baddbmm(S, weighted[..., some], now, out=S)
             at_rows[:, some] = now @ through_w
         return (at_rows * γ).view_as(Z), S * w.mT, (W_v * S).sum(1)[..., None]
+
+
+@ENSEMBLES.register("shallow-encoder")
+def build(keys, tasks, **sizes) -> EncoderEnsemble:
+    return EncoderEnsemble(**sizes)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from dudley.calculus.compose import Chain, Node
+from dudley.calculus.compose import Node
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.models.blocks import Layers
@@ -28,6 +28,7 @@ from dudley.networks.normalisers import Normaliser, normaliser
 from dudley.networks.outputs import Readout
 from dudley.networks.pointwise import Activate, Dense, ProjectRows
 from dudley.train.ensemble.base import Ensemble, Weights
+from dudley.train.ensemble.registry import ENSEMBLES
 from dudley.train.ensemble.rows import at_a_time, of_members, through
 
 
@@ -35,12 +36,12 @@ from dudley.train.ensemble.rows import at_a_time, of_members, through
 class LayersEnsemble(Ensemble):
     """Tokens (E, N, T, d), (N, T, d) for all, or `Shared` ↦ (E, N, 1)."""
 
-    d: int
-    L: int
-    k: int | None = None
-    block: str = "trauger"
-    sigma: str | Activation = "relu"
-    attention: str | Normaliser = "softmax"
+    d: int  # width of a token
+    L: int  # blocks
+    k: int | None = None  # width of a head; None for d
+    block: str = "trauger"  # whose block: trauger, li, …
+    sigma: str | Activation = "relu"  # activation
+    attention: str | Normaliser = "softmax"  # normaliser of the scores
 
     def __post_init__(self):
         self.steps  # noqa: B018  (refuses what does not fit)
@@ -74,9 +75,10 @@ class LayersEnsemble(Ensemble):
 
 
 def _flat(node: Node, prefix: str):
-    if isinstance(node, Chain):
-        for i, part in enumerate(node.nodes):
-            yield from _flat(part, f"{prefix}{i}.")
+    stages = node.stages()
+    if stages[0].node is not node:
+        for stage in stages:
+            yield from _flat(stage.node, f"{prefix}{stage.prefix}")
     elif _known(node):
         yield prefix, node
     else:
@@ -111,3 +113,8 @@ def _step(node: Node, prefix: str, weights: Weights, Z: torch.Tensor) -> torch.T
             return through(Z[:, :, -1:], weights[prefix + "w"])
         case _:
             return node.apply({}, Z)
+
+
+@ENSEMBLES.register("layers")
+def build(keys, tasks, **sizes) -> LayersEnsemble:
+    return LayersEnsemble(**sizes)

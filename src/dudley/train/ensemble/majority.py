@@ -38,6 +38,7 @@ from dudley.core.philox import Stream, normal
 from dudley.models.majority_classifier import MajorityClassifier, orthogonal_tokens, sinusoidal
 from dudley.train.ensemble.base import Ensemble
 from dudley.train.ensemble.collapse import Collapsed, collapsed, fits, fused_collapse
+from dudley.train.ensemble.registry import ENSEMBLES
 from dudley.train.ensemble.rows import Shared, at_a_time, of_members
 from dudley.train.packed import width
 
@@ -50,14 +51,14 @@ class MajorityEnsemble(Ensemble):
     """
 
     keys: torch.Tensor  # (E, 2): the trials, whose token vectors are part of the network
-    T: int
-    d: int = 64
-    H: int = 2
-    k: int = 64
-    width: int = 64
-    classes: int = 2
-    lengths: tuple[int, ...] | None = None
-    unit: str = "l1"
+    T: int  # bits of an input, from the task
+    d: int = 64  # width of a token
+    H: int = 2  # attention heads
+    k: int = 64  # width of a head
+    width: int = 64  # width of the hidden layer
+    classes: int = 2  # logits
+    lengths: tuple[int, ...] | None = None  # bits that each member reads, from the tasks
+    unit: str = "l1"  # norm in which token vectors have length 1
 
     many_small: ClassVar[bool] = True
 
@@ -91,7 +92,7 @@ class MajorityEnsemble(Ensemble):
         return P.to(self.keys.device)
 
     @cached_property
-    def given(self) -> torch.Tensor:
+    def vectors(self) -> torch.Tensor:
         """Token vectors above positions, (E, 3+T+1, d): all that the folds are applied to."""
         P = self.positions.expand(len(self.keys), -1, -1)
         return torch.cat([self.table, P], 1)
@@ -103,7 +104,7 @@ class MajorityEnsemble(Ensemble):
         return torch.tensor(used, dtype=torch.int32, device=self.keys.device)
 
     @cached_property
-    def own(self) -> torch.Tensor:
+    def indices(self) -> torch.Tensor:
         """0, 1, …, E−1: whose rows a member reads where each has its own."""
         return torch.arange(len(self.keys), device=self.keys.device)
 
@@ -129,15 +130,15 @@ class MajorityEnsemble(Ensemble):
             assert fused_collapse is not None
             shared = isinstance(inputs, Shared)
             words = inputs.rows if shared else of_members(inputs, 3, len(self.keys))
-            cell = inputs.cell if shared else self.own if len(words) > 1 else 0 * self.own
+            cell = inputs.cell if shared else self.indices if len(words) > 1 else 0 * self.indices
             reads = self.words if alive is None else self.words * alive
             return fused_collapse.read(words, cell, reads, attention, *_folded(weights))
         if not isinstance(inputs, Shared) or len(inputs.members) == 1:
             return self._read(weights, attention, of_members(inputs, 3, len(self.keys)))
         out = attention.weighted.new_empty(len(self.keys), inputs.rows.shape[1], self.classes)
-        for words, own in zip(inputs.rows, inputs.members, strict=True):
-            part = {name: W[own] for name, W in weights.items()}
-            out[own] = self._read(part, attention.of(own), words[None])
+        for words, members in zip(inputs.rows, inputs.members, strict=True):
+            part = {name: W[members] for name, W in weights.items()}
+            out[members] = self._read(part, attention.of(members), words[None])
         return out
 
     def _read(self, weights, attention: Collapsed, words: torch.Tensor) -> torch.Tensor:
@@ -153,7 +154,7 @@ class MajorityEnsemble(Ensemble):
         W_Q, W_K, W_v, W_c, b_Q = (
             weights[f"weights.0.{name}"] for name in ("W_Q", "W_K", "W_v", "W_c", "b_Q")
         )
-        Z = self.given.to(W_Q.dtype)  # (E, 3+T+1, d)
+        Z = self.vectors.to(W_Q.dtype)  # (E, 3+T+1, d)
         q = self._by_head(_times(Z[:, 2:3] + Z[:, -1:], W_Q) + b_Q) / math.sqrt(self.k)
         u = (self._by_head(W_K) * q).sum(-1, keepdim=True)  # (E, H, d, 1)
         M = self._by_head(W_v) @ W_c.unflatten(1, (self.H, self.k))  # (E, H, d, d)
@@ -185,3 +186,9 @@ def _folded(weights) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 def _times(v: torch.Tensor, W: torch.Tensor) -> torch.Tensor:
     """Rows v (E, 1, a) times W (E, a, b), (E, 1, b): sums that a compiler joins with others."""
     return (v.mT * W).sum(1, keepdim=True)
+
+
+@ENSEMBLES.register("majority-classifier")
+def build(keys, tasks, **sizes) -> MajorityEnsemble:
+    lengths = tuple(task["T"] for task in tasks)
+    return MajorityEnsemble(keys, max(lengths), lengths=lengths, **sizes)

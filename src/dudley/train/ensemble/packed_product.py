@@ -43,12 +43,12 @@ class _Product(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor):
         (grad,), (words,) = grads, ctx.saved_tensors
-        own = grad.new_empty(ctx.members, 2 * ctx.T, grad.shape[2])
+        d_table = grad.new_empty(ctx.members, 2 * ctx.T, grad.shape[2])
         for first, X in _blocks(words, ctx.T, grad.dtype):
             last = first + X.shape[2]
-            own[:, first:last] = X.mT @ grad
-            own[:, ctx.T + first : ctx.T + last] = (1 - X).mT @ grad
-        return None, own, None
+            d_table[:, first:last] = X.mT @ grad
+            d_table[:, ctx.T + first : ctx.T + last] = (1 - X).mT @ grad
+        return None, d_table, None
 
 
 def _blocks(words: torch.Tensor, T: int, dtype: torch.dtype):

@@ -76,6 +76,6 @@ class Shared:
     def cell(self) -> torch.Tensor:
         """The cell of each member, (E,)."""
         whole = torch.empty(sum(map(len, self.members)), dtype=torch.int64, device=self.rows.device)
-        for c, own in enumerate(self.members):
-            whole[own] = c
+        for c, members in enumerate(self.members):
+            whole[members] = c
         return whole

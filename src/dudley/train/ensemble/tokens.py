@@ -23,6 +23,7 @@ from dudley.core.errors import InputError
 from dudley.models.bits import CLS
 from dudley.models.token_network import TokenNetwork, unit_rows
 from dudley.train.ensemble.base import Ensemble, Weights
+from dudley.train.ensemble.registry import ENSEMBLES, common_length
 from dudley.train.ensemble.rows import at_a_time, of_members
 from dudley.train.packed import unpack
 
@@ -34,17 +35,17 @@ class TokensEnsemble(Ensemble):
     With ``every`` the logits of all rows, (E, N, T, classes). T counts [CLS] where inputs are bits.
     """
 
-    V: int
-    T: int
-    L: int = 1
-    k: int = 16
-    block: str = "head"
-    sigma: str = "relu"
-    attention: str = "softmax"
-    classes: int = 2
-    every: bool = False
-    bits: bool = False
-    first: str = "lecun"
+    V: int  # tokens
+    T: int  # tokens of a sequence, from the task
+    L: int = 1  # blocks
+    k: int = 16  # width
+    block: str = "head"  # head, or whose block: trauger, …
+    sigma: str = "relu"  # activation
+    attention: str = "softmax"  # normaliser of the scores
+    classes: int = 2  # logits
+    every: bool = False  # logits of every row, not of one?
+    bits: bool = False  # are inputs bits?
+    first: str = "lecun"  # law of the first weights
 
     def __post_init__(self):
         if self.bits and self.V != CLS + 1:
@@ -81,11 +82,16 @@ class TokensEnsemble(Ensemble):
     def _read(self, weights: Weights, codes: torch.Tensor) -> torch.Tensor:
         dtype = next(iter(weights.values())).dtype
         X = unit_rows(codes, self.V, dtype)  # (E or 1, N, T, V+T)
-        own = 0 if len(X) > 1 or len(next(iter(weights.values()))) == 1 else None
-        mapped = torch.func.vmap(self._alone, in_dims=(0, own))
-        out = mapped(dict(weights), X if own == 0 else X[0])
+        axis = 0 if len(X) > 1 or len(next(iter(weights.values()))) == 1 else None
+        mapped = torch.func.vmap(self._alone, in_dims=(0, axis))
+        out = mapped(dict(weights), X if axis == 0 else X[0])
         return out if self.every else out[:, :, 0]
 
     def _alone(self, weights: Weights, X: torch.Tensor) -> torch.Tensor:
         nest = self.node.parameters(X.shape[-1])[0]
         return self.node.apply(filled(nest, weights, "weights."), X)
+
+
+@ENSEMBLES.register("token-network")
+def build(keys, tasks, bits=False, **sizes) -> TokensEnsemble:
+    return TokensEnsemble(T=common_length(tasks) + bits, bits=bits, **sizes)

@@ -39,10 +39,10 @@ from dudley.train.optimise.entrywise import Entrywise
 class Adam(Entrywise):
     """Adam; weight decay is an ℓ2 penalty."""
 
-    lr: float = 1e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0.0
+    lr: float = 1e-3  # rate before any schedule
+    betas: tuple[float, float] = (0.9, 0.999)  # decay of the first and of the second moment
+    eps: float = 1e-8  # added to the root of the second moment
+    weight_decay: float = 0.0  # coefficient of the ℓ2 penalty
 
     slots = ("first", "second")
 
@@ -63,10 +63,10 @@ class Adam(Entrywise):
 class AdamW(Entrywise):
     """Adam; weight decay shrinks the weights beside it."""
 
-    lr: float = 1e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0.01
+    lr: float = 1e-3  # rate before any schedule
+    betas: tuple[float, float] = (0.9, 0.999)  # decay of the first and of the second moment
+    eps: float = 1e-8  # added to the root of the second moment
+    weight_decay: float = 0.01  # share of a weight, times the rate, taken off in a step
 
     slots = ("first", "second")
 
@@ -77,9 +77,9 @@ class AdamW(Entrywise):
         return (*_corrections(self.betas, rate, step), 1 - rate * self.weight_decay)
 
     def move(self, W, G, slots, factors, decays):
-        *corrections, kept = factors
+        *corrections, shrink = factors
         if decays:
-            W.mul_(kept)
+            W.mul_(shrink)
         _follow(W, G, slots, corrections, self.betas, self.eps)
 
 

@@ -6,7 +6,7 @@ for every norm of ``core.norms``, trial by trial (:mod:`magnitudes` has the form
 inside stays bit by bit; so does a matrix with entries that are not finite. The rest is computed in
 float64 and rounded once to the weights' type, which may leave it outside by a relative u = 2⁻²⁴
 (float32), √rank · u for ``op`` and ``nuc``; around a start, by u times the norm of the matrix of
-absolute values of the result. A guarantee measures the norm it uses (``measure``).
+absolute values of the result. A guarantee measures the norm it uses (`dudley.weights`).
 
 ``weights`` chooses by name, ``"W_QK"`` or ``"*.1.W_*"`` (``*`` stands for anything; the whole name
 or its last part must fit). ``op`` and ``nuc`` need singular values, which wait for the device.
@@ -34,20 +34,20 @@ from dudley.core.errors import InputError, UnknownName
 from dudley.core.norms import norm_named
 from dudley.train.optimise.base import Tensors
 from dudley.train.optimise.catalogue import made
-from dudley.train.optimise.magnitudes import STRUCTURES
+from dudley.train.optimise.magnitudes import structure
 
 
 @torch.no_grad()
 def project(W: torch.Tensor, norm: str, radius: float | torch.Tensor) -> torch.Tensor:
     """The nearest matrices (…, a, b) in the ball around 0; radius one number or one a matrix."""
-    structure = STRUCTURES[norm_named(norm).name]
+    kind = structure(norm)
     X = W.double()
     R = radius.to(X) if isinstance(radius, torch.Tensor) else X.new_full(X.shape[:-2], radius)
     finite = X.isfinite().all(-1).all(-1)
     # What is not finite counts as 0, which lies in every ball.
-    sizes, rebuild = structure.parts(torch.where(finite[..., None, None], X, 0.0))
-    stays = structure.norm(sizes) <= R
-    return torch.where(stays[..., None, None], W, rebuild(structure.capped(sizes, R)).to(W.dtype))
+    sizes, rebuild = kind.parts(torch.where(finite[..., None, None], X, 0.0))
+    stays = kind.norm(sizes) <= R
+    return torch.where(stays[..., None, None], W, rebuild(kind.capped(sizes, R)).to(W.dtype))
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ def _fits(name: str, pattern: str) -> bool:
     *heads, tail = pattern.split("*")
     at = 0
     for k, head in enumerate(heads):
-        found = name.find(head, at)
-        if found < 0 or (k == 0 and found > 0):
+        place = name.find(head, at)
+        if place < 0 or (k == 0 and place > 0):
             return False
-        at = found + len(head)
+        at = place + len(head)
     return name.endswith(tail) and len(name) - len(tail) >= at if heads else name == tail

@@ -6,7 +6,6 @@ value, and all changes are made in place: an update can be compiled, or captured
 where ``capturable`` says so.
 
 >>> from dudley.core.backend import torch
->>> from dudley.train.optimise import optimiser_of
 >>> weights = {"W": torch.ones(3, 1, 2)}
 >>> descent = optimiser_of({"name": "gd", "lr": 0.5})
 >>> state = descent.start(weights)
@@ -33,13 +32,25 @@ Tensors = Mapping[str, torch.Tensor]
 class Optimiser(ABC):
     """Abstract: how weights follow their gradients.
 
-    ``lr`` is the rate before any schedule; ``update`` is told the rate of each trial, (E,).
+    ``update`` takes the rate of each trial, (E,), which a schedule makes of ``first_rate``.
     """
 
     name: ClassVar[str]
-    lr: float
-    capturable: bool  # may update be captured in a CUDA graph?
-    entrywise: bool  # is every entry treated alike, whichever weight it belongs to?
+
+    @property
+    @abstractmethod
+    def first_rate(self) -> float:
+        """The rate before any schedule."""
+
+    @property
+    @abstractmethod
+    def capturable(self) -> bool:
+        """May ``update`` be captured in a CUDA graph?"""
+
+    @property
+    @abstractmethod
+    def entrywise(self) -> bool:
+        """Is every entry treated alike, whichever weight it belongs to?"""
 
     @abstractmethod
     def start(self, weights: Tensors) -> dict[str, torch.Tensor]:
@@ -64,7 +75,8 @@ class Optimiser(ABC):
         """
 
 
-OPTIMISERS: Catalogue[Optimiser] = Catalogue("optimiser")
+OPTIMISERS: Catalogue[Optimiser] = Catalogue("optimiser", "dudley.train.optimise.*")
+optimiser_of = OPTIMISERS.of
 
 
 def fraction(what: str, value: float) -> float:

@@ -30,19 +30,19 @@ from dudley.core.errors import InputError, UnknownName
 from dudley.core.registry import Registry
 
 Unit = TypeVar("Unit")
-Own = TypeVar("Own", bound=type)
+UnitClass = TypeVar("UnitClass", bound=type)
 
 
 class Catalogue(Generic[Unit]):
-    """The units of one kind, by name."""
+    """The units of one kind, by name; ``modules`` is the pattern of a `Registry`."""
 
-    def __init__(self, kind: str):
-        self.units: Registry[type[Unit]] = Registry(kind)
+    def __init__(self, kind: str, modules: str | None = None):
+        self.units: Registry[type[Unit]] = Registry(kind, modules)
 
-    def named(self, name: str) -> Callable[[Own], Own]:
+    def named(self, name: str) -> Callable[[UnitClass], UnitClass]:
         """Register a class under this name, which becomes its attribute ``name``."""
 
-        def add(unit: Own) -> Own:
+        def add(unit: UnitClass) -> UnitClass:
             unit.name = name  # pyright: ignore[reportAttributeAccessIssue]
             return self.units.register(name)(unit)
 

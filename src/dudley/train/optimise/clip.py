@@ -37,17 +37,18 @@ def clip(grads: Tensors, limit: float) -> torch.Tensor:
 @OPTIMISERS.named("clipped")
 @dataclass(frozen=True)
 class Clipped(Optimiser):
-    """Any optimiser, told clipped gradients."""
+    """Any optimiser; it follows clipped gradients."""
 
+    # what is told the clipped gradients
     optimiser: Optimiser = field(metadata=read_by(OPTIMISERS.of))
-    limit: float = 1.0
+    limit: float = 1.0  # largest ℓ2 norm of a trial's gradient
 
     def __post_init__(self):
         radius_of("limit of clipped", self.limit)
 
     @property
-    def lr(self) -> float:
-        return self.optimiser.lr
+    def first_rate(self) -> float:
+        return self.optimiser.first_rate
 
     @property
     def capturable(self) -> bool:

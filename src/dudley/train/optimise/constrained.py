@@ -8,7 +8,7 @@ another need not end in both. Centres of balls around the start are kept in the 
 ``centre.NAME``.
 
 >>> from dudley.core.backend import torch
->>> from dudley.train.optimise import optimiser_of
+>>> from dudley.train.optimise.base import optimiser_of
 >>> projected = optimiser_of({
 ...     "name": "constrained",
 ...     "optimiser": {"name": "gd", "lr": 1.0},
@@ -27,14 +27,13 @@ False
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.train.optimise.balls import WeightBall, ball_of, chosen
 from dudley.train.optimise.base import OPTIMISERS, Optimiser, Tensors, per_trial
 from dudley.train.optimise.catalogue import read_by
-from dudley.train.optimise.magnitudes import STRUCTURES
+from dudley.train.optimise.magnitudes import structure
 from dudley.train.optimise.penalties import Penalty, penalty_of
 
 
@@ -43,21 +42,25 @@ from dudley.train.optimise.penalties import Penalty, penalty_of
 class Constrained(Optimiser):
     """An optimiser whose weights stay in balls and feel penalties."""
 
-    optimiser: Optimiser = field(metadata=read_by(OPTIMISERS.of))
+    optimiser: Optimiser = field(metadata=read_by(OPTIMISERS.of))  # what moves the weights
+    # norm balls that weights are projected to
     balls: tuple[WeightBall, ...] = field(default=(), metadata=read_by(ball_of))
+    # norms that are added to the loss
     penalties: tuple[Penalty, ...] = field(default=(), metadata=read_by(penalty_of))
 
-    entrywise: ClassVar[bool] = False
+    @property
+    def first_rate(self) -> float:
+        return self.optimiser.first_rate
 
     @property
-    def lr(self) -> float:
-        return self.optimiser.lr
+    def entrywise(self) -> bool:
+        return False
 
     @property
     def capturable(self) -> bool:
         acting = [unit.norm for unit in (*self.balls, *self.penalties)]
         return self.optimiser.capturable and all(
-            STRUCTURES[norm].kind != "singular" for norm in acting
+            structure(norm).kind != "singular" for norm in acting
         )
 
     def start(self, weights: Tensors) -> dict[str, torch.Tensor]:

@@ -38,11 +38,11 @@ from dudley.train.optimise.entrywise import Entrywise
 class SGD(Entrywise):
     """Descent with momentum μ."""
 
-    lr: float = 1e-2
-    momentum: float = 0.9
-    nesterov: bool = False
-    rate_inside: bool = False
-    weight_decay: float = 0.0
+    lr: float = 1e-2  # rate before any schedule
+    momentum: float = 0.9  # share of the velocity that stays, μ
+    nesterov: bool = False  # is the gradient taken ahead?
+    rate_inside: bool = False  # is the rate part of the velocity, as in Keras?
+    weight_decay: float = 0.0  # coefficient of the ℓ2 penalty
 
     slots = ("velocity",)
 
@@ -73,8 +73,8 @@ class SGD(Entrywise):
 class GradientDescent(Entrywise):
     """Plain descent: W ← W − rate · g."""
 
-    lr: float = 0.1
-    weight_decay: float = 0.0
+    lr: float = 0.1  # rate before any schedule
+    weight_decay: float = 0.0  # coefficient of the ℓ2 penalty
 
     def __post_init__(self):
         for field in ("lr", "weight_decay"):

@@ -26,8 +26,20 @@ class Entrywise(Optimiser):
     """
 
     slots: ClassVar[tuple[str, ...]] = ()
+    lr: float
     weight_decay: float
-    capturable = entrywise = True
+
+    @property
+    def first_rate(self) -> float:
+        return self.lr
+
+    @property
+    def capturable(self) -> bool:
+        return True
+
+    @property
+    def entrywise(self) -> bool:
+        return True
 
     @abstractmethod
     def factors(self, rate: torch.Tensor, step: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -62,9 +74,9 @@ class Entrywise(Optimiser):
             scaled = [per_trial(factor, W).to(W.dtype) for factor in factors]
             if stretches is not None:
                 for part in stretches:
-                    own, *slots = (tensor[part] for tensor in moving)
+                    stretch, *slots = (tensor[part] for tensor in moving)
                     numbers = [number[part] for number in scaled]
-                    self.move(own, grads[name][part], slots, numbers, decays)
+                    self.move(stretch, grads[name][part], slots, numbers, decays)
             else:
                 before = [tensor.clone() for tensor in moving]
                 self.move(W, grads[name], moving[1:], scaled, decays)

@@ -23,12 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from dudley.core.backend import torch
+from dudley.core.norms import norm_named
+from dudley.core.norms.base import Group, Kind
 
-Kind = Literal["entries", "rows", "columns", "whole", "singular"]
-Group = Literal["each", "row", "column", "all"]
 Rebuild = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -97,16 +96,9 @@ def threshold(sizes: torch.Tensor, radius: torch.Tensor | float) -> torch.Tensor
     return ((largest.cumsum(-1) - radius) / count).amax(-1, keepdim=True).clamp(min=0)
 
 
-STRUCTURES: dict[str, Structure] = {
-    "l11": Structure("entries", "all"),
-    "linf": Structure("entries", "each"),
-    "row1inf": Structure("entries", "row"),
-    "col1inf": Structure("entries", "column"),
-    "row21": Structure("rows", "all"),
-    "row2inf": Structure("rows", "each"),
-    "col21": Structure("columns", "all"),
-    "col2inf": Structure("columns", "each"),
-    "fro": Structure("whole", "each"),
-    "nuc": Structure("singular", "all"),
-    "op": Structure("singular", "each"),
-}
+def structure(norm: str) -> Structure:
+    """The structure of the norm of this name; a norm of another kind is refused."""
+    known = norm_named(norm)
+    if known.parts is None:
+        raise known.lacks("parts")
+    return Structure(*known.parts)

@@ -34,7 +34,7 @@ from dudley.core.norms import norm_named
 from dudley.train.optimise.balls import chosen
 from dudley.train.optimise.base import Tensors, per_trial
 from dudley.train.optimise.catalogue import made
-from dudley.train.optimise.magnitudes import STRUCTURES
+from dudley.train.optimise.magnitudes import structure
 
 SUMS = ("l11", "row21", "col21", "fro", "nuc")  # norms that are sums of the sizes of parts
 
@@ -59,14 +59,14 @@ class Penalty:
         return self.strength * torch.stack(norms).sum(0)
 
     def _norm(self, W: torch.Tensor) -> torch.Tensor:
-        return STRUCTURES[self.norm].sizes(W).flatten(1).sum(1)
+        return structure(self.norm).sizes(W).flatten(1).sum(1)
 
     @torch.no_grad()
     def proximal(self, W: torch.Tensor, rate: torch.Tensor) -> torch.Tensor:
         """The proximal point of each trial's W (E, a, b) at its rate (E,)."""
         X = W.double()
         finite = X.isfinite().all(-1).all(-1)[..., None, None]
-        sizes, rebuild = STRUCTURES[self.norm].parts(torch.where(finite, X, 0.0))
+        sizes, rebuild = structure(self.norm).parts(torch.where(finite, X, 0.0))
         shrunk = (sizes - self.strength * per_trial(rate.double(), sizes)).clamp(min=0)
         return torch.where(finite, rebuild(shrunk).to(W.dtype), W)
 

@@ -37,7 +37,7 @@ class Schedule(ABC):
         """The rates (E,), float64."""
 
 
-SCHEDULES: Catalogue[Schedule] = Catalogue("schedule")
+SCHEDULES: Catalogue[Schedule] = Catalogue("schedule", "dudley.train.optimise.*")
 schedule_of = SCHEDULES.of
 
 
@@ -64,9 +64,9 @@ class Exponential(Schedule):
     ``every`` is the number of batches in an epoch where a library decays epoch by epoch.
     """
 
-    factor: float
-    every: int = 1
-    floor: float = 0.0
+    factor: float  # what the rate is multiplied by
+    every: int = 1  # after how many steps
+    floor: float = 0.0  # smallest rate
 
     def __post_init__(self):
         if not 0 < radius_of("factor of exponential", self.factor) <= 1:
@@ -88,8 +88,8 @@ class Cosine(Schedule):
     I. Loshchilov and F. Hutter, *SGDR*, ICLR 2017, equation (5), without restarts.
     """
 
-    steps: int
-    floor: float = 0.0
+    steps: int  # steps from lr to the floor
+    floor: float = 0.0  # rate at the end
 
     def __post_init__(self):
         size_of("steps of cosine", self.steps)
@@ -107,7 +107,8 @@ class Cosine(Schedule):
 class Warmup(Schedule):
     """lr · (step+1)/steps while step < steps, then another schedule from its own step 0."""
 
-    steps: int
+    steps: int  # steps of linear growth
+    # schedule afterwards, from its own step 0
     then: Schedule = field(default=Constant(), metadata=read_by(schedule_of))
 
     def __post_init__(self):

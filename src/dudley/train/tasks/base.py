@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
@@ -29,14 +30,12 @@ class Labelled:
 
 
 class Task(ABC):
-    """Abstract: ``m`` examples for training, ``holdout`` examples to evaluate on.
+    """Abstract: examples for training, and others to evaluate on.
 
     ``name`` is the one under which the registry builds it.
     """
 
-    name: str
-    m: int | None
-    holdout: int
+    name: ClassVar[str]
 
     @abstractmethod
     def sample(self, keys: torch.Tensor) -> Labelled:
@@ -71,9 +70,9 @@ class Endless(Task):
 
 def _fields(task) -> dict:
     """Fields that differ from their default, and those without one."""
-    given = {field.name: getattr(task, field.name) for field in dataclasses.fields(task)}
+    values = {field.name: getattr(task, field.name) for field in dataclasses.fields(task)}
     defaults = {field.name: field.default for field in dataclasses.fields(task)}
-    changed = {name: value for name, value in given.items() if value != defaults[name]}
+    changed = {name: value for name, value in values.items() if value != defaults[name]}
     return {k: list(v) if isinstance(v, tuple) else v for k, v in changed.items()}
 
 

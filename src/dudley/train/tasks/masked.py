@@ -29,24 +29,26 @@ from dudley.core.errors import InputError
 from dudley.core.philox import Step, Stream, subsets
 from dudley.train.tasks.base import Endless, Labelled, finite
 from dudley.train.tasks.language import Language
+from dudley.train.tasks.registry import TASKS
 
 IGNORED = -100
 MASKS = 1 << 31  # the places masked at a step are drawn so many steps later
 
 
+@TASKS.register("masked-tokens")
 @dataclass(frozen=True)
 class MaskedTokens(Endless):
     """V tokens and the mask; sequences of length T of ``Language(V, lag, context, noise)``."""
 
     name: ClassVar[str] = "masked-tokens"
-    V: int
-    T: int
-    lag: int
-    context: int = 0
-    noise: float = 0.0
-    masked: int = 1
-    m: int | None = None
-    holdout: int = 10_000
+    V: int  # tokens of the language, the mask not counted
+    T: int  # tokens of a sequence
+    lag: int  # how far back the token lies that a token is a function of
+    context: int = 0  # tokens just before that choose the function
+    noise: float = 0.0  # probability that a token is uniform instead
+    masked: int = 1  # places of a sequence that are hidden
+    m: int | None = None  # training sequences; None where training is online
+    holdout: int = 10_000  # sequences of each split to evaluate on
 
     def __post_init__(self):
         for name in ("T", "masked", "holdout") + (("m",) if self.m is not None else ()):

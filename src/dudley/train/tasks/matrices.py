@@ -29,25 +29,27 @@ from dudley.core.philox import Step, Stream, normal, packed_bits
 from dudley.train.packed import unpack
 from dudley.train.tasks.base import Endless, Labelled, checked_cells, finite
 from dudley.train.tasks.entries import entries
+from dudley.train.tasks.registry import TASKS
 
 PLANTED, KINDS = ("linear", "head"), ("regression", "classification")
 
 
+@TASKS.register("matrices")
 @dataclass(frozen=True)
 class Matrices(Endless):
     """``law`` and ``tail`` of the entries, ``planted`` map, ``kind`` of labels."""
 
     name: ClassVar[str] = "matrices"
-    T: int
-    d: int
-    law: str = "gaussian"
-    tail: float | None = None
-    planted: str = "linear"
-    kind: str = "regression"
-    noise: float = 0.0
-    m: int | None = None
-    holdout: int = 10_000
-    holdout_noise: bool = False
+    T: int  # rows of an input, its tokens
+    d: int  # columns of an input
+    law: str = "gaussian"  # law of the entries: gaussian, student, pareto
+    tail: float | None = None  # index of a heavy tail; None for gaussian
+    planted: str = "linear"  # the target: linear or head
+    kind: str = "regression"  # regression or classification
+    noise: float = 0.0  # deviation of labels, or probability that one is flipped
+    m: int | None = None  # training examples; None where training is online
+    holdout: int = 10_000  # examples of each split to evaluate on
+    holdout_noise: bool = False  # are labels to evaluate on noisy too?
 
     def __post_init__(self):
         for name in ("T", "d", "holdout") + (("m",) if self.m is not None else ()):

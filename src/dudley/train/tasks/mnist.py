@@ -31,6 +31,7 @@ from dudley.core.constraint import size_of
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.philox import Stream, permutations
 from dudley.train.tasks.base import Labelled, Task, checked_cells
+from dudley.train.tasks.registry import TASKS
 
 SHA256 = "b9eff707bd164072187d0bf2af0b4d8d16778ba61485c321e10b6c880dcf0287"
 TRAIN, TEST = 12_665, 2_115
@@ -68,14 +69,15 @@ def tokens_of(split: str, how: str) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.from_numpy(TOKENS[how](pictures)).float() / 255, torch.from_numpy(labels).long()
 
 
+@TASKS.register("mnist01")
 @dataclass(frozen=True)
 class Mnist01(Task):
     """m of the 12,665 training images; the hold-out is the 2,115 test images."""
 
     name: ClassVar[str] = "mnist01"
     holdout: ClassVar[int] = TEST
-    m: int
-    tokens: str = "flat"
+    m: int  # training images, a random subset for each trial
+    tokens: str = "flat"  # how an image is cut: flat or patches
 
     def __post_init__(self):
         if size_of("m of mnist01", self.m) > TRAIN:
@@ -98,5 +100,5 @@ class Mnist01(Task):
         if stream != Stream.HOLDOUT:
             raise InputError("split of mnist01", "HOLDOUT, the test images", stream.name)
         X, y = (part.to(keys.device)[None] for part in tokens_of("test", self.tokens))
-        one = torch.zeros(len(keys), dtype=torch.int64, device=keys.device)
-        return Labelled(X, y.expand(len(keys), -1), one)
+        same_cell = torch.zeros(len(keys), dtype=torch.int64, device=keys.device)
+        return Labelled(X, y.expand(len(keys), -1), same_cell)

@@ -34,9 +34,10 @@ from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
 from dudley.core.philox import Step, Stream, packed_bits, subsets
-from dudley.theorems.constructions.targets import Target, all_bits, target
+from dudley.theorems.constructions.targets import TASKS as FUNCTIONS, Target, all_bits, target
 from dudley.train.packed import column, unpack
 from dudley.train.tasks.base import Endless, Labelled, checked_cells, finite
+from dudley.train.tasks.registry import TASKS
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,17 @@ class Planted(Endless):
     Labels to evaluate on are free of noise unless ``holdout_noise``.
     """
 
-    name: str
-    T: int
-    s: int
-    m: int | None = None
-    holdout: int = 10_000
-    p: float = 0.5
-    noise: float = 0.0
-    holdout_noise: bool = False
-    k: int | None = None
-    table: tuple[int, ...] | None = None
+    # the function of the hidden bits: and, or, majority, parity, …
+    name: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    T: int  # bits of an input
+    s: int  # hidden bits that the label depends on
+    m: int | None = None  # training examples; None where training is online
+    holdout: int = 10_000  # examples of each split to evaluate on
+    p: float = 0.5  # probability that a bit is 1
+    noise: float = 0.0  # probability that a label is flipped
+    holdout_noise: bool = False  # are labels to evaluate on flipped too?
+    k: int | None = None  # of threshold: at least so many ones
+    table: tuple[int, ...] | None = None  # of table: its 2^s zeros and ones
 
     def __post_init__(self):
         for name in ("T", "s", "holdout") + (("m",) if self.m is not None else ()):
@@ -118,6 +120,10 @@ class Planted(Endless):
             flips = packed_bits(keys, stream, step, 1, N, self.noise)[:, 0]
             labels = labels ^ unpack(flips, N, torch.int64)
         return Labelled(bits, labels, cell)
+
+
+for _function in FUNCTIONS:
+    TASKS.register(_function)(Planted)
 
 
 @cache

@@ -13,35 +13,26 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any, cast
 
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.registry import Registry
-from dudley.theorems.constructions.targets import TASKS as FUNCTIONS
 from dudley.train.tasks.base import Task
-from dudley.train.tasks.masked import MaskedTokens
-from dudley.train.tasks.matrices import Matrices
-from dudley.train.tasks.mnist import Mnist01
-from dudley.train.tasks.planted import Planted
 
-TASKS: Registry[type[Planted | MaskedTokens | Matrices | Mnist01]] = Registry("task")
-
-for _function in FUNCTIONS:
-    TASKS.register(_function)(Planted)
-for _task in (MaskedTokens, Matrices, Mnist01):
-    TASKS.register(_task.name)(_task)
+TASKS: Registry[type[Task]] = Registry("task", "dudley.train.tasks.*")
 
 
 def task_of(config: Mapping) -> Task:
     """The task of a configuration: ``name``, and the fields of its class."""
     name = str(config.get("name"))
     unit = TASKS[name]
-    fields = {field.name: field for field in dataclasses.fields(unit)}
-    given = {k: v for k, v in config.items() if k in fields or k != "name"}
-    for field in given:
+    fields = {field.name: field for field in dataclasses.fields(cast(Any, unit))}
+    settings = {k: v for k, v in config.items() if k in fields or k != "name"}
+    for field in settings:
         if field not in fields:
             raise UnknownName(f"field of the task {name}", str(field), fields)
     required = [f.name for f in fields.values() if f.default is dataclasses.MISSING]
-    missing = [field for field in required if field not in given]
+    missing = [field for field in required if field not in settings]
     if missing:
         raise InputError(f"task {name}", " and ".join(required), f"no {missing[0]}")
-    return unit(**given)
+    return unit(**settings)

@@ -3,7 +3,7 @@
 BERT classifies what its pooler (tanh, first row) gives; RoBERTa's classifier has a dense layer of
 its own. Both predict masked tokens after a dense layer and a norm.
 
->>> from dudley.weights.layouts import LAYOUTS
+>>> from dudley.weights.layout import LAYOUTS
 >>> LAYOUTS["roberta"].architecture({"hidden_size": 8, "num_attention_heads": 2}).heads()
 (2, 2, 4)
 """

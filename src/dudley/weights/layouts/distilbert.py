@@ -1,6 +1,6 @@
 """DistilBERT: BERT's blocks under other names, without segments; ε is 1e-12 by definition.
 
->>> from dudley.weights.layouts import LAYOUTS
+>>> from dudley.weights.layout import LAYOUTS
 >>> LAYOUTS["distilbert"].architecture({"dim": 8, "n_heads": 2}).eps
 1e-12
 """

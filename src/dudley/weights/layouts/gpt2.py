@@ -1,6 +1,6 @@
 """GPT-2: pre-norm, causal; c_attn is queries, keys and values in one; Conv1D stores W as in×out.
 
->>> from dudley.weights.layouts import LAYOUTS
+>>> from dudley.weights.layout import LAYOUTS
 >>> LAYOUTS["gpt2"].match("h.0.attn.c_attn.weight").roles
 ('W_Q', 'W_K', 'W_v')
 """

@@ -2,7 +2,7 @@
 
 Qwen2 has biases on queries, keys and values; Qwen3 normalises queries and keys.
 
->>> from dudley.weights.layouts import LAYOUTS
+>>> from dudley.weights.layout import LAYOUTS
 >>> sizes = {"hidden_size": 8, "num_attention_heads": 4, "num_key_value_heads": 2}
 >>> LAYOUTS["mistral"].architecture(sizes).heads()
 (4, 2, 2)
@@ -42,9 +42,9 @@ _ROTATIONS = (None, "default", "linear", "dynamic", "llama3")  # the others also
 def _odd(config: Config) -> str:
     """Why the scores are not those of plain rotations, if they are not."""
     rope = [config.values.get(name) or {} for name in ("rope_scaling", "rope_parameters")]
-    rope += [inner for one in rope for inner in getattr(one, "values", list)() if inner]
-    for one in rope:
-        kind = one.get("rope_type", one.get("type")) if isinstance(one, dict) else None
+    rope += [inner for setting in rope for inner in getattr(setting, "values", list)() if inner]
+    for setting in rope:
+        kind = setting.get("rope_type", setting.get("type")) if isinstance(setting, dict) else None
         if kind not in _ROTATIONS:
             return f"rotary positions of type {kind!r}, which scale the scores"
     return ""

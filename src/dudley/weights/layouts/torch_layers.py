@@ -1,9 +1,9 @@
 """torch's own layers: TransformerEncoder, one TransformerEncoderLayer, MultiheadAttention.
 
 A state dict holds no number of heads: it comes from the live module, from ``--heads``, or from a
-mapping file. Norm order and activation of a live module are read off it.
+mapping file. Norm order and activation of a live module are read off it (``module_config``).
 
->>> from dudley.weights.layouts import LAYOUTS
+>>> from dudley.weights.layout import LAYOUTS
 >>> LAYOUTS["torch-encoder"].match("layers.1.self_attn.in_proj_weight").layer
 1
 """
@@ -54,40 +54,6 @@ def architecture(config: Config) -> Architecture:
         inputs="rows",
         odd=str(config.values.get("odd", "")),
     )
-
-
-def config_of(module) -> dict:
-    """What a live module says of itself: number of heads, order of norms, ε, activation."""
-    import torch
-
-    found: dict = {}
-    odd: list[str] = []
-
-    def tell(name: str, value) -> None:
-        if found.setdefault(name, value) != value:
-            odd.append(f"layers that differ in {name}: {found[name]} and {value}")
-
-    encoder = any(isinstance(p, torch.nn.TransformerEncoderLayer) for p in module.modules())
-    for part in module.modules():
-        if encoder and isinstance(part, torch.nn.LayerNorm):
-            tell("layer_norm_eps", part.eps)
-        if isinstance(part, torch.nn.MultiheadAttention):
-            tell("num_heads", part.num_heads)
-            if part.add_zero_attn or part.bias_k is not None:
-                odd.append("attention with a key and value of its own")
-        if isinstance(part, torch.nn.TransformerEncoderLayer):
-            tell("norm_first", bool(part.norm_first))
-            tell("activation", _activation(part.activation))
-            if not all(isinstance(n, torch.nn.LayerNorm) for n in (part.norm1, part.norm2)):
-                odd.append("norm layers that are no LayerNorm")
-    return found | ({"odd": odd[0]} if odd else {})
-
-
-def _activation(function) -> str | None:
-    import torch
-
-    names = {torch.nn.functional.relu: "relu", torch.nn.functional.gelu: "gelu"}
-    return names.get(function) or {"ReLU": "relu", "GELU": "gelu"}.get(type(function).__name__)
 
 
 LAYOUTS.register("torch-encoder")(

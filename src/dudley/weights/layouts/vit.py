@@ -1,6 +1,6 @@
 """ViT: pre-norm encoder on patches; a convolution cuts the image, a trained row stands first.
 
->>> from dudley.weights.layouts import LAYOUTS
+>>> from dudley.weights.layout import LAYOUTS
 >>> LAYOUTS["vit"].match("embeddings.patch_embeddings.projection.weight").slot.stored
 'patches'
 """

@@ -129,12 +129,12 @@ def _setting(adapter: Weights, key: str, patterns: str, module: str) -> float:
     value, chosen = config.get(key), config.get(patterns) or {}
     if not isinstance(chosen, Mapping):
         raise refusal(adapter.source, f"{patterns} from names to numbers", chosen)
-    for pattern, own in chosen.items():
+    for pattern, number in chosen.items():
         # A pattern is a regular expression to peft; only names, whose dot fits any letter, are run.
         if not re.fullmatch(r"[\w.]+", pattern):
             raise refusal(adapter.source, f"{patterns} with plain names", pattern)
         if re.fullmatch(rf"(.*\.)?{pattern}", module):
-            value = own
+            value = number
             break
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 2**53:
         raise refusal(adapter.source, f"a number {key} > 0 in adapter_config.json", value)

@@ -62,10 +62,10 @@ def _open_folder(folder: Path) -> Weights:
     if model and adapter:
         got = f"{model} and {adapter}"
         raise refusal(folder, "a model or an adapter", got, fix="keep them in two folders")
-    found = model or adapter or _only(folder)
-    if found is None:
+    name = model or adapter or _only(folder)
+    if name is None:
         raise refusal(folder, f"a folder with one of {', '.join(MODELS + ADAPTERS)}", "none")
-    weights = _configured(_open_file(inside(folder, found)), folder / found)
+    weights = _configured(_open_file(inside(folder, name)), folder / name)
     weights.source = str(folder)
     return weights
 
@@ -86,10 +86,10 @@ def _present(folder: Path, name: str) -> bool:
 def _only(folder: Path) -> str | None:
     """The only index of the folder, or else its only safetensors file."""
     for ending in ("*.safetensors.index.json", "*.safetensors"):
-        found = sorted(path.name for path in folder.glob(ending))
-        if len(found) == 1:
-            return found[0]
-        if found:
-            got = f"{len(found)} of them: {', '.join(found[:3])}"
+        names = sorted(path.name for path in folder.glob(ending))
+        if len(names) == 1:
+            return names[0]
+        if names:
+            got = f"{len(names)} of them: {', '.join(names[:3])}"
             raise refusal(folder, f"one {ending[1:]} in the folder", got, fix="name the file")
     return None

@@ -41,18 +41,18 @@ def read_pickle(path: Path) -> LiveWeights:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = torch.load(str(path), map_location="cpu", weights_only=True, mmap=zipped)
+            loaded = torch.load(str(path), map_location="cpu", weights_only=True, mmap=zipped)
     except Exception as error:  # a damaged pickle can raise nearly anything
-        raise refusal(path, "a torch file of tensors alone", _told(error)) from None
-    if not isinstance(found, Mapping):
-        raise refusal(path, "a state dict", type(found).__name__)
-    inner = next((key for key in NESTED if _is_state(found.get(key))), None)
+        raise refusal(path, "a torch file of tensors alone", _reason(error)) from None
+    if not isinstance(loaded, Mapping):
+        raise refusal(path, "a state dict", type(loaded).__name__)
+    inner = next((key for key in NESTED if _is_state(loaded.get(key))), None)
     if inner is None:
-        return LiveWeights(found, str(path), str(path), None)
-    held = LiveWeights(found[inner], str(path), str(path), None)
-    beside = {str(key): f"stands beside {inner!r}, not in it" for key in found if key != inner}
-    held.skipped.update({k: why for k, why in beside.items() if k not in held.names()})
-    return held
+        return LiveWeights(loaded, str(path), str(path), None)
+    weights = LiveWeights(loaded[inner], str(path), str(path), None)
+    beside = {str(key): f"stands beside {inner!r}, not in it" for key in loaded if key != inner}
+    weights.skipped.update({k: why for k, why in beside.items() if k not in weights.names()})
+    return weights
 
 
 def _version() -> tuple[int, ...]:
@@ -83,14 +83,14 @@ def _check_zip(path: Path) -> bool:
     return True
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """What torch said, in one line."""
     if isinstance(error, InputError):
         return str(error)
     text = str(error)
-    if asked := re.search(r"GLOBAL (\S+) was not an allowed", text):
-        return f"a pickle that asks for {asked[1]}; nothing of it was executed"
-    if asked := re.search(r"(\S+) whose module (\S+) is blocked", text):
-        return f"a pickle that asks for {asked[1]}; nothing of it was executed"
+    if blocked := re.search(r"GLOBAL (\S+) was not an allowed", text):
+        return f"a pickle that asks for {blocked[1]}; nothing of it was executed"
+    if blocked := re.search(r"(\S+) whose module (\S+) is blocked", text):
+        return f"a pickle that asks for {blocked[1]}; nothing of it was executed"
     said = re.search(r"WeightsUnpickler error:\s*([^\n]+)", text)
     return f"{type(error).__name__}: {said[1] if said else text.strip()}"

@@ -90,5 +90,5 @@ def dequantised(inner: Weights) -> Weights:
     """The weights themselves, or seen through their scales where some are eight-bit."""
     if isinstance(inner, Dequantised):
         return inner
-    found = find_scalings(inner)
-    return Dequantised(inner, *found) if any(found) else inner
+    scalings = find_scalings(inner)
+    return Dequantised(inner, *scalings) if any(scalings) else inner

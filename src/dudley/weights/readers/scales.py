@@ -52,17 +52,17 @@ def find_scalings(inner: Weights) -> tuple[dict[str, Scaling], dict[str, str]]:
             continue
         if len(info.shape) < 2 or not (info.dtype in INTEGERS or info.dtype.startswith("float8")):
             continue
-        found = _scaling(inner, info, beside)
-        if isinstance(found, Scaling) and len(info.shape) > 2:
-            found = f"{info.dtype} with {len(info.shape)} dimensions: only matrices are known"
-        if isinstance(found, Scaling):
-            scalings[name] = found
+        scaling = _scaling(inner, info, beside)
+        if isinstance(scaling, Scaling) and len(info.shape) > 2:
+            scaling = f"{info.dtype} with {len(info.shape)} dimensions: only matrices are known"
+        if isinstance(scaling, Scaling):
+            scalings[name] = scaling
             form = f"{name.removesuffix('weight')}weight_format"
-            for companion in (found.scale, found.zero, form):
+            for companion in (scaling.scale, scaling.zero, form):
                 if companion in beside.names:
                     skipped[companion] = f"scales of {name}"
-        elif found:
-            skipped[name] = found
+        elif scaling:
+            skipped[name] = scaling
     return scalings, skipped
 
 

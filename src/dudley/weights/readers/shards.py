@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dudley.core.boundary import documents
 from dudley.core.boundary.paths import inside
@@ -26,7 +26,7 @@ class Shards(Weights):
 
     def __init__(self, index: Path, open_file: Callable[[Path], Weights]):
         self.source = str(index)
-        self.config: dict[str, Any] = {}
+        self.config = {}
         self.skipped: dict[str, str] = {}
         self.tied: dict[str, str] = {}
         self._map = _weight_map(index)
@@ -40,8 +40,8 @@ class Shards(Weights):
             self.tied.update(shard.tied)
 
     def _check(self, index: Path, file: str, shard: Weights) -> None:
-        held = set(shard.names()) | set(shard.skipped)
-        for name in held:
+        tensors = set(shard.names()) | set(shard.skipped)
+        for name in tensors:
             if name not in self._map:
                 got = f"{file}, which holds it and is not listed for it"
                 raise refusal(index, "every tensor in the index", got, name)
@@ -49,7 +49,7 @@ class Shards(Weights):
                 got = f"{file} beside {self._map[name]}"
                 raise refusal(index, "every tensor in one file", got, name)
         for name, listed in self._map.items():
-            if listed == file and name not in held:
+            if listed == file and name not in tensors:
                 raise refusal(index, f"the tensor in {file}", "a file without it", name)
 
     def names(self) -> list[str]:
@@ -72,10 +72,10 @@ class Shards(Weights):
 
 
 def _weight_map(index: Path) -> dict[str, str]:
-    found = documents.read(index).get("weight_map")
-    if not isinstance(found, dict) or not found:
-        raise refusal(index, "a weight_map from tensors to files", type(found).__name__)
-    for name, file in found.items():
+    weight_map = documents.read(index).get("weight_map")
+    if not isinstance(weight_map, dict) or not weight_map:
+        raise refusal(index, "a weight_map from tensors to files", type(weight_map).__name__)
+    for name, file in weight_map.items():
         if not isinstance(file, str):
             raise refusal(index, "the name of a file", file, name)
-    return found
+    return weight_map

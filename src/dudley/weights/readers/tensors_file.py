@@ -18,7 +18,7 @@ class TensorsFile(Weights):
 
     def __init__(self, path: Path):
         self.source = str(path)
-        self.config: dict[str, Any] = {}
+        self.config = {}
         self.tied: dict[str, str] = {}
         self._path = path
         self._entries = read_header(path).entries

@@ -47,11 +47,11 @@ class LowRankCode(ModelCode):
     def describe(self, weights, frame):
         parts = []
         for name, _ in frame.shapes:
-            found = on_grid(weights[name])
-            split = None if found is None else factors(found[1])
-            if found is None or split is None:
+            grid = on_grid(weights[name])
+            split = None if grid is None else factors(grid[1])
+            if grid is None or split is None:
                 return []
-            parts.append(Product(found[0], *split))
+            parts.append(Product(grid[0], *split))
         return [parts]
 
     def weights(self, description, frame):
@@ -108,5 +108,5 @@ def factors(N: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     gram: Any = basis * basis.transpose()
     coordinates = (whole * basis.transpose()) * gram.inv()
     A = np.array([[int(coordinates[i, j].p) for j in range(r)] for i in range(m)], object)
-    found = A.astype(np.int64), np.array(rows, object).astype(np.int64)
-    return found if np.array_equal(found[0] @ found[1], N) else None
+    product = A.astype(np.int64), np.array(rows, object).astype(np.int64)
+    return product if np.array_equal(product[0] @ product[1], N) else None

@@ -51,8 +51,8 @@ class Plain(ModelCode):
     prefix: ClassVar[int] = 3
 
     def describe(self, weights, frame):
-        found = [on_grid(weights[name]) for name, _ in frame.shapes]
-        return [] if None in found else [found]
+        grids = [on_grid(weights[name]) for name, _ in frame.shapes]
+        return [] if None in grids else [grids]
 
     def weights(self, description, frame):
         return {
@@ -67,8 +67,8 @@ class Plain(ModelCode):
                 STEP.put(out, step)
 
     def get(self, source, frame):
-        found = []
+        grids = []
         for _, shape in frame.shapes:
             N = get_levels(source, shape)
-            found.append((STEP.get(source) if N.any() else 1.0, N))
-        return found
+            grids.append((STEP.get(source) if N.any() else 1.0, N))
+        return grids

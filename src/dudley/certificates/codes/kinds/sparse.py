@@ -72,10 +72,10 @@ class SparseCode(ModelCode):
     def describe(self, weights, frame):
         parts = []
         for name, shape in frame.shapes:
-            found = on_grid(weights[name])
-            if found is None:
+            grid = on_grid(weights[name])
+            if grid is None:
                 return []
-            step, N = found
+            step, N = grid
             fold = next(f for f in ("odd", "even", "plain") if _fits(f, N, shape, frame.T))
             parts.append(SparsePart(fold, step, folded(fold, N, frame.T)))
         return [tuple(parts)]

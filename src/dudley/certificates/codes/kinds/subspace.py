@@ -101,15 +101,15 @@ class Subspace(ModelCode):
     def describe(self, weights, frame):
         if all(on_grid(weights[name]) is not None for name, _ in frame.shapes):
             return []  # θ₀ is on no short grid: other kinds serve
-        return [p for D in frame.dimensions if (p := _found(weights, frame, D)) is not None]
+        return [p for D in frame.dimensions if (p := _point(weights, frame, D)) is not None]
 
     def weights(self, description, frame):
         ℓ, made = description.levels.astype(np.float64), {}
-        for name, one in maps(frame, description.D, description.rank).items():
-            moved = one.moved(ℓ)
+        for name, map_ in maps(frame, description.D, description.rank).items():
+            moved = map_.moved(ℓ)
             if np.abs(moved).max(initial=0) * MANTISSA >= 2.0**53:
                 raise InputError("a move in the subspace", "integers below 2^41", moved.max())
-            made[name] = one.start + (description.step * one.scale) * moved
+            made[name] = map_.start + (description.step * map_.scale) * moved
         return made
 
     def put(self, out, description, frame):
@@ -139,20 +139,20 @@ def _signs(words, rows: int, columns: int) -> np.ndarray:
     return 2.0 * bits - 1.0
 
 
-def _found(weights, frame: Frame, D: int) -> SubspacePoint | None:
+def _point(weights, frame: Frame, D: int) -> SubspacePoint | None:
     """The point of a subspace of rank 0 that these weights are, if they are one.
 
     The moves of the first matrices, D + 64 of them, determine step·ℓ by least squares; what is
     found is tried exactly by whoever asked.
     """
     some: list[tuple[str, tuple[int, int]]] = []
-    for one in frame.shapes:
+    for entry in frame.shapes:
         if sum(math.prod(shape) for _, shape in some) < D + CHECKED:
-            some.append(one)
+            some.append(entry)
     rows, moves = [], []
-    for name, one in maps(replace(frame, shapes=tuple(some)), D, 0).items():
-        rows.append(one.P)
-        moves.append((weights[name] - one.start).ravel() / one.scale)
+    for name, map_ in maps(replace(frame, shapes=tuple(some)), D, 0).items():
+        rows.append(map_.P)
+        moves.append((weights[name] - map_.start).ravel() / map_.scale)
     P, moved = np.concatenate(rows), np.concatenate(moves)
     z, *_ = np.linalg.lstsq(P, moved, rcond=None)
     if not np.abs(P @ z - moved).max() < 1e-6 * (1 + np.abs(moved).max()):

@@ -12,12 +12,12 @@ def advice(plan: HoldOutPlan, interval: str, z: np.ndarray, value: float) -> tup
     """Each thing that would lower the number, with the number it would give; the best first."""
     c, n = plan.bill.log_confidence, len(z)
     free = Bill(plan.delta).log_confidence
-    found: list[tuple[float, str]] = []
+    gains: list[tuple[float, str]] = []
 
     def add(why: str, losses: np.ndarray, nats: float) -> None:
         number = plan.bound(interval, losses, nats)
         if number < value:
-            found.append((number, f"{why}: {number:.3g} in place of {value:.3g}"))
+            gains.append((number, f"{why}: {number:.3g} in place of {value:.3g}"))
 
     if z.any():
         what = "errors" if plan.loss.name == "error" else "loss"
@@ -27,4 +27,4 @@ def advice(plan: HoldOutPlan, interval: str, z: np.ndarray, value: float) -> tup
     if plan.bill.prices:
         paid = " and ".join(f"{price.note}" for price in plan.bill.prices)
         add(f"nothing to pay ({paid}; {plan.bill.nats:.3g} nats)", z, free)
-    return tuple(text for _, text in sorted(found))
+    return tuple(text for _, text in sorted(gains))

@@ -22,7 +22,9 @@ from dudley.core.errors import InputError
 from dudley.core.registry import Registry
 from dudley.core.rounding import up
 
-INTERVALS: Registry[Callable[[np.ndarray, float], float]] = Registry("interval")
+INTERVALS: Registry[Callable[[np.ndarray, float], float]] = Registry(
+    "interval", "dudley.certificates.methods.hold_out.intervals.{name}"
+)
 
 
 def upper(name: str, losses: np.ndarray, c: float) -> float:

@@ -17,12 +17,12 @@ array([0.032, 0.119, 0.328])
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dudley.certificates.certificate import RISK
 from dudley.certificates.hypothesis import margins
+from dudley.certificates.methods.hold_out.declared import HoldOutDeclared
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
 
@@ -43,11 +43,7 @@ class BoundedLoss:
         if what is None:
             if level is not None:
                 raise InputError("loss error", "no margin and no clip level", level)
-        elif (
-            isinstance(level, bool)
-            or not isinstance(level, int | float)
-            or not (1e-9 <= level <= 1e9)
-        ):
+        elif level is None or not 1e-9 <= level <= 1e9:
             raise InputError(
                 what, f"a number in [1e-9, 1e9], declared for the loss {self.name}", level
             )
@@ -65,15 +61,16 @@ class BoundedLoss:
         return f"mean of min(cross-entropy, {self.level:g})/{self.level:g} on a new example"
 
 
-def declared_loss(declared: dict[str, Any]) -> BoundedLoss:
+def declared_loss(declared: HoldOutDeclared) -> BoundedLoss:
     """The loss that ``loss``, ``margin`` and ``clip`` declare; another loss's level is refused."""
-    name = declared["loss"]
-    if not isinstance(name, str) or name not in LEVELS:
+    name = declared.loss
+    if name not in LEVELS:
         raise InputError("loss", " or ".join(LEVELS), name)
-    for level in ("margin", "clip"):
-        if declared[level] is not None and LEVELS[name] != level:
-            raise InputError(level, f"nothing: the loss is {name}", declared[level])
-    return BoundedLoss(name, declared[LEVELS[name]] if LEVELS[name] else None)
+    levels = {"margin": declared.margin, "clip": declared.clip, None: None}
+    for what in ("margin", "clip"):
+        if levels[what] is not None and LEVELS[name] != what:
+            raise InputError(what, f"nothing: the loss is {name}", levels[what])
+    return BoundedLoss(name, levels[LEVELS[name]])
 
 
 def losses(outputs: np.ndarray, y: np.ndarray, loss: BoundedLoss) -> np.ndarray:
@@ -100,10 +97,10 @@ def cross_entropy(outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
     if outputs.shape[1] == 1:
         apart = np.where(y == 1, -outputs[:, 0], outputs[:, 0])[:, None]
     else:
-        rows, own = np.arange(len(y)), y.astype(np.int64)
+        rows, label = np.arange(len(y)), y.astype(np.int64)
         with np.errstate(invalid="ignore", over="ignore"):
-            apart = outputs - outputs[rows, own][:, None]
-        apart[rows, own] = -np.inf
+            apart = outputs - outputs[rows, label][:, None]
+        apart[rows, label] = -np.inf
     top = np.maximum(apart.max(axis=1), 0.0)
     with np.errstate(invalid="ignore", under="ignore"):
         small = np.exp(apart - top[:, None]).sum(axis=1)

@@ -17,7 +17,8 @@ Nothing else is chosen, so nothing else is paid.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 from dudley.certificates.base import Method, expect_few_copies, method
 from dudley.certificates.certificate import (
@@ -31,6 +32,11 @@ from dudley.certificates.certificate import (
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis, margins
 from dudley.certificates.methods.hold_out.advice import advice
+from dudley.certificates.methods.hold_out.declared import (
+    HoldOutChoices,
+    HoldOutDeclared,
+    HoldOutFacts,
+)
 from dudley.certificates.methods.hold_out.losses import losses
 from dudley.certificates.methods.hold_out.plan import HoldOutPlan, plan_of
 from dudley.certificates.pool import (
@@ -45,22 +51,15 @@ from dudley.core.rounding import down
 
 
 @method
-class HoldOut(Method):
+class HoldOut(Method[HoldOutDeclared, HoldOutChoices]):
     """P[error] ≤ the interval's upper end on examples that no choice saw."""
 
     name = "hold-out"
-    DECLARED: ClassVar[dict[str, Any]] = {
-        "loss": "error",
-        "margin": None,
-        "clip": None,
-        "interval": None,
-        "looks": 1,
-        "pool": None,
-        "order": 0,
-    }
+    declares = HoldOutDeclared
+    chooses = HoldOutChoices
 
     def expect_independent(
-        self, model: Hypothesis, data: Dataset, declared: dict[str, Any]
+        self, model: Hypothesis, data: Dataset, declared: HoldOutDeclared
     ) -> None:
         """Draws without replacement may hold copies that their pool holds."""
         pool = plan_of(declared, data.n).pool
@@ -69,43 +68,42 @@ class HoldOut(Method):
         else:
             expect_few_copies(model, data, pool)
 
-    def choose(self, model: Hypothesis, data: Dataset, declared: dict[str, Any]) -> dict[str, Any]:
+    def choose(self, model: Hypothesis, data: Dataset, declared: HoldOutDeclared) -> HoldOutChoices:
         """The interval whose bound is the smallest, of those declared."""
         plan = plan_of(declared, data.n)
-        if len(plan.intervals) == 1 or not isinstance(model, Hypothesis):
-            return {"interval": plan.intervals[0]}
+        if len(plan.intervals) == 1:
+            return HoldOutChoices(plan.intervals[0])
         data = _ordered(data, declared)
         z, c = losses(model.outputs(data.X), data.y, plan.loss), plan.bill.log_confidence
-        return {"interval": min(plan.intervals, key=lambda name: plan.bound(name, z, c))}
+        return HoldOutChoices(min(plan.intervals, key=lambda name: plan.bound(name, z, c)))
 
     def certify(
-        self, model: Hypothesis, data: Dataset, declared: dict[str, Any], choices: dict[str, Any]
+        self, model: Hypothesis, data: Dataset, declared: HoldOutDeclared, choices: HoldOutChoices
     ) -> Certificate:
         """The certificate."""
-        if not isinstance(model, Hypothesis):
-            raise InputError("model for hold-out", "one hypothesis", type(model).__name__)
         plan = plan_of(declared, data.n)
-        if set(choices) != {"interval"} or choices["interval"] not in plan.intervals:
-            raise InputError("choices", f"interval: {' or '.join(plan.intervals)}", choices)
+        if choices.interval not in plan.intervals:
+            raise InputError(
+                "choices", f"interval: {' or '.join(plan.intervals)}", choices.interval
+            )
         data = _ordered(data, declared)
-        outputs, interval = model.outputs(data.X), choices["interval"]
+        outputs, interval = model.outputs(data.X), choices.interval
         margin = margins(outputs, data.y)
         z, c = losses(outputs, data.y, plan.loss), plan.bill.log_confidence
         value = plan.bound(interval, z, c)
-        facts: dict[str, Any] = {
-            "n": data.n,
-            "errors": int((margin <= 0).sum()),
-            "ties": int((margin == 0).sum()),
-            "mean_loss": math.fsum(z.tolist()) / data.n,
-        }
+        facts = HoldOutFacts(
+            n=data.n,
+            errors=int((margin <= 0).sum()),
+            ties=int((margin == 0).sum()),
+            mean_loss=math.fsum(z.tolist()) / data.n,
+        )
         if plan.pool is not None:
-            facts |= _pool_facts(facts["errors"], data.n, plan.pool, c)
-        told = declared | {"interval": list(plan.intervals)}
+            facts = _of_pool(facts, plan.pool, c)
         return Certificate(
             method=self.name,
             value=value,
             bill=plan.bill,
-            declared=told,
+            declared=replace(declared, interval=plan.intervals),
             choices=choices,
             facts=facts,
             model=model_facts(model),
@@ -117,10 +115,10 @@ class HoldOut(Method):
         )
 
 
-def _ordered(data: Dataset, declared: dict[str, Any]) -> Dataset:
+def _ordered(data: Dataset, declared: HoldOutDeclared) -> Dataset:
     """The examples in the declared order: betting reads them one after the other."""
-    seed = declared["order"]
-    if type(seed) is not int or not 0 <= seed < 1 << 32:
+    seed = declared.order
+    if not 0 <= seed < 1 << 32:
         raise InputError("order", "a seed, a whole number below 2^32", seed)
     return data.permuted(f"order of a hold-out {seed}")
 
@@ -129,11 +127,11 @@ def _about_pool(pool: int) -> str:
     return f"share of the {pool} examples of the pool on which the model errs"
 
 
-def _pool_facts(errors: int, n: int, pool: int, c: float) -> dict[str, Any]:
-    """The bound in whole numbers, and for the examples that were not drawn."""
-    most = hypergeometric_upper(errors, n, pool, c)
-    rest = share_up(most - errors, pool - n) if pool > n else 0.0
-    return {"pool": pool, "pool_errors_at_most": most, "undrawn_error_at_most": rest}
+def _of_pool(facts: HoldOutFacts, pool: int, c: float) -> HoldOutFacts:
+    """With the bound in whole numbers, and that of the examples that were not drawn."""
+    most = hypergeometric_upper(facts.errors, facts.n, pool, c)
+    rest = share_up(most - facts.errors, pool - facts.n) if pool > facts.n else 0.0
+    return replace(facts, pool=pool, pool_errors_at_most=most, undrawn_error_at_most=rest)
 
 
 def _baseline(data: Dataset, plan: HoldOutPlan) -> dict[str, Any]:
@@ -141,29 +139,29 @@ def _baseline(data: Dataset, plan: HoldOutPlan) -> dict[str, Any]:
 
     A constant errs where its most likely class is wrong, and there its cross-entropy is ≥ ln 2.
     """
-    found = baseline(data, plan.delta)
+    plain = baseline(data, plan.delta)
     if plan.pool is not None:
         c = Bill(plan.delta).log_confidence
-        least = hypergeometric_lower(found["errors"], data.n, plan.pool, c)
-        return found | {"error_at_least": share_down(least, plan.pool)}
+        least = hypergeometric_lower(plain["errors"], data.n, plan.pool, c)
+        return plain | {"error_at_least": share_down(least, plan.pool)}
     if plan.loss.name == "clipped cross-entropy":
         assert plan.loss.level is not None
         share = down(min(1.0, math.log(2) / plan.loss.level))
-        return found | {"error_at_least": float(down(found["error_at_least"] * share))}
-    return found
+        return plain | {"error_at_least": float(down(plain["error_at_least"] * share))}
+    return plain
 
 
 def _declarations(plan: HoldOutPlan, interval: str, data: Dataset) -> tuple[str, ...]:
     unseen = "no choice that led to this model saw these examples: no training, tuning or stopping"
     if plan.looks > 1:
         unseen += f", but the choice among {plan.looks} models or checkpoints"
-    told: list[str] = [*ASSUMED]
+    lines: list[str] = [*ASSUMED]
     if plan.pool is not None:
-        told[:2] = [
+        lines[:2] = [
             f"the {data.n} examples are a random subset, drawn without replacement, of a pool of "
             f"{plan.pool}; the number is about that pool, not about where it came from"
         ]
-    told.append(unseen)
+    lines.append(unseen)
     if interval == "betting":
-        told.append("the seed of the order of the examples was fixed before the data")
-    return (*told, *equal_rows(data))
+        lines.append("the seed of the order of the examples was fixed before the data")
+    return (*lines, *equal_rows(data))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from dudley.certificates.methods.hold_out.declared import HoldOutDeclared
 from dudley.certificates.methods.hold_out.interval import INTERVALS, upper
 from dudley.certificates.methods.hold_out.losses import BoundedLoss, declared_loss
 from dudley.certificates.pool import hypergeometric_upper, share_up
@@ -47,35 +47,32 @@ class HoldOutPlan:
         return share_up(hypergeometric_upper(int(z.sum()), len(z), self.pool, c), self.pool)
 
 
-def plan_of(declared: dict[str, Any], n: int) -> HoldOutPlan:
+def plan_of(declared: HoldOutDeclared, n: int) -> HoldOutPlan:
     """The plan, or a refusal."""
-    loss, pool = declared_loss(declared), declared["pool"]
+    loss, pool = declared_loss(declared), declared.pool
     if pool is not None:
-        if not _whole(pool) or pool < n:
+        if pool < n:
             raise InputError("pool", f"its number of examples, at least n = {n}", pool)
-        if loss.name != "error" or declared["interval"] not in (None, POOL, [POOL]):
-            got = f"loss {loss.name}, interval {declared['interval']}"
+        if loss.name != "error" or declared.interval not in (None, POOL, (POOL,)):
+            got = f"loss {loss.name}, interval {declared.interval}"
             raise InputError("pool", f"the loss error, and no interval but {POOL}", got)
-        named: Any = [POOL]
+        intervals = (POOL,)
     else:
-        named = declared["interval"]
-        if named is None:
-            named = "clopper-pearson" if loss.name == "error" else "betting"
-        named = [named] if isinstance(named, str) else named
-        listed = isinstance(named, list | tuple) and len(named) > 0
-        if not listed or len(set(map(str, named))) < len(named):
-            raise InputError("interval", "a name, or a list of different names", named)
-        for name in named:
-            INTERVALS[str(name)]
-        if loss.name != "error" and "clopper-pearson" in named:
-            raise InputError("interval", f"one for the loss {loss.name}", "clopper-pearson")
-    for name in ("looks", "among"):
-        if not _whole(declared[name]) or declared[name] < 1:
-            raise InputError(name, "an integer ≥ 1", declared[name])
-    return HoldOutPlan(
-        loss, tuple(named), declared["looks"], pool, declared["among"], declared["delta"]
-    )
+        intervals = _intervals(declared, loss)
+    if declared.looks < 1:
+        raise InputError("looks", "an integer ≥ 1", declared.looks)
+    return HoldOutPlan(loss, intervals, declared.looks, pool, declared.among, declared.delta)
 
 
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _intervals(declared: HoldOutDeclared, loss: BoundedLoss) -> tuple[str, ...]:
+    """The intervals among which the smallest bound may be shown."""
+    default = "clopper-pearson" if loss.name == "error" else "betting"
+    named = default if declared.interval is None else declared.interval
+    intervals = (named,) if isinstance(named, str) else named
+    if not intervals or len(set(intervals)) < len(intervals):
+        raise InputError("interval", "a name, or a list of different names", list(intervals))
+    for name in intervals:
+        INTERVALS[name]
+    if loss.name != "error" and "clopper-pearson" in intervals:
+        raise InputError("interval", f"one for the loss {loss.name}", "clopper-pearson")
+    return intervals

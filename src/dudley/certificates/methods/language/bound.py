@@ -70,8 +70,13 @@ def bet(x: np.ndarray, limit: float, c: float) -> tuple[float, float]:
     return bet_at(x, limit, c, g), g
 
 
-def _least(x: np.ndarray, limit: float, c: float, g: np.ndarray) -> np.ndarray:
-    """For each bet, by bisection: S rises with m, and every upper end has passed the test."""
+def _least(
+    x: np.ndarray, limit: float, c: float, g: np.ndarray, against: float = math.nan
+) -> np.ndarray:
+    """For each bet, by bisection: S rises with m, and every upper end has passed the test.
+
+    With ``against`` the bisection ends where each end is known to lie below or above that number.
+    """
     if not (len(x) and np.isfinite(x).all() and x.max() <= limit):
         raise InputError("losses", f"numbers up to {limit}", x.max() if len(x) else "none")
     if not 0 < c < math.inf or not (g.min() > 0 and g.max() <= BETS[-1]):
@@ -81,6 +86,8 @@ def _least(x: np.ndarray, limit: float, c: float, g: np.ndarray) -> np.ndarray:
     low = np.full(len(g), float((values * share).sum()))
     high = np.full(len(g), limit)
     for _ in range(60):
+        if ((high <= against) | (low > against)).all():
+            break
         middle = np.minimum((low + high) / 2, math.nextafter(limit, -math.inf))
         scale = (g / (limit - middle))[:, None]
         terms = np.log1p(scale * (middle[:, None] - values))  # (bets, values)
@@ -104,7 +111,8 @@ def certified_from_part(
 ) -> bool:
     """Do the losses of part of the documents show S_g(m) ≥ c for all of them?"""
     z = -np.log1p((g / (limit - m)) * (m - x))
-    return bet_at(z, -math.log1p(-g) + SLACK, c_part, g2) <= -c - SLACK
+    largest, m_part = -math.log1p(-g) + SLACK, -c - SLACK
+    return bool(_least(z, largest, c_part, np.array([g2]), against=m_part)[0] <= m_part)
 
 
 def bet_from_part(

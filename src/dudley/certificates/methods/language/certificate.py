@@ -20,14 +20,14 @@ documents: the smoothing, the bets, the place, and the method that is shown.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dudley.certificates import order
-from dudley.certificates.base import COMMON
 from dudley.certificates.certificate import ASSUMED, Certificate
-from dudley.certificates.codes.interval import bits_of
+from dudley.certificates.codes.interval import CodeWord
 from dudley.certificates.copies import expect_chance
 from dudley.certificates.inversion import kl_upper
 from dudley.certificates.methods.language.bound import (
@@ -42,16 +42,23 @@ from dudley.certificates.methods.language.bound import (
 )
 from dudley.certificates.methods.language.coded import Coded
 from dudley.certificates.methods.language.corpus import Corpus, domains
+from dudley.certificates.methods.language.declared import (
+    GptSizes,
+    LanguageChoices,
+    LanguageDeclared,
+    LanguageFacts,
+    OtherForms,
+    SmoothingFacts,
+)
 from dudley.certificates.methods.language.gpt import TOGETHER, Gpt
 from dudley.certificates.methods.language.smoothing import ENTRIES, Smoothing
 from dudley.certificates.price import Bill, Price, bits, one_of
-from dudley.core.errors import InputError, UnknownName
+from dudley.certificates.records import from_json, to_json
+from dudley.core.errors import InputError
 from dudley.core.rounding import up
 
 NAME = "language"
 QUANTITY = "expected bits per symbol of the smoothed model on a new document"
-DECLARED = COMMON | {"evaluated": 0, "seed": 0, "dimensions": [], "levels": []}
-CHOICES, OF_PART = {"smoothing", "bet"}, {"place", "second"}
 SIZES = {  # the architectures that a certificate may be about
     "d": range(4, 68, 4),
     "heads": (1, 2, 4, 8),
@@ -71,64 +78,64 @@ DRAWN = (
 
 
 def certify(
-    model: Coded, corpus: Corpus, choices: dict[str, Any] | None = None, **declared: Any
+    model: Coded, corpus: Corpus, choices: LanguageChoices | None = None, **declared: Any
 ) -> Certificate:
     """The certificate; without ``choices`` the best entries are looked for first."""
-    for name in declared:
-        if name not in DECLARED:
-            raise UnknownName("declaration of language", name, DECLARED)
-    told = DECLARED | declared | {"gpt.V": model.gpt.V, "gpt.T": model.gpt.T}
-    told |= {"seed": model.seed, "dimensions": list(model.dimensions), "levels": list(model.levels)}
-    for name in ("seed", "dimensions", "levels"):
-        if name in declared and declared[name] != told[name]:
-            raise InputError(name, f"that of the model, {told[name]}", declared[name])
+    return certified(
+        model, corpus, from_json(LanguageDeclared, declared, "declaration", NAME), choices
+    )
+
+
+def certified(
+    model: Coded, corpus: Corpus, declared: LanguageDeclared, choices: LanguageChoices | None
+) -> Certificate:
+    """The same, of what is declared as a record."""
+    declared = of_model(model, declared)
     if (model.gpt.V, model.gpt.T) != (corpus.V, corpus.T):
         raise InputError("corpus", f"V = {model.gpt.V}, T = {model.gpt.T}", (corpus.V, corpus.T))
-    if type(told["among"]) is not int or told["among"] < 1:
-        raise InputError("among", "a number of methods ≥ 1", told["among"])
-    n, n_s = corpus.n, told["evaluated"]
-    if type(n_s) is not int or not 0 <= n_s <= n:
+    n, n_s, delta = corpus.n, declared.evaluated, declared.delta
+    if not 0 <= n_s <= n:
         raise InputError("evaluated", f"0 (all) to {n} documents", n_s)
     expect_chance(corpus.counts, "documents")
     symbols, lengths = evaluated(model, corpus, n_s)
-    bill = Bill(told["delta"], prices(model, corpus, n_s, told["among"]))
+    bill = Bill(delta, prices(model, corpus, n_s, declared.among))
     c = float(up(bill.log_confidence / n))
     c_part = 0.0
     if n_s:  # (1 − r)δ for the draw, at each entry of every list that is chosen from after it
-        of_lists = part_price() + math.log(len(ENTRIES) * told["among"])
-        c_part = float(up((of_lists - math.log(told["delta"] * n / (n_s + n))) / n_s, 8))
+        of_lists = part_price() + math.log(len(ENTRIES) * declared.among)
+        c_part = float(up((of_lists - math.log(delta * n / (n_s + n))) / n_s, 8))
     if choices is None:
-        choices = _chosen(symbols, lengths, corpus, c, c_part)
-    if set(choices) != CHOICES | (OF_PART if n_s else set()):
-        expected = ", ".join(sorted(CHOICES | (OF_PART if n_s else set())))
-        raise InputError("choices of language", expected, ", ".join(choices) or "none")
-    choices = {"code": model.word.to_json(), "gpt": _sizes(model.gpt)} | choices
-    s = _entry(choices)
+        choices = _chosen(model, symbols, lengths, corpus, c, c_part)
+    if {choices.place is None, choices.second is None} != {n_s == 0}:
+        expected = "place and second where part of the documents are evaluated, and only there"
+        raise InputError("choices of language", expected, to_json(choices))
+    # The word and the sizes are those of the model, whatever a file says: then they differ.
+    choices = replace(choices, code=model.word, gpt=_sizes(model.gpt))
+    s = _entry(ENTRIES, choices.smoothing, "smoothing")
     x, B = s.losses(symbols, lengths, corpus.V), s.limit(corpus.V, corpus.shortest)
     value = _value(x, B, c, c_part, choices)
     mean, word = float(x.mean()), model.word.length
-    facts = {
-        "n": n,
-        "evaluated": n_s or n,
-        "mean_loss": mean,
-        "standard_deviation": round(float(x.std()), 6),
-        "largest_loss": float(x.max()),
-        "limit": B,
-        "bits": word,
-        "code": model.kind,
-        "smoothing": {"kind": s.kind, "alpha": s.α},
-        "other_forms": {
-            "sublora": sublora(
-                mean, s.range(corpus.V, corpus.shortest), word, n, told["delta"], n_s or None
-            ),
-            "kl": None if n_s else float(up(B * kl_upper(float(up(mean / B)), c))),
-        },
-    }
+    Δ = s.range(corpus.V, corpus.shortest)
+    facts = LanguageFacts(
+        n=n,
+        evaluated=n_s or n,
+        mean_loss=mean,
+        standard_deviation=round(float(x.std()), 6),
+        largest_loss=float(x.max()),
+        limit=B,
+        bits=word,
+        code=model.kind,
+        smoothing=SmoothingFacts(s.kind, s.α),
+        other_forms=OtherForms(
+            sublora=sublora(mean, Δ, word, n, delta, n_s or None),
+            kl=None if n_s else float(up(B * kl_upper(float(up(mean / B)), c))),
+        ),
+    )
     return Certificate(
         method=NAME,
         value=value,
         bill=bill,
-        declared=told,
+        declared=declared,
         choices=choices,
         facts=facts,
         model={"sha256": model.sha256, "weights": sum(W.size for W in model.weights.values())},
@@ -143,7 +150,7 @@ def certify(
         },
         baseline={
             "worst": corpus.uniform(),
-            "error_at_least": corpus.unigram_at_least(told["delta"]),
+            "error_at_least": corpus.unigram_at_least(delta),
             "unigram": round(corpus.unigram(), 9),
         },
         declarations=ASSUMED + OWN + (DRAWN if n_s else ()) + _twice(corpus),
@@ -156,8 +163,19 @@ def _twice(corpus: Corpus) -> tuple[str, ...]:
     """What a reader must know of documents that come twice."""
     if not corpus.repeated:
         return ()
-    told = f"{corpus.repeated:,} documents equal an earlier one: independent draws none the less"
-    return (told,)
+    return (f"{corpus.repeated:,} documents equal an earlier one: independent draws none the less",)
+
+
+def of_model(model: Coded, declared: LanguageDeclared) -> LanguageDeclared:
+    """What is declared, with what the model says of itself; anything else of it is refused."""
+    facts: dict[str, Any] = {
+        name: getattr(model, name) for name in ("seed", "dimensions", "levels")
+    }
+    facts |= {"V": model.gpt.V, "T": model.gpt.T}
+    for name, value in facts.items():
+        if getattr(declared, name) not in (None, value):
+            raise InputError(name, f"that of the model, {value}", getattr(declared, name))
+    return replace(declared, **facts)
 
 
 def evaluated(model: Coded, corpus: Corpus, n_s: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -185,7 +203,7 @@ def prices(model: Coded, corpus: Corpus, n_s: int, among: int) -> tuple[Price, .
     """What is paid for."""
     expect_sizes(model.gpt)
     word, n = model.word.length, corpus.n
-    found = [
+    paid = [
         bits("code", word, f"{word} bits, {model.kind}"),
         one_of("domain", domains(corpus.alphabet, corpus.T), "alphabet and lengths"),
         one_of("architecture", math.prod(map(len, SIZES.values()))),
@@ -193,10 +211,10 @@ def prices(model: Coded, corpus: Corpus, n_s: int, among: int) -> tuple[Price, .
         one_of("bet", len(BETS)),
     ]
     if n_s:
-        found.append(Price("draw", float(up(math.log((n_s + n) / n_s))), f"δ·{n_s}/{n_s + n}"))
+        paid.append(Price("draw", float(up(math.log((n_s + n) / n_s))), f"δ·{n_s}/{n_s + n}"))
     if among > 1:
-        found.append(one_of("method", among))
-    return tuple(found)
+        paid.append(one_of("method", among))
+    return tuple(paid)
 
 
 def held_out(model: Coded, smoothing: Smoothing, corpus: Corpus, delta: float) -> dict[str, float]:
@@ -208,32 +226,33 @@ def held_out(model: Coded, smoothing: Smoothing, corpus: Corpus, delta: float) -
     return {"n": corpus.n, "mean_loss": float(x.mean()), "at_most": value}
 
 
-def decoded(told: dict[str, Any], corpus: Corpus) -> Coded:
+def decoded(file: dict[str, Any], corpus: Corpus) -> Coded:
     """The model that a certificate's JSON holds."""
-    declared, choices = told["declared"], told["choices"]
+    declared, choices = file["declared"], file["choices"]
     return Coded(
         Gpt(corpus.V, corpus.T, **choices["gpt"]),
-        bits_of(choices["code"]),
+        CodeWord.from_json(choices["code"]),
         declared["seed"],
         tuple(declared["dimensions"]),
         tuple(declared["levels"]),
     )
 
 
-def recheck(told: dict[str, Any], corpus: Corpus) -> list[str]:
+def recheck(file: dict[str, Any], corpus: Corpus) -> list[str]:
     """The fields of a certificate's JSON that differ when all is computed again from the corpus.
 
     The model is decoded from the file's own code word.
     """
-    declared, choices, model = told["declared"], told["choices"], decoded(told, corpus)
-    own = {name: value for name, value in declared.items() if name in DECLARED}
-    rest = {name: value for name, value in choices.items() if name not in ("code", "gpt")}
-    found = certify(model, corpus, rest, **own).to_json()
-    names = (set(told) | set(found)) - {"provenance"}
-    return sorted(name for name in names if told.get(name) != found.get(name))
+    declared = from_json(LanguageDeclared, file["declared"], "declaration", NAME)
+    choices = from_json(LanguageChoices, file["choices"], "choice", NAME)
+    again = certified(decoded(file, corpus), corpus, declared, choices).to_json()
+    names = (set(file) | set(again)) - {"provenance"}
+    return sorted(name for name in names if file.get(name) != again.get(name))
 
 
-def _chosen(symbols, lengths, corpus: Corpus, c: float, c_part: float) -> dict[str, Any]:
+def _chosen(
+    model: Coded, symbols, lengths, corpus: Corpus, c: float, c_part: float
+) -> LanguageChoices:
     """The smoothing and the bets that give the least number."""
     best = None
     for i, s in enumerate(ENTRIES):
@@ -243,41 +262,37 @@ def _chosen(symbols, lengths, corpus: Corpus, c: float, c_part: float) -> dict[s
             best = (value, i, g, x, B)
     assert best is not None
     _, i, g, x, B = best
+    alone = LanguageChoices(model.word, _sizes(model.gpt), i, BETS.index(g))
     if not c_part:
-        return {"smoothing": i, "bet": BETS.index(g)}
-    found = bet_from_part(x, B, c, c_part)
-    if found is None:
-        return {"smoothing": i, "bet": BETS.index(g), "place": len(places(B)), "second": 0}
-    m, g, g2 = found
+        return alone
+    at = bet_from_part(x, B, c, c_part)
+    if at is None:
+        return replace(alone, place=len(places(B)), second=0)
+    m, g, g2 = at
     place = int(np.searchsorted(places(B), m))
-    return {"smoothing": i, "bet": BETS.index(g), "place": place, "second": BETS.index(g2)}
+    return replace(alone, bet=BETS.index(g), place=place, second=BETS.index(g2))
 
 
-def _value(x, B: float, c: float, c_part: float, choices: dict[str, Any]) -> float:
-    g = _one(BETS, choices, "bet")
+def _value(x, B: float, c: float, c_part: float, choices: LanguageChoices) -> float:
+    g = _entry(BETS, choices.bet, "bet")
     if not c_part:
         return bet_at(x, B, c, g)
-    if choices["place"] == len(places(B)):
+    if choices.place == len(places(B)):
         return B
-    m, g2 = float(_one(places(B), choices, "place")), _one(BETS, choices, "second")
+    m, g2 = float(_entry(places(B), choices.place, "place")), _entry(BETS, choices.second, "second")
     if not certified_from_part(x, B, c, c_part, g, g2, m):
         raise InputError("place", "one that the evaluated documents certify", m)
     return m
 
 
-def _entry(choices: dict[str, Any]) -> Smoothing:
-    return _one(ENTRIES, choices, "smoothing")
-
-
-def _one(entries, choices: dict[str, Any], name: str):
-    at = choices.get(name)
-    if type(at) is not int or not 0 <= at < len(entries):
+def _entry(entries, at: int | None, name: str):
+    if at is None or not 0 <= at < len(entries):
         raise InputError(name, f"an entry of the list, 0 to {len(entries) - 1}", at)
     return entries[at]
 
 
-def _sizes(gpt: Gpt) -> dict[str, int]:
-    return {name: getattr(gpt, name) for name in SIZES}
+def _sizes(gpt: Gpt) -> GptSizes:
+    return GptSizes(**{name: getattr(gpt, name) for name in SIZES})
 
 
 def _advice(x, B, bill: Bill, n: int, word: int, value: float, corpus: Corpus) -> tuple[str, ...]:

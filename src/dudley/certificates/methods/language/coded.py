@@ -21,12 +21,9 @@ from functools import cached_property
 import numpy as np
 
 from dudley.certificates.codes.base import Frame, cheapest, decode, read
-from dudley.certificates.codes.interval import Bits
-from dudley.certificates.codes.kinds import low_rank, plain, sparse, subspace
+from dudley.certificates.codes.interval import CodeWord
 from dudley.certificates.methods.language.gpt import Gpt
 from dudley.core.errors import InputError
-
-KINDS = (sparse, subspace, low_rank, plain)  # imported so that they are registered
 
 
 @dataclass(frozen=True)
@@ -34,16 +31,16 @@ class Coded:
     """A Transformer given by its code word; seed, dimensions and levels are those of subspaces."""
 
     gpt: Gpt
-    word: Bits
+    word: CodeWord
     seed: int = 0
     dimensions: tuple[int, ...] = ()
     levels: tuple[int, ...] = ()
 
     def __post_init__(self):
         for name, least, most in (("dimensions", 1, 1 << 14), ("levels", 3, 1 << 15)):
-            given = getattr(self, name)
-            if not all(type(number) is int and least <= number <= most for number in given):
-                raise InputError(name, f"whole numbers from {least} to {most}", given)
+            numbers = getattr(self, name)
+            if not all(type(number) is int and least <= number <= most for number in numbers):
+                raise InputError(name, f"whole numbers from {least} to {most}", numbers)
         if type(self.seed) is not int or not 0 <= self.seed < 1 << 32:
             raise InputError("seed", "a whole number below 2^32", self.seed)
 
@@ -73,5 +70,5 @@ class Coded:
     @cached_property
     def sha256(self) -> str:
         """Of the architecture and the word: what the draw of evaluated documents is seeded by."""
-        told = [self.gpt.to_json(), self.seed, self.dimensions, self.levels, self.word.to_json()]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        parts = [self.gpt.to_json(), self.seed, self.dimensions, self.levels, self.word.to_json()]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

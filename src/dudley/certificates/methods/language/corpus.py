@@ -48,11 +48,16 @@ class Alphabet:
     def V(self) -> int:
         return len(self.signs) + 2
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The symbol of every sign."""
+        return {sign: i for i, sign in enumerate(self.signs, 1)}
+
     def codes(self, text: str, T: int) -> list[int]:
         """The first T symbols; the end sign follows a shorter text."""
-        place = {sign: i for i, sign in enumerate(self.signs, 1)}
-        found = [place.get(c, self.V - 1) for c in text.lower()[:T]]
-        return found + [END] * (len(found) < T)
+        places, other = self.places, self.V - 1
+        codes = [places.get(c, other) for c in text.lower()[:T]]
+        return codes + [END] * (len(codes) < T)
 
 
 def domains(alphabet: Alphabet, T: int) -> int:
@@ -132,8 +137,8 @@ class Corpus:
                 "chunks of one document are one document: a bound counts independent units",
             )
         if len(set(texts)) < len(texts):
-            told = f"{len(texts) - len(set(texts))} copies"
-            raise InputError("documents", "different texts", told, "keep one of each")
+            copies = f"{len(texts) - len(set(texts))} copies"
+            raise InputError("documents", "different texts", copies, "keep one of each")
         rows = [alphabet.codes(text, T) for text in texts]
         codes = np.zeros((len(rows), T), np.uint8)
         for i, row in enumerate(rows):

@@ -27,7 +27,7 @@ import numpy as np
 
 from dudley.certificates import tensors
 from dudley.certificates.codes.base import same
-from dudley.certificates.codes.interval import bits_of
+from dudley.certificates.codes.interval import CodeWord
 from dudley.certificates.methods.language.certificate import expect_sizes
 from dudley.certificates.methods.language.coded import Coded
 from dudley.certificates.methods.language.corpus import LONGEST, Alphabet, Corpus
@@ -43,7 +43,7 @@ MOST = 252  # symbols: 250 signs, the end, everything else
 
 def save(model: Coded, path: str | Path) -> None:
     """Write the model file."""
-    told = {
+    header = {
         "schema": SCHEMA,
         "gpt": model.gpt.to_json(),
         "code": model.word.to_json(),
@@ -51,17 +51,17 @@ def save(model: Coded, path: str | Path) -> None:
         "dimensions": list(model.dimensions),
         "levels": list(model.levels),
     }
-    tensors.write(path, told, model.weights)
+    tensors.write(path, header, model.weights)
 
 
 def load(path: str | Path) -> Coded:
     """Read the model file."""
     path = Path(path)
-    told, arrays = tensors.read(path)
-    if told.get("schema") != SCHEMA or set(told) != HEADER:
+    header, arrays = tensors.read(path)
+    if header.get("schema") != SCHEMA or set(header) != HEADER:
         raise InputError(path.name, f"a model file with the header {SCHEMA}", "a file without it")
     try:
-        model = _coded(told)
+        model = _coded(header)
         decoded = model.weights
     except DudleyError:
         raise
@@ -72,16 +72,16 @@ def load(path: str | Path) -> Coded:
     return model
 
 
-def _coded(told: dict[str, Any]) -> Coded:
+def _coded(header: dict[str, Any]) -> Coded:
     """The model of a header; sizes beyond the list are refused before anything is made of them."""
-    gpt = Gpt(**told["gpt"])
+    gpt = Gpt(**header["gpt"])
     expect_sizes(gpt)
     if gpt.V > MOST or gpt.T > LONGEST:
         raise InputError(
             "V and T", f"up to {MOST} symbols, {LONGEST} of a document", (gpt.V, gpt.T)
         )
-    lists = tuple(told["dimensions"]), tuple(told["levels"])
-    return Coded(gpt, bits_of(told["code"]), told["seed"], *lists)
+    lists = tuple(header["dimensions"]), tuple(header["levels"])
+    return Coded(gpt, CodeWord.from_json(header["code"]), header["seed"], *lists)
 
 
 def save_documents(corpus: Corpus, path: str | Path) -> None:
@@ -100,19 +100,19 @@ def documents(path: str | Path) -> Corpus:
     path = Path(path)
     if not path.is_file():
         raise InputError("documents", "a file .npz", f"no file {path}")
-    found = archives.arrays(path)
-    if set(found) - {"source"} != ARRAYS:
+    arrays = archives.arrays(path)
+    if set(arrays) - {"source"} != ARRAYS:
         raise InputError(
-            path.name, f"arrays {', '.join(sorted(ARRAYS))}", ", ".join(found) or "none"
+            path.name, f"arrays {', '.join(sorted(ARRAYS))}", ", ".join(arrays) or "none"
         )
-    signs, shortest = found["signs"], found["shortest"]
+    signs, shortest = arrays["signs"], arrays["shortest"]
     if signs.shape != () or signs.dtype.kind != "U":
         raise InputError("signs", "one text", f"{signs.dtype} of shape {signs.shape}")
     if shortest.shape != () or shortest.dtype.kind not in "iu":
         raise InputError("shortest", "one whole number", f"{shortest.dtype} of {shortest.shape}")
-    made = Corpus(found["codes"], found["lengths"], Alphabet(str(signs)), int(shortest))
-    if "source" in found:
-        _expect_sources(found["source"], made.n)
+    made = Corpus(arrays["codes"], arrays["lengths"], Alphabet(str(signs)), int(shortest))
+    if "source" in arrays:
+        _expect_sources(arrays["source"], made.n)
     return made
 
 

@@ -75,7 +75,7 @@ def fit_subspace(
     if D not in DIMENSIONS or 2 * recipe.q + 1 not in LEVELS:
         raise InputError("D and L", f"of {DIMENSIONS} and {LEVELS}", (D, 2 * recipe.q + 1))
     empty = Coded(gpt, Coded.of(gpt, _zeros(gpt)).word, recipe.seed, DIMENSIONS, LEVELS)
-    found = maps(empty.frame, D, rank)
+    subspaces = maps(empty.frame, D, rank)
     of_torch = {
         name: replace(
             m,
@@ -83,7 +83,7 @@ def fit_subspace(
             P=torch.tensor(m.P, dtype=torch.float32),
             S=torch.tensor(m.S, dtype=torch.float32),
         )
-        for name, m in found.items()
+        for name, m in subspaces.items()
     }
 
     def assembled(parts: Parts):

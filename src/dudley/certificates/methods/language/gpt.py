@@ -62,12 +62,12 @@ class Gpt:
     @property
     def shapes(self) -> dict[str, tuple[int, int]]:
         """Of every matrix, rows = inputs."""
-        d, found = self.d, {"E": (self.V, self.d), "b": (self.V, 1)}
+        d, shapes = self.d, {"E": (self.V, self.d), "b": (self.V, 1)}
         for i in range(self.layers):
-            found |= {f"{i}.{name}": (d, d) for name in "QKVO"}
-            found[f"{i}.r"] = (self.heads, self.window)
-            found |= {f"{i}.A": (d, self.width), f"{i}.B": (self.width, d)}
-        return found
+            shapes |= {f"{i}.{name}": (d, d) for name in "QKVO"}
+            shapes[f"{i}.r"] = (self.heads, self.window)
+            shapes |= {f"{i}.A": (d, self.width), f"{i}.B": (self.width, d)}
+        return shapes
 
     def logits(self, W: dict[str, Any], codes):
         """(V, T, n) for documents (n, T) of the kind of W."""
@@ -76,10 +76,10 @@ class Gpt:
         before[1:], before[:1] = codes.T[:-1], 0
         x = E.T @ self.one_hot(before, E)  # (d, T·n)
         for i in range(self.layers):
-            own = {name: W[f"{i}.{name}"] for name in "QKVOrAB"}
-            x = x + own["O"].T @ self._attention(own, _scaled(x), codes.shape[0])
-            hidden = own["A"].T @ _scaled(x)
-            x = x + own["B"].T @ (hidden * (hidden > 0))
+            layer = {name: W[f"{i}.{name}"] for name in "QKVOrAB"}
+            x = x + layer["O"].T @ self._attention(layer, _scaled(x), codes.shape[0])
+            hidden = layer["A"].T @ _scaled(x)
+            x = x + layer["B"].T @ (hidden * (hidden > 0))
         z = 0.5 * (E @ _scaled(x)) + GAIN * W["b"]
         return z.reshape(self.V, self.T, -1)
 

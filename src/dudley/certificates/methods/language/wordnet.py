@@ -30,9 +30,9 @@ def glosses(folder: str | Path = FOLDER) -> list[tuple[str, str]]:
             fix = "apt-get install wordnet-base"
             raise InputError("WordNet", f"the file {name} in {folder}", "none", fix)
         raw.append(path.read_bytes())
-    found = hashlib.sha256(b"".join(raw)).hexdigest()
-    if found != SHA256:
-        raise InputError("WordNet", f"files of {PACKAGE}, sha256 {SHA256[:12]}…", found)
+    digest = hashlib.sha256(b"".join(raw)).hexdigest()
+    if digest != SHA256:
+        raise InputError("WordNet", f"files of {PACKAGE}, sha256 {SHA256[:12]}…", digest)
     return [
         (f"{name}:{line.split(' ', 1)[0]}", line.split(" | ", 1)[1].strip())
         for name, whole in zip(FILES, raw, strict=True)

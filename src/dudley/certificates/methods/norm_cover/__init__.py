@@ -26,20 +26,3 @@ Reference: single-scale covering with a union bound (Bartlett 1998, §II, for ma
 inversion after Langford 2005, Theorem 3.3. The parts: :mod:`~.sets` (what is read off, and its
 price), :mod:`~.reduce` (the fixed-[CLS] query), :mod:`~.cover` (log N), :mod:`~.method`.
 """
-
-from dudley.certificates.methods.norm_cover.cover import Covered, covered
-from dudley.certificates.methods.norm_cover.method import NormCover
-from dudley.certificates.methods.norm_cover.reduce import Reduced, reduced, reduced_head
-from dudley.certificates.methods.norm_cover.sets import RECIPES, Paid, paid
-
-__all__ = [
-    "RECIPES",
-    "Covered",
-    "NormCover",
-    "Paid",
-    "Reduced",
-    "covered",
-    "paid",
-    "reduced",
-    "reduced_head",
-]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -27,11 +26,21 @@ _SHARES = np.concatenate([np.geomspace(1e-3, 0.05, 40), np.linspace(0.05, 1, 192
 
 
 @dataclass(frozen=True)
+class BlockCover:
+    """The cover of one block: its size, its resolution, and which of the covers it is."""
+
+    block: str
+    log_size: float
+    resolution: float
+    cover: str
+
+
+@dataclass(frozen=True)
 class Covered:
     """log N, from above, and each block's part of it."""
 
     log_size: float
-    blocks: tuple[dict[str, Any], ...]
+    blocks: tuple[BlockCover, ...]
 
 
 def expect_uniform(capacity: Capacity) -> None:
@@ -67,9 +76,9 @@ def covered(capacity: Capacity, ε: float) -> Covered:
     ]
     sizes = [float(_entropy(b, np.array([e]))[0]) for b, e in zip(blocks, parts, strict=True)]
     parts, sizes = _improved(blocks, parts, sizes, ε)
-    found = float(up(math.fsum(sizes), 64))
-    told = tuple(_told(b, e, H) for b, e, H in zip(blocks, parts, sizes, strict=True))
-    return Covered(found, told) if found <= total else Covered(total, told)
+    split_anew = float(up(math.fsum(sizes), 64))
+    covers = tuple(_block_cover(b, e, H) for b, e, H in zip(blocks, parts, sizes, strict=True))
+    return Covered(min(split_anew, total), covers)
 
 
 def _entropy(block: WeightBlock, ε: np.ndarray) -> np.ndarray:
@@ -101,19 +110,19 @@ def _improved(blocks, parts, sizes, ε):
     for _ in range(2):
         for i, j in itertools.combinations(live, 2):
             free = budget - spent(i, j)
-            one = _SHARES * free / weights[i]
-            other = np.maximum((free - weights[i] * one) * (1 - 1e-12) / weights[j], 1e-300)
-            H_i, H_j = _entropy(blocks[i], one), _entropy(blocks[j], other)
+            ε_i = _SHARES * free / weights[i]
+            ε_j = np.maximum((free - weights[i] * ε_i) * (1 - 1e-12) / weights[j], 1e-300)
+            H_i, H_j = _entropy(blocks[i], ε_i), _entropy(blocks[j], ε_j)
             k = int(np.argmin(H_i + H_j))
             if H_i[k] + H_j[k] < sizes[i] + sizes[j]:
-                parts[i], parts[j] = float(one[k]), float(other[k])
+                parts[i], parts[j] = float(ε_i[k]), float(ε_j[k])
                 sizes[i], sizes[j] = float(H_i[k]), float(H_j[k])
     return parts, sizes
 
 
-def _told(block: WeightBlock, ε: float, H: float) -> dict[str, Any]:
+def _block_cover(block: WeightBlock, ε: float, H: float) -> BlockCover:
     entropy = block.entropy
     cover = "one point" if H == 0 else "its own"
     if H > 0 and isinstance(entropy, BestOf):
         cover = entropy.winner(math.log(ε))
-    return {"block": block.name, "log_size": H, "resolution": ε, "cover": cover}
+    return BlockCover(block.name, H, ε, cover)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dudley.calculus.compose import Chain, Heads, Node, Parallel, Repeat, Residual
+from dudley.calculus.compose import Node
 from dudley.calculus.nest import Path, name_of
 from dudley.certificates.encodings import Bits, Codes, Encoding
 from dudley.core.constraint import FREE
@@ -67,25 +67,20 @@ def reduced(network: Node, weights: Mapping[str, np.ndarray], encoding: Encoding
     >>> import dudley as du
     >>> head = Head(7, FREE, FREE, k=1, query="cls", sigma="identity")
     >>> W = {"0.W_QK": np.arange(49.0).reshape(7, 7), "0.W_v": np.ones((7, 1))}
-    >>> reduced(Chain((head,)), W, Bits(3)).weights["0.v"].ravel()
+    >>> reduced(du.Chain((head,)), W, Bits(3)).weights["0.v"].ravel()
     array([42., 43., 44., 45., 46., 47., 48.])
     """
-    found: dict[str, np.ndarray] = dict(weights)
+    left: dict[str, np.ndarray] = dict(weights)
     heads: list[str] = []
 
     def walk(node: Node, path: Path, raw: bool) -> Node:
-        if isinstance(node, Chain | Repeat):
-            parts = node.nodes if isinstance(node, Chain) else (node.inner,) * node.L
-            return Chain(tuple(walk(p, (*path, i), raw and i == 0) for i, p in enumerate(parts)))
-        if isinstance(node, Parallel | Heads):
-            parts = node.nodes if isinstance(node, Parallel) else (node.inner,) * node.H
-            return Parallel(tuple(walk(p, (*path, i), raw) for i, p in enumerate(parts)))
-        if isinstance(node, Residual):
-            return Residual(walk(node.inner, path, raw))
+        if inside := node.parts():
+            walked = [walk(p.node, (*path, *p.path), raw and p.reads_input) for p in inside]
+            return node.with_parts(walked)
         if raw and isinstance(node, Head) and node.query == "cls" and node.W_QK is not None:
-            node, v = reduced_head(node, found.pop(name_of((*path, "W_QK"))), encoding)
-            found[name_of((*path, "v"))] = v
+            node, v = reduced_head(node, left.pop(name_of((*path, "W_QK"))), encoding)
+            left[name_of((*path, "v"))] = v
             heads.append(name_of(path))
         return node
 
-    return Reduced(walk(network, (), constant_row(encoding) is not None), found, tuple(heads))
+    return Reduced(walk(network, (), constant_row(encoding) is not None), left, tuple(heads))

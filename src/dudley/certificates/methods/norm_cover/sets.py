@@ -63,9 +63,9 @@ class Paid:
 
     def scaled(self, path: Path, norm: str, factor: float) -> Node:
         """The network with one radius multiplied: what it would be worth to train it smaller."""
-        own = self.sets[path]
-        balls = (replace(b, radius=b.radius * (factor if b.norm == norm else 1)) for b in own.balls)
-        return _constrained(self.bare, self.sets | {path: replace(own, balls=tuple(balls))})
+        old = self.sets[path]
+        balls = (replace(b, radius=b.radius * (factor if b.norm == norm else 1)) for b in old.balls)
+        return _constrained(self.bare, self.sets | {path: replace(old, balls=tuple(balls))})
 
 
 def paid(

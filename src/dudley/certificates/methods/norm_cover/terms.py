@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
+from dudley.calculus.arithmetic import U
 from dudley.calculus.compose import Node
 from dudley.calculus.union import Grid
 from dudley.certificates.clipping import clipping_prices
-from dudley.certificates.forward_error import U, forward_error
+from dudley.certificates.forward_error import forward_error
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.norm_cover.cover import Covered, covered
+from dudley.certificates.methods.norm_cover.declared import NormCoverDeclared
 from dudley.certificates.methods.norm_cover.reduce import Reduced, reduced
 from dudley.certificates.methods.norm_cover.sets import RECIPES, Paid, name_of, paid
 from dudley.certificates.price import Price
@@ -38,12 +39,12 @@ class Terms:
 
     def of(self, network: Node) -> Capacity:
         """The calculus on a network with these inputs; every weight must be in the cover."""
-        found = capacity(network, self.inputs)
-        seen = {use.name for use in found.facts.uses}
+        cap = capacity(network, self.inputs)
+        seen = {use.name for use in cap.facts.uses}
         lost = [name_of(p) for p in self.paid.sets if name_of(p) not in seen]
         if lost:
             raise InputError(f"weight {lost[0]}", "one that the cover counts", "one it does not")
-        return found
+        return cap
 
     @cached_property
     def slope(self) -> float:
@@ -60,10 +61,10 @@ class Terms:
     @cached_property
     def η(self) -> float:
         """A bound on the rounding error of a margin, the last subtraction included."""
-        own = forward_error(self.paid.network, self.inputs)
+        e = forward_error(self.paid.network, self.inputs)
         if self.slope == 1:
-            return own
-        return float(up(2 * own + 4 * U * (float(self.capacity.facts.out.radius) + own)))
+            return e
+        return float(up(2 * e + 4 * U * (float(self.capacity.facts.out.radius) + e)))
 
     def resolution(self, γ: float) -> float:
         """ε of the outputs with slope·ε + η ≤ γ/2; not positive where γ is too small."""
@@ -77,11 +78,11 @@ class Terms:
         return covered(self.capacity if network is None else self.of(network), ε)
 
 
-def terms(model: Hypothesis, declared: dict[str, Any], recipe: str) -> Terms:
+def terms(model: Hypothesis, declared: NormCoverDeclared, recipe: str) -> Terms:
     """The terms for a model: reduce, read off, pay."""
     inputs = model.encoding.inputs
     assert inputs.d is not None
     less: Reduced = reduced(model.network, model.weights, model.encoding)
-    grid = Grid(declared["ratio"])
+    grid = Grid(declared.ratio)
     made = paid(less.network, less.weights, RECIPES[recipe], grid, inputs.d)
-    return Terms(made, inputs, less.heads, clipping_prices(model.encoding, declared["radius"]))
+    return Terms(made, inputs, less.heads, clipping_prices(model.encoding, declared.radius))

@@ -26,15 +26,15 @@ largest: while it is far from 2⁻³⁰ two machines count alike.
 >>> W_v = np.array([[-1.0], [0], [0], [1], [0], [0], [0]])
 >>> model = Hypothesis(tables, {"name": "bits", "T": 3}, {"0.v": np.zeros((7, 1)), "0.W_v": W_v})
 >>> X = np.random.default_rng(0).integers(0, 2, (1000, 3))
->>> found = METHODS["occam"](model, Dataset(X, X[:, 0]))
->>> found.facts["bits"], found.facts["errors"], round(found.value, 4)
+>>> certificate = METHODS["occam"](model, Dataset(X, X[:, 0]))
+>>> certificate.facts.bits, certificate.facts.errors, round(certificate.value, 4)
 (14, 0, 0.0126)
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -49,15 +49,13 @@ from dudley.certificates.certificate import (
 )
 from dudley.certificates.clipping import clipping_prices
 from dudley.certificates.codes.base import CODES, Frame, cheapest, frame_of, read, same
-from dudley.certificates.codes.interval import bits_of
-from dudley.certificates.codes.kinds import low_rank, plain, sparse, subspace
 from dudley.certificates.data import Dataset, sha256_of
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
+from dudley.certificates.methods.occam.declared import OccamChoices, OccamDeclared, OccamFacts
 from dudley.certificates.price import Bill, bits, one_of
 from dudley.core.errors import InputError
 
-KINDS = (sparse, subspace, low_rank, plain)  # imported so that they are registered
 RADIUS = 2.0**-30  # of the largest margin: what is nearer to 0 counts as an error
 OWN = (
     "the network and the encoding (or the list of networks) were fixed before the data, and no "
@@ -67,20 +65,16 @@ OWN = (
 
 
 @method
-class Occam(Method):
+class Occam(Method[OccamDeclared, OccamChoices]):
     """The binomial tail at δ·2^{−bits}."""
 
     name: ClassVar[str] = "occam"
-    DECLARED: ClassVar[dict[str, Any]] = {
-        "seed": 0,
-        "dimensions": [10, 20, 30, 50, 70, 100, 140, 200],
-        "levels": [3, 5, 7, 11],
-        "networks": [],
-        "radius": None,
-    }
+    declares = OccamDeclared
+    chooses = OccamChoices
 
-    def choose(self, model, data, declared):
-        word = cheapest(model.weights, checked_frame(model, declared))
+    def choose(self, model: Hypothesis, data: Dataset, declared: OccamDeclared) -> OccamChoices:
+        """The shortest code word of the weights."""
+        word = cheapest(dict(model.weights), checked_frame(model, declared))
         if word is None:
             raise InputError(
                 "weights",
@@ -88,59 +82,60 @@ class Occam(Method):
                 "others",
                 "dudley.certificates.fit.quantised.compress makes such a model of this one",
             )
-        return {"code": word.to_json()}
+        return OccamChoices(word)
 
-    def certify(self, model, data, declared, choices):
-        if set(choices) != {"code"}:
-            raise InputError("choices of occam", "code", ", ".join(choices) or "none")
-        frame, word = checked_frame(model, declared), bits_of(choices["code"])
+    def certify(
+        self, model: Hypothesis, data: Dataset, declared: OccamDeclared, choices: OccamChoices
+    ) -> Certificate:
+        """The certificate."""
+        frame, word = checked_frame(model, declared), choices.code
         name, description = read(word, frame)
-        if not same(CODES[name].weights(description, frame), model.weights):
+        if not same(CODES[name].weights(description, frame), dict(model.weights)):
             raise InputError("code", "one that decodes to the model's weights", "other weights")
         errors, nearest = counted(model, data)
         prices = [bits("code", word.length, f"{word.length} bits, {name}")]
-        prices += clipping_prices(model.encoding, declared["radius"])
-        if declared["networks"]:
-            prices.append(one_of("network", len(declared["networks"])))
-        if declared["among"] > 1:
-            prices.append(one_of("method", declared["among"]))
-        bill = Bill(declared["delta"], tuple(prices))
-        facts = {
-            "n": data.n,
-            "errors": errors,
-            "train_error": errors / data.n,
-            "bits": word.length,
-            "code": name,
-            "weights": frame.count,
-            "nonzeros": {k: int(np.count_nonzero(W)) for k, W in model.weights.items()},
-            "nearest_margin": nearest,
-        }
+        prices += clipping_prices(model.encoding, declared.radius)
+        if declared.networks:
+            prices.append(one_of("network", len(declared.networks)))
+        if declared.among > 1:
+            prices.append(one_of("method", declared.among))
+        bill = Bill(declared.delta, tuple(prices))
+        facts = OccamFacts(
+            n=data.n,
+            errors=errors,
+            train_error=errors / data.n,
+            bits=word.length,
+            code=name,
+            weights=frame.count,
+            nonzeros={k: int(np.count_nonzero(W)) for k, W in model.weights.items()},
+            nearest_margin=nearest,
+        )
         return Certificate(
             method=self.name,
             value=binomial_upper(errors, data.n, bill.log_confidence),
             bill=bill,
             declared=declared,
-            choices={"code": word.to_json()},
+            choices=choices,
             facts=facts,
             model=model_facts(model),
             data=data_facts(data),
-            baseline=baseline(data, declared["delta"]),
+            baseline=baseline(data, declared.delta),
             declarations=ASSUMED + OWN + equal_rows(data),
             advice=advice(errors, data.n, word.length, bill),
         )
 
 
-def checked_frame(model: Hypothesis, declared: dict[str, Any]) -> Frame:
+def checked_frame(model: Hypothesis, declared: OccamDeclared) -> Frame:
     """The frame, once what is declared makes sense."""
-    if not _whole([declared["seed"]], 0) or declared["seed"] >= 1 << 32:
-        raise InputError("seed", "a whole number below 2^32", declared["seed"])
-    if not _whole(declared["dimensions"], 1) or max(declared["dimensions"], default=1) > 1 << 14:
-        raise InputError("dimensions", "a list of whole numbers ≥ 1", declared["dimensions"])
-    if not _whole(declared["levels"], 3) or any(L % 2 == 0 for L in declared["levels"]):
-        raise InputError("levels", "a list of odd numbers ≥ 3", declared["levels"])
-    listed = declared["networks"]
-    if not isinstance(listed, list) or len(set(listed)) != len(listed):
-        raise InputError("networks", "a list of different hashes", listed)
+    if not 0 <= declared.seed < 1 << 32:
+        raise InputError("seed", "a whole number below 2^32", declared.seed)
+    if not all(1 <= D <= 1 << 14 for D in declared.dimensions):
+        raise InputError("dimensions", "a list of whole numbers ≥ 1", list(declared.dimensions))
+    if not all(L >= 3 and L % 2 for L in declared.levels):
+        raise InputError("levels", "a list of odd numbers ≥ 3", list(declared.levels))
+    listed = declared.networks
+    if len(set(listed)) != len(listed):
+        raise InputError("networks", "a list of different hashes", list(listed))
     if listed and network_sha256(model) not in listed:
         raise InputError("network", "one of the declared networks", network_sha256(model))
     return frame_of(model, declared)
@@ -148,8 +143,8 @@ def checked_frame(model: Hypothesis, declared: dict[str, Any]) -> Frame:
 
 def network_sha256(model: Hypothesis) -> str:
     """The hash of the network and the encoding, without weights: what ``networks`` lists."""
-    told = json.dumps([model.tables, model.encoding_table], sort_keys=True)
-    return sha256_of({"network": np.frombuffer(told.encode(), np.uint8)})
+    text = json.dumps([model.tables, model.encoding_table], sort_keys=True)
+    return sha256_of({"network": np.frombuffer(text.encode(), np.uint8)})
 
 
 def counted(model: Hypothesis, data: Dataset) -> tuple[int, float]:
@@ -165,19 +160,13 @@ def counted(model: Hypothesis, data: Dataset) -> tuple[int, float]:
 def advice(errors: int, n: int, length: int, bill: Bill) -> tuple[str, ...]:
     """What would lower the number, each computed."""
     c, half = bill.log_confidence, bits("", length / 2).nats
-    found = {
+    gains = {
         f"half the bits ({length // 2}), as many errors": binomial_upper(errors, n, c - half),
         f"twice the data ({2 * n}), the same share of errors": binomial_upper(2 * errors, 2 * n, c),
     }
     if errors:
-        found["no errors, as many bits"] = binomial_upper(0, n, c)
+        gains["no errors, as many bits"] = binomial_upper(0, n, c)
     now = binomial_upper(errors, n, c)
-    told = [f"{what}: {value:.3g}" for what, value in sorted(found.items(), key=lambda x: x[1])]
+    lines = [f"{what}: {value:.3g}" for what, value in sorted(gains.items(), key=lambda x: x[1])]
     why = f"{errors} errors of {n}, {length} bits: {now:.3g}"
-    return (why, *told)
-
-
-def _whole(values: Any, least: int) -> bool:
-    return isinstance(values, list | tuple) and all(
-        isinstance(v, int) and not isinstance(v, bool) and v >= least for v in values
-    )
+    return (why, *lines)

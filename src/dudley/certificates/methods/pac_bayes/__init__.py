@@ -9,8 +9,3 @@ errs], never the error of the model with weights w: that one may err where most 
 * `monte_carlo`: errors of drawn weights, and what they say of the mean over all draws
 * `method`: the certificate
 """
-
-from dudley.certificates.methods.pac_bayes.method import PacBayes
-from dudley.certificates.methods.pac_bayes.posterior import Posterior
-
-__all__ = ["PacBayes", "Posterior"]

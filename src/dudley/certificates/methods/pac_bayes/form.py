@@ -18,7 +18,9 @@ from typing import ClassVar
 from dudley.certificates.price import Price
 from dudley.core.registry import Registry
 
-FORMS: Registry[PacBayesForm] = Registry("PAC-Bayes form")
+FORMS: Registry[PacBayesForm] = Registry(
+    "PAC-Bayes form", "dudley.certificates.methods.pac_bayes.forms.*"
+)
 
 
 class PacBayesForm(ABC):

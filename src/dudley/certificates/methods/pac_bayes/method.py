@@ -16,7 +16,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 from dudley.calculus.union import Grid
 from dudley.certificates import digits
@@ -26,8 +25,12 @@ from dudley.certificates.clipping import clipping_prices
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.methods.pac_bayes.form import FORMS
-from dudley.certificates.methods.pac_bayes.forms import catoni, kl, quadratic  # noqa: F401 (registered)
+from dudley.certificates.methods.pac_bayes.declared import (
+    PacBayesChoices,
+    PacBayesDeclared,
+    PacBayesFacts,
+)
+from dudley.certificates.methods.pac_bayes.form import FORMS, PacBayesForm
 from dudley.certificates.methods.pac_bayes.monte_carlo import errors_of_pairs
 from dudley.certificates.methods.pac_bayes.posterior import Posterior
 from dudley.certificates.methods.pac_bayes.prior import Learned
@@ -49,60 +52,54 @@ GRID, LARGEST = Grid(), 60  # of the prior's scale
 
 
 @method
-class PacBayes(Method):
+class PacBayes(Method[PacBayesDeclared, PacBayesChoices]):
     """Final: PAC-Bayes."""
 
     name = "pac-bayes"
     randomised = True
-    DECLARED: ClassVar[dict[str, Any]] = {
-        "prior": {"kind": "zero"},
-        "scale": 1.0,
-        "grid": "each",
-        "forms": ["kl"],
-        "pairs": 100_000,
-        "share": 0.05,
-        "radius": None,
-    }
+    declares = PacBayesDeclared
+    chooses = PacBayesChoices
 
-    def choose(self, model: Hypothesis | Posterior, data: Dataset, declared: dict[str, Any]):
-        Q, told = _expected(model, declared)
-        scales, best = _scales(Q, told), None
-        counted = Q.prior.counted(data)
-        q = _mean_error(Q, counted, told)[1]
-        for form in told["forms"]:
+    def choose(self, model: Posterior, data: Dataset, declared: PacBayesDeclared):
+        """The scales, the form and its entry with the smallest number."""
+        Q, best = _expected(model, declared), None
+        scales, counted = _scales(Q, declared), Q.prior.counted(data)
+        q = _mean_error(Q, counted, declared)[1]
+        for form in declared.forms:
             for option in FORMS[form].options():
-                choices = {"scales": scales, "form": form, "option": option}
-                value = _bound(Q, counted.n, told, choices, q)
+                choices = PacBayesChoices(scales, form, option)
+                value = _bound(Q, counted.n, declared, choices, q)
                 best = min(best or (value, choices), (value, choices), key=lambda pair: pair[0])
         assert best is not None
         return best[1]
 
     def certify(
         self,
-        model: Hypothesis | Posterior,
+        model: Posterior,
         data: Dataset,
-        declared: dict[str, Any],
-        choices: dict[str, Any],
+        declared: PacBayesDeclared,
+        choices: PacBayesChoices,
     ) -> Certificate:
-        Q, told = _expected(model, declared)
+        """The certificate."""
+        Q = _expected(model, declared)
         counted = Q.prior.counted(data)
-        erring, q = _mean_error(Q, counted, told)
-        bill, parts = _bill(Q, told, choices)
-        form, n = FORMS[choices["form"]], counted.n
+        erring, q = _mean_error(Q, counted, declared)
+        bill, parts = _bill(Q, declared, choices)
+        form, n = FORMS[choices.form], counted.n
         divergence = digits.up(math.fsum(parts.values()))
         nats = float(up(divergence + bill.log_confidence))
-        value = form.bound(q, nats, n, choices["option"])
-        facts = {
-            "n": n,
-            "seen_by_prior": data.n - n,
-            "divergence": divergence,
-            "divergences": {name: digits.up(part) for name, part in parts.items()},
-            "pairs": told["pairs"],
-            "erring_pairs": erring,
-            "mean_error_at_most": q,
-            "prior_sha256": Q.prior_sha256,
-            "mean_sha256": Q.mean.sha256,
-        }
+        value = form.bound(q, nats, n, choices.option)
+        facts = PacBayesFacts(
+            n=n,
+            seen_by_prior=data.n - n,
+            divergence=divergence,
+            divergences={name: digits.up(part) for name, part in parts.items()},
+            pairs=declared.pairs,
+            erring_pairs=erring,
+            mean_error_at_most=q,
+            prior_sha256=Q.prior_sha256,
+            mean_sha256=Q.mean.sha256,
+        )
         return Certificate(
             method=self.name,
             value=value,
@@ -119,53 +116,51 @@ class PacBayes(Method):
             baseline=baseline(data, bill.delta),
             declarations=ASSUMED + OWN + _of_prior(Q) + equal_rows(data),
             quantity=RISK_OF_DRAWS,
-            advice=_advice(form, choices["option"], q, divergence, nats, n, erring, told["pairs"]),
+            advice=_advice(form, choices.option, q, divergence, nats, n, erring, declared.pairs),
         )
 
 
-def _expected(
-    model: Hypothesis | Posterior, declared: dict[str, Any]
-) -> tuple[Posterior, dict[str, Any]]:
-    """The posterior and what is declared, each refused unless it can be certified."""
+def _expected(model: Hypothesis | Posterior, declared: PacBayesDeclared) -> Posterior:
+    """The posterior; it and what is declared are refused unless they can be certified."""
     if not isinstance(model, Posterior):
         fix = "fit one: dudley.certificates.fit.posterior"
         raise InputError("model for pac-bayes", "a posterior (means, σ, prior)", "one model", fix)
-    if declared["prior"] != model.prior.told:
-        got = f"{model.prior.told} in the posterior's file"
-        raise InputError("prior", f"what is declared, {declared['prior']}", got)
-    if declared["grid"] not in ("each", "one", "none"):
-        raise InputError("grid", "each, one or none", declared["grid"])
-    scale, share, forms = declared["scale"], declared["share"], declared["forms"]
-    if not isinstance(scale, int | float) or not 0 < scale < math.inf:
-        raise InputError("scale", "a number > 0", scale)
-    if not isinstance(share, int | float) or not 0 < share < 1:
-        raise InputError("share of δ for the draws", "a number in (0, 1)", share)
-    if not isinstance(forms, list) or not forms or len(set(forms)) < len(forms):
-        raise InputError("forms", f"a list of forms, each once: {', '.join(FORMS)}", forms)
+    if declared.prior != model.prior.to_json():
+        got = f"{model.prior.to_json()} in the posterior's file"
+        raise InputError("prior", f"what is declared, {declared.prior}", got)
+    if declared.grid not in ("each", "one", "none"):
+        raise InputError("grid", "each, one or none", declared.grid)
+    if not 0 < declared.scale < math.inf:
+        raise InputError("scale", "a number > 0", declared.scale)
+    if not 0 < declared.share < 1:
+        raise InputError("share of δ for the draws", "a number in (0, 1)", declared.share)
+    forms = declared.forms
+    if not forms or len(set(forms)) < len(forms):
+        raise InputError("forms", f"a list of forms, each once: {', '.join(FORMS)}", list(forms))
     for form in forms:
         FORMS[form]
-    size_of("pairs", declared["pairs"])
-    return model, declared
+    size_of("pairs", declared.pairs)
+    return model
 
 
-def _mean_error(Q: Posterior, counted: Dataset, told: dict[str, Any]) -> tuple[int, float]:
+def _mean_error(Q: Posterior, counted: Dataset, declared: PacBayesDeclared) -> tuple[int, float]:
     """The erring pairs, and L̂(Q) from above at confidence ρδ/among."""
-    erring = errors_of_pairs(Q, counted, told["pairs"])
-    c = float(up(-math.log(told["share"] * told["delta"]) + math.log(told["among"]), 8))
-    return erring, binomial_upper(erring, told["pairs"], c)
+    erring = errors_of_pairs(Q, counted, declared.pairs)
+    c = float(up(-math.log(declared.share * declared.delta) + math.log(declared.among), 8))
+    return erring, binomial_upper(erring, declared.pairs, c)
 
 
-def _s(told: dict[str, Any], j: int) -> float:
-    if type(j) is not int or abs(j) > LARGEST:
+def _s(declared: PacBayesDeclared, j: int) -> float:
+    if abs(j) > LARGEST:
         raise InputError("exponent of a scale", f"an integer from −{LARGEST} to {LARGEST}", j)
-    return told["scale"] * GRID.ratio**j
+    return declared.scale * GRID.ratio**j
 
 
-def _scales(Q: Posterior, told: dict[str, Any]) -> dict[str, int]:
+def _scales(Q: Posterior, declared: PacBayesDeclared) -> dict[str, int]:
     """For each matrix the exponent of the cheapest prior, its price included."""
-    names, grid = list(Q.mean.shapes), told["grid"]
+    names, grid = list(Q.mean.shapes), declared.grid
     exponents = range(-LARGEST, LARGEST + 1) if grid != "none" else (0,)
-    costs = {j: Q.divergences(dict.fromkeys(names, _s(told, j))) for j in exponents}
+    costs = {j: Q.divergences(dict.fromkeys(names, _s(declared, j))) for j in exponents}
     if grid == "each":
         return {n: min(costs, key=lambda j: costs[j][n] + GRID.nats(j)) for n in names}
     best = min(costs, key=lambda j: math.fsum(costs[j].values()) + GRID.nats(j))
@@ -173,44 +168,46 @@ def _scales(Q: Posterior, told: dict[str, Any]) -> dict[str, int]:
 
 
 def _bill(
-    Q: Posterior, told: dict[str, Any], choices: dict[str, Any]
+    Q: Posterior, declared: PacBayesDeclared, choices: PacBayesChoices
 ) -> tuple[Bill, dict[str, float]]:
     """Every price, and the divergence of each matrix."""
-    names, scales, grid = list(Q.mean.shapes), choices["scales"], told["grid"]
-    if set(scales) != set(names) or set(choices) != {"scales", "form", "option"}:
+    names, scales, grid = list(Q.mean.shapes), choices.scales, declared.grid
+    if set(scales) != set(names):
         raise InputError("choices", "scales of every matrix, form, option", choices)
-    if choices["form"] not in told["forms"]:
-        raise InputError("form", f"one of those declared, {told['forms']}", choices["form"])
-    option = choices["option"]
-    if type(option) is not int or option not in FORMS[choices["form"]].options():
+    if choices.form not in declared.forms:
+        raise InputError("form", f"one of those declared, {list(declared.forms)}", choices.form)
+    option = choices.option
+    if option not in FORMS[choices.form].options():
         raise InputError("option of the form", "one of its list", option)
     if grid == "none" and any(scales.values()):
         raise InputError("scales", "0 for every matrix: the grid is none", scales)
     if grid == "one" and len(set(scales.values())) != 1:
         raise InputError("scales", "one exponent: the grid is one", scales)
-    s = {name: _s(told, j) for name, j in scales.items()}
+    s = {name: _s(declared, j) for name, j in scales.items()}
     share = Price(
-        "δ for the draws", float(up(-math.log1p(-told["share"]))), f"{told['share']} of δ"
+        "δ for the draws", float(up(-math.log1p(-declared.share))), f"{declared.share} of δ"
     )
-    prices = [share, *clipping_prices(Q.encoding, told["radius"])]
+    prices = [share, *clipping_prices(Q.encoding, declared.radius)]
     if grid != "none":
         for name in names if grid == "each" else ["all"]:
             j = scales[name] if grid == "each" else scales[names[0]]
-            note = f"{told['scale']:g}·2^({j}/2)"
+            note = f"{declared.scale:g}·2^({j}/2)"
             prices.append(Price(f"prior scale of {name}", float(up(GRID.nats(j))), note))
-    if len(told["forms"]) > 1:
-        prices.append(one_of("form", len(told["forms"])))
-    λ = FORMS[choices["form"]].price(option)
+    if len(declared.forms) > 1:
+        prices.append(one_of("form", len(declared.forms)))
+    λ = FORMS[choices.form].price(option)
     prices += [] if λ is None else [λ]
-    if told["among"] > 1:
-        prices.append(one_of("method", told["among"]))
-    return Bill(told["delta"], tuple(prices)), Q.divergences(s)
+    if declared.among > 1:
+        prices.append(one_of("method", declared.among))
+    return Bill(declared.delta, tuple(prices)), Q.divergences(s)
 
 
-def _bound(Q: Posterior, n: int, told, choices, q: float) -> float:
-    bill, parts = _bill(Q, told, choices)
+def _bound(
+    Q: Posterior, n: int, declared: PacBayesDeclared, choices: PacBayesChoices, q: float
+) -> float:
+    bill, parts = _bill(Q, declared, choices)
     nats = float(up(digits.up(math.fsum(parts.values())) + bill.log_confidence))
-    return FORMS[choices["form"]].bound(q, nats, n, choices["option"])
+    return FORMS[choices.form].bound(q, nats, n, choices.option)
 
 
 def _of_prior(Q: Posterior) -> tuple[str, ...]:
@@ -224,7 +221,14 @@ def _of_prior(Q: Posterior) -> tuple[str, ...]:
 
 
 def _advice(
-    form, option: int, q: float, divergence: float, nats: float, n: int, erring: int, N: int
+    form: PacBayesForm,
+    option: int,
+    q: float,
+    divergence: float,
+    nats: float,
+    n: int,
+    erring: int,
+    N: int,
 ) -> tuple[str, ...]:
     """What would lower the number, most first."""
     lower = [
@@ -233,5 +237,5 @@ def _advice(
         (form.bound(erring / N, nats, n, option), "more pairs: at the observed error of the draws"),
     ]
     why = f"{divergence:.1f} of {nats:.1f} nats are divergence; {erring} of {N} pairs err"
-    told = sorted(lower, key=lambda pair: pair[0])
-    return (why, *(f"{how} would give {digits.near(value):.3g}" for value, how in told))
+    lower.sort(key=lambda pair: pair[0])
+    return (why, *(f"{how} would give {digits.near(value):.3g}" for value, how in lower))

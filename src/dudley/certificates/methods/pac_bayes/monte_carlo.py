@@ -12,10 +12,10 @@ kl_upper(mean, ln(1/δ′)/K): one-sided, so no factor 2. At few errors both lea
 the number of draws, and a draw costs n evaluations there, one here.
 
 Draws are a function of the hashes of the posterior *and* of the data, and of the number of the pair
-(`dudley.core.philox`); examples are counted in their canonical order
-(`dudley.certificates.order`). So neither weights, nor labels, nor the order of a file can be fitted
-to draws that are known. Pseudo- random numbers stand for Gaussian ones, which is declared. Weights
-are w + σz in float64, and the forward is the network's own in numpy, on a batch of weights.
+(`dudley.core.philox`). Examples are counted in their canonical order (`dudley.certificates.order`).
+So neither weights, nor labels, nor the order of a file can be fitted to draws that are known.
+Pseudo- random numbers stand for Gaussian ones, which is declared. Weights are w + σz in float64,
+and the forward is the network's own in numpy, on a batch of weights.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ def errors_of_pairs(Q: Posterior, data: Dataset, N: int) -> int:
     """How many of the N pairs of this posterior err."""
     if size_of("pairs", N) > MOST:
         raise InputError("pairs", f"at most {MOST:,}", N)
-    asked = (Q.sha256, data.sha256, N)
-    if asked not in _KNOWN:
+    drawn_from = (Q.sha256, data.sha256, N)
+    if drawn_from not in _KNOWN:
         while len(_KNOWN) >= 16:
             _KNOWN.pop(next(iter(_KNOWN)))
-        _KNOWN[asked] = _counted(Q, data, N)
-    return _KNOWN[asked]
+        _KNOWN[drawn_from] = _counted(Q, data, N)
+    return _KNOWN[drawn_from]
 
 
 def _counted(Q: Posterior, data: Dataset, N: int) -> int:
     count = sum(W.size for W in Q.weights.values())
     step = min(examples_at_once(Q.encoding, TOGETHER), max(1, TOGETHER // count))
-    found = 0
+    errors = 0
     for first in range(0, N, step):
         pairs = np.arange(first, min(first + step, N))
         rows = data.order[examples(Q, data, pairs)]
         outputs = drawn_outputs(Q, data.X[rows], weights(Q, data, pairs))
-        found += int((margins(outputs, data.y[rows]) <= 0).sum())
-    return found
+        errors += int((margins(outputs, data.y[rows]) <= 0).sum())
+    return errors
 
 
 def weights(Q: Posterior, data: Dataset, pairs: np.ndarray) -> dict[str, np.ndarray]:

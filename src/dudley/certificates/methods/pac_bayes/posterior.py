@@ -36,7 +36,7 @@ from dudley.certificates.methods.pac_bayes.divergence import gaussian
 from dudley.certificates.methods.pac_bayes.prior import Learned, Prior, prior_of
 from dudley.core.errors import DudleyError, InputError
 
-SCHEMA = "dudley.posterior/1"
+SCHEMA = tensors.POSTERIOR
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +85,14 @@ class Posterior:
     @cached_property
     def sha256(self) -> str:
         """Of all that the file holds."""
-        told = json.dumps(self._header(), sort_keys=True)
-        return sha256_of(self._arrays() | {" ": np.frombuffer(told.encode(), np.uint8)})
+        header = json.dumps(self._header(), sort_keys=True)
+        return sha256_of(self._arrays() | {" ": np.frombuffer(header.encode(), np.uint8)})
 
     @cached_property
     def prior_sha256(self) -> str:
         """Of the prior alone: its kind and its arrays."""
-        told = np.frombuffer(json.dumps(self._prior(), sort_keys=True).encode(), np.uint8)
-        return sha256_of(self.prior.arrays | {" ": told})
+        kind = np.frombuffer(json.dumps(self._prior(), sort_keys=True).encode(), np.uint8)
+        return sha256_of(self.prior.arrays | {" ": kind})
 
     def save(self, path: str | Path) -> None:
         """Write the file."""
@@ -100,11 +100,11 @@ class Posterior:
 
     def _prior(self) -> dict[str, Any]:
         seen = {"seen": self.prior.seen} if isinstance(self.prior, Learned) else {}
-        return self.prior.told | seen
+        return self.prior.to_json() | seen
 
     def _header(self) -> dict[str, Any]:
-        told = {"network": self.mean.tables, "encoding": self.mean.encoding_table}
-        return {"schema": SCHEMA, "prior": self._prior()} | told
+        mean = {"network": self.mean.tables, "encoding": self.mean.encoding_table}
+        return {"schema": SCHEMA, "prior": self._prior()} | mean
 
     def _arrays(self) -> dict[str, np.ndarray]:
         mean = {f"mean.{name}": W for name, W in self.weights.items()}
@@ -114,17 +114,17 @@ class Posterior:
 def load(path: str | Path) -> Posterior:
     """Read the file."""
     path = Path(path)
-    told, arrays = tensors.read(path)
+    header, arrays = tensors.read(path)
     fields = {"schema", "prior", "network", "encoding"}
-    if told.get("schema") != SCHEMA or set(told) != fields:
+    if header.get("schema") != SCHEMA or set(header) != fields:
         expected = f"a posterior file with the header {SCHEMA}"
         raise InputError(path.name, expected, "a file without it")
     odd = [n for n in arrays if n.split(".")[0] not in ("mean", "sigma", "prior")]
     if odd:
         raise InputError(path.name, "arrays mean.…, sigma.… and prior.…", odd[0])
     try:
-        mean = Hypothesis(told["network"], told["encoding"], _under("mean", arrays))
-        return Posterior(mean, _under("sigma", arrays), prior_of(told["prior"], arrays))
+        mean = Hypothesis(header["network"], header["encoding"], _under("mean", arrays))
+        return Posterior(mean, _under("sigma", arrays), prior_of(header["prior"], arrays))
     except DudleyError:
         raise
     except Exception as error:  # values of a kind that no table has

@@ -6,12 +6,12 @@ those examples, and the bound counts the other n − n₀. The scale s is declar
 grid.
 
 Which n₀ examples a learned prior may see is not for the order of a file to say: they come first in
-a permutation of the sorted examples (`dudley.certificates.order`) whose seed, ``split``, is
-declared before the data. So the counted examples are independent draws, given those that the prior
-has seen. The prior's learner must not use the seed: together with the examples that it is given,
-the seed would tell how many of the others lie between them.
+a permutation of the sorted examples (`dudley.certificates.order`). Its seed, ``split``, is declared
+before the data. So the counted examples are independent draws, given those that the prior has seen.
+The prior's learner must not use the seed: together with the examples that it is given, the seed
+would tell how many of the others lie between them.
 
->>> Zero().told, Learned(100, 0, "…", {}, {}).told
+>>> Zero().to_json(), Learned(100, 0, "…", {}, {}).to_json()
 ({'kind': 'zero'}, {'kind': 'learned', 'prefix': 100, 'split': 0})
 """
 
@@ -38,9 +38,8 @@ class Prior(ABC):
 
     kind: ClassVar[str]
 
-    @property
     @abstractmethod
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """What is declared of it; JSON."""
 
     @abstractmethod
@@ -67,8 +66,7 @@ class Zero(Prior):
 
     kind: ClassVar[str] = "zero"
 
-    @property
-    def told(self):
+    def to_json(self):
         return {"kind": self.kind}
 
     def center(self, shapes):
@@ -88,8 +86,7 @@ class Seeded(Prior):
             got = f"seed {self.seed}, size {self.size}"
             raise InputError("seeded prior", "an integer seed and a size ≥ 0", got)
 
-    @property
-    def told(self):
+    def to_json(self):
         return {"kind": self.kind, "seed": self.seed, "size": self.size}
 
     def center(self, shapes):
@@ -122,8 +119,7 @@ class Learned(Prior):
             arrays = {matrix: frozen(W) for matrix, W in getattr(self, name).items()}
             object.__setattr__(self, name, MappingProxyType(arrays))
 
-    @property
-    def told(self):
+    def to_json(self):
         return {"kind": self.kind, "prefix": self.prefix, "split": self.split}
 
     def center(self, shapes):
@@ -170,20 +166,20 @@ def _checked(what: str, arrays: Mapping[str, np.ndarray], shapes: Shapes) -> Arr
     return dict(arrays)
 
 
-def prior_of(told: Any, arrays: Arrays) -> Prior:
+def prior_of(table: Any, arrays: Arrays) -> Prior:
     """The prior that a file describes."""
-    if not isinstance(told, dict):
-        raise InputError("prior", "a table with its kind", repr(told))
-    kind = told.get("kind")
+    if not isinstance(table, dict):
+        raise InputError("prior", "a table with its kind", repr(table))
+    kind = table.get("kind")
     learned = {n: W for n, W in arrays.items() if n.startswith("prior.")}
     if kind != "learned" and learned:
         raise InputError(f"prior {kind}", "no weights in the file", ", ".join(learned))
     try:
-        if kind == "zero" and set(told) == {"kind"}:
+        if kind == "zero" and set(table) == {"kind"}:
             return Zero()
-        if kind == "seeded" and set(told) == {"kind", "seed", "size"}:
-            return Seeded(told["seed"], told["size"])
-        if kind == "learned" and set(told) == {"kind", "prefix", "split", "seen"}:
+        if kind == "seeded" and set(table) == {"kind", "seed", "size"}:
+            return Seeded(table["seed"], table["size"])
+        if kind == "learned" and set(table) == {"kind", "prefix", "split", "seen"}:
             parts = {
                 part: {
                     n.removeprefix(f"prior.{part}."): W
@@ -192,8 +188,8 @@ def prior_of(told: Any, arrays: Arrays) -> Prior:
                 }
                 for part in ("mean", "scale")
             }
-            place = told["prefix"], told["split"], str(told["seen"])
+            place = table["prefix"], table["split"], str(table["seen"])
             return Learned(*place, parts["mean"], parts["scale"])
     except TypeError as error:
         raise InputError("prior", "zero, seeded or learned, with its fields", error) from None
-    raise InputError("prior", "zero, seeded or learned, with its fields", told)
+    raise InputError("prior", "zero, seeded or learned, with its fields", table)

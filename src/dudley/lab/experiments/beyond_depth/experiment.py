@@ -64,20 +64,20 @@ class Depth(Experiment):
         from dudley.lab.shared.beyond_trained import MARGIN, tabulate
         from dudley.models.token_network import TokenNetwork
 
-        def told(row):
+        def row_of(row):
             task, model = row["config"]["task"], row["config"]["model"]
             twin = TokenNetwork(3, task["T"] + 1, model["L"], model["k"], model["block"])
             bound = at_norms(twin, row, ramp_loss(MARGIN))
-            own = {"L": model["L"], "T": task["T"], "m": task["m"]}
-            return own | priced(bound, task["m"], config["delta"], config["target"])
+            setting = {"L": model["L"], "T": task["T"], "m": task["m"]}
+            return setting | priced(bound, task["m"], config["delta"], config["target"])
 
-        tabulate(self.name, config, folder, bench, told)
+        tabulate(self.name, config, folder, bench, row_of)
 
     def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
         from dudley.lab.shared.beyond_trained import cells, holds, trend
 
         table = read(folder / "trials.parquet")
-        found = cells(table, ("L", "m"), ("train", "holdout", "gap", "log10_needed_n"))
+        rows = cells(table, ("L", "m"), ("train", "holdout", "gap", "log10_needed_n"))
         doublings = np.log2(table["L"])
         accuracy = trend(doublings, table["holdout"], config["accuracy_margin"])
         price = trend(doublings, table["log10_needed_n"], config["accuracy_margin"])
@@ -90,14 +90,14 @@ class Depth(Experiment):
                 f"change of accuracy per doubling of L: {accuracy['slope']:+.4f} "
                 f"[{accuracy['interval'][0]:+.4f}, {accuracy['interval'][1]:+.4f}]: "
                 f"{accuracy['told']} (margin {accuracy['margin']}); {fitted:.0%} of runs fit",
-                {"cells": found, "trend": accuracy, "fitted": fitted},
+                {"cells": rows, "trend": accuracy, "fitted": fitted},
             ),
             Finding(
                 "Each doubling of depth multiplies the examples that the derived bound asks for",
                 "beyond the paper",
                 f"by 10^{price['slope']:.2f} [10^{low:.2f}, 10^{high:.2f}], at the trained norms, "
                 "union paid",
-                {"cells": found, "trend": price, "target": config["target"]},
+                {"cells": rows, "trend": price, "target": config["target"]},
             ),
             Finding(
                 "The measured gap stays below the derived bound",

@@ -81,40 +81,42 @@ class Length(Experiment):
 
         loss, seen = ramp_loss(MARGIN), []
 
-        def told(row):
+        def row_of(row):
             task, model = row["config"]["task"], row["config"]["model"]
             seen.append(row)
             bound = at_norms(AndClassifier(task["T"], model["d"], 1), row, loss, only=READ)
-            own = {"task": task["name"], "T": task["T"], "m": task["m"]}
-            return own | priced(bound, task["m"], config["delta"], config["target"])
+            setting = {"task": task["name"], "T": task["T"], "m": task["m"]}
+            return setting | priced(bound, task["m"], config["delta"], config["target"])
 
-        tabulate(self.name, config, folder, bench, told)
+        tabulate(self.name, config, folder, bench, row_of)
         first, fixed = seen[0], []  # of the shortest sequences
         task, model = first["config"]["task"], first["config"]["model"]
         for T in config["parts"][0]["task"]["T"]:
-            twin, found = AndClassifier(T, model["d"], 1), {"T": T}
+            twin, bounds = AndClassifier(T, model["d"], 1), {"T": T}
             for name in ("trained", "fixed"):
                 bound = at_norms(twin, first, loss, only=READ | {"P": ("row2inf",)})
                 if name == "fixed":
                     bound = replace(bound, network=with_fixed_positions(bound.network))
                 price = priced(bound, task["m"], config["delta"], config["target"])
-                found[name] = price["log10_needed_n"]
-            fixed.append(found)
+                bounds[name] = price["log10_needed_n"]
+            fixed.append(bounds)
         write(folder / "fixed_norms.parquet", columns_of(fixed))
 
     def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
         from dudley.lab.shared.beyond_trained import cells, holds, trend
 
         table, fixed = read(folder / "trials.parquet"), read(folder / "fixed_norms.parquet")
-        found = cells(table, ("task", "T"), ("train", "holdout", "steps", "gap", "log10_needed_n"))
+        by_cell = cells(
+            table, ("task", "T"), ("train", "holdout", "steps", "gap", "log10_needed_n")
+        )
         findings = []
         for name in config["tasks"]:
-            own = table["task"] == name
-            decades = np.log10(table["T"][own])
-            fitted = table["train"][own] == 1
-            line = trend(decades, table["holdout"][own], config["accuracy_margin"])
-            price = trend(decades, table["log10_needed_n"][own], config["price_margin"])
-            rows = [cell for cell in found if cell["task"] == name]
+            of_task = table["task"] == name
+            decades = np.log10(table["T"][of_task])
+            fitted = table["train"][of_task] == 1
+            line = trend(decades, table["holdout"][of_task], config["accuracy_margin"])
+            price = trend(decades, table["log10_needed_n"][of_task], config["price_margin"])
+            rows = [cell for cell in by_cell if cell["task"] == name]
             findings += [
                 Finding(
                     f"Sparse {name}: held-out accuracy does not depend on T at fixed m",
@@ -130,7 +132,7 @@ class Length(Experiment):
                     {"cells": rows, "trend": price},
                 ),
             ]  # fmt: skip
-        told, (low, high) = holds(table), (min(fixed["T"]), max(fixed["T"]))
+        validity, (low, high) = holds(table), (min(fixed["T"]), max(fixed["T"]))
         moved = {name: float(np.ptp(fixed[name])) for name in ("trained", "fixed")}
         return [
             *findings,
@@ -145,8 +147,8 @@ class Length(Experiment):
             Finding(
                 "The measured gap stays below the derived bound",
                 "beyond the paper",
-                "{violations} violations in {trials} trials".format(**told),
-                told,
+                "{violations} violations in {trials} trials".format(**validity),
+                validity,
             ),
         ]
 

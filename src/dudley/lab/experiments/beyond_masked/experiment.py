@@ -79,15 +79,15 @@ class Masked(Experiment):
         from dudley.models.token_network import TokenNetwork
         from dudley.networks.losses import CrossEntropy
 
-        def told(row):
+        def row_of(row):
             task, model = row["config"]["task"], row["config"]["model"]
             twin = TokenNetwork(model["V"], task["T"], k=model["k"], classes=task["V"])
             bound = at_norms(twin, row, CrossEntropy(CLIP))
-            own = {"V": task["V"], "T": task["T"], "m": task["m"], "bayes": best_accuracy(row)}
-            own |= priced(bound, task["m"], config["delta"], config["target"])
-            return own | theorem(row, task, model, config["delta"], CLIP)
+            setting = {"V": task["V"], "T": task["T"], "m": task["m"], "bayes": best_accuracy(row)}
+            setting |= priced(bound, task["m"], config["delta"], config["target"])
+            return setting | theorem(row, task, model, config["delta"], CLIP)
 
-        tabulate(self.name, config, folder, bench, told, "clipped")
+        tabulate(self.name, config, folder, bench, row_of, "clipped")
 
     def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
         from dudley.lab.shared.beyond_trained import CLIP, cells, difference, holds
@@ -95,7 +95,7 @@ class Masked(Experiment):
 
         table = read(folder / "trials.parquet")
         of = ("train", "holdout", "bayes", "gap", "gap_bound", "theorem_gap", "theorem_printed")
-        found = cells(table, ("V", "T", "m"), (*of, "log10_needed_n"))
+        rows = cells(table, ("V", "T", "m"), (*of, "log10_needed_n"))
         short = difference(table["bayes"], table["holdout"])
         row = {name: float(table[name][0]) for name in table if name.startswith("norms.")}
         base = {"d": 32, "k": 16, "n": config["many"], "loss.range": CLIP} | _inputs(row)[0]
@@ -113,7 +113,7 @@ class Masked(Experiment):
             for form, values in at.items()
         }
         over_T = [value(config["vocabularies"][0], T, "derived") for T in config["lengths"]]
-        told = [holds(table), holds(table, "theorem_gap")]
+        validity = [holds(table), holds(table, "theorem_gap")]
         negative = int((table["theorem_printed"] < 0).sum())
         low, high = short["interval"]
         return [
@@ -122,7 +122,7 @@ class Masked(Experiment):
                 "beyond the paper",
                 f"it falls short of the best possible accuracy by {short['difference']:.3f} "
                 f"[{low:.3f}, {high:.3f}] on average",
-                {"cells": found, "short_of_bayes": short},
+                {"cells": rows, "short_of_bayes": short},
             ),
             Finding(
                 "Theorem 5.1: word masking costs about √V",
@@ -148,11 +148,11 @@ class Masked(Experiment):
             Finding(
                 "The measured gap stays below Theorem 5.1, derived, and below the calculus' bound",
                 "beyond the paper",
-                f"{told[1]['violations']} and {told[0]['violations']} violations in "
-                f"{told[0]['trials']} trials (trained norms, union paid); the theorem is below the "
-                f"trivial {CLIP:g} in {int((table['theorem_gap'] < CLIP).sum())} of them, the "
+                f"{validity[1]['violations']} and {validity[0]['violations']} violations in "
+                f"{validity[0]['trials']} trials (trained norms, union paid); the theorem is below "
+                f"the trivial {CLIP:g} in {int((table['theorem_gap'] < CLIP).sum())} of them, the "
                 f"calculus in {int((table['gap_bound'] < CLIP).sum())}",
-                {"cells": found, "calculus": told[0], "theorem": told[1]},
+                {"cells": rows, "calculus": validity[0], "theorem": validity[1]},
             ),
         ]
 

@@ -75,7 +75,7 @@ class Norms(Experiment):
         loss, known = ramp_loss(MARGIN), {}
         delta = config["delta"] / len(config["parts"])  # all bounds hold at once
 
-        def told(row):
+        def row_of(row):
             task, model = row["config"]["task"], row["config"]["model"]
             balls = row["config"]["training"]["optimiser"].get("balls", [])
             radii = {ball["weights"]: (ball["norm"], ball["radius"]) for ball in balls}
@@ -84,46 +84,46 @@ class Norms(Experiment):
                 twin = TokenNetwork(3, task["T"] + 1, k=model["k"])
                 bound = at_radii(twin, radii, loss) if radii else at_norms(twin, row, loss)
                 known[r] = priced(bound, task["m"], delta, config["target"])
-            own = {"radius": r, "T": task["T"], "m": task["m"]} | known[r]
-            return own | {"risk_bound": min(1.0, row["train_bounded"] + own["gap_bound"])}
+            setting = {"radius": r, "T": task["T"], "m": task["m"]} | known[r]
+            return setting | {"risk_bound": min(1.0, row["train_bounded"] + setting["gap_bound"])}
 
-        tabulate(self.name, config, folder, bench, told)
+        tabulate(self.name, config, folder, bench, row_of)
 
     def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
         from dudley.lab.shared.beyond_trained import cells, difference, holds
 
         table = read(folder / "trials.parquet")
         of = ("train", "holdout", "gap", "train_bounded", "gap_bound", "risk_bound")
-        found = cells(table, ("radius",), (*of, "log10_needed_n"))
+        rows = cells(table, ("radius",), (*of, "log10_needed_n"))
         free = table["holdout"][np.isinf(table["radius"])]
-        kept, against = [], []
+        learning, against = [], []
         for r in config["radii"]:
-            own = table["holdout"][table["radius"] == r]
-            loss = difference(own, free, level=1 - 0.1 / len(config["radii"]))
+            accuracies = table["holdout"][table["radius"] == r]
+            loss = difference(accuracies, free, level=1 - 0.1 / len(config["radii"]))
             against.append({"radius": r, **loss})
             if loss["interval"][0] > -config["accuracy_margin"]:
-                kept.append(r)
-        least = next((one for one in against if one["radius"] in kept), None)
-        confined = [cell for cell in found if np.isfinite(cell["radius"])]
+                learning.append(r)
+        least = next((one for one in against if one["radius"] in learning), None)
+        confined = [cell for cell in rows if np.isfinite(cell["radius"])]
         best = min(confined, key=lambda cell: cell["risk_bound"]["mean"])
         ends = [cell["gap_bound"]["mean"] for cell in (confined[0], confined[-1])]
         low, high = best["risk_bound"]["interval"]
-        told = holds(table)
-        for cell in found:
+        validity = holds(table)
+        for cell in rows:
             cell["radius"] = cell["radius"] if np.isfinite(cell["radius"]) else None  # free
         return [
             Finding(
                 "A tight enough ball costs accuracy",
                 "beyond the paper",
-                _kept(least, config["accuracy_margin"]),
-                {"cells": found, "against_free": against, "kept": kept},
+                _tightest(least, config["accuracy_margin"]),
+                {"cells": rows, "against_free": against, "kept": learning},
             ),
             Finding(
                 "The derived gap falls as the ball tightens (radii fixed beforehand, no union)",
                 "beyond the paper",
                 f"gap bound {ends[0]:.3f} at r = {confined[0]['radius']:g}, {ends[1]:.3f} at "
                 f"r = {confined[-1]['radius']:g}, with n = {int(table['m'][0]):,}",
-                {"cells": found},
+                {"cells": rows},
             ),
             Finding(
                 "Some radius trades accuracy for the best guarantee",
@@ -136,13 +136,13 @@ class Norms(Experiment):
             Finding(
                 "The measured gap stays below the derived bound",
                 "beyond the paper",
-                "{violations} violations in {trials} trials".format(**told),
-                told,
+                "{violations} violations in {trials} trials".format(**validity),
+                validity,
             ),
         ]
 
 
-def _kept(least: dict[str, Any] | None, margin: float) -> str:
+def _tightest(least: dict[str, Any] | None, margin: float) -> str:
     """From which radius on nothing is lost, and how sure that is."""
     if least is None:
         return f"no radius is shown to be within {margin} of free training"

@@ -62,23 +62,23 @@ class Variants(Experiment):
         from dudley.lab.shared.beyond_trained import MARGIN, tabulate
         from dudley.models.token_network import TokenNetwork
 
-        def told(row):
+        def row_of(row):
             task, model = row["config"]["task"], row["config"]["model"]
             sizes = {"sigma": model["sigma"], "attention": model["attention"]}
             twin = TokenNetwork(3, task["T"] + 1, 1, model["k"], "apart", **sizes)
             bound = at_norms(twin, row, ramp_loss(MARGIN))
-            own = {name: model[name] for name in BASE}
-            own |= {"variant": label(own), "T": task["T"], "m": task["m"]}
-            return own | priced(bound, task["m"], config["delta"], config["target"])
+            setting = {name: model[name] for name in BASE}
+            setting |= {"variant": label(setting), "T": task["T"], "m": task["m"]}
+            return setting | priced(bound, task["m"], config["delta"], config["target"])
 
-        tabulate(self.name, config, folder, bench, told)
+        tabulate(self.name, config, folder, bench, row_of)
 
     def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
         from dudley.lab.shared.beyond_trained import cells, difference, holds
 
         table = read(folder / "trials.parquet")
         of = ("train", "holdout", "steps", "gap", "log10_needed_n")
-        found = cells(table, ("variant",), of)
+        by_variant = cells(table, ("variant",), of)
         ours = {name: table["variant"] == name for name in VARIANTS}
         level = 1 - (1 - config["level"]) / (len(VARIANTS) - 1)  # all differences at once
         rows = []
@@ -92,14 +92,14 @@ class Variants(Experiment):
             Finding(
                 f"Held-out accuracy is within {config['accuracy_margin']} of the base case",
                 "beyond the paper",
-                _told(rows, "holdout", config["accuracy_margin"]),
-                {"cells": found, "differences": rows, "level": level},
+                _sentence(rows, "holdout", config["accuracy_margin"]),
+                {"cells": by_variant, "differences": rows, "level": level},
             ),
             Finding(
                 "Derived sample size (log₁₀ n, trained norms, union paid) against the base case",
                 "beyond the paper",
-                _told(rows, "log10_needed_n", 0.1),
-                {"cells": found, "differences": rows, "level": level},
+                _sentence(rows, "log10_needed_n", 0.1),
+                {"cells": by_variant, "differences": rows, "level": level},
             ),
             Finding(
                 "The measured gap stays below the derived bound",
@@ -110,12 +110,12 @@ class Variants(Experiment):
         ]
 
 
-def label(own: dict[str, str]) -> str:
+def label(setting: dict[str, str]) -> str:
     """The name of a variant: what it has of its own."""
-    return next(name for name, whole in VARIANTS.items() if whole == own)
+    return next(name for name, whole in VARIANTS.items() if whole == setting)
 
 
-def _told(rows: list[dict], name: str, margin: float) -> str:
+def _sentence(rows: list[dict], name: str, margin: float) -> str:
     """Each variant: inside the margin, outside of it, or undecided."""
     words = []
     for row in rows:
@@ -123,6 +123,6 @@ def _told(rows: list[dict], name: str, margin: float) -> str:
         apart = "above" if low > 0 else "below" if high < 0 else "undecided"
         verdict = "same" if -margin < low and high < margin else apart
         verdict = "equal in every trial" if low == high == 0 else verdict
-        told = f"{row['variant']} {row[name]['difference']:+.3f} [{low:+.3f}, {high:+.3f}]"
-        words.append(f"{told} {verdict}")
+        text = f"{row['variant']} {row[name]['difference']:+.3f} [{low:+.3f}, {high:+.3f}]"
+        words.append(f"{text} {verdict}")
     return "; ".join(words)

@@ -29,7 +29,7 @@ from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import cheapest
 from dudley.certificates.fit.heads import tables
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.methods.norm_cover import NormCover
+from dudley.certificates.methods.norm_cover.method import NormCover
 from dudley.certificates.methods.norm_cover.terms import terms
 from dudley.certificates.methods.occam.method import checked_frame
 
@@ -45,13 +45,13 @@ def sizes(lengths: list[int], error: float, delta: float, s: int = 3) -> list[di
     >>> row["hold-out"], row["hold-out"] < row["occam"] < row["norm-cover"]
     (299, True)
     """
-    found = []
+    rows = []
     for T in lengths:
         if T <= LONGEST:
             costs = {"hold-out": 0.0, "occam": coded(T, s), "norm-cover": covered(T, s, delta)}
-            told = {name: needed(nats - math.log(delta), error) for name, nats in costs.items()}
-            found.append({"T": T} | told)
-    return found
+            counts = {name: needed(nats - math.log(delta), error) for name, nats in costs.items()}
+            rows.append({"T": T} | counts)
+    return rows
 
 
 def needed(nats: float, error: float) -> int:
@@ -66,7 +66,7 @@ def coded(T: int, s: int) -> float:
     words = []
     for ones, zeros, last in ((0.0, -2.0, 1.0), (1.0, -1.0, 1.0 - s)):
         model = head(T, s, (0.0, 0.0), (ones, zeros, last))
-        word = cheapest(dict(model.weights), checked_frame(model, occam.declared({})))
+        word = cheapest(dict(model.weights), checked_frame(model, occam.read_declared({})))
         assert word is not None
         words.append(word.length)
     return min(words) * math.log(2)
@@ -76,17 +76,17 @@ def coded(T: int, s: int) -> float:
 def covered(T: int, s: int, delta: float) -> float:
     """Log of the cover around the planted function, with the price of norms and margin."""
     method = NormCover()
-    told = method.declared({"delta": delta})
-    grid, least = Grid(told["margin_ratio"]), math.inf
+    declared = method.read_declared({"delta": delta})
+    grid, least = Grid(declared.margin_ratio), math.inf
     for sharp in SHARPNESS:
         last = math.log(sharp * T)
         model = head(T, s, (last + math.log(APART), last), (0.0, -1.0, 1.0))
         γ, _ = grid.round_down(margin(T, s, sharp * T, APART))
         j = round(math.log(γ) / math.log(grid.ratio))
-        for recipe in told["norms"]:
-            found = terms(model, told, recipe)
-            paid = method.bill(told, found, j).log_confidence + math.log(delta)
-            least = min(least, float(found.cover(grid.ratio**j).log_size) + paid)
+        for recipe in declared.norms:
+            counted = terms(model, declared, recipe)
+            paid = method.bill(declared, counted, j).log_confidence + math.log(delta)
+            least = min(least, float(counted.cover(grid.ratio**j).log_size) + paid)
     return least
 
 

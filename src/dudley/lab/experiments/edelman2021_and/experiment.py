@@ -75,10 +75,10 @@ class SparseAnd(Experiment):
         if "design" in config:  # for the critical m alone
             keep(config, sequential(config, folder, bench, CURVES), folder)
             return
-        found = trained(
+        columns = trained(
             "and", config["seed"], config["protocol"], config["trials"], folder, bench, CURVES
         )
-        keep(config, found, folder)
+        keep(config, columns, folder)
         bounds(config, folder, bench)
 
     def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
@@ -88,7 +88,7 @@ class SparseAnd(Experiment):
             for name in ("best", "last")
         )
         grown = growth(best, config["bootstrap"]) if decidable(best) else None
-        found = [
+        findings = [
             sublinear(config, best, last, grown),
             rises(best, last),
             laws(grown),
@@ -96,31 +96,33 @@ class SparseAnd(Experiment):
             shown(config, best, read(folder / "curves.parquet")),
         ]
         if "design" in config:
-            found.append(spent(config, trials))
+            findings.append(spent(config, trials))
         if (folder / "bounds.parquet").is_file():
-            found.append(overlay(config, best, read(folder / "bounds.parquet")))
-        return found
+            findings.append(overlay(config, best, read(folder / "bounds.parquet")))
+        return findings
 
 
-def keep(config: dict[str, Any], found: dict[str, Any], folder: Path) -> None:
+def keep(config: dict[str, Any], columns: dict[str, Any], folder: Path) -> None:
     """Write a row for each trial with its hold-out curve, and all curves of the shown cells."""
-    T, m = np.asarray(found["T"]), np.asarray(found["m"])
-    whole = {n: c for n, c in found.items() if n not in CURVES[1:]}
+    T, m = np.asarray(columns["T"]), np.asarray(columns["m"])
+    whole = {n: c for n, c in columns.items() if n not in CURVES[1:]}
     write(folder / "trials.parquet", whole)
     wanted = np.any([(a == T) & (m == b) for a, b in config["shown"]], axis=0)
-    own = rows_of({n: c for n, c in found.items() if n in ("T", "m", "trial", *CURVES)}, wanted)
-    write(folder / "curves.parquet", own)
+    curves = rows_of(
+        {n: c for n, c in columns.items() if n in ("T", "m", "trial", *CURVES)}, wanted
+    )
+    write(folder / "curves.parquet", curves)
 
 
 def bounds(config: dict[str, Any], folder: Path, bench: Bench) -> None:
     """Train one trial at some T, and write the n at which a bound at its norms says something."""
     from dudley.lab.experiments.edelman2021_and.trained_bounds import needed
 
-    asked, protocol, rows = config["bounds"], config["protocol"], []
-    for T in asked["T"]:
-        task = protocol["task"] | {"T": T, "m": asked["m"]}
-        trial = protocol | {"task": task, "trial": asked["trial"], "seed": config["seed"]}
-        rows.append(needed(trial, asked["margin"], asked["delta"], bench.device))
+    settings, protocol, rows = config["bounds"], config["protocol"], []
+    for T in settings["T"]:
+        task = protocol["task"] | {"T": T, "m": settings["m"]}
+        trial = protocol | {"task": task, "trial": settings["trial"], "seed": config["seed"]}
+        rows.append(needed(trial, settings["margin"], settings["delta"], bench.device))
     write(folder / "bounds.parquet", {name: [row[name] for row in rows] for name in rows[0]})
 
 
@@ -153,7 +155,7 @@ def sublinear(
     if decidable(last):
         numbers["growth_by_last_check"] = growth(last, config["bootstrap"], compare=False)
     verdict = "reproduced" if highest < 1 else "not reproduced" if lowest > 1 else "undecided"
-    found = (
+    text = (
         f"m_c ∝ T^α with α = {α:.2f}, 95 % interval [{lowest:.2f}, {highest:.2f}] (the widest of "
         f"three: binomial profiles with one slope and with a slope that depends on T, and whole "
         f"cells drawn again). First crossings by T{foretold}: {table}. A success is the best of "
@@ -162,11 +164,11 @@ def sublinear(
     if "growth_by_last_check" in numbers:
         at_end = numbers["growth_by_last_check"]
         ends = exponent_interval(at_end)
-        found += (
+        text += (
             f" By the last check alone α = {at_end['plain']['power']['θ']:.2f} "
             f"[{ends[0]:.2f}, {ends[1]:.2f}]."
         )
-    return Finding(claim, verdict, found, numbers)
+    return Finding(claim, verdict, text, numbers)
 
 
 def rises(best: Cells, last: Cells) -> Finding:
@@ -175,20 +177,20 @@ def rises(best: Cells, last: Cells) -> Finding:
     table = rates(best)
     ends = []
     for T in best.lengths:
-        own = sorted((row for row in table if row["T"] == T), key=lambda row: row["m"])
-        ends.append((int(T), own[0], own[-1]))
+        rows = sorted((row for row in table if row["T"] == T), key=lambda row: row["m"])
+        ends.append((int(T), rows[0], rows[-1]))
     up = [T for T, first, end in ends if end["interval"][0] > first["interval"][1]]
     near = [T for T, _, end in ends if end["interval"][1] >= 0.99]
     gap = float((best.successes / best.trials - last.successes / last.trials).mean())
     verdict = "reproduced" if len(up) == len(ends) else "undecided"
-    found = (
+    text = (
         f"At {len(up)} of {len(ends)} lengths the rate at the largest m lies above that at the "
         f"smallest (95 % intervals apart). At the largest m a rate of .99 is within the interval "
         f"for T in {near or 'none'}. The best check counts {gap:.3f} more successes a trial than "
         f"the last."
     )
     numbers = {"rates": table, "rates_by_last_check": rates(last), "best_over_last": gap}
-    return Finding(claim, verdict, found, numbers)
+    return Finding(claim, verdict, text, numbers)
 
 
 def laws(grown: dict[str, Any] | None) -> Finding:
@@ -196,28 +198,28 @@ def laws(grown: dict[str, Any] | None) -> Finding:
     claim = "Does the critical m grow as log T, as the theory suggests, or as a power of T?"
     if grown is None or "difference" not in grown["plain"]:
         return Finding(claim, "undecided", "Too few outcomes.", {})
-    told = favoured(grown)
+    favourite = favoured(grown)
     parts = []
     for kind, words in (("plain", "one slope b"), ("tilted", "b depending on T")):
-        one = grown[kind]["difference"]
-        lowest, highest = one["interval"]
-        parts.append(f"{one['sum']:+.1f} [{lowest:.1f}, {highest:.1f}] with {words}")
-    found = (
+        difference = grown[kind]["difference"]
+        lowest, highest = difference["interval"]
+        parts.append(f"{difference['sum']:+.1f} [{lowest:.1f}, {highest:.1f}] with {words}")
+    text = (
         "Log-likelihood of a T left out, power law less log law, summed over cells: "
         + " and ".join(parts)
         + ". "
         + (
-            f"Both favour the {told} law."
-            if told != "undecided"
+            f"Both favour the {favourite} law."
+            if favourite != "undecided"
             else "The range of T does not tell them apart."
         )
     )
-    verdict = "undecided" if told == "undecided" else "beyond the paper"
+    verdict = "undecided" if favourite == "undecided" else "beyond the paper"
     numbers = {
-        "favoured": told,
+        "favoured": favourite,
         **{kind: grown[kind]["difference"] for kind in ("plain", "tilted")},
     }
-    return Finding(claim, verdict, found, numbers)
+    return Finding(claim, verdict, text, numbers)
 
 
 def fitted(config: dict[str, Any], trials: dict[str, np.ndarray]) -> Finding:
@@ -233,12 +235,12 @@ def fitted(config: dict[str, Any], trials: dict[str, np.ndarray]) -> Finding:
         }  # fmt: skip
     least, end = numbers["best"], numbers["last"]
     verdict = "reproduced" if least["above"] == 0 else "differs"
-    found = (
+    text = (
         f"Without dropout, {least['above']} of {numbers['runs']} runs ({least['share']:.2%}, "
         f"at most {least['interval'][1]:.2%}) stay at or above it at every check, and "
         f"{end['above']} ({end['share']:.2%}) are so at the end."
     )
-    return Finding(claim, verdict, found, numbers)
+    return Finding(claim, verdict, text, numbers)
 
 
 def shown(config: dict[str, Any], cells: Cells, curves: dict[str, np.ndarray]) -> Finding:
@@ -248,8 +250,8 @@ def shown(config: dict[str, Any], cells: Cells, curves: dict[str, np.ndarray]) -
     numbers: dict[str, Any] = {"every": config["protocol"]["training"]["evaluate_every"]}
     ends = []
     for m in (few, many):
-        own = (cells.T == T) & (cells.m == m)
-        k, n = float(cells.successes[own][0]), float(cells.trials[own][0])
+        of_cell = (cells.T == T) & (cells.m == m)
+        k, n = float(cells.successes[of_cell][0]), float(cells.trials[of_cell][0])
         ends.append(wilson(k, n))
         part = (curves["T"] == T) & (curves["m"] == m)
         numbers[f"m={m}"] = {"rate": k / n, "interval": list(ends[-1])} | {
@@ -264,11 +266,11 @@ def shown(config: dict[str, Any], cells: Cells, curves: dict[str, np.ndarray]) -
     against = ends[0][0] > 0.5 or ends[1][1] < 0.5
     verdict = "reproduced" if low and high else "not reproduced" if against else "undecided"
     rate = {m: numbers[f"m={m}"]["rate"] for m in (few, many)}
-    found = (
+    text = (
         f"m = {few}: {rate[few]:.0%} succeed [{ends[0][0]:.0%}, {ends[0][1]:.0%}]; m = {many}: "
         f"{rate[many]:.0%} [{ends[1][0]:.0%}, {ends[1][1]:.0%}]."
     )
-    return Finding(claim, verdict, found, numbers)
+    return Finding(claim, verdict, text, numbers)
 
 
 def overlay(config: dict[str, Any], cells: Cells, table: dict[str, np.ndarray]) -> Finding:
@@ -276,15 +278,15 @@ def overlay(config: dict[str, Any], cells: Cells, table: dict[str, np.ndarray]) 
     rows = [
         {name: column[i].item() for name, column in table.items()} for i in range(len(table["T"]))
     ]
-    told = ", ".join(f"10^{row['log10_n']:.1f} (T = {row['T']})" for row in rows)
+    sizes = ", ".join(f"10^{row['log10_n']:.1f} (T = {row['T']})" for row in rows)
     numbers, words = certified(cells, config["learnt"], config["bounds"]["delta"])
     numbers |= {"bounds": rows, "margin": config["bounds"]["margin"]}
-    found = (
+    text = (
         f"The derived bound at the norms of a trained classifier (ramp loss at margin "
-        f"{config['bounds']['margin']:g}, confidence .95) comes down to ½ at n = {told}: it says "
+        f"{config['bounds']['margin']:g}, confidence .95) comes down to ½ at n = {sizes}: it says "
         f"nothing at the m of this experiment. {words}"
     )
-    return Finding("What sample sizes do the bounds predict?", "beyond the paper", found, numbers)
+    return Finding("What sample sizes do the bounds predict?", "beyond the paper", text, numbers)
 
 
 def certified(cells: Cells, learnt: float, delta: float) -> tuple[dict[str, Any], str]:

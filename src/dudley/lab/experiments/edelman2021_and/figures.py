@@ -22,7 +22,7 @@ def figures(results: Results) -> list[Sketch]:
     errors = "with the standard errors of 50 bootstraps (thick) and 95 % intervals (thin)"
     if "design" in results.config:
         errors = "foretold from a sequential design, with 95 % intervals of the curve's own"
-    found = [
+    drawn = [
         Sketch(
             "success",
             "Left: share of trials whose best hold-out accuracy exceeds .99, with 95 % Wilson "
@@ -45,7 +45,7 @@ def figures(results: Results) -> list[Sketch]:
     ]
     curves = [f for f in results.findings if any(key.startswith("m=") for key in f.numbers)]
     if curves:
-        found.append(
+        drawn.append(
             Sketch(
                 "curves",
                 "Accuracy over training, without dropout: medians over trials, quartiles shaded.",
@@ -55,12 +55,12 @@ def figures(results: Results) -> list[Sketch]:
                 size=(10.0, 3.9),
             )
         )
-    return found + predicted(results)
+    return drawn + predicted(results)
 
 
 def predicted(results: Results) -> list[Sketch]:
     """The sizes that are asked for, beside those that training needs."""
-    asked = [f for f in results.findings if "certificates" in f.numbers]
+    certified = [f for f in results.findings if "certificates" in f.numbers]
     critical = results.with_number("critical").numbers
     return [
         Sketch(
@@ -74,7 +74,7 @@ def predicted(results: Results) -> list[Sketch]:
             panels=(1, 1),
             size=(8.0, 5.2),
         )
-        for found in asked
+        for found in certified
     ]
 
 
@@ -89,11 +89,11 @@ def curves_by_T(axis, rows: list[dict[str, Any]]) -> None:
     every = sorted({row["T"] for row in rows})
     shown = every if len(every) <= FEW else spread(every, FEW - 1)
     for i, T in enumerate(shown):
-        own = sorted((row for row in rows if row["T"] == T), key=lambda row: row["m"])
+        of_length = sorted((row for row in rows if row["T"] == T), key=lambda row: row["m"])
         look = style.ordered(i, len(shown))
-        m = [row["m"] for row in own]
-        axis.plot(m, [row["rate"] for row in own], label=f"T = {T}", **look)
-        ends = zip(*(row["interval"] for row in own), strict=True)
+        m = [row["m"] for row in of_length]
+        axis.plot(m, [row["rate"] for row in of_length], label=f"T = {T}", **look)
+        ends = zip(*(row["interval"] for row in of_length), strict=True)
         style.band(axis, m, ends, look["color"])
     axis.axhline(0.5, color=style.GREY, lw=0.8, ls=(0, (2, 2)))
     axis.set(xlabel="m (training examples)", ylabel="share of successes", ylim=(-0.02, 1.02))
@@ -149,22 +149,24 @@ def crossings(axis, rows: list[dict[str, Any]], grown: dict[str, Any] | None) ->
     axis.legend(loc="upper left", ncols=2)
 
 
-def sizes(critical: list[dict[str, Any]], asked: dict[str, Any], axes: list) -> None:
+def sizes(critical: list[dict[str, Any]], certificates: dict[str, Any], axes: list) -> None:
     (axis,) = axes
     met = [row for row in critical if row["critical"] is not None]
     lines = {
-        "derived bound ≤ ½": [(row["T"], 10 ** row["log10_n"]) for row in asked.get("bounds", [])],
-        "norm-cover ≤ 1 %": [(row["T"], row["norm-cover"]) for row in asked["certificates"]],
-        "Occam ≤ 1 %": [(row["T"], row["occam"]) for row in asked["certificates"]],
-        "hold-out ≤ 1 %": [(row["T"], row["hold-out"]) for row in asked["certificates"]],
+        "derived bound ≤ ½": [
+            (row["T"], 10 ** row["log10_n"]) for row in certificates.get("bounds", [])
+        ],
+        "norm-cover ≤ 1 %": [(row["T"], row["norm-cover"]) for row in certificates["certificates"]],
+        "Occam ≤ 1 %": [(row["T"], row["occam"]) for row in certificates["certificates"]],
+        "hold-out ≤ 1 %": [(row["T"], row["hold-out"]) for row in certificates["certificates"]],
         "critical m of training": [(row["T"], row["critical"]) for row in met],
-        "information bound": [(row["T"], row["m"]) for row in asked["information"]],
+        "information bound": [(row["T"], row["m"]) for row in certificates["information"]],
     }
     for i, (name, points) in enumerate(lines.items()):
         if points:
             axis.plot(*zip(*points, strict=True), label=name, **style.distinct(i))
     axis.set(xscale="log", yscale="log", xlabel="T (context length)", ylabel="examples")
-    style.whole_ticks(axis, spread(sorted(row["T"] for row in asked["information"]), 4))
+    style.whole_ticks(axis, spread(sorted(row["T"] for row in certificates["information"]), 4))
     axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
 
 
@@ -198,20 +200,20 @@ def training(numbers: dict[str, Any], axes: list) -> None:
     sizes = [key for key in numbers if key.startswith("m=")]
     names = {"train_accuracy": "training examples", "holdout_accuracy": "hold-out"}
     for axis, size in zip(axes, sizes, strict=True):
-        own = numbers[size]
+        by_length = numbers[size]
         for i, (name, words) in enumerate(names.items()):
-            if name not in own:
+            if name not in by_length:
                 continue
-            median = own[name]["median"]
+            median = by_length[name]["median"]
             steps = numbers["every"] * np.arange(1, len(median) + 1)
             look = style.distinct(i) | {"marker": ""}
             axis.plot(steps, median, label=words, **look)
-            style.band(axis, steps, own[name]["quartiles"], look["color"])
+            style.band(axis, steps, by_length[name]["quartiles"], look["color"])
         axis.axhline(0.875, color=style.GREY, lw=0.8, ls=(0, (2, 2)))
         axis.annotate(
             "always answering 0", (1, 0.875), xytext=(-2, 2), textcoords="offset points",
             xycoords=("axes fraction", "data"), ha="right", fontsize=7, color=style.GREY,
         )  # fmt: skip
         axis.set(xlabel="step", ylabel="accuracy", ylim=(None, 1.01))
-        axis.set_title(f"{size.replace('=', ' = ')}: {own['rate']:.0%} of the trials succeed")
+        axis.set_title(f"{size.replace('=', ' = ')}: {by_length['rate']:.0%} of the trials succeed")
         axis.legend(loc="center right")

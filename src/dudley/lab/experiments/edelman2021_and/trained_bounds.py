@@ -27,17 +27,17 @@ def needed(config: dict[str, Any], margin: float, delta: float, device: str) -> 
     trainer = Trainer(problem, Memory())
     results = trainer.run()
     assert results is not None
-    one = problem.ensemble.member(trainer.whole.weights, 0).eval()
+    network = problem.ensemble.member(trainer.whole.weights, 0).eval()
     norms = {
         name.removeprefix("weights."): float(np.linalg.norm(W.detach().numpy(), 2))
-        for name, W in one.named_parameters()
+        for name, W in network.named_parameters()
     }
-    told = {"T": config["task"]["T"], "m": config["task"]["m"], "trial": config["trial"]}
-    told |= {
+    row = {"T": config["task"]["T"], "m": config["task"]["m"], "trial": config["trial"]}
+    row |= {
         "best": results[0]["extremes"]["holdout_accuracy"],
         "largest_spectral_norm": max(norms.values()),
     }
-    assert isinstance(one, AndClassifier)
-    inputs = one.inputs
-    cap = capacity(one.description(inputs), inputs, loss=Margin(margin, multiclass=True))
-    return told | {"log10_n": cap.log10_needed_n(0.5, delta, Grid())}
+    assert isinstance(network, AndClassifier)
+    inputs = network.inputs
+    cap = capacity(network.description(inputs), inputs, loss=Margin(margin, multiclass=True))
+    return row | {"log10_n": cap.log10_needed_n(0.5, delta, Grid())}

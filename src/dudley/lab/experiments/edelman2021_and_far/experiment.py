@@ -79,16 +79,18 @@ class SparseAndFar(Experiment):
         known = recorded(config, folder)
         for part in ("printed", "collapsed"):
             if part == "printed" and known is not None:
-                found = known
+                columns = known
             else:
-                found = trained(part, config["seed"], config[part], config["trials"], folder, bench)
-            write(folder / f"{part}.parquet", found)
+                columns = trained(
+                    part, config["seed"], config[part], config["trials"], folder, bench
+                )
+            write(folder / f"{part}.parquet", columns)
         parts = []
-        for one in config["far"]:
-            protocol = {name: one[name] for name in ("task", "model", "training")}
+        for block in config["far"]:
+            protocol = {name: block[name] for name in ("task", "model", "training")}
             T = protocol["task"]["T"][0]
             parts.append(
-                trained(f"far-{T}", config["seed"], protocol, one["trials"], folder, bench)
+                trained(f"far-{T}", config["seed"], protocol, block["trials"], folder, bench)
             )
         write(
             folder / "far.parquet",
@@ -112,10 +114,10 @@ class SparseAndFar(Experiment):
 def recorded(config: dict[str, Any], folder: Path) -> dict[str, Any] | None:
     """The trials of a record of the printed protocol beside this experiment's folder, or None."""
     other = folder.resolve().parents[1] / "edelman2021-and" / folder.resolve().name
-    told = other / "provenance.json"
-    if not told.is_file() or not (other / "trials.parquet").is_file():
+    record = other / "provenance.json"
+    if not record.is_file() or not (other / "trials.parquet").is_file():
         return None
-    theirs = json.loads(told.read_text(encoding="utf-8"))["config"]
+    theirs = json.loads(record.read_text(encoding="utf-8"))["config"]
     ours = (config["printed"], config["seed"], config["trials"])
     if (theirs.get("protocol"), theirs.get("seed"), theirs.get("trials")) != ours:
         return None
@@ -126,26 +128,26 @@ def successes(config: dict[str, Any], table: dict[str, np.ndarray]) -> Cells:
     return Cells.of(table["T"], table["m"], table["best"] > config["learnt"])
 
 
-def joined(one: Cells, other: Cells) -> Cells:
+def joined(first: Cells, other: Cells) -> Cells:
     """The cells of both, in increasing (T, m)."""
     columns = [
-        np.concatenate([getattr(one, name), getattr(other, name)])
+        np.concatenate([getattr(first, name), getattr(other, name)])
         for name in ("T", "m", "successes", "trials")
     ]
     order = np.lexsort((columns[1], columns[0]))
     return Cells(*(column[order] for column in columns))
 
 
-def mean_difference(one: Cells, other: Cells) -> Slope:
+def mean_difference(first: Cells, other: Cells) -> Slope:
     """The success rate of ``other`` less that of ``one``, the mean over cells, as an estimate.
 
     The variance of a rate is that of (k + ½)/(n + 1), which is not 0 where all trials agree.
     """
     variances = []
-    for cells in (one, other):
+    for cells in (first, other):
         p = (cells.successes + 0.5) / (cells.trials + 1)
         variances.append(p * (1 - p) / cells.trials)
-    each = other.successes / other.trials - one.successes / one.trials
+    each = other.successes / other.trials - first.successes / first.trials
     error = float(np.sqrt(sum(v.sum() for v in variances)) / len(each))
     return estimate(float(each.mean()), error)
 
@@ -157,7 +159,7 @@ def same(config: dict[str, Any], printed: Cells, collapsed: Cells) -> Finding:
         "Dropping the dropout of embeddings and attention weights does not move success rates "
         f"(mean over cells within ±{margins['rate']:g}) nor α (within ±{margins['exponent']:g})."
     )
-    found: dict[str, Slope] = {"rate": mean_difference(printed, collapsed)}
+    slopes: dict[str, Slope] = {"rate": mean_difference(printed, collapsed)}
     numbers: dict[str, Any] = {"printed": rates(printed), "collapsed": rates(collapsed)}
     if all(0 < c.successes.sum() < c.trials.sum() for c in (printed, collapsed)):
         errors = [
@@ -165,10 +167,10 @@ def same(config: dict[str, Any], printed: Cells, collapsed: Cells) -> Finding:
             for i, cells in enumerate((printed, collapsed))
         ]
         α = [exponent(cells) for cells in (printed, collapsed)]
-        found["exponent"] = estimate(α[1] - α[0], float(np.hypot(errors[0], errors[1])))
+        slopes["exponent"] = estimate(α[1] - α[0], float(np.hypot(errors[0], errors[1])))
         numbers["α"] = {"printed": α[0], "collapsed": α[1]}
     verdicts, words = [], []
-    for name, value in found.items():
+    for name, value in slopes.items():
         tested = equivalence(value, margins[name], level)
         apart = tested.lowest >= margins[name] or tested.highest <= -margins[name]
         moved = value.lowest > 0 or value.highest < 0
@@ -188,7 +190,7 @@ def same(config: dict[str, Any], printed: Cells, collapsed: Cells) -> Finding:
             f"{'yes' if tested.equivalent else 'no, it is larger' if apart else 'not shown'} "
             f"(p = {tested.p:.2g})"
         )
-    decided = len(found) == 2 and "undecided" not in verdicts
+    decided = len(slopes) == 2 and "undecided" not in verdicts
     verdict = "beyond the paper" if decided else "undecided"
     text = "Without these dropouts less with them: " + "; ".join(words) + "."
     return Finding(claim, verdict, text, numbers)
@@ -200,22 +202,22 @@ def fits(config: dict[str, Any], far: dict[str, np.ndarray]) -> Finding:
     fitted = far["train_accuracy_last"] >= 1.0
     rows = []
     for T, m in np.unique(np.stack([far["T"], far["m"]], 1), axis=0):
-        own = (far["T"] == T) & (far["m"] == m)
+        of_cell = (far["T"] == T) & (far["m"] == m)
         rows.append({
-            "T": int(T), "m": int(m), "trials": int(own.sum()),
-            "generalised": int((own & hit).sum()),
-            "did_not_fit": int((own & ~hit & ~fitted).sum()),
-            "did_not_generalise": int((own & ~hit & fitted).sum()),
+            "T": int(T), "m": int(m), "trials": int(of_cell.sum()),
+            "generalised": int((of_cell & hit).sum()),
+            "did_not_fit": int((of_cell & ~hit & ~fitted).sum()),
+            "did_not_generalise": int((of_cell & ~hit & fitted).sum()),
         })  # fmt: skip
     unfit = int((~hit & ~fitted).sum())
     low, high = wilson(unfit, len(hit))
-    found = (
+    text = (
         f"Of {len(hit)} runs at T = {far['T'].min():,} to {far['T'].max():,}, {int(hit.sum())} "
         f"generalised, {int((~hit & fitted).sum())} fitted their sample and did not generalise, "
         f"{unfit} did not fit it ({unfit / len(hit):.1%} [{low:.1%}, {high:.1%}])."
     )
     claim = "At long T, do runs fail to fit or to generalise?"
-    return Finding(claim, "beyond the paper", found, {"cells": rows, "did_not_fit": unfit})
+    return Finding(claim, "beyond the paper", text, {"cells": rows, "did_not_fit": unfit})
 
 
 def grows(config: dict[str, Any], whole: Cells, far: Cells) -> list[Finding]:
@@ -233,7 +235,7 @@ def grows(config: dict[str, Any], whole: Cells, far: Cells) -> list[Finding]:
     grown = growth(whole, config["bootstrap"])
     lowest, highest = exponent_interval(grown)
     numbers |= {"growth": grown, "α_interval": [finite(lowest), finite(highest)]}
-    α, told = grown["plain"]["power"]["θ"], favoured(grown)
+    α, favourite = grown["plain"]["power"]["θ"], favoured(grown)
     undecided = lowest <= 1 <= highest
     first = Finding(
         claims[0],
@@ -252,11 +254,11 @@ def grows(config: dict[str, Any], whole: Cells, far: Cells) -> list[Finding]:
     ]
     second = Finding(
         claims[1],
-        "undecided" if told == "undecided" else "beyond the paper",
+        "undecided" if favourite == "undecided" else "beyond the paper",
         "Log-likelihood of a T left out, power law less log law, summed over cells: "
         + " and ".join(parts)
-        + (". Undecided." if told == "undecided" else f". Both favour the {told} law."),
-        {"favoured": told} | {kind: grown[kind]["difference"] for kind in ("plain", "tilted")},
+        + (". Undecided." if favourite == "undecided" else f". Both favour the {favourite} law."),
+        {"favoured": favourite} | {kind: grown[kind]["difference"] for kind in ("plain", "tilted")},
     )
     return [first, second]
 

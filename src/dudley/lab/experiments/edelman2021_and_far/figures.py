@@ -73,11 +73,11 @@ def spaced(values: list[int], least: float = 1.5) -> list[int]:
     >>> spaced([100, 120, 150, 200, 400])
     [100, 150, 400]
     """
-    kept = values[:1]
+    ticks = values[:1]
     for value in values:
-        if value >= least * kept[-1]:
-            kept.append(value)
-    return kept
+        if value >= least * ticks[-1]:
+            ticks.append(value)
+    return ticks
 
 
 def protocols(numbers: dict[str, Any], axes: list) -> None:
@@ -88,9 +88,14 @@ def protocols(numbers: dict[str, Any], axes: list) -> None:
     )
     lengths = sorted({T for T, _ in printed})
     for i, T in enumerate(lengths):
-        own = [cell for cell in printed if cell[0] == T and cell in collapsed]
+        cells_of_length = [cell for cell in printed if cell[0] == T and cell in collapsed]
         look = style.ordered(i, len(lengths)) | {"ls": ""}
-        axis.plot([printed[c] for c in own], [collapsed[c] for c in own], label=f"T = {T}", **look)
+        axis.plot(
+            [printed[c] for c in cells_of_length],
+            [collapsed[c] for c in cells_of_length],
+            label=f"T = {T}",
+            **look,
+        )
     ends, margin = np.array([0.0, 1.0]), numbers["rate"]["margin"]
     axis.plot(ends, ends, color=style.GREY, lw=0.8)
     for shift in (-margin, margin):
@@ -103,16 +108,16 @@ def protocols(numbers: dict[str, Any], axes: list) -> None:
 def ends(cells: list[dict[str, Any]], axes: list) -> None:
     lengths = sorted({row["T"] for row in cells})
     for axis, T in zip(axes, lengths, strict=True):
-        own = sorted((row for row in cells if row["T"] == T), key=lambda row: row["m"])
-        x, below = np.arange(len(own)), np.zeros(len(own))
+        rows = sorted((row for row in cells if row["T"] == T), key=lambda row: row["m"])
+        x, below = np.arange(len(rows)), np.zeros(len(rows))
         for name, (colour, hatch) in FATES.items():
-            share = np.array([row[name] / row["trials"] for row in own])
+            share = np.array([row[name] / row["trials"] for row in rows])
             axis.bar(
                 x, share, bottom=below, color=colour, hatch=hatch, edgecolor="white", lw=0.5,
                 label=name.replace("_", " "),
             )  # fmt: skip
             below += share
-        axis.set_xticks(x, [str(row["m"]) for row in own], rotation=60, fontsize=7)
+        axis.set_xticks(x, [str(row["m"]) for row in rows], rotation=60, fontsize=7)
         axis.set(xlabel="m", title=f"T = {T:,}", ylim=(0, 1))
         axis.grid(False)
     axes[0].set_ylabel("share of runs")

@@ -60,10 +60,10 @@ class SparseParity(Experiment):
 
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
         for part in PARTS:
-            found = trained(
+            columns = trained(
                 part, config["seed"], config[part], config["trials"], folder, bench, ("loss",)
             )
-            write(folder / f"{part}.parquet", found)
+            write(folder / f"{part}.parquet", columns)
 
     def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
         printed = drops(config, "printed", read(folder / "printed.parquet"))
@@ -95,20 +95,20 @@ def by_length(config: dict[str, Any], rows: list[dict[str, Any]]) -> list[dict[s
     steps = {
         T: config[part]["training"]["steps"] for part in PARTS for T in config[part]["task"]["T"]
     }
-    told = []
+    texts = []
     for T in sorted({row["T"] for row in rows}):
-        own = [row for row in rows if row["T"] == T]
-        hits = [row["step"] is not None for row in own]
-        curve = kaplan_meier([row["watched"] for row in own], hits)
+        of_length = [row for row in rows if row["T"] == T]
+        hits = [row["step"] is not None for row in of_length]
+        curve = kaplan_meier([row["watched"] for row in of_length], hits)
         lowest, highest = curve.median_interval
-        told.append({
-            "T": T, "seeds": len(own), "learnt": sum(hits), "share": sum(hits) / len(own),
-            "interval": list(clopper_pearson(sum(hits), len(own))), "steps": steps[T],
+        texts.append({
+            "T": T, "seeds": len(hits), "learnt": sum(hits), "share": sum(hits) / len(hits),
+            "interval": list(clopper_pearson(sum(hits), len(hits))), "steps": steps[T],
             "median": finite(curve.median), "median_interval": [finite(lowest), finite(highest)],
             "times": curve.times.tolist(), "waiting": curve.alive.tolist(),
             "waiting_interval": [curve.lowest.tolist(), curve.highest.tolist()],
         })  # fmt: skip
-    return told
+    return texts
 
 
 def abrupt(config: dict[str, Any], rows: list[dict[str, Any]]) -> Finding:
@@ -128,7 +128,7 @@ def abrupt(config: dict[str, Any], rows: list[dict[str, Any]]) -> Finding:
         if interval[1] < 0.5
         else "undecided"
     )
-    found = (
+    text = (
         f"{sudden} of {len(there)} drops are abrupt (95 % interval of the share "
         f"[{interval[0]:.2f}, {interval[1]:.2f}]): the median drop takes "
         f"{np.median([row['took'] for row in there]):.0f} steps, {np.median(shares):.0%} of the "
@@ -138,7 +138,7 @@ def abrupt(config: dict[str, Any], rows: list[dict[str, Any]]) -> Finding:
         "drops": rows, "abrupt": sudden, "of": len(there), "interval": list(interval),
         "share_median": float(np.median(shares)), "plateau": finite(level),
     }  # fmt: skip
-    return Finding(claim, verdict, found, numbers)
+    return Finding(claim, verdict, text, numbers)
 
 
 def learnt(config: dict[str, Any], rows: list[dict[str, Any]]) -> Finding:
@@ -147,7 +147,7 @@ def learnt(config: dict[str, Any], rows: list[dict[str, Any]]) -> Finding:
     claim = f"Parity of {s} bits can be learnt at T = {lengths}."
     verdict = "reproduced" if all(row["learnt"] for row in table) else "differs"
     rule = " A length counts as learnt if one seed learns it."
-    return Finding(claim, verdict, _told(table) + rule, {"lengths": table})
+    return Finding(claim, verdict, _sentence(table) + rule, {"lengths": table})
 
 
 def stops(config: dict[str, Any], rows: list[dict[str, Any]]) -> Finding:
@@ -155,23 +155,23 @@ def stops(config: dict[str, Any], rows: list[dict[str, Any]]) -> Finding:
     table = by_length(config, rows)
     some = [row["T"] for row in table if row["learnt"]]
     none = [row["T"] for row in table if not row["learnt"]]
-    found = f"The longest T at which a seed learns is {max(some) if some else 'none'}"
+    text = f"The longest T at which a seed learns is {max(some) if some else 'none'}"
     if none:
         bound = clopper_pearson(0, config["trials"])[1]
-        found += (
+        text += (
             f"; none does at T = {', '.join(map(str, none))}, where up to {bound:.0%} of seeds "
             f"could (95 %)"
         )
     if table[-1]["learnt"]:
-        found += f"; T > {table[-1]['T']} was not tried"
-    found += ". "
+        text += f"; T > {table[-1]['T']} was not tried"
+    text += ". "
     numbers: dict[str, Any] = {"lengths": table, "longest": max(some, default=None)}
     first, end = (config[part]["training"]["steps"] for part in PARTS)
     if end > first:
         there = [row["T"] for row in rows if row["step"] is not None and row["step"] <= first]
         numbers["longest_early"] = max(there, default=None)
-        found += _early(there, first, config["trials"]) + " "
-    return Finding(claim, "beyond the paper", found + _told(table), numbers)
+        text += _early(there, first, config["trials"]) + " "
+    return Finding(claim, "beyond the paper", text + _sentence(table), numbers)
 
 
 def _early(lengths: list[int], first: int, seeds: int) -> str:
@@ -184,7 +184,7 @@ def _early(lengths: list[int], first: int, seeds: int) -> str:
     return f"{within} it is {max(lengths)} ({count} of {seeds} seeds [{low:.2f}, {high:.2f}])."
 
 
-def _told(table: list[dict[str, Any]]) -> str:
+def _sentence(table: list[dict[str, Any]]) -> str:
     parts = []
     for end in sorted({row["steps"] for row in table}):
         seeds = []

@@ -20,13 +20,13 @@ ACROSS = 4
 def figures(results: Results) -> list[Sketch]:
     drops = results.with_number("drops")
     last = [f for f in results.findings if "lengths" in f.numbers][-1]
-    found = []
+    drawn = []
     for part in ("printed", "scan"):
         table = results.table(part)
         count = len(np.unique(table["T"]))
         rows, columns = -(-count // ACROSS), min(ACROSS, count)
         every = results.config[part]["training"]["evaluate_every"]
-        found.append(
+        drawn.append(
             Sketch(
                 "losses" if part == "printed" else f"losses-{part}",
                 f"Loss of a fresh batch at every {every}th step, one line for each seed; dashed: "
@@ -37,7 +37,7 @@ def figures(results: Results) -> list[Sketch]:
                 size=(max(6.4, 3.2 * columns), 2.9 * rows + 1.1),
             )
         )
-    found.append(
+    drawn.append(
         Sketch(
             "waiting",
             "Left: share of seeds whose loss has not dropped yet (Kaplan and Meier, 95 % intervals "
@@ -49,7 +49,7 @@ def figures(results: Results) -> list[Sketch]:
             size=(10.0, 4.6),
         )
     )
-    return found
+    return drawn
 
 
 def reached(rows: list[dict[str, Any]]) -> str:
@@ -57,19 +57,19 @@ def reached(rows: list[dict[str, Any]]) -> str:
     ends = sorted({row["steps"] for row in rows})
     if len(ends) == 1:
         return ""
-    told = (
+    text = (
         f"{end:,} at T = {', '.join(str(row['T']) for row in rows if row['steps'] == end)}"
         for end in ends
     )
-    return f" The last step is {'; '.join(told)}."
+    return f" The last step is {'; '.join(text)}."
 
 
 def losses(table: Columns, every: int, axes: list) -> None:
     lengths = np.unique(table["T"])
     for axis, T in zip(axes, lengths, strict=False):
-        own = [np.asarray(curve, float) for curve in table["loss"][table["T"] == T]]
-        for i, curve in enumerate(own):
-            look = style.ordered(i, len(own))
+        curves_of_length = [np.asarray(curve, float) for curve in table["loss"][table["T"] == T]]
+        for i, curve in enumerate(curves_of_length):
+            look = style.ordered(i, len(curves_of_length))
             look = {"color": look["color"], "ls": look["ls"], "lw": 0.9}
             axis.plot(every * np.arange(1, len(curve) + 1), curve, **look)
         axis.axhline(log(2), color=style.GREY, lw=0.8, ls=(0, (2, 2)))

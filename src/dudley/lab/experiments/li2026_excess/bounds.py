@@ -37,9 +37,9 @@ def questions(task: Taught, loss: str) -> list[Question]:
     if math.isinf(κ):
         return []
     n, B, R, s = finite(task, task.m), task.readout, task.radius, task.inputs
-    own: dict[str, float] = {"n": n, "kappa": κ, "target.bound": B, "d": task.d, "k": task.d}
-    own |= {"noise.free": float(task.kind == "regression" and task.noise == 0)}
-    own |= {"w.l2": B, "sigma.lipschitz": 1.0, "L": 1}
+    inputs: dict[str, float] = {"n": n, "kappa": κ, "target.bound": B, "d": task.d, "k": task.d}
+    inputs |= {"noise.free": float(task.kind == "regression" and task.noise == 0)}
+    inputs |= {"w.l2": B, "sigma.lipschitz": 1.0, "L": 1}
     norms = {"W_QK.l11": R, "W_v.l11": R, "W_c.l11": R}
     ranks: dict[str, float] = dict.fromkeys(("r_QK", "r_v", "r_c"), task.d)
     ranks |= {"W_QK.op": R, "W_v.op": R, "W_c.op": R}  # ‖W‖_op ≤ ‖W‖_{1,1}
@@ -47,22 +47,22 @@ def questions(task: Taught, loss: str) -> list[Question]:
         token = {"X.row2inf": task.scale * math.sqrt(task.d)}
         whole = {"X.op": task.scale * math.sqrt(task.T * task.d)}
         if loss == "logistic":
-            own["bernstein.V"] = logistic_variance(B)
+            inputs["bernstein.V"] = logistic_variance(B)
         return [
-            ("li2026/theorem-5.3", own | norms | token | {"T": task.T}, FORMS),
-            ("li2026/theorem-5.8", own | ranks | token | whole, FORMS),
+            ("li2026/theorem-5.3", inputs | norms | token | {"T": task.T}, FORMS),
+            ("li2026/theorem-5.8", inputs | ranks | token | whole, FORMS),
         ]
     if not s.heavy:
         if task.truncation is None:
             return []
         tail = {"T": task.T, "tail.nu": s.ν, "truncation": task.level}
-        return [("li2026/theorem-6.6", own | norms | tail, FORMS)]
+        return [("li2026/theorem-6.6", inputs | norms | tail, FORMS)]
     if task.truncation is None and p is None:
         return []
     level = s.level(n) if task.truncation is None else task.level
     tail = {"tail.C": s.C, "tail.beta": s.β, "truncation": level, "psi.power": p or 2.0}
     forms = ("printed",) if task.truncation is None else FORMS
-    return [("li2026/theorem-6.11", own | ranks | tail, forms)]
+    return [("li2026/theorem-6.11", inputs | ranks | tail, forms)]
 
 
 def power_of(loss: str) -> float | None:
@@ -93,8 +93,8 @@ def logistic_variance(B: float, points: int = 401) -> float:
     u = np.linspace(-B, B, points)
     f, best = np.meshgrid(u, u, indexing="ij")
     p = 1 / (1 + np.exp(-best))
-    one = np.logaddexp(0, -f) - np.logaddexp(0, -best)
+    excess = np.logaddexp(0, -f) - np.logaddexp(0, -best)
     nought = np.logaddexp(0, f) - np.logaddexp(0, best)
-    first, second = p * one + (1 - p) * nought, p * one**2 + (1 - p) * nought**2
+    first, second = p * excess + (1 - p) * nought, p * excess**2 + (1 - p) * nought**2
     apart = np.abs(f - best) > 1e-3
     return 1.01 * max(2.0, float((second[apart] / first[apart]).max()))

@@ -59,7 +59,7 @@ class ExcessProblem(ABC):
         """exc of a minimiser from drawn samples."""
 
     @abstractmethod
-    def questions(self, n: int) -> dict[str, Mapping[str, float]]:
+    def questions(self, n: int) -> Mapping[str, Mapping[str, float]]:
         """Statements that speak of the problem, with their inputs."""
 
     def slow(self, n: int) -> dict[str, Mapping[str, float]]:
@@ -102,11 +102,11 @@ class NoisyConstants(Coin):
 
     def questions(self, n):
         coin = LabelNoise(n)
-        asked = {"li2026/corollary-4.5": coin.inputs("li2026/corollary-4.5")}
+        inputs = {"li2026/corollary-4.5": coin.inputs("li2026/corollary-4.5")}
         if n <= SUMMED:  # E|mean of n signs| ≤ 1/√n
             slow = {"class.rademacher": 1 / math.sqrt(n)}
-            asked["li2026/theorem-4.4"] = coin.inputs("li2026/theorem-4.4") | slow
-        return asked
+            inputs["li2026/theorem-4.4"] = coin.inputs("li2026/theorem-4.4") | slow
+        return inputs
 
 
 @problem
@@ -117,8 +117,8 @@ class ClearConstants(Coin):
         return CLEAR
 
     def questions(self, n):
-        own = LabelNoise(n).inputs("li2026/corollary-4.5")
-        return {"li2026/corollary-4.5": own | {"bernstein.V": 1 / CLEAR}}
+        inputs = LabelNoise(n).inputs("li2026/corollary-4.5")
+        return {"li2026/corollary-4.5": inputs | {"bernstein.V": 1 / CLEAR}}
 
 
 @problem
@@ -232,9 +232,9 @@ def one_hot_questions(n: int, d: int, B: float, noise_free: bool) -> dict[str, d
 
 def slow_rate(n: int, B: float) -> dict[str, Mapping[str, float]]:
     """Theorem 4.4 for x·w, ‖w‖₂ ≤ 1, whose Rademacher complexity is at most 1/√n; |w·x| ≤ 1."""
-    one = {"n": n, "kappa": 1.0, "target.bound": B, "sigma.lipschitz": 1.0, "X.op": 1.0}
-    one |= {"w.l2": 1.0, "W_v.op": 1.0, "W_c.op": 1.0}
-    return {"li2026/theorem-4.4": one | {"class.offset": 1.0, "class.rademacher": n**-0.5}}
+    inputs = {"n": n, "kappa": 1.0, "target.bound": B, "sigma.lipschitz": 1.0, "X.op": 1.0}
+    inputs |= {"w.l2": 1.0, "W_v.op": 1.0, "W_c.op": 1.0}
+    return {"li2026/theorem-4.4": inputs | {"class.offset": 1.0, "class.rademacher": n**-0.5}}
 
 
 def bounds_of(

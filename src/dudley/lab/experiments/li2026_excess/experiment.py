@@ -126,19 +126,19 @@ def classes_config(scale: str) -> dict[str, Any]:
 
 def arms(scale: str) -> list[dict[str, Any]]:
     """Every way to learn, as a grid over n each."""
-    found = []
+    trials = []
     for kind, some in (("regression", REGRESSION), ("classification", CLASSIFICATION)):
         for law, noise, losses, truncations in some:
             for loss in losses:
                 for truncation in truncations:
-                    found.append(arm(scale, kind, law, noise, loss, truncation))
-    return [one for one in found if scale != "smoke" or one["arm"] in SMOKE]
+                    trials.append(arm(scale, kind, law, noise, loss, truncation))
+    return [one for one in trials if scale != "smoke" or one["arm"] in SMOKE]
 
 
 def arm(scale, kind, law, noise, loss, truncation) -> dict[str, Any]:
     """One law of inputs, noise, loss and truncation; adam inside the balls of the class."""
     cut = "whole" if truncation is None else f"cut at {truncation}"
-    told = "noise-free" if kind == "regression" and not noise else "noisy"
+    noisiness = "noise-free" if kind == "regression" and not noise else "noisy"
     readout, steps = READOUT[kind], STEPS[scale]
     task = {"name": "taught", "T": T, "d": D, **LAWS[law], "kind": kind, "readout": readout}
     task |= {"radius": RADIUS, "m": SIZES[scale], "holdout": 500 if scale == "smoke" else 4000}
@@ -150,7 +150,7 @@ def arm(scale, kind, law, noise, loss, truncation) -> dict[str, Any]:
     ]
     optimiser = {"name": "adam", "lr": 0.1}
     return {
-        "arm": f"{kind}, {law}, {told}, {loss}, {cut}",
+        "arm": f"{kind}, {law}, {noisiness}, {loss}, {cut}",
         "task": task,
         "model": {"name": "layers", "d": D, "L": 1, "block": "li", "sigma": "tanh"},
         "training": {
@@ -171,21 +171,21 @@ def heads_rows(config: dict[str, Any], folder: RunLocation, bench) -> list[dict[
     from dudley.lab.training import trainings
 
     trials, names = [], []
-    for one in config["arms"]:
-        protocol = {part: one[part] for part in ("task", "model", "training")}
+    for arm in config["arms"]:
+        protocol = {part: arm[part] for part in ("task", "model", "training")}
         grid = trainings("li2026-excess", config["seed"], protocol, config["trials"])
         trials += grid.trials
-        names += [one["arm"]] * len(grid)
+        names += [arm["arm"]] * len(grid)
     grid = TrialGrid(trials, "li2026-excess", config["seed"])
-    found = train_heads(grid, folder, bench)
+    trained = train_heads(grid, folder, bench)
     rows = []
-    for name, row in zip(names, found, strict=True):
-        own = {key: row[f"result.metrics.{key}"] for key in ("excess", "own", "wrong", "cut")}
-        own["train_loss"] = row["result.metrics.train_loss"]
-        told = {"arm": name, "kind": row["task.kind"], "law": row["task.law"]}
-        told |= {"noise": float(row.get("task.noise") or 0.0), "loss": row["training.loss"]}
-        told |= {"truncation": str(row.get("task.truncation", "whole"))}
-        rows.append(told | {"n": row["task.m"], "trial": row["trial"]} | own)
+    for name, row in zip(names, trained, strict=True):
+        metrics = {key: row[f"result.metrics.{key}"] for key in ("excess", "own", "wrong", "cut")}
+        metrics["train_loss"] = row["result.metrics.train_loss"]
+        about = {"arm": name, "kind": row["task.kind"], "law": row["task.law"]}
+        about |= {"noise": float(row.get("task.noise") or 0.0), "loss": row["training.loss"]}
+        about |= {"truncation": str(row.get("task.truncation", "whole"))}
+        rows.append(about | {"n": row["task.m"], "trial": row["trial"]} | metrics)
     return rows
 
 
@@ -195,11 +195,11 @@ def heads_bounds(config: dict[str, Any]) -> list[dict[str, Any]]:
     from dudley.train.tasks.registry import task_of
 
     rows = []
-    for one in config["arms"]:
-        for n in one["task"]["m"]:
-            task = task_of(one["task"] | {"m": n})
-            for id, values, forms in questions(task, one["training"]["loss"]):  # pyright: ignore[reportArgumentType]
-                rows += bounds_of(one["arm"], n, {id: values}, forms)
+    for arm in config["arms"]:
+        for n in arm["task"]["m"]:
+            task = task_of(arm["task"] | {"m": n})
+            for id, values, forms in questions(task, arm["training"]["loss"]):  # pyright: ignore[reportArgumentType]
+                rows += bounds_of(arm["arm"], n, {id: values}, forms)
     return rows
 
 

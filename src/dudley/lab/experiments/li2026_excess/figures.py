@@ -26,7 +26,7 @@ HOW = (
 def figures(results: Results) -> list[Sketch]:
     classes, heads, bounds = (results.table(name) for name in ("classes", "heads", "bounds"))
     problems = list(dict.fromkeys(classes["problem"].tolist()))
-    found = [
+    drawn = [
         Sketch(
             "classes",
             "Excess risk of a minimiser, known exactly (black), and from drawn samples (circles "
@@ -38,26 +38,28 @@ def figures(results: Results) -> list[Sketch]:
         )
     ]
     for kind in dict.fromkeys(heads["kind"].tolist()):
-        own = where(heads, kind=kind)
-        settings = list(dict.fromkeys(zip(own["law"].tolist(), own["noise"].tolist(), strict=True)))
-        found.append(
+        of_kind = where(heads, kind=kind)
+        settings = list(
+            dict.fromkeys(zip(of_kind["law"].tolist(), of_kind["noise"].tolist(), strict=True))
+        )
+        drawn.append(
             Sketch(
                 f"heads-{kind}",
                 f"Attention heads taught by a head, {kind}: mean excess risk over trials with 95 % "
                 f"intervals, by loss and truncation. {HOW}",
-                partial(trained, own, bounds, settings),
+                partial(trained, of_kind, bounds, settings),
                 part(results.findings, [kind]),
                 panels=shape(len(settings)),
                 size=size(len(settings)),
             )
         )
-    return found
+    return drawn
 
 
 def part(findings: list[Finding], words: list[str], most: int = 3) -> tuple[Finding, ...]:
     """The findings whose claim names one of these words, or the first one."""
-    own = [f for f in findings if any(word in f.claim.lower() for word in words)]
-    return tuple((own or findings[:1])[:most])
+    matching = [f for f in findings if any(word in f.claim.lower() for word in words)]
+    return tuple((matching or findings[:1])[:most])
 
 
 def shape(count: int) -> tuple[int, int]:
@@ -76,29 +78,29 @@ def where(columns: Columns, **values: Any) -> Columns:
 
 def exact(classes: Columns, bounds: Columns, problems: list[str], axes: list) -> None:
     for axis, name in zip(axes, problems, strict=False):
-        own = where(classes, problem=name)
-        axis.plot(own["n"], own["exact"], color="black", lw=1.8, label="exact")
-        drawn = np.isfinite(own["mean"]) & (own["mean"] > 0)
+        points = where(classes, problem=name)
+        axis.plot(points["n"], points["exact"], color="black", lw=1.8, label="exact")
+        drawn = np.isfinite(points["mean"]) & (points["mean"] > 0)
         axis.errorbar(
-            own["n"][drawn], own["mean"][drawn], yerr=2 * own["error"][drawn], ls="", marker="o",
-            mfc="white", color="black", capsize=2, label="drawn",
+            points["n"][drawn], points["mean"][drawn], yerr=2 * points["error"][drawn], ls="",
+            marker="o", mfc="white", color="black", capsize=2, label="drawn",
         )  # fmt: skip
         bounding(axis, where(bounds, name=name))
-        finish(axis, name, float(own["exact"][own["exact"] > 0].min(initial=1.0)))
+        finish(axis, name, float(points["exact"][points["exact"] > 0].min(initial=1.0)))
     ended(axes, len(problems))
 
 
 def trained(heads: Columns, bounds: Columns, settings: list, axes: list) -> None:
     for axis, (law, noise) in zip(axes, settings, strict=False):
-        own = where(heads, law=law, noise=noise)
-        arms, lowest = list(dict.fromkeys(own["arm"].tolist())), 1.0
+        of_setting = where(heads, law=law, noise=noise)
+        arms, lowest = list(dict.fromkeys(of_setting["arm"].tolist())), 1.0
         for i, arm in enumerate(arms):
-            one = where(own, arm=arm)
-            n = np.unique(one["n"])
-            groups = [one["excess"][one["n"] == k] for k in n]
+            of_arm = where(of_setting, arm=arm)
+            n = np.unique(of_arm["n"])
+            groups = [of_arm["excess"][of_arm["n"] == k] for k in n]
             mean = np.array([group.mean() for group in groups])
             error = np.array([1.96 * g.std(ddof=1) / np.sqrt(len(g)) for g in groups])
-            label = f"{one['loss'][0]}, {cut(str(one['truncation'][0]))}"
+            label = f"{of_arm['loss'][0]}, {cut(str(of_arm['truncation'][0]))}"
             ends = list(zip(np.maximum(mean - error, mean / 100), mean + error, strict=True))
             style.bars(axis, n, mean, ends, label=label, **style.distinct(i + 3))
             lowest = min(lowest, float(mean[mean > 0].min(initial=1.0)))
@@ -115,11 +117,11 @@ def cut(truncation: str) -> str:
 def bounding(axis, bounds: Columns) -> None:
     """The smallest value of each form at every n, over the statements."""
     for form, colour in FORM_COLOURS.items():
-        own = where(bounds, form=form)
-        n = np.unique(own["n"])
+        of_form = where(bounds, form=form)
+        n = np.unique(of_form["n"])
         if not len(n):
             continue
-        least = [own["value"][own["n"] == k].min() for k in n]
+        least = [of_form["value"][of_form["n"] == k].min() for k in n]
         points = [(k, v) for k, v in zip(n, least, strict=True) if v > 0 and np.isfinite(v)]
         if points:
             line, width = LINES[form]

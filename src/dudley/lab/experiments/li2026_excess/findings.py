@@ -31,17 +31,22 @@ CLAIMS = {
 LIFTS = {"square": "regression", "logistic": "classification"}
 
 
-def findings(told: Mapping[str, Any], classes: Rows, heads: Rows, bounds: Rows) -> list[Finding]:
+def findings(rules: Mapping[str, Any], classes: Rows, heads: Rows, bounds: Rows) -> list[Finding]:
     """All of them: one a problem, one a kind of labels, robust losses and truncation, and the
     derived bounds."""
-    found = [of_class(told, name, own, bounds) for name, own in grouped(classes, "problem")]
-    arms = [arm_of(told, name, own, bounds) for name, own in grouped(heads, "arm")]
+    conclusions = [
+        of_class(rules, name, of_this_kind, bounds)
+        for name, of_this_kind in grouped(classes, "problem")
+    ]
+    arms = [
+        arm_of(rules, name, of_this_kind, bounds) for name, of_this_kind in grouped(heads, "arm")
+    ]
     for kind in ("regression", "classification"):
-        own = [one for one in arms if one["kind"] == kind]
-        if own:
-            found.append(of_kind(kind, own))
-    found += [of_variants(told, heads, *what) for what in VARIANTS]
-    return [one for one in found if one is not None] + [of_derived(classes, arms, bounds)]
+        of_this_kind = [one for one in arms if one["kind"] == kind]
+        if of_this_kind:
+            conclusions.append(of_kind(kind, of_this_kind))
+    conclusions += [of_variants(rules, heads, *what) for what in VARIANTS]
+    return [one for one in conclusions if one is not None] + [of_derived(classes, arms, bounds)]
 
 
 def judged(lowest: float, highest: float, printed: float, margin: float) -> str:
@@ -51,11 +56,11 @@ def judged(lowest: float, highest: float, printed: float, margin: float) -> str:
     return "consistent" if highest <= printed + margin else "undecided"
 
 
-def of_class(told, name: str, rows: Rows, bounds: Rows) -> Finding:
+def of_class(rules, name: str, rows: Rows, bounds: Rows) -> Finding:
     """One of the exact problems."""
     n, exact = column(rows, "n"), column(rows, "exact")
     apart = deviation(rows)
-    fitted = (n >= told["from"]) & (exact > 0)
+    fitted = (n >= rules["from"]) & (exact > 0)
     numbers: dict[str, Any] = {"problem": name, "formula_against_draws": apart, "table": []}
     power = PROBLEMS[name].rate
     if power is not None and fitted.sum() > 1 and exact.std() > 0:
@@ -65,20 +70,20 @@ def of_class(told, name: str, rows: Rows, bounds: Rows) -> Finding:
         drawn = fitted & (column(rows, "mean") > 0)
         if drawn.sum() > 1:
             means, errors = column(rows, "mean")[drawn], column(rows, "error")[drawn]
-            found = rate_of_means(n[drawn], means, errors, told["draws"], told["seed"])
-            numbers["drawn_slope"] = interval(found)
-    for statement, own in grouped([b for b in bounds if b["name"] == name], "statement"):
-        printed = by_size(own, "printed")
+            rate = rate_of_means(n[drawn], means, errors, rules["draws"], rules["seed"])
+            numbers["drawn_slope"] = interval(rate)
+    for statement, of_statement in grouped([b for b in bounds if b["name"] == name], "statement"):
+        printed = by_size(of_statement, "printed")
         if not printed:
             continue
         above = [int(k) for k, e in zip(n, exact, strict=True) if e > printed.get(k, np.inf)]
         line: dict[str, Any] = {"statement": statement, "violated_at": above}
-        line["up_to_a_constant"] = any(b["up_to_a_constant"] for b in own)
+        line["up_to_a_constant"] = any(b["up_to_a_constant"] for b in of_statement)
         common = [k for k in n[fitted] if printed.get(k, 0) > 0]
         if "exact_slope_range" in numbers and len(common) > 1:
             line["printed_slope"] = slope_of(common, [printed[k] for k in common])
             low, high = numbers["exact_slope_range"]
-            line["rate"] = judged(low, high, line["printed_slope"], told["slope_margin"])
+            line["rate"] = judged(low, high, line["printed_slope"], rules["slope_margin"])
         numbers["table"].append(line)
     bad = any(one["violated_at"] or one.get("rate") == "violated" for one in numbers["table"])
     return Finding(CLAIMS[name], "not reproduced" if bad else "reproduced", class_text(numbers),
@@ -94,15 +99,15 @@ def class_text(numbers: Mapping[str, Any]) -> str:
             f"the exact excess risk falls like n^{numbers['exact_slope']:.2f} "
             f"(local slopes {low:.2f} to {high:.2f})"
         )
-    for one in numbers["table"]:
+    for line in numbers["table"]:
         where = (
-            f"below the exact excess risk from n = {one['violated_at'][0]:,}"
-            if one["violated_at"]
+            f"below the exact excess risk from n = {line['violated_at'][0]:,}"
+            if line["violated_at"]
             else "never below it on this range"
         )
-        slope = f", slope {one['printed_slope']:.2f}" if "printed_slope" in one else ""
-        c = " with c = 1" if one["up_to_a_constant"] else ""
-        parts.append(f"{one['statement']} as printed{c} is {where}{slope}")
+        slope = f", slope {line['printed_slope']:.2f}" if "printed_slope" in line else ""
+        c = " with c = 1" if line["up_to_a_constant"] else ""
+        parts.append(f"{line['statement']} as printed{c} is {where}{slope}")
     return "; ".join(parts) + "."
 
 
@@ -116,11 +121,11 @@ def deviation(rows: Rows) -> float:
     return float(max(map(abs, z), default=0.0))
 
 
-def arm_of(told, name: str, rows: Rows, bounds: Rows) -> dict[str, Any]:
+def arm_of(rules, name: str, rows: Rows, bounds: Rows) -> dict[str, Any]:
     """Rate, floor and bounds of one way to learn."""
     n, first = column(rows, "n").astype(int), rows[0]
-    whole = rate(n, column(rows, "excess"), told["draws"], told["seed"], told["level"])
-    own = column(rows, "own")
+    whole = rate(n, column(rows, "excess"), rules["draws"], rules["seed"], rules["level"])
+    losses = column(rows, "own")
     line: dict[str, Any] = {key: first[key] for key in ("kind", "law", "noise", "loss")}
     line |= {"arm": name, "truncation": first["truncation"], "slope": interval(whole)}
     line["means"] = [
@@ -131,24 +136,24 @@ def arm_of(told, name: str, rows: Rows, bounds: Rows) -> dict[str, Any]:
     line["cut"] = float(column(rows, "cut").mean())
     line["floor"] = None
     if first["kind"] == "regression" and first["noise"] == 0:
-        line["floor"] = float(column(rows, "train_loss")[largest].mean() / own[largest].mean())
+        line["floor"] = float(column(rows, "train_loss")[largest].mean() / losses[largest].mean())
     line["statements"] = []
-    if np.isfinite(own).all():
-        mine = rate(n, own, told["draws"], told["seed"], told["level"])
+    if np.isfinite(losses).all():
+        mine = rate(n, losses, rules["draws"], rules["seed"], rules["level"])
         line["statements"] = [
-            against(told, mine, line["floor"], int(largest.sum()), statement, some)
+            against(rules, mine, line["floor"], int(largest.sum()), statement, some)
             for statement, some in grouped([b for b in bounds if b["name"] == name], "statement")
         ]
     return line
 
 
-def few(told: Mapping[str, Any], trials: int) -> bool:
+def few(rules: Mapping[str, Any], trials: int) -> bool:
     """Too few trials a size for an interval by resampling?"""
-    return trials < told["least_trials"]
+    return trials < rules["least_trials"]
 
 
 def against(
-    told, mine: Rate, floor: float | None, trials: int, statement: str, rows: Rows
+    rules, mine: Rate, floor: float | None, trials: int, statement: str, rows: Rows
 ) -> dict[str, Any]:
     """The excess risk of the trained loss beside a statement."""
     line: dict[str, Any] = {"statement": statement}
@@ -163,11 +168,11 @@ def against(
     if "printed" in line and min(line["printed"]) > 0:
         line["printed_slope"] = slope_of(mine.n, line["printed"])
         line["rate"] = judged(
-            mine.lowest, mine.highest, line["printed_slope"], told["slope_margin"]
+            mine.lowest, mine.highest, line["printed_slope"], rules["slope_margin"]
         )
-        if floor is not None and floor > told["floor"]:
+        if floor is not None and floor > rules["floor"]:
             line["rate"] = "undecided"  # what is measured is how well it was trained
-        if few(told, trials):
+        if few(rules, trials):
             line["rate"] = "undecided"
     return line
 
@@ -206,7 +211,7 @@ VARIANTS = (
 )
 
 
-def of_variants(told, heads: Rows, title: str, what: str, paired: bool) -> Finding | None:
+def of_variants(rules, heads: Rows, title: str, what: str, paired: bool) -> Finding | None:
     """Mean log ratio of excess risks (square, or logistic) of a variant to the plain one."""
     lines = []
     arms = dict(grouped(heads, "arm"))
@@ -215,12 +220,12 @@ def of_variants(told, heads: Rows, title: str, what: str, paired: bool) -> Findi
         if plain is None:
             continue
         n = column(rows, "n")
-        one, other = column(rows, "excess"), column(plain, "excess")
-        scatter = log_ratio(n, one, other, told["draws"], told["seed"], paired, told["level"])
-        inner = log_ratio(n, one, other, told["draws"], told["seed"], paired, 0.9)
-        margin = told["ratio_margin"]
+        excess, other = column(rows, "excess"), column(plain, "excess")
+        scatter = log_ratio(n, excess, other, rules["draws"], rules["seed"], paired, rules["level"])
+        inner = log_ratio(n, excess, other, rules["draws"], rules["seed"], paired, 0.9)
+        margin = rules["ratio_margin"]
         word = "undecided"
-        if few(told, len(n) // len(np.unique(n))):
+        if few(rules, len(n) // len(np.unique(n))):
             word = "undecided: too few trials"
         elif scatter.highest < 0:
             word = "smaller"
@@ -238,11 +243,11 @@ def of_variants(told, heads: Rows, title: str, what: str, paired: bool) -> Findi
               for word in (x["excess_is"],)}  # fmt: skip
     text = "; ".join(f"{word} in {k}" for word, k in sorted(counts.items()))
     rule = (
-        f"{told['level']:.0%} intervals of the mean log ratio; no different: within "
-        f"±{told['ratio_margin']:g} by two one-sided tests"
+        f"{rules['level']:.0%} intervals of the mean log ratio; no different: within "
+        f"±{rules['ratio_margin']:g} by two one-sided tests"
     )
-    found = f"The excess risk is {text} of {len(lines)} ({rule})."
-    return Finding(title, "beyond the paper", found, {"comparisons": lines})
+    sentence = f"The excess risk is {text} of {len(lines)} ({rule})."
+    return Finding(title, "beyond the paper", sentence, {"comparisons": lines})
 
 
 def is_plain(row: Mapping[str, Any], other: Mapping[str, Any], what: str) -> bool:
@@ -263,11 +268,11 @@ def of_derived(classes: Rows, arms: Sequence[Mapping[str, Any]], bounds: Rows) -
         if exact.get((b["name"], b["n"]), -np.inf) > b["value"]
     ]
     for arm in arms:
-        for one in arm["statements"]:
+        for statement in arm["statements"]:
             for form in ("derived", "best"):
                 broken += [
-                    {"name": arm["arm"], "n": k, "statement": one["statement"], "form": form}
-                    for k in one.get(f"{form}_violated_at", [])
+                    {"name": arm["arm"], "n": k, "statement": statement["statement"], "form": form}
+                    for k in statement.get(f"{form}_violated_at", [])
                 ]
     telling = sum(b["value"] < b["trivial"] * (1 - 1e-9) for b in sound)
     text = (
@@ -280,10 +285,10 @@ def of_derived(classes: Rows, arms: Sequence[Mapping[str, Any]], bounds: Rows) -
 
 def grouped(rows: Iterable[Mapping[str, Any]], key: str) -> list[tuple[str, list]]:
     """Rows by the value of a column, in order of appearance."""
-    found: dict[str, list] = {}
+    groups: dict[str, list] = {}
     for row in rows:
-        found.setdefault(row[key], []).append(row)
-    return list(found.items())
+        groups.setdefault(row[key], []).append(row)
+    return list(groups.items())
 
 
 def by_size(rows: Rows, form: str) -> dict[int, float]:
@@ -295,7 +300,7 @@ def column(rows: Rows, name: str) -> np.ndarray:
     return np.array([np.nan if row[name] is None else row[name] for row in rows], dtype=float)
 
 
-def interval(found: Rate) -> dict[str, Any]:
+def interval(rate: Rate) -> dict[str, Any]:
     """A slope and its interval."""
-    told = asdict(found)
-    return {"slope": told["slope"], "interval": [told["lowest"], told["highest"]]}
+    fields = asdict(rate)
+    return {"slope": fields["slope"], "interval": [fields["lowest"], fields["highest"]]}

@@ -177,20 +177,26 @@ def excess(problem: Problem, weights: Weights, first: Weights) -> dict[str, torc
     levels = torch.tensor([t.level for t in problem.tasks])[problem.cells[1].cpu()]  # pyright: ignore
     norms = test.inputs.rows.flatten(-2).norm(dim=-1)
     cut = norms > levels.to(norms.device)[:, None] * (1 - 1e-5)
-    found = {"cut": cut.float().mean(1), "wrong": ((f > 0) != (best > 0)).float().mean(1)}
+    metrics = {"cut": cut.float().mean(1), "wrong": ((f > 0) != (best > 0)).float().mean(1)}
     if task.kind == "regression":
-        found["excess"] = (f - best).square().mean(1) / 2
-        own = found["excess"] if loss == "square" else _own(f - best, task, loss).mean(1)
+        metrics["excess"] = (f - best).square().mean(1) / 2
+        loss_excess = (
+            metrics["excess"] if loss == "square" else _loss_excess(f - best, task, loss).mean(1)
+        )
     else:
         p = torch.sigmoid(best)
-        found["excess"] = (
+        metrics["excess"] = (
             p * (F.softplus(-f) - F.softplus(-best)) + (1 - p) * (F.softplus(f) - F.softplus(best))
         ).mean(1)
-        own = found["excess"] if loss == "logistic" else torch.full_like(found["excess"], torch.nan)
-    return found | {"own": own}
+        loss_excess = (
+            metrics["excess"]
+            if loss == "logistic"
+            else torch.full_like(metrics["excess"], torch.nan)
+        )
+    return metrics | {"own": loss_excess}
 
 
-def _own(r: torch.Tensor, task: Taught, loss: str) -> torch.Tensor:
+def _loss_excess(r: torch.Tensor, task: Taught, loss: str) -> torch.Tensor:
     """E_ξ[ℓ(r − noise·ξ) − ℓ(noise·ξ)] for the loss of residuals, at quantiles of the noise."""
     of, total, nought = loss_of(loss), torch.zeros_like(r), torch.zeros_like(r)
     nodes = _noise(task.noise_tail) if task.noise else (0.0,)
@@ -214,8 +220,8 @@ def work(session: Session, **options: Any) -> None:
 
 def train_heads(grid: TrialGrid, folder: RunLocation, bench: Bench) -> TrialTable:
     """Every trial of the grid; goes on where it was broken off."""
-    one = bench.on == "local" and torch.device(bench.device).type == "cuda"
-    workers = 1 if one else bench.workers
+    on_one_gpu = bench.on == "local" and torch.device(bench.device).type == "cuda"
+    workers = 1 if on_one_gpu else bench.workers
     batches = packed(grid, memory_of(bench.device, bench.memory), workers, spread=SPREAD)
     return train_grid(
         grid, folder, bench.device, workers, batches,

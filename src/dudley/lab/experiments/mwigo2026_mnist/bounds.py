@@ -29,7 +29,7 @@ CELL = ("tokens", "d_m", "N")
 
 def findings(config: Config, trials: Columns, starts: Columns) -> list[Finding]:
     """Distances for every reading; Lemma 4 and Theorem 5 where Φ was descended on."""
-    found = [distances(config, trials, starts)]
+    conclusions = [distances(config, trials, starts)]
     square = of(trials, reading="square")
     if len(square["N"]):
         rate = next(
@@ -38,15 +38,15 @@ def findings(config: Config, trials: Columns, starts: Columns) -> list[Finding]:
             if grid["reading"] == "square"
         )
         each = [(cell, joined(rows, of(starts, **cell))) for cell, rows in cells(square, *CELL)]
-        found += [lemma_4(config, each, rate), theorem_5(config, each, rate)]
-    return found
+        conclusions += [lemma_4(config, each, rate), theorem_5(config, each, rate)]
+    return conclusions
 
 
 def joined(rows: Columns, starts: Columns) -> list[dict[str, Any]]:
     """Every training of a cell with what is known of its start."""
-    own = {int(trial): place for place, trial in enumerate(starts["trial"])}
+    place_of = {int(trial): place for place, trial in enumerate(starts["trial"])}
     return [
-        {name: column[own[int(trial)]] for name, column in starts.items()}
+        {name: column[place_of[int(trial)]] for name, column in starts.items()}
         | {name: column[place] for name, column in rows.items()}
         for place, trial in enumerate(rows["trial"])
     ]
@@ -81,32 +81,32 @@ def distances(config: Config, trials: Columns, starts: Columns) -> Finding:
     )
 
 
-def radii(one: dict[str, Any]) -> dict[str, float]:
+def radii(trial: dict[str, Any]) -> dict[str, float]:
     """η, ξ and R of every block, by the names of the theorem's inputs."""
-    found = {"w.l2": one["O_l2"] + one["moved_O"], "w.moved": one["moved_O"]}
+    sizes = {"w.l2": trial["O_l2"] + trial["moved_O"], "w.moved": trial["moved_O"]}
     for block in "QKV":
-        R, name = one[f"moved_{block}"], BLOCKS[block]
-        found |= {f"{name}.{norm}": one[f"{block}_{norm}"] + R for norm in ("fro", "op")}
-        found[f"{name}.moved"] = R
-    return {name: float(value) for name, value in found.items()}
+        R, name = trial[f"moved_{block}"], BLOCKS[block]
+        sizes |= {f"{name}.{norm}": trial[f"{block}_{norm}"] + R for norm in ("fro", "op")}
+        sizes[f"{name}.moved"] = R
+    return {name: float(value) for name, value in sizes.items()}
 
 
-def situation(config: Config, one: dict[str, Any]) -> dict[str, float]:
+def situation(config: Config, trial: dict[str, Any]) -> dict[str, float]:
     """What Lemma 4 knows of a training."""
-    return radii(one) | {
-        "n": int(one["N"]),
-        "T": int(one["T"]),
-        "k": int(one["d_m"]),
-        "X.fro": float(one["X_fro"]),
-        "features.smin": float(one["alpha"]),
-        "loss.initial": float(one["loss_initial"]),
+    return radii(trial) | {
+        "n": int(trial["N"]),
+        "T": int(trial["T"]),
+        "k": int(trial["d_m"]),
+        "X.fro": float(trial["X_fro"]),
+        "features.smin": float(trial["alpha"]),
+        "loss.initial": float(trial["loss_initial"]),
         "correlation.c": config["correlation.c"],
         "delta": config["delta"],
     }
 
 
 def lemma_4(config: Config, each: list[tuple[dict, list[dict]]], rate: float) -> Finding:
-    lines, held = [], 0
+    lines, valid = [], 0
     for cell, both in each:
         known = [situation(config, one) for one in both]
         begun = [TrainingStart(**{k.replace(".", "_"): v for k, v in one.items()}) for one in known]
@@ -120,7 +120,7 @@ def lemma_4(config: Config, each: list[tuple[dict, list[dict]]], rate: float) ->
                 "short_by": _range(shares) if len(shares) == len(sides) else None,  # None: α = 0
                 "holds": sum(side.holds for side in sides),
             }
-        held += sum(all(side.holds for side in start.hypotheses) for start in begun)
+        valid += sum(all(side.holds for side in start.hypotheses) for start in begun)
         line["whatever_radii"] = _range(
             8 * start.ρ * start.residual * start.n / one["features_fro"] ** 2
             for start, one in zip(begun, both, strict=True)
@@ -140,8 +140,8 @@ def lemma_4(config: Config, each: list[tuple[dict, list[dict]]], rate: float) ->
     short = f"{square} {min(factors):.1e} at least" if factors else ""
     return Finding(
         "The experiments support the theory: Lemma 4's hypotheses hold where they were made.",
-        "reproduced" if held == trainings else "not reproduced" if held == 0 else "differs",
-        f"All three hold in {held} of {trainings} trainings on Φ. σ_min(F_pre⁰) is 0 in {zero} of "
+        "reproduced" if valid == trainings else "not reproduced" if valid == 0 else "differs",
+        f"All three hold in {valid} of {trainings} trainings on Φ. σ_min(F_pre⁰) is 0 in {zero} of "
         f"{len(lines)} cells, where N > d_m{short}. Whatever the radii, the "
         f"first fails by a factor of {least:.1e} at least; d_m falls short of N³, with constant 1, "
         f"by a factor of {min(width):.1e} at least.",
@@ -180,12 +180,12 @@ def theorem_5(config: Config, each: list[tuple[dict, list[dict]]], rate: float) 
 
 def _far(lines: list[dict[str, Any]]) -> str:
     """How far the blocks went, over some cells."""
-    told = []
+    texts = []
     for block in BLOCKS:
-        own = [line[f"relative_{block}"] for line in lines]
+        relative = [line[f"relative_{block}"] for line in lines]
         name = "w_O" if block == "O" else f"W_{block}"
-        told.append(f"{name} {min(own):.2g} to {max(own):.2g}")
-    return ", ".join(told)
+        texts.append(f"{name} {min(relative):.2g} to {max(relative):.2g}")
+    return ", ".join(texts)
 
 
 def _range(values: Any) -> list[float]:

@@ -18,7 +18,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dudley.lab.experiment import Bench, Experiment, experiment
-from dudley.lab.experiments.mwigo2026_mnist import bounds, losses
+from dudley.lab.experiments.mwigo2026_mnist import (
+    bounds as mwigo2026_bounds,
+    losses as mwigo2026_losses,
+)
 from dudley.lab.experiments.mwigo2026_mnist.protocol import of_scale
 from dudley.lab.shared.training_table import read, write
 
@@ -62,9 +65,9 @@ class MnistDescent(Experiment):
             for name, full in {"test": "holdout_loss", "batch": "loss", **MOVED}.items()
         }
         metrics["train"] = metrics.pop("batch")
-        for place, own in enumerate(curves(store, "train_loss") if _mini(config) else []):
-            if len(own[0]):  # with mini-batches the loss on all images is known
-                metrics["train"][place] = own
+        for place, curve in enumerate(curves(store, "train_loss") if _mini(config) else []):
+            if len(curve[0]):  # with mini-batches the loss on all images is known
+                metrics["train"][place] = curve
         rows, lines = [], []
         for place, row in enumerate(table):
             steps = metrics["test"][place][0] // row["steps_of_epoch"]
@@ -75,28 +78,33 @@ class MnistDescent(Experiment):
                 "N": row["task.m"],
                 "trial": row["trial"],
             }
-            values = {name: np.asarray(found[place][1]) for name, found in metrics.items()}
+            values = {name: np.asarray(start[place][1]) for name, start in metrics.items()}
             rows.append(named | summary(steps, values) | accuracies(row))
-            kept = np.unique(np.linspace(0, len(steps) - 1, config["points"]).round().astype(int))
-            lines.append(named | {"epoch": steps[kept].astype(np.int32)})
-            lines[-1] |= {_column(name): own[kept] for name, own in values.items()}
+            chosen = np.unique(np.linspace(0, len(steps) - 1, config["points"]).round().astype(int))
+            lines.append(named | {"epoch": steps[chosen].astype(np.int32)})
+            lines[-1] |= {_column(name): curve[chosen] for name, curve in values.items()}
         write(folder / "trials.parquet", _columns(rows))
         write(folder / "curves.parquet", _columns(lines))
         starts = {}
         for trial in trials:
-            one = trial.config
-            name = (one["task"]["tokens"], one["model"]["d_m"], one["task"]["m"], one["trial"])
+            settings = trial.config
+            name = (
+                settings["task"]["tokens"],
+                settings["model"]["d_m"],
+                settings["task"]["m"],
+                settings["trial"],
+            )
             if name not in starts:
                 named = dict(zip(("tokens", "d_m", "N", "trial"), name, strict=True))
-                found = start_of(one, bench.device)
-                starts[name] = named | found | inputs_of(one["task"]["tokens"])
+                start = start_of(settings, bench.device)
+                starts[name] = named | start | inputs_of(settings["task"]["tokens"])
         write(folder / "starts.parquet", _columns([*starts.values()]))
 
     def analyse(self, config: dict[str, Any], folder: Path):
         trials, starts = (read(folder / f"{name}.parquet") for name in ("trials", "starts"))
         return [
-            *losses.findings(config, trials),
-            *bounds.findings(config, trials, starts),
+            *mwigo2026_losses.findings(config, trials),
+            *mwigo2026_bounds.findings(config, trials, starts),
         ]
 
 
@@ -104,14 +112,14 @@ def summary(epochs: np.ndarray, values: dict[str, np.ndarray]) -> dict[str, Any]
     """The lowest test loss, its epoch, the last loss, the farthest that every block went."""
     test = np.where(np.isnan(values["test"]), np.inf, values["test"])
     place = int(test.argmin())
-    found = {
+    columns = {
         "epochs": int(epochs[-1]),
         "best": float(test[place]),
         "best_epoch": int(epochs[place]),
         "last": float(values["test"][-1]),
         "train_last": float(values["train"][-1]),
     }
-    return found | {f"moved_{block}": float(values[block].max()) for block in MOVED}
+    return columns | {f"moved_{block}": float(values[block].max()) for block in MOVED}
 
 
 def accuracies(row: dict[str, Any]) -> dict[str, float]:

@@ -20,38 +20,38 @@ BLOCKS = {"Q": "W_Q", "K": "W_K", "V": "W_V", "O": "w_O"}
 def figures(results: Results) -> list[Sketch]:
     curves = results.table("curves")
     table = results.with_number("share_inside")
-    found = []
+    drawn = []
     for reading in dict.fromkeys(curves["reading"].tolist()):
-        own = where(curves, reading=reading)
-        rows, columns = (len(np.unique(own[name])) for name in ("tokens", "d_m"))
-        found.append(
+        of_reading = where(curves, reading=reading)
+        rows, columns = (len(np.unique(of_reading[name])) for name in ("tokens", "d_m"))
+        drawn.append(
             Sketch(
                 f"losses-{reading}",
                 f"Reading “{reading}”: loss on the test images (lines with quartiles shaded, "
                 "medians over trials) and on the training images (thin, dotted) over training.",
-                partial(losses, own),
+                partial(losses, of_reading),
                 told_by(results, reading),
                 panels=(rows, columns),
                 size=(3.3 * max(2, columns), 2.5 * rows + 0.9),
             )
         )
     others = [f for f in results.findings if "reading" in f.numbers and has_theirs(f)]
-    for one in (table, *others):
-        cells, reading = one.numbers["cells"], one.numbers.get("reading", "printed")
-        found.append(
+    for block in (table, *others):
+        cells, reading = block.numbers["cells"], block.numbers.get("reading", "printed")
+        drawn.append(
             Sketch(
-                "table-1" if one is table else f"table-1-{reading}",
+                "table-1" if block is table else f"table-1-{reading}",
                 f"Lowest test loss against N, reading “{reading}”: ours with the range in which a "
                 "new run would fall, after the last epoch (open, to the right), and the paper's "
                 "(stars, to the left). The lowest is selected on the test images, as in the paper.",
                 partial(beside, cells),
-                (one,),
+                (block,),
                 panels=(1, len({row["tokens"] for row in cells})),
                 size=(10.0, 4.2),
             )
         )
     moved = results.with_number("log_distance_on_log_d_m")
-    found.append(
+    drawn.append(
         Sketch(
             "distance",
             "Distance of all weights from their initial values over training, reading “printed”, "
@@ -63,25 +63,25 @@ def figures(results: Results) -> list[Sketch]:
         )
     )
     bounds = [f for f in results.findings if "loss" in f.numbers and "cells" in f.numbers]
-    found += [
+    drawn += [
         Sketch(
             "theorem-5",
             "Theorem 5 in each cell, for the loss min(|f − y|, 1): as printed with constant 1, "
             "derived, by the best covers, and an upper bound on what was measured.",
-            partial(theorem, one.numbers["cells"]),
-            (one,),
+            partial(theorem, block.numbers["cells"]),
+            (block,),
             panels=(1, 1),
             size=(10.0, 4.6),
         )
-        for one in bounds[:1]
+        for block in bounds[:1]
     ]
-    return found
+    return drawn
 
 
 def told_by(results: Results, reading: str) -> tuple:
     """The finding on a reading; of the printed one, whether the loss falls with N."""
-    own = [f for f in results.findings if f.numbers.get("reading") == reading]
-    return tuple(own[:1]) or (results.with_number("steps"),)
+    of_reading = [f for f in results.findings if f.numbers.get("reading") == reading]
+    return tuple(of_reading[:1]) or (results.with_number("steps"),)
 
 
 def has_theirs(finding: Finding) -> bool:
@@ -104,14 +104,14 @@ def losses(curves: Columns, axes: list) -> None:
     every = np.unique(curves["N"])
     for axis, (tokens, d_m) in zip(axes, cells, strict=True):
         for i, N in enumerate(every):
-            own = where(curves, tokens=tokens, d_m=d_m, N=N)
-            if not len(own["N"]):
+            of_size = where(curves, tokens=tokens, d_m=d_m, N=N)
+            if not len(of_size["N"]):
                 continue
-            epochs, test = stacked(own, "test")
+            epochs, test = stacked(of_size, "test")
             look = style.ordered(i, len(every)) | {"markevery": max(1, len(epochs) // 6)}
             axis.plot(epochs, np.median(test, 0), label=f"N = {N:,}", **look)
             style.band(axis, epochs, np.quantile(test, [0.25, 0.75], axis=0), look["color"])
-            train = np.median(stacked(own, "train")[1], 0)
+            train = np.median(stacked(of_size, "train")[1], 0)
             axis.plot(epochs, train, color=look["color"], lw=0.8, ls=":")
         style.wide_log(axis)
         axis.set(xlabel="epoch", ylabel="loss", title=f"d_m = {d_m}, {tokens}")
@@ -122,19 +122,19 @@ def beside(cells: list[dict[str, Any]], axes: list) -> None:
     kinds, widths = (sorted({row[name] for row in cells}) for name in ("tokens", "d_m"))
     for axis, tokens in zip(axes, kinds, strict=True):
         for i, d_m in enumerate(widths):
-            own = sorted(
+            lines = sorted(
                 (row for row in cells if (row["tokens"], row["d_m"]) == (tokens, d_m)),
                 key=lambda row: row["N"],
             )
             shift = 1.12 ** (i - (len(widths) - 1) / 2)
-            N = np.array([row["N"] for row in own]) * shift
+            N = np.array([row["N"] for row in lines]) * shift
             look = style.ordered(i, len(widths)) | {"lw": 0.9}
-            lowest = [row["lowest"] for row in own]
-            style.bars(axis, N, lowest, [row["new_run"] for row in own], **look | {"mfc": None})
+            lowest = [row["lowest"] for row in lines]
+            style.bars(axis, N, lowest, [row["new_run"] for row in lines], **look | {"mfc": None})
             axis.plot([], [], label=f"d_m = {d_m}", **look | {"mfc": look["color"]})
             last = look | {"ls": "", "mfc": "white", "ms": 3}
-            axis.plot(N * 1.05, [row["last"] for row in own], **last)
-            theirs = [(n / 1.05, row["their_lowest"]) for n, row in zip(N, own, strict=True)
+            axis.plot(N * 1.05, [row["last"] for row in lines], **last)
+            theirs = [(n / 1.05, row["their_lowest"]) for n, row in zip(N, lines, strict=True)
                       if "their_lowest" in row]  # fmt: skip
             if theirs:
                 star = {"ls": "", "marker": "*", "ms": 9, "mec": "black", "mew": 0.4}
@@ -149,10 +149,10 @@ def distance(curves: Columns, axes: list) -> None:
     widths, largest = np.unique(curves["d_m"]), curves["N"].max()
     for axis, tokens in zip(axes, np.unique(curves["tokens"]), strict=True):
         for i, d_m in enumerate(widths):
-            own = where(curves, tokens=tokens, d_m=d_m, N=largest)
-            if not len(own["N"]):
+            largest_curves = where(curves, tokens=tokens, d_m=d_m, N=largest)
+            if not len(largest_curves["N"]):
                 continue
-            parts = [stacked(own, f"moved_{block}") for block in BLOCKS]
+            parts = [stacked(largest_curves, f"moved_{block}") for block in BLOCKS]
             epochs = parts[0][0]
             total = np.median(np.sqrt(sum(values**2 for _, values in parts)), 0)
             look = style.ordered(i, len(widths)) | {"markevery": max(1, len(epochs) // 6)}

@@ -70,7 +70,7 @@ def steps_in_N(config: Config, trials: Columns, kind: str) -> list[dict[str, Any
         for named, rows in cells(trials, "tokens", "d_m")
         for few, many in pairwise(sorted(set(rows["N"].tolist())))
     ]
-    found = []
+    conclusions = []
     for named, before, after in pairs:
         step = welch(np.log(after), np.log(before), shared(config["level"], len(pairs)))
         interval = [math.exp(step.lowest), math.exp(step.highest)]
@@ -78,8 +78,10 @@ def steps_in_N(config: Config, trials: Columns, kind: str) -> list[dict[str, Any
             says = "same"
         else:
             says = "falls" if step.highest < 0 else "rises" if step.lowest > 0 else "undecided"
-        found.append(named | {"ratio": math.exp(step.slope), "interval": interval, "says": says})
-    return found
+        conclusions.append(
+            named | {"ratio": math.exp(step.slope), "interval": interval, "says": says}
+        )
+    return conclusions
 
 
 def exponents(config: Config, trials: Columns, kind: str) -> list[dict[str, Any]]:
@@ -157,15 +159,15 @@ def rate(config: Config, trials: Columns) -> Finding:
     by = {kind: exponents(config, trials, kind) for kind in KINDS}
     theirs = {}
     for d_m in sorted({row["d_m"] for row in config["theirs"]}):
-        own = [row for row in config["theirs"] if row["d_m"] == d_m]
-        logs = np.log([[row[name] for row in own] for name in ("N", "lowest")])
+        printed = [row for row in config["theirs"] if row["d_m"] == d_m]
+        logs = np.log([[row[name] for row in printed] for name in ("N", "lowest")])
         theirs[d_m] = float(np.polyfit(logs[0], logs[1], 1)[0])
     known = [line for line in by["best"] if line["d_m"] in theirs]
     inside = [line["interval"][0] <= theirs[line["d_m"]] <= line["interval"][1] for line in known]
     verdict = "reproduced" if all(inside) else "differs" if any(inside) else "not reproduced"
-    told = ", ".join(f"{power:.2f} (d_m = {d_m:,})" for d_m, power in theirs.items())
+    powers = ", ".join(f"{power:.2f} (d_m = {d_m:,})" for d_m, power in theirs.items())
     return Finding(
-        f"The lowest test loss falls with N as in Table 1, whose exponents are {told}.",
+        f"The lowest test loss falls with N as in Table 1, whose exponents are {powers}.",
         verdict if known else "undecided",
         f"That exponent lies inside the interval of ours in {sum(inside)} of {len(inside)} cases."
         + _spanned(config, by["best"]) + " The lowest is selected on the test images.",
@@ -178,7 +180,7 @@ def beside(config: Config, trials: Columns) -> list[dict[str, Any]]:
     printed = {(row["d_m"], row["N"]): row for row in config["theirs"]}
     if "square" in trials["reading"]:  # another loss than that of the paper's table
         printed = {}
-    found = []
+    conclusions = []
     for named, rows in cells(trials, "tokens", "d_m", "N"):
         logs, count = np.log(rows["best"]), len(rows["best"])
         half = student.ppf(0.5 + config["level"] / 2, count - 1) * logs.std(ddof=1)
@@ -202,8 +204,8 @@ def beside(config: Config, trials: Columns) -> list[dict[str, Any]]:
             line["theirs_inside"] = bool(low <= theirs["lowest"] <= high)
             early, late = line["epoch_range"]
             line["their_epoch_inside"] = bool(early <= theirs["epoch"] <= late)
-        found.append(line)
-    return found
+        conclusions.append(line)
+    return conclusions
 
 
 def in_both(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -273,7 +275,7 @@ def why(config: Config, cells: dict[str, list[dict[str, Any]]]) -> list[Finding]
             lines.append({"reading": reading, **counts})
     if not lines:
         return []
-    told = "; ".join(
+    text = "; ".join(
         f"{named(line['reading'])}: {line['loss']}, {line['epoch']} and {line['both']} of "
         f"{line['cells']}"
         for line in lines
@@ -289,7 +291,7 @@ def why(config: Config, cells: dict[str, list[dict[str, Any]]]) -> list[Finding]
             "gives no number of epochs.",
             "beyond the paper",
             "Cells whose printed loss, printed epoch, and both at once lie among ours: "
-            f"{told}. {config['cells_inside']:.0%} were to count as the same table: {end}.",
+            f"{text}. {config['cells_inside']:.0%} were to count as the same table: {end}.",
             {"readings": lines},
         )
     ]

@@ -52,7 +52,7 @@ def grids(
     [39, 114]
     """
     mini = reading == "mini-batches"
-    found = []
+    parts = []
     for width in d_m:
         for sizes in [[size] for size in N] if mini else [N]:
             steps = -(-sizes[0] // BATCH) if mini else 1  # of an epoch
@@ -66,7 +66,7 @@ def grids(
                 "batch": BATCH if mini else None,
                 "precision": COMMON["precision"],
             }
-            found.append(
+            parts.append(
                 {
                     "reading": reading,
                     "task": {"name": "mnist01", "m": sizes, "tokens": TOKENS},
@@ -76,7 +76,7 @@ def grids(
                     "trials": trials,
                 }
             )
-    return found
+    return parts
 
 
 def of_scale(scale: str) -> dict[str, Any]:

@@ -27,16 +27,16 @@ def start_of(config: dict[str, Any], device: str = "cpu") -> dict[str, float]:
     W = {block: drawn[name][0].double() for block, name in BLOCKS.items()}
     F = features(problem.sample.inputs.rows[0].double(), W)
     left = (F @ W["O"])[:, 0] - problem.sample.labels[0]
-    found = {
+    columns = {
         "alpha": smallest(F),
         "features_fro": float(F.norm()),
         "loss_initial": float(left.square().sum() / 2),
         "O_l2": float(W["O"].norm()),
     }
     for block in "QKV":
-        found[f"{block}_fro"] = float(W[block].norm())
-        found[f"{block}_op"] = float(torch.linalg.matrix_norm(W[block], 2))
-    return found
+        columns[f"{block}_fro"] = float(W[block].norm())
+        columns[f"{block}_op"] = float(torch.linalg.matrix_norm(W[block], 2))
+    return columns
 
 
 def features(X: torch.Tensor, W: dict[str, torch.Tensor]) -> torch.Tensor:

@@ -97,20 +97,30 @@ class SparseMajority(Experiment):
         table = trained(config, store, bench)
         columns = {plain: table[full] for plain, full in PLAIN.items()}
         for name in table.names:
-            group, _, own = name.removeprefix("result.").partition(".")
+            group, _, metric_name = name.removeprefix("result.").partition(".")
             if group in ("norms", "calculus"):
-                columns[own if group == "norms" else f"calculus_{own}"] = table[name]
+                columns[metric_name if group == "norms" else f"calculus_{metric_name}"] = table[
+                    name
+                ]
         write(folder / "trials.parquet", columns)
-        found = {metric: curves(store, metric) for metric in CURVES}
+        by_metric = {metric: curves(store, metric) for metric in CURVES}
         epoch = _batches(config)
-        lists = {metric: [np.float32(v) for _, v in own] for metric, own in found.items()}
-        steps = {"epoch": [np.int32(s // epoch) for s, _ in found[CURVES[0]]]}
+        lists = {
+            metric: [np.float32(v) for _, v in metric_name]
+            for metric, metric_name in by_metric.items()
+        }
+        steps = {"epoch": [np.int32(s // epoch) for s, _ in by_metric[CURVES[0]]]}
         write(folder / "curves.parquet", {n: columns[n] for n in ("T", "trial")} | steps | lists)
 
     def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
         trials = read(folder / "trials.parquet")
-        found = [figure(config, trials, quantity) for quantity in FIGURES]
-        return [*found, fitted(config, trials), leak(config, trials), *bounded(config, trials)]
+        conclusions = [figure(config, trials, quantity) for quantity in FIGURES]
+        return [
+            *conclusions,
+            fitted(config, trials),
+            leak(config, trials),
+            *bounded(config, trials),
+        ]
 
 
 def quantities(trials: Columns, version: str) -> Columns:
@@ -125,12 +135,12 @@ def quantities(trials: Columns, version: str) -> Columns:
 
 def trend(config: dict[str, Any], T: np.ndarray, y: np.ndarray, quantity: str) -> dict[str, Any]:
     """Slope, interval and equivalence test, as changes over the whole range of T."""
-    asked, span = config["margins"][quantity], float(np.ptp(T))
-    share = asked.get("share_of_mean")
-    margin = asked["change"] if share is None else share * abs(float(y.mean()))
+    allowed, span = config["margins"][quantity], float(np.ptp(T))
+    share = allowed.get("share_of_mean")
+    margin = allowed["change"] if share is None else share * abs(float(y.mean()))
     fit = slope(T / span, y, config["level"])
     test = equivalence(fit, margin, config["alpha"])
-    told = {
+    numbers = {
         "change": fit.slope,
         "interval": [fit.lowest, fit.highest],
         "p": fit.p,
@@ -142,15 +152,17 @@ def trend(config: dict[str, Any], T: np.ndarray, y: np.ndarray, quantity: str) -
     }
     if len(np.unique(T)) >= 3:
         by_T = slope(T / span, y, config["level"], groups=T)
-        told["interval_by_T"] = [by_T.lowest, by_T.highest]
-    return told
+        numbers["interval_by_T"] = [by_T.lowest, by_T.highest]
+    return numbers
 
 
-def verdict(told: dict[str, Any], quantity: str) -> str:
+def verdict(numbers: dict[str, Any], quantity: str) -> str:
     """Of "no trend"; of the norm the paper says that it does not rise, so it may fall."""
-    lowest, highest = told["interval"]
+    lowest, highest = numbers["interval"]
     one_sided = quantity == "l1"
-    if told["equivalent"] or (one_sided and told["interval_equivalence"][1] < told["margin"]):
+    if numbers["equivalent"] or (
+        one_sided and numbers["interval_equivalence"][1] < numbers["margin"]
+    ):
         return "reproduced"
     return "not reproduced" if lowest > 0 or (highest < 0 and not one_sided) else "undecided"
 
@@ -164,9 +176,9 @@ def figure(config: dict[str, Any], trials: Columns, quantity: str) -> Finding:
     for t in np.unique(T):
         line: dict[str, Any] = {"T": int(t)}
         for version, y in values.items():
-            own = y[t == T]
-            line |= {f"{version}_max": float(own.max()), f"{version}_mean": float(own.mean()),
-                     f"{version}_min": float(own.min())}  # fmt: skip
+            at_T = y[t == T]
+            line |= {f"{version}_max": float(at_T.max()), f"{version}_mean": float(at_T.mean()),
+                     f"{version}_min": float(at_T.min())}  # fmt: skip
         lines.append(line)
     numbers: dict[str, Any] = {"points": lines, "trend": tests}
     fit = _fitted(trials)
@@ -175,44 +187,44 @@ def figure(config: dict[str, Any], trials: Columns, quantity: str) -> Finding:
     main = tests["leaky"]
     low, high = main["interval"]
     maxima = ", ".join(f"{line['T']}: {line['leaky_max']:.3g}" for line in lines)
-    found = (
+    text = (
         f"From T = {T.min()} to {T.max()} the {NAMES[quantity]} changes by {main['change']:.3g}, "
         f"95 % interval [{low:.3g}, {high:.3g}], on all {len(T)} runs; margin ±"
         f"{main['margin']:.3g}, equivalence {'shown' if main['equivalent'] else 'not shown'} "
         f"(p = {main['p_equivalence']:.2g}). Largest of the runs, as plotted, by T: {maxima}."
     )
     if quantity != "l1":
-        told = tests["clean"]
-        found += (
-            f" Without the leak: {told['change']:.3g} [{told['interval'][0]:.3g}, "
-            f"{told['interval'][1]:.3g}]."
+        clean = tests["clean"]
+        text += (
+            f" Without the leak: {clean['change']:.3g} [{clean['interval'][0]:.3g}, "
+            f"{clean['interval'][1]:.3g}]."
         )
-    found += f" {fit.sum()} of {len(T)} runs reached training accuracy 1. {_scale(config)}"
-    return Finding(FIGURES[quantity], verdict(main, quantity), found, numbers)
+    text += f" {fit.sum()} of {len(T)} runs reached training accuracy 1. {_scale(config)}"
+    return Finding(FIGURES[quantity], verdict(main, quantity), text, numbers)
 
 
 def fitted(config: dict[str, Any], trials: Columns) -> Finding:
     """The script ends a run where the training accuracy is 1: did it come to that?"""
     fit, batches, lines = _fitted(trials), _batches(config), []
     for t in np.unique(trials["T"]):
-        own = trials["T"] == t
-        share = clopper_pearson(int(fit[own].sum()), int(own.sum()))
+        of_length = trials["T"] == t
+        share = clopper_pearson(int(fit[of_length].sum()), int(of_length.sum()))
         lines.append({
-            "T": int(t), "fitted": int(fit[own].sum()), "runs": int(own.sum()),
+            "T": int(t), "fitted": int(fit[of_length].sum()), "runs": int(of_length.sum()),
             "interval": [float(share[0]), float(share[1])],
-            "epochs": (trials["steps"][own] // batches).tolist(),
-            "best_epochs": (trials["step"][own] // batches).tolist(),
-            "train_accuracy": trials["train_accuracy_last"][own].tolist(),
+            "epochs": (trials["steps"][of_length] // batches).tolist(),
+            "best_epochs": (trials["step"][of_length] // batches).tolist(),
+            "train_accuracy": trials["train_accuracy_last"][of_length].tolist(),
         })  # fmt: skip
     most = config["protocol"]["training"]["steps"] // batches
     shares = ", ".join(f"{line['T']}: {line['fitted']}/{line['runs']}" for line in lines)
-    found = (
+    text = (
         f"Within {most:,} epochs {fit.sum()} of {len(fit)} runs reached training accuracy 1; by T: "
         f"{shares}. Trends over runs that did not fit mix the length with unfinished training. "
         f"{_scale(config)}"
     )
     said = "reproduced" if fit.all() else "differs"
-    return Finding("Runs end because the training accuracy is 1.", said, found, {"by_T": lines})
+    return Finding("Runs end because the training accuracy is 1.", said, text, {"by_T": lines})
 
 
 def leak(config: dict[str, Any], trials: Columns) -> Finding:

@@ -21,7 +21,7 @@ VERSIONS = {"leaky": "as in the paper", "clean": "without the leak", "last": "la
 def figures(results: Results) -> list[Sketch]:
     trials = results.table("trials")
     shown = [next(f for f in results.findings if f.claim == claim) for claim in FIGURES.values()]
-    found = [
+    drawn = [
         Sketch(
             "trends",
             "Largest of the runs at each T, as the paper plots them (solid), on a hold-out that "
@@ -35,7 +35,7 @@ def figures(results: Results) -> list[Sketch]:
     ]
     bounds = [f for f in results.findings if "runs" in f.numbers]
     if bounds:
-        found.append(
+        drawn.append(
             Sketch(
                 "bounds",
                 "At the trained norms: Corollary 4.1.1 printed (constant 1) and derived, the "
@@ -47,7 +47,7 @@ def figures(results: Results) -> list[Sketch]:
                 size=(10.0, 4.9),
             )
         )
-    return found
+    return drawn
 
 
 def trends(trials: Columns, shown: list[Finding], axes: list) -> None:
@@ -66,8 +66,8 @@ def trends(trials: Columns, shown: list[Finding], axes: list) -> None:
         line = every.mean() + test["change"] * (ends - middle) / np.ptp(trials["T"])
         axis.plot(ends, line, color=style.GREY, lw=1.0)
         low, high = test["interval"]
-        told = f"change {test['change']:.3g} [{low:.3g}, {high:.3g}], margin ±{test['margin']:.3g}"
-        axis.set_title(f"{name}: {finding.verdict}\n{told}", fontsize=8)
+        text = f"change {test['change']:.3g} [{low:.3g}, {high:.3g}], margin ±{test['margin']:.3g}"
+        axis.set_title(f"{name}: {finding.verdict}\n{text}", fontsize=8)
         axis.set(xlabel="T (sequence length)", ylabel=name)
     axes[-1].legend()
 

@@ -53,20 +53,22 @@ def majority(
 def trained(config: dict[str, Any], store: RunLocation, bench: Bench) -> TrialTable:
     """All runs, with norms of the kept weights, and bounds for the first runs of every T."""
     grid = trainings("majority", config["seed"], config["protocol"], config["runs"])
-    work = partial(train_batch, ending=partial(bound_the_kept, asked=config["bounds"]))
+    work = partial(train_batch, ending=partial(bound_the_kept, settings=config["bounds"]))
     return train_grid(
         grid, store, bench.device, bench.workers,
         work=work, memory=bench.memory, on=bench.on, progress=bench.progress,
     )  # fmt: skip
 
 
-def bound_the_kept(trainer: Trainer, results: list[dict[str, Any]], asked: dict[str, Any]) -> None:
+def bound_the_kept(
+    trainer: Trainer, results: list[dict[str, Any]], settings: dict[str, Any]
+) -> None:
     """Add to every result the norms of its kept weights, and to some what they are worth."""
     from dudley.lab.experiments.trauger2024_majority.bounds import calculus, norms
 
-    problem, kept = trainer.problem, trainer.period.kept(trainer.whole, KEPT)
+    problem, best = trainer.problem, trainer.period.best_weights(trainer.whole, KEPT)
     for e, (config, result) in enumerate(zip(problem.configs, results, strict=True)):
-        model = problem.ensemble.member(kept, e)
+        model = problem.ensemble.member(best, e)
         result["norms"] = norms(model)
-        if config["trial"] < asked["runs"]:
-            result["calculus"] = calculus(model, config["task"]["m"], asked)
+        if config["trial"] < settings["runs"]:
+            result["calculus"] = calculus(model, config["task"]["m"], settings)

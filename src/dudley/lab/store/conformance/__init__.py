@@ -25,8 +25,8 @@ from dudley.lab.store.conformance.contended import two_writers_on_one_cell
 from dudley.lab.store.conformance.crowded import many_writers
 from dudley.lab.store.conformance.full import full_disk
 from dudley.lab.store.conformance.killed import killed_while_writing
-from dudley.lab.store.conformance.migrated import migration_from_the_previous_version
 from dudley.lab.store.conformance.observed import read_while_writing
+from dudley.lab.store.conformance.versions import another_version
 
 CHECKS: dict[str, Callable[..., None]] = {
     check.__name__: check
@@ -35,7 +35,7 @@ CHECKS: dict[str, Callable[..., None]] = {
         two_writers_on_one_cell,
         full_disk,
         read_while_writing,
-        migration_from_the_previous_version,
+        another_version,
         many_writers,
     )
 }

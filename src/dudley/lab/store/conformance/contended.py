@@ -34,7 +34,7 @@ def two_writers_on_one_cell(backend: Backend, thorough: bool = False) -> None:
         store.close()
 
 
-def _both(pool: ThreadPoolExecutor, one, two) -> list:
+def _both(pool: ThreadPoolExecutor, first, two) -> list:
     """Two calls at a time; what each returned or raised."""
     gate = Barrier(2)
 
@@ -45,7 +45,7 @@ def _both(pool: ThreadPoolExecutor, one, two) -> list:
         except Lost as error:
             return error
 
-    return [future.result(WAIT) for future in (pool.submit(go, one), pool.submit(go, two))]
+    return [future.result(WAIT) for future in (pool.submit(go, first), pool.submit(go, two))]
 
 
 def _want(pool: ThreadPoolExecutor, stores: tuple[Store, Store]) -> Claim:
@@ -64,10 +64,10 @@ def _finish(pool: ThreadPoolExecutor, stores: tuple[Store, Store], i: int) -> No
     old.claim.release()
     new = Session(taken(stores[1]))
     assert new.claim.id == old.claim.id
-    told = _both(
+    outcomes = _both(
         pool, lambda: old.finish([{"by": "old"}]), lambda: new.finish([{"by": f"new {i}"}])
     )
-    assert isinstance(told[0], Lost) and told[1] is None, told
+    assert isinstance(outcomes[0], Lost) and outcomes[1] is None, outcomes
     assert _result(stores[0], old) == f"new {i}"
 
 
@@ -88,8 +88,8 @@ def _finish_and_take(pool: ThreadPoolExecutor, stores: tuple[Store, Store], i: i
             if stores[1].standing()[mine.batch.number].status == DONE:
                 return False
 
-    kept, stolen = _both(pool, lambda: mine.finish([{"by": f"mine {i}"}]), take)
-    assert isinstance(kept, Lost) == stolen, (kept, stolen)
+    finished, stolen = _both(pool, lambda: mine.finish([{"by": f"mine {i}"}]), take)
+    assert isinstance(finished, Lost) == stolen, (finished, stolen)
     assert _result(stores[0], mine) == (f"thief {i}" if stolen else f"mine {i}")
 
 

@@ -24,9 +24,9 @@ def many_writers(backend: Backend, thorough: bool = False) -> None:
     starts = [store.begin("code", {})[0] for _ in range(writers)]
     together = get_context("spawn").Barrier(writers)
     working = [process(_serve, place, start, together) for start in starts]
-    for one in working:
-        one.join(600)
-    assert [one.exitcode for one in working] == [0] * writers, "a writer failed"
+    for worker in working:
+        worker.join(600)
+    assert [worker.exitcode for worker in working] == [0] * writers, "a writer failed"
     with store.database.reading() as connection:
         ended = connection.execute(sa.select(attempts.c.batch, attempts.c.outcome)).all()
         errors = connection.execute(sa.select(batches.c.error)).scalars().all()
@@ -35,9 +35,9 @@ def many_writers(backend: Backend, thorough: bool = False) -> None:
     assert not any(errors), next(error for error in errors if error)
     assert len(ended) == cells and {row.outcome for row in ended} == {"done"}
     assert len({row.batch for row in ended}) == cells, "a cell was done twice"
-    told = [(row["result.key"], row["task.m"]) for row in table(place)]
+    rows = [(row["result.key"], row["task.m"]) for row in table(place)]
     grid, _ = sample(cells, 1)
-    assert told == [(trial.key, trial.config["task"]["m"]) for trial in grid.trials]
+    assert rows == [(trial.key, trial.config["task"]["m"]) for trial in grid.trials]
     if thorough:  # among a hundred cells, one that waits for a lock may come too late for any
         assert set(by) == set(starts), f"cells by writer: {dict(Counter(by))}"
 

@@ -40,9 +40,9 @@ def killed_while_writing(backend: Backend, thorough: bool = False) -> None:
     place = backend.place("killed")
     places = PLACES if thorough else QUICK
     for statement, number in places:
-        one = process(_die, place, statement, number)
-        one.join(120)
-        assert one.exitcode == -signal.SIGKILL, f"{statement}: exit code {one.exitcode}"
+        child = process(_die, place, statement, number)
+        child.join(120)
+        assert child.exitcode == -signal.SIGKILL, f"{statement}: exit code {child.exitcode}"
         until_free(place)
     work_off(place, BATCHES)
     assert_right(place, sample(BATCHES)[0])

@@ -44,9 +44,9 @@ def read_while_writing(backend: Backend, thorough: bool = False) -> None:
         now = _look(store)
         assert now >= before, f"{before}, then {now}"
         looks, before = looks + (0 < now[0] < count), now
-        told = summary(store)
-        assert sum(told.trials.values()) == count * SIZE
-        assert told.trials.get(DONE, 0) == SIZE * told.batches.get(DONE, 0)
+        counts = summary(store)
+        assert sum(counts.trials.values()) == count * SIZE
+        assert counts.trials.get(DONE, 0) == SIZE * counts.batches.get(DONE, 0)
         rows = [row for row in table(place) if row["grid.status"] == DONE]
         assert all("result.state" in row for row in rows), "a cell is done and has no result"
     writer.join(60)
@@ -68,8 +68,8 @@ def _look(store: Store) -> tuple[int, int]:
     with store.database.reading() as connection:
         done = connection.execute(sa.select(count).where(batches.c.status == DONE)).scalar_one()
         time.sleep(0.01)
-        told = sa.select(count).select_from(trials).where(trials.c.result.is_not(None))
-        results = connection.execute(told).scalar_one()
+        query = sa.select(count).select_from(trials).where(trials.c.result.is_not(None))
+        results = connection.execute(query).scalar_one()
         time.sleep(0.01)
         ended = connection.execute(sa.select(count).select_from(attempts)).scalar_one()
         many = connection.execute(sa.select(count).select_from(points)).scalar_one()

@@ -46,18 +46,18 @@ def prepared(place: RunLocation, batches: int, size: int = 4) -> Store:
 def taken(store: Store) -> Claim:
     """The next batch, by this process."""
     start, _ = store.begin("code", {"device": "none"})
-    found = claim(store, Owner.me(), start)
-    assert found is not None, "a batch waits, and none was given"
-    return found
+    claimed = claim(store, Owner.me(), start)
+    assert claimed is not None, "a batch waits, and none was given"
+    return claimed
 
 
 def work(session: Session) -> None:
     """x ↦ 3.9 x (1 − x), with points, checkpoints and results."""
-    kept = session.latest()
-    if kept is None:
+    checkpoint = session.latest()
+    if checkpoint is None:
         first, state = 0, np.array([(key % 997 + 1) / 1000 for key in session.batch.keys])
     else:
-        first, state = kept[0], np.fromfile(kept[1])
+        first, state = checkpoint[0], np.fromfile(checkpoint[1])
     for step in range(first + 1, STEPS + 1):
         state = 3.9 * state * (1 - state)
         if step % EVALUATE == 0:
@@ -95,15 +95,15 @@ def work_off(place: RunLocation, batches: int, size: int = 4, how: Work = work) 
 
 def assert_right(place: RunLocation, grid: TrialGrid) -> TrialTable:
     """Every cell once, with the result of an unbroken run, and its whole curve."""
-    found = table(place)
-    told = [row.get("result.state") for row in found]
-    assert told == expected(grid), "results differ from those of an unbroken run"
-    assert set(found["grid.status"]) == {"done"}
+    rows = table(place)
+    states = [row.get("result.state") for row in rows]
+    assert states == expected(grid), "results differ from those of an unbroken run"
+    assert set(rows["grid.status"]) == {"done"}
     steps = list(range(EVALUATE, STEPS + 1, EVALUATE))
-    for x, (at, values) in zip(told, curves(place, "state"), strict=True):
+    for x, (at, values) in zip(states, curves(place, "state"), strict=True):
         assert list(at) == steps, f"points at {list(at)}, expected {steps}"
         assert values[-1] == np.float32(x)
-    return found
+    return rows
 
 
 def process(target: Callable[..., None], *args) -> BaseProcess:

@@ -57,20 +57,20 @@ class UnevenPositions(Witness):
         "some of the 1024 inputs, where 0.025 is claimed."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return {"T": self.T, "s": self.s, "gamma": self.γ, "coherence": self.Δ}
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         T, s = self.T, self.s
         axes = np.eye(T + 3)
         P, E, cls = np.hstack([star(T, s, self.Δ), np.zeros((T, 3))]), axes[T : T + 2], axes[T + 2]
         R = math.log(8 * T / self.γ) / (1 - s * self.Δ)
-        one = np.ones((1, 1))
+        unit = np.ones((1, 1))
         weights = {
             "W_Q": R * cls[:, None],
             "W_K": P[:s].sum(0)[:, None],
             "W_v": (E[0] - E[1])[:, None],
-            "W_c": one @ axes[:1],
+            "W_c": unit @ axes[:1],
         }
         b = strings(T)
         X = np.concatenate([P + E[b], np.broadcast_to(cls, (len(b), 1, T + 3))], axis=1)
@@ -94,10 +94,10 @@ class UnevenBag(Witness):
         "of the 256 bags, where 1/12 is claimed."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return {"T": self.T, "s": self.s, "gamma": self.γ, "coherence": self.Δ}
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         T, s, Δ, γ = self.T, self.s, self.Δ, self.γ
         axes = np.eye(T + 1)
         V, cls = np.hstack([star(T, s, Δ), np.zeros((T, 1))]), axes[T]
@@ -136,7 +136,7 @@ class StepsForBumps(Witness):
         "network is off by 3 where it should be exact."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return {
             "n": self.n,
             "d": 1,
@@ -145,7 +145,7 @@ class StepsForBumps(Witness):
             "target.bound": 1.0,
         }
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         points = 4 * self.δ * np.arange(self.n)
         f = np.where(np.arange(self.n) == self.n - 1, -1.0, 1.0)
         y = (points[:, None] - points[None, :]) / self.δ  # input by centre
@@ -178,7 +178,7 @@ class BiasTooSmall(Witness):
         "alone, and with the printed norms these add up to 68/δ, which does not reach 1."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return {
             "n": 2,
             "d": 1,
@@ -187,7 +187,7 @@ class BiasTooSmall(Witness):
             "target.bound": 1.0,
         }
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         ρ = 3 ** (1 / 45)
         return (1 - 68 / self.δ) * (ρ - 1) / (ρ + 1)
 

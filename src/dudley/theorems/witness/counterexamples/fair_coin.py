@@ -25,7 +25,7 @@ class FairCoin(Witness):
         "printed bound is .142 at δ = .99."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return {
             "n": 1,
             "class.rademacher": 0.0,
@@ -34,5 +34,5 @@ class FairCoin(Witness):
             "delta": self.delta,
         }
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return 0.5

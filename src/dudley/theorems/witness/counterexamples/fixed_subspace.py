@@ -33,11 +33,11 @@ class BallOfRankOne(Witness):
         "while C_1·r·log(rB²/ε²) = C_1·log 4 does not know k."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         sizes = {"d": 1, "k": self.k, "W.rank": 1}
         return sizes | {"W.op": 1.0, "X.row2inf": 1.0, "epsilon": 0.5}
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return log_volume_ratio(self.k, 2.0)
 
     def family(self) -> Family:
@@ -66,11 +66,11 @@ class FixedSubspace(Witness):
         "ε = 0.1, where the lemma allows 20."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         sizes = {"k": 2, "subspace.dim": 1}
         return sizes | {"W.op": 1.0, "X.row2inf": 1.0, "epsilon": self.epsilon}
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return math.log(math.ceil(math.pi / (4 * self.epsilon**2)))
 
     def packing(self) -> np.ndarray:

@@ -31,9 +31,9 @@ class GaussianMatrix(Witness):
     def level(self) -> float:
         return 0.9 * self.m * self.s
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         sizes = {"T": self.m, "d": self.m}
         return sizes | {"tail.nu": self.m * self.s**2, "truncation": self.level}
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return float(chi2.sf((self.level / self.s) ** 2, self.m**2))

@@ -76,10 +76,10 @@ class WideReadout(Witness):
         "length; the printed bound grows only with the logarithm of η_O."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return OneInput(2, self.η_O).inputs()
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return OneInput(2, self.η_O).complexity
 
     def family(self) -> Family:
@@ -106,10 +106,10 @@ class RepeatedSample(Witness):
         "with two functions of opposite sign; printed is n^{−3/2}."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return OneInput(self.n).inputs()
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return OneInput(self.n).complexity / 4
 
     def family(self) -> Family:

@@ -61,15 +61,15 @@ class LabelNoise(Witness):
         g = np.clip(2 * S, 0.0, 4 * self.h)
         return math.fsum(binom.pmf(plus, self.n, 0.5) * (g * S - g * g / 4))
 
-    def inputs(self, statement):
-        own = {"n": self.n, "kappa": 1.0, "target.bound": 1.0, "w.l2": 1.0}
+    def inputs(self, statement: str) -> dict[str, float]:
+        instance: dict[str, float] = {"n": self.n, "kappa": 1.0, "target.bound": 1.0, "w.l2": 1.0}
         if not statement.endswith(("4.11", "4.13")):
-            own |= {"W_v.op": 1.0, "W_c.op": 1.0, "sigma.lipschitz": 1.0, "X.op": 1.0}
+            instance |= {"W_v.op": 1.0, "W_c.op": 1.0, "sigma.lipschitz": 1.0, "X.op": 1.0}
         if statement.endswith(("4.7", "4.8")):
-            own["H"] = 1
+            instance["H"] = 1
         if "theorem" in statement:
-            return own | {"class.offset": self.offset}
-        return own | {"class.log_cover": math.log(self.n), "epsilon": 1 / self.n}
+            return instance | {"class.offset": self.offset}
+        return instance | {"class.log_cover": math.log(self.n), "epsilon": 1 / self.n}
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return float(4 * self.h * binom.cdf(self.n // 2, self.n, 0.5 + self.h))

@@ -43,7 +43,7 @@ class LargeReadout(Witness):
         "has all sign patterns on p² inputs."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         p = self.p
         return {
             "d": 3 * p,
@@ -63,7 +63,7 @@ class LargeReadout(Witness):
             "epsilon": RESOLUTION * readout(p),
         }
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return self.p**2 * math.log(2)
 
     def family(self) -> Family:

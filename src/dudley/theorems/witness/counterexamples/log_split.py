@@ -22,10 +22,10 @@ class EqualSplit(Witness):
     refutes = ("li2026/corollary-5.6",)
     story = "For two equal blocks the minimum is 4 log(2/ε); the corollary prints 2 log(2/ε²)."
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         block = {"rank": 1.0, "C": 1.0, "weight": 1.0}
         both = {f"{part}.{name}": v for part in ("score", "inner") for name, v in block.items()}
         return both | {"X.op": 1.0, "epsilon": self.epsilon}
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return 4 * math.log(2 / self.epsilon)

@@ -51,7 +51,7 @@ class OneHotLowRank(OneHotRankOne):
         "ranks and norms stay 1."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return super().inputs(statement) | own_size(statement)
 
     def family(self, c: float = 1.0) -> Family:
@@ -78,10 +78,17 @@ class LabelNoiseLowRank(LabelNoise):
         "risk of the minimiser is 0.34/√n in width one, where all ranks and norms are 1."
     )
 
-    def inputs(self, statement):
-        own = {"n": self.n, "kappa": 1.0, "target.bound": 1.0, "w.l2": 1.0, "d": 1, "k": 1}
-        own |= {"r_QK": 1, "r_v": 1, "r_c": 1, "W_QK.op": 0.0, "W_v.op": 1.0, "W_c.op": 1.0}
-        return own | {"sigma.lipschitz": 1.0, "X.op": 1.0} | own_size(statement)
+    def inputs(self, statement: str) -> dict[str, float]:
+        instance: dict[str, float] = {
+            "n": self.n,
+            "kappa": 1.0,
+            "target.bound": 1.0,
+            "w.l2": 1.0,
+            "d": 1,
+            "k": 1,
+        }
+        instance |= {"r_QK": 1, "r_v": 1, "r_c": 1, "W_QK.op": 0.0, "W_v.op": 1.0, "W_c.op": 1.0}
+        return instance | {"sigma.lipschitz": 1.0, "X.op": 1.0} | own_size(statement)
 
     def family(self, c: float = 1.0) -> Family:
         """n → ∞ against Theorem 5.8, the largest of the three for c ≥ 1."""

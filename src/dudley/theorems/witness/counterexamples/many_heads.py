@@ -79,7 +79,7 @@ class SignHeads:
                 X[a, b, 2, a] = self.s
         return X.reshape(p * p, 3, self.d)
 
-    def weights(self, signs) -> dict[str, np.ndarray]:
+    def weights(self, signs: np.ndarray) -> dict[str, np.ndarray]:
         """W_QK, W_v, W_c and w for one pattern of signs. For small p."""
         p, v = self.p, np.eye(self.d)[2 * self.p]
         W_QK = np.zeros((self.d, self.d))
@@ -123,7 +123,7 @@ class ManyHeads(Witness):
     def heads(self) -> SignHeads:
         return SignHeads(self.p)
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         heads = self.heads
         common = {
             "L": 1,
@@ -135,16 +135,16 @@ class ManyHeads(Witness):
             "epsilon": RESOLUTION,
         }
         C_1 = constant(statement, heads.d)
-        own = {
+        norms = {
             "4.2": {"X.row2inf": heads.s, "class.C": C_1, "class.C_input": C_1 * heads.s**2},
             "4.2.1": {"X.row2inf": heads.s, "W.l11": 1.0},
             "F.0.1": {"X.row1inf": heads.s, "W.row1inf": 1.0},
             "F.0.2": {"X.row1inf": heads.s, "W.row21": 1.0, "W.col21": 1.0},
         }
         name = statement.rpartition("-")[2]
-        return common | own[name] | ({} if name == "4.2" else {"d": heads.d, "k": heads.d})
+        return common | norms[name] | ({} if name == "4.2" else {"d": heads.d, "k": heads.d})
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return self.heads.log_count
 
     def family(self, statement: str = "trauger2024/corollary-F.0.1") -> Family:

@@ -24,7 +24,7 @@ class MaureySlip(Witness):
         "while the printed error is 0."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return {
             "d": 1,
             "terms": self.terms,
@@ -33,5 +33,5 @@ class MaureySlip(Witness):
             "atoms.norm2": 1.0,
         }
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return min((self.γ - j / self.terms) ** 2 for j in range(self.terms + 1))

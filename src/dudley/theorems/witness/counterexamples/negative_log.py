@@ -31,14 +31,14 @@ class NegativeLog(Witness):
         "their covers if s ≥ 3; the printed right-hand side is then c·e^{1−1/s}/s. Here s = 100."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return {
             "n": self.n,
             "class.C": self.n * math.exp(2 - 2 / self.s),
             "class.radius": 1.0,
         }
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return 1.0
 
     def family(self) -> Family:
@@ -67,7 +67,7 @@ class NegativeLogGap(Witness):
         "labels are coins; the printed bound tends to 0 because its logarithm cancels the 1."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         n = self.s**2
         return {
             "n": n,
@@ -78,7 +78,7 @@ class NegativeLogGap(Witness):
             "delta": self.delta,
         }
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return 0.5
 
     def family(self) -> Family:

@@ -57,10 +57,10 @@ class Tetrahedron(Witness):
         "the other two positions agree, so no head of any size of W_Q, W_K is within 0.0213."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return {"T": 4, "s": 2, "gamma": self.γ, "coherence": 1 / 3}
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return least_possible(self.contradicts, 0.25)
 
     @staticmethod
@@ -100,10 +100,10 @@ class OvershadowedBag(Witness):
         "well: among 10^8 tokens no head is within 0.2437, where 0.225 is promised."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return {"T": self.T, "s": 2, "gamma": self.γ, "coherence": self.Δ}
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return least_possible(self.contradicts, 0.25)
 
     def contradicts(self, e: float) -> bool:

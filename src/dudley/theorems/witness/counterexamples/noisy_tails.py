@@ -41,16 +41,24 @@ class NoisySubGaussian(LabelNoise):
     def level(self) -> float:
         return 2 * math.sqrt(math.log(self.n))
 
-    def inputs(self, statement):
-        own = {"n": self.n, "kappa": 1.0, "target.bound": 1.0, "w.l2": 1.0, "d": 1, "k": 1, "T": 1}
-        own |= {"W_QK.l11": 0.0, "W_v.l11": 1.0, "W_c.l11": 1.0, "sigma.lipschitz": 1.0}
-        own["tail.nu"] = 1.0
+    def inputs(self, statement: str) -> dict[str, float]:
+        instance: dict[str, float] = {
+            "n": self.n,
+            "kappa": 1.0,
+            "target.bound": 1.0,
+            "w.l2": 1.0,
+            "d": 1,
+            "k": 1,
+            "T": 1,
+        }
+        instance |= {"W_QK.l11": 0.0, "W_v.l11": 1.0, "W_c.l11": 1.0, "sigma.lipschitz": 1.0}
+        instance["tail.nu"] = 1.0
         if statement.endswith("6.7"):
-            return own
-        own["truncation"] = self.level
+            return instance
+        instance["truncation"] = self.level
         if statement.endswith("6.6"):
-            return own | {"L": 1}
-        return own | {"X.op": 1.0} | ({"H": 1} if statement.endswith("6.5") else {})
+            return instance | {"L": 1}
+        return instance | {"X.op": 1.0} | ({"H": 1} if statement.endswith("6.5") else {})
 
     def family(self, statement: str = "li2026/theorem-6.6") -> Family:
         """n → ∞ against one of the theorems, or c√log n/n."""
@@ -89,16 +97,23 @@ class NoisyHeavyTailed(LabelNoise):
     def level(self) -> float:
         return self.n ** (1 / 9)
 
-    def inputs(self, statement):
-        own = {"n": self.n, "kappa": 1.0, "target.bound": 1.0, "w.l2": 1.0, "d": 1, "k": 1}
-        own |= {"r_QK": 1, "r_v": 1, "r_c": 1, "W_QK.op": 0.0, "W_v.op": 1.0, "W_c.op": 1.0}
-        own |= {"sigma.lipschitz": 1.0, "psi.power": 2.0}
-        own |= {"tail.C": 1.0, "tail.beta": BETA, "truncation": self.level}
+    def inputs(self, statement: str) -> dict[str, float]:
+        instance: dict[str, float] = {
+            "n": self.n,
+            "kappa": 1.0,
+            "target.bound": 1.0,
+            "w.l2": 1.0,
+            "d": 1,
+            "k": 1,
+        }
+        instance |= {"r_QK": 1, "r_v": 1, "r_c": 1, "W_QK.op": 0.0, "W_v.op": 1.0, "W_c.op": 1.0}
+        instance |= {"sigma.lipschitz": 1.0, "psi.power": 2.0}
+        instance |= {"tail.C": 1.0, "tail.beta": BETA, "truncation": self.level}
         if statement.endswith("6.11"):
-            return own | {"L": 1}
-        return own | {"X.op": 1.0} | ({"H": 1} if statement.endswith("6.10") else {})
+            return instance | {"L": 1}
+        return instance | {"X.op": 1.0} | ({"H": 1} if statement.endswith("6.10") else {})
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return super().lower_bound() / 2 * float(LogTruncation(2.0)(2.0))
 
     def family(self, statement: str = "li2026/theorem-6.11") -> Family:

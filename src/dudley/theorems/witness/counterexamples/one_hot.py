@@ -41,7 +41,7 @@ class OneHotMinimiser(Witness):
         """What every excess-risk statement asks about the task."""
         return {"n": self.n, "kappa": 1.0, "target.bound": 0.0, "noise.free": 1}
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return 1 / (2 * math.sqrt(self.n))
 
 
@@ -62,11 +62,11 @@ class OneHot(OneHotMinimiser):
         "spreads w over the unseen half, so the excess risk is at least 1/(2√n), not log n/n."
     )
 
-    def weights(self):
-        own = {"W_v.l11": float(self.d), "W_c.l11": float(self.d), "W_QK.l11": 0.0, "w.l2": 1.0}
-        return own | {"sigma.lipschitz": 1.0}
+    def weights(self) -> dict[str, float]:
+        norms = {"W_v.l11": float(self.d), "W_c.l11": float(self.d), "W_QK.l11": 0.0, "w.l2": 1.0}
+        return norms | {"sigma.lipschitz": 1.0}
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         sizes = {"d": self.d, "k": self.d, "L": 1, "X.row2inf": 1.0}
         return self.learning() | self.weights() | sizes
 
@@ -83,10 +83,10 @@ class OneHotRankOne(OneHotMinimiser):
     1/(2√n), while each rank is 1. (‖W_v‖_{1,1} may be √d.)
     """
 
-    def weights(self):
-        own = {"r_QK": 1, "r_v": 1, "r_c": 1, "W_QK.op": 0.0, "W_v.op": 1.0, "W_c.op": 1.0}
-        return own | {"w.l2": 1.0, "sigma.lipschitz": 1.0}
+    def weights(self) -> dict[str, float]:
+        norms = {"r_QK": 1, "r_v": 1, "r_c": 1, "W_QK.op": 0.0, "W_v.op": 1.0, "W_c.op": 1.0}
+        return norms | {"w.l2": 1.0, "sigma.lipschitz": 1.0}
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         sizes = {"d": self.d, "k": self.d, "X.op": 1.0, "X.row2inf": 1.0}
         return self.learning() | self.weights() | sizes

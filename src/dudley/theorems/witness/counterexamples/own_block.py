@@ -21,7 +21,7 @@ class SigmaTwice(Witness):
     refutes = ("trauger2024/lemma-E.2",)
     story = "For σ(u) = 3u the block as defined multiplies by 9; the printed lemma allows for 3."
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return {
             "W_QK.op": 0.0,
             "W_v.op": 0.02,
@@ -34,7 +34,7 @@ class SigmaTwice(Witness):
             "error.c": 0.0,
         }
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return 9 * 0.5 * 0.01
 
 
@@ -55,7 +55,7 @@ class LongTokens(Witness):
         "allows a change of 2/R²."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return {
             "W_QK.op": 1 / self.R**2,
             "W_v.op": 1 / self.R,
@@ -68,5 +68,5 @@ class LongTokens(Witness):
             "error.c": 0.0,
         }
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return math.tanh(1.0)

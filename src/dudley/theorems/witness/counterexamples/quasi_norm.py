@@ -27,9 +27,9 @@ class QuasiNorm(Witness):
         "midpoint."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return {"d": self.d, "output.q": self.q, "epsilon": 1.0}
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         x = np.full(self.d, 1 / self.d)
         return float((x**self.q).sum() ** (1 / self.q))

@@ -46,7 +46,7 @@ class RectifiedHeads(Witness):
     def heads(self) -> SignHeads:
         return SignHeads(self.p)
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         heads = self.heads
         return {
             "n": self.p**2,
@@ -62,7 +62,7 @@ class RectifiedHeads(Witness):
             "epsilon": RESOLUTION,
         }
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return self.heads.log_count
 
     def family(self) -> Family:

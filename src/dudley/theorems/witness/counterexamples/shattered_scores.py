@@ -74,7 +74,7 @@ class ShatteredScores(Witness):
     def scale(self) -> float:
         return float(self.p) ** 2
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         p, s = self.p, self.scale
         common = {
             "d": 3 * p,
@@ -91,7 +91,7 @@ class ShatteredScores(Witness):
         extra = {"lemma-A.11": {"P.row2inf": 0.0}, "lemma-A.12": {"H": 1}}
         return common | extra.get(statement.partition("/")[2], {})
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return self.p**2 * math.log(2)
 
     def family(self, statement: str = "edelman2021/lemma-A.11") -> Family:

@@ -154,10 +154,10 @@ class TrainedEncoder(Witness):
     def pair(self) -> OrthogonalPair:
         return OrthogonalPair(self.k, self.seed)
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return self.pair.inputs()
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return self.pair.draw.loss
 
 
@@ -186,10 +186,10 @@ class NegativeRisk(Witness):
     def pair(self) -> OrthogonalPair:
         return OrthogonalPair(self.k, self.seed)
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return self.pair.inputs() | {"d": self.k}
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return 0.0
 
     def family(self) -> Family:

@@ -43,15 +43,15 @@ class TransposedNorms(Witness):
     )
     B_x = 1.01
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         C = (2 * TINY * self.B_x) ** 2 * math.log(2 * self.d**2 + 1)
-        own = {
+        norms = {
             "4.1": {"X.row2inf": self.B_x, "class.C": C},
             "4.1.1": {"X.row2inf": self.B_x, "W_QK.l11": TINY},
             "D.0.1": {"X.row1inf": self.B_x, "W_QK.col1inf": TINY},
             "D.0.2": {"X.row1inf": self.B_x, "W_QK.col21": TINY},
         }
-        return own[statement.rpartition("-")[2]] | {
+        return norms[statement.rpartition("-")[2]] | {
             "n": 2 * self.d,
             "d": self.d,
             "k": 1,
@@ -62,7 +62,7 @@ class TransposedNorms(Witness):
             "sigma.lipschitz": 1.0,
         }
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return 0.25
 
     def family(self) -> Family:

@@ -27,8 +27,8 @@ class TurnedHead(Witness):
         "prediction by tanh 1, while the decomposition allows 2/R²."
     )
 
-    def inputs(self, statement):
-        own = {
+    def inputs(self, statement: str) -> dict[str, float]:
+        instance: dict[str, float] = {
             "W_v.l11": 1 / self.R,
             "W_c.l11": 1.0,
             "w.l2": 1.0,
@@ -39,9 +39,9 @@ class TurnedHead(Witness):
             "error.c": 0.0,
             "error.w": 0.0,
         }
-        return own | ({"L": 1, "W_QK.l11": 1 / self.R**2} if statement.endswith("18") else {})
+        return instance | ({"L": 1, "W_QK.l11": 1 / self.R**2} if statement.endswith("18") else {})
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return math.tanh(1.0)
 
 
@@ -58,7 +58,7 @@ class SecondSigma(Witness):
     refutes = ("li2026/equation-18",)
     story = "For σ(u) = 3u the block as defined multiplies by 9; the decomposition allows for 3."
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return {
             "L": 1,
             "W_QK.l11": 0.0,
@@ -73,5 +73,5 @@ class SecondSigma(Witness):
             "error.w": 0.0,
         }
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return 9 * 0.5 * 0.01

@@ -31,7 +31,7 @@ class TwoMembers(Witness):
         "which weighs the error of W_v by B_v instead of B_c, tends to 0."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         C = self.b**2 * math.log(2 * 4**2 + 1)
         return {
             "L": 1,
@@ -46,5 +46,5 @@ class TwoMembers(Witness):
             "epsilon": 0.9,
         }
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return math.log(2)

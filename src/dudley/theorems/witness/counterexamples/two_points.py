@@ -12,10 +12,10 @@ from dudley.theorems.witness.base import WITNESSES, Witness
 
 def expected_larger(k: int, n: int, β: float) -> float:
     """E max(S_1 − βk, S_2 − β(n − k)) for independent sums S_1, S_2 of k and n − k signs."""
-    one, other = np.arange(k + 1), np.arange(n - k + 1)
-    first = (2 * one - k) - β * k
-    second = (2 * other - (n - k)) - β * (n - k)
-    weights = np.outer(binom.pmf(one, k, 0.5), binom.pmf(other, n - k, 0.5))
+    ups, other_ups = np.arange(k + 1), np.arange(n - k + 1)
+    first = (2 * ups - k) - β * k
+    second = (2 * other_ups - (n - k)) - β * (n - k)
+    weights = np.outer(binom.pmf(ups, k, 0.5), binom.pmf(other_ups, n - k, 0.5))
     return float((weights * np.maximum(first[:, None], second[None, :])).sum())
 
 
@@ -50,12 +50,18 @@ class TwoPoints(Witness):
         means = [expected_larger(int(j), self.n, 0.5) for j in k]
         return float(binom.pmf(k, self.n, 0.5) @ np.array(means)) / self.n
 
-    def inputs(self, statement):
-        own = {"n": self.n, "kappa": 1.0, "target.bound": 0.0, "w.l2": 1.0, "noise.free": 1}
-        own |= {"class.offset": self.offset, "class.approximation": 0.5}
+    def inputs(self, statement: str) -> dict[str, float]:
+        instance: dict[str, float] = {
+            "n": self.n,
+            "kappa": 1.0,
+            "target.bound": 0.0,
+            "w.l2": 1.0,
+            "noise.free": 1,
+        }
+        instance |= {"class.offset": self.offset, "class.approximation": 0.5}
         if not statement.endswith("4.11"):
-            own |= {"W_v.op": 1.0, "W_c.op": 1.0, "sigma.lipschitz": 1.0, "X.op": 1.0}
-        return own | ({"H": 1} if statement.endswith("4.7") else {})
+            instance |= {"W_v.op": 1.0, "W_c.op": 1.0, "sigma.lipschitz": 1.0, "X.op": 1.0}
+        return instance | ({"H": 1} if statement.endswith("4.7") else {})
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return 0.5

@@ -68,7 +68,7 @@ class QueryHeads:
             X[b, 2, 0] = 1.0
         return X
 
-    def weights(self, signs) -> dict[str, np.ndarray]:
+    def weights(self, signs: np.ndarray) -> dict[str, np.ndarray]:
         """W_QK, W_v, W_c and w for one pattern of signs. For small m."""
         v = np.eye(self.d)[-1]
         W_QK = np.zeros((self.d, self.d))
@@ -92,7 +92,7 @@ class ManyQueries(Witness):
         "number is at least m log 2, the printed one has no B_QK and is of order log m."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         heads = QueryHeads(self.m)
         return {
             "d": heads.d,
@@ -106,7 +106,7 @@ class ManyQueries(Witness):
             "epsilon": RESOLUTION,
         }
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return QueryHeads(self.m).log_count
 
 
@@ -145,14 +145,14 @@ class UnseenHeads(Witness):
 
     def weights(self) -> dict[str, float]:
         """The ‖·‖_{1,1} bounds."""
-        own = {"W_QK.l11": self.heads.B_QK, "W_v.l11": 1.0, "W_c.l11": 1.0, "w.l2": 1.0}
-        return own | {"sigma.lipschitz": 1.0, "d": self.heads.d, "k": self.heads.d}
+        norms = {"W_QK.l11": self.heads.B_QK, "W_v.l11": 1.0, "W_c.l11": 1.0, "w.l2": 1.0}
+        return norms | {"sigma.lipschitz": 1.0, "d": self.heads.d, "k": self.heads.d}
 
-    def inputs(self, statement):
-        own = self.learning() | self.weights() | {"X.row2inf": 1.0}
+    def inputs(self, statement: str) -> dict[str, float]:
+        instance = self.learning() | self.weights() | {"X.row2inf": 1.0}
         if statement.endswith("5.3"):
-            return own | {"L": 1}
-        return own | {"X.op": math.sqrt(2)} | ({"H": 1} if statement.endswith("B.2") else {})
+            return instance | {"L": 1}
+        return instance | {"X.op": math.sqrt(2)} | ({"H": 1} if statement.endswith("B.2") else {})
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return 2 * self.heads.a * (1 - 1 / self.n) ** self.n

@@ -14,7 +14,9 @@ TOKENS, NORM2 = 3, 3.0  # T and ‖X‖_F² of the inputs of QueryHeads
 BETA = 20.0
 
 
-def norm_based(statement: str, n: float, A: float, B: float, d: float, M: float, B_QK: float):
+def norm_based(
+    statement: str, n: float, A: float, B: float, d: float, M: float, B_QK: float
+) -> float:
     """Theorems 6.4 to 6.6 as printed but for T_err, L = H = 1, other norms 1, at δ = (B + A)/n."""
     log_γ3 = math.log(math.log(2 * d**2 + 1)) + 2 * math.log(M)
     if statement.endswith("6.6"):
@@ -67,15 +69,15 @@ class UnseenSubGaussian(Witness):
     def heads(self) -> UnseenHeads:
         return UnseenHeads(self.n)
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         total = TOKENS + self.heads.heads.d
-        own = self.heads.learning() | self.heads.weights()
-        own |= {"T": TOKENS, "tail.nu": 2.0, "truncation": 4 * math.sqrt(math.log(total))}
+        instance = self.heads.learning() | self.heads.weights()
+        instance |= {"T": TOKENS, "tail.nu": 2.0, "truncation": 4 * math.sqrt(math.log(total))}
         if statement.endswith("6.6"):
-            return own | {"L": 1}
-        return own | {"X.op": math.sqrt(2)} | ({"H": 1} if statement.endswith("6.5") else {})
+            return instance | {"L": 1}
+        return instance | {"X.op": math.sqrt(2)} | ({"H": 1} if statement.endswith("6.5") else {})
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return self.heads.lower_bound()
 
     def family(self, statement: str = "li2026/theorem-6.4") -> Family:
@@ -126,17 +128,17 @@ class UnseenHeavyTailed(Witness):
         """‖W_QK‖_op."""
         return math.sqrt(2 * self.n) * self.heads.heads.R
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         d = self.heads.heads.d
-        own = self.heads.learning() | {"d": d, "k": d, "r_QK": 1, "r_v": 1, "r_c": 1}
-        own |= {"W_QK.op": self.B_QK, "W_v.op": 1.0, "W_c.op": 1.0, "w.l2": 1.0}
-        own |= {"sigma.lipschitz": 1.0, "psi.power": 2.0}
-        own |= {"tail.C": NORM2 ** (BETA / 2), "tail.beta": BETA, "truncation": self.n**0.75}
+        instance = self.heads.learning() | {"d": d, "k": d, "r_QK": 1, "r_v": 1, "r_c": 1}
+        instance |= {"W_QK.op": self.B_QK, "W_v.op": 1.0, "W_c.op": 1.0, "w.l2": 1.0}
+        instance |= {"sigma.lipschitz": 1.0, "psi.power": 2.0}
+        instance |= {"tail.C": NORM2 ** (BETA / 2), "tail.beta": BETA, "truncation": self.n**0.75}
         if statement.endswith("6.11"):
-            return own | {"L": 1}
-        return own | {"X.op": math.sqrt(2)} | ({"H": 1} if statement.endswith("6.10") else {})
+            return instance | {"L": 1}
+        return instance | {"X.op": math.sqrt(2)} | ({"H": 1} if statement.endswith("6.10") else {})
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         worst = float(LogTruncation(2.0)(2 * self.heads.heads.a))
         return worst * (1 - 1 / self.n) ** self.n
 

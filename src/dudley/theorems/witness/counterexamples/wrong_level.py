@@ -26,10 +26,10 @@ class WrongLevel(Witness):
         "the bound grow like n·log n, while the printed rate is n^{−1/3}."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         return {"n": self.n, "tail.beta": 2.5}
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return 2 * self.n * math.log(self.n)
 
     def family(self) -> Family:

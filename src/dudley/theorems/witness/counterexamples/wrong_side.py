@@ -26,13 +26,13 @@ class WrongSide(Witness):
         "of R^k needs k log 2 nats at half its radius, not 4 log k."
     )
 
-    def inputs(self, statement):
+    def inputs(self, statement: str) -> dict[str, float]:
         common = {"d": 1, "k": self.k, "W.row21": 1.0, "epsilon": 0.5}
         if statement.endswith("3.4"):
             return common | {"X.row1inf": 1.0}
         return common | {"X.row2inf": 1.0, "n": self.k}
 
-    def lower_bound(self):
+    def lower_bound(self) -> float:
         return log_volume_ratio(self.k, 2.0)
 
     def family(self) -> Family:

@@ -32,7 +32,7 @@ class ByTrial(torch.autograd.Function):
         E, H, M, D = K.shape
         mixed, mass = torch.zeros_like(K), K.new_zeros(E, M, H)
         noise = example_words(keys, step, M) if max(dropout) > 0 else None
-        kept = []
+        saved = []
         for e, m in enumerate(counts.tolist()):
             masks = _Masks(noise, e, m, D, H, dropout)
             z, rstd = _normalised(base[e], lift[e], words[e, :m], masks)
@@ -41,18 +41,18 @@ class ByTrial(torch.autograd.Function):
             thin = masks.weights(a)
             mixed[e, :, :m] = (thin @ z).transpose(0, 1)
             mass[e, :m] = thin.sum(-1)
-            kept.append((z, rstd, k, a, thin))
-        ctx.kept, ctx.words, ctx.noise, ctx.dropout = kept, words, noise, dropout
+            saved.append((z, rstd, k, a, thin))
+        ctx.saved, ctx.words, ctx.noise, ctx.dropout = saved, words, noise, dropout
         ctx.save_for_backward(base, lift, K)
         return mixed, mass
 
     @staticmethod
-    def backward(ctx, d_mixed, d_mass):
-        base, lift, K = ctx.saved_tensors
+    def backward(ctx, *grads):
+        (d_mixed, d_mass), (base, lift, K) = grads, ctx.saved_tensors
         T, (_, H, _, D) = base.shape[1] - 1, K.shape
         d_base, d_lift = torch.empty_like(base), torch.empty_like(lift)
         d_K = torch.zeros_like(K)
-        for e, (z, rstd, k, a, thin) in enumerate(ctx.kept):
+        for e, (z, rstd, k, a, thin) in enumerate(ctx.saved):
             m = len(z)
             masks = _Masks(ctx.noise, e, m, D, H, ctx.dropout)
             g = d_mixed[e, :, :m].transpose(0, 1).contiguous()  # (m, H, D)
@@ -64,9 +64,16 @@ class ByTrial(torch.autograd.Function):
             d_K[e, :, :m] = (d_s @ z).transpose(0, 1) * LN2
             both = torch.cat([thin, d_s], 1).mul_(rstd.mT)  # (m, 2H, T+1)
             d_z = both.mT @ torch.cat([g, k], 1)  # (m, T+1, D), over σ already
-            one = torch.ones_like(rstd)
+            unit = torch.ones_like(rstd)
             d_u = torch.ops.aten.native_layer_norm_backward(
-                d_z, z, [z.shape[-1]], torch.zeros_like(rstd), one, None, None, [True, False, False]
+                d_z,
+                z,
+                [z.shape[-1]],
+                torch.zeros_like(rstd),
+                unit,
+                None,
+                None,
+                [True, False, False],
             )[0]
             d_u = masks.rows(d_u)
             d_base[e] = d_u.sum(0)
@@ -113,8 +120,8 @@ class _Masks:
     def weights(self, a: torch.Tensor) -> torch.Tensor:
         if self.words is None or self.p_weights == 0:
             return a
-        kept = kept_weights(self.words, a.shape[2] - 1, self.D, self.H, self.p_weights)
-        return a.masked_fill(torch.from_numpy(~kept), 0.0).mul_(threshold(self.p_weights)[1])
+        stays = kept_weights(self.words, a.shape[2] - 1, self.D, self.H, self.p_weights)
+        return a.masked_fill(torch.from_numpy(~stays), 0.0).mul_(threshold(self.p_weights)[1])
 
     def weights_again(self, slope: torch.Tensor, thin: torch.Tensor) -> torch.Tensor:
         """The same mask on a gradient, in place: where the thinned weight is zero."""

@@ -108,11 +108,11 @@ def _kernel_forward(
     S: tl.constexpr = C + H
     h, c = tl.arange(0, H), tl.arange(0, C)
     at = ((e * H + h[:, None]) * M + i) * D + c[None, :]
-    one = (e * M + i) * H + h
+    place = (e * M + i) * H + h
     if i >= tl.load(counts + e):
         tl.store(mixed + at, tl.zeros((H, C), tl.float32))
         tl.store(mixed + at + C, tl.zeros((H, C), tl.float32))
-        tl.store(mass + one, tl.zeros((H,), tl.float32))
+        tl.store(mass + place, tl.zeros((H,), tl.float32))
         return
     k0, k1 = _narrow(tl.load(K + at), DOT), _narrow(tl.load(K + at + C), DOT)  # (H, C)
     lift0, lift1 = tl.load(lift + e * D + c), tl.load(lift + e * D + C + c)
@@ -121,7 +121,7 @@ def _kernel_forward(
     stat = (e * M + i) * (T + 1)
     best = tl.full((H,), -1e30, tl.float32)
     total = tl.zeros((H,), tl.float32)
-    kept = tl.zeros((H,), tl.float32)
+    survived = tl.zeros((H,), tl.float32)
     acc0 = tl.zeros((H, C), tl.float32)
     acc1 = tl.zeros((H, C), tl.float32)
     for first in range(0, T + 1, BT):
@@ -150,15 +150,15 @@ def _kernel_forward(
         if WEIGHTS:
             r = _hash((t[None, :] * S + C + h[:, None]).to(tl.uint32), r0, r1)
             p = tl.where((r & 0xFFFF) >= p_weights, p * scale_weights, 0.0)
-        kept = kept * shrink + tl.sum(p, 1)
+        survived = survived * shrink + tl.sum(p, 1)
         p = _narrow(p * rstd[None, :], DOT)
         acc0 = _product(p, v0, acc0 * shrink[:, None], DOT)
         acc1 = _product(p, v1, acc1 * shrink[:, None], DOT)
         best = new
     tl.store(mixed + at, acc0 / total[:, None])
     tl.store(mixed + at + C, acc1 / total[:, None])
-    tl.store(mass + one, kept / total)
-    tl.store(lse + one, best + tl.log2(total))
+    tl.store(mass + place, survived / total)
+    tl.store(lse + place, best + tl.log2(total))
 
 
 @triton.jit
@@ -175,11 +175,11 @@ def _kernel_delta(
         at = ((e * H + h) * M + i[:, None]) * D + tl.arange(0, D)[None, :]
         x = tl.load(mixed + at, mask=there[:, None], other=0.0)
         g = tl.load(d_mixed + at, mask=there[:, None], other=0.0)
-        one = (e * M + i) * H + h
-        own = tl.load(mass + one, mask=there, other=0.0)
-        d_own = tl.load(d_mass + one, mask=there, other=0.0)
-        tl.store(delta + one, tl.sum(x * g, 1) + own * d_own, mask=there)
-        largest = tl.maximum(largest, tl.maximum(tl.max(tl.abs(g), 1), tl.abs(d_own)))
+        place = (e * M + i) * H + h
+        mass_h = tl.load(mass + place, mask=there, other=0.0)
+        d_mass_h = tl.load(d_mass + place, mask=there, other=0.0)
+        tl.store(delta + place, tl.sum(x * g, 1) + mass_h * d_mass_h, mask=there)
+        largest = tl.maximum(largest, tl.maximum(tl.max(tl.abs(g), 1), tl.abs(d_mass_h)))
     size = tl.exp2(tl.floor(tl.log2(tl.maximum(largest, 1e-30))))
     tl.store(sizes + e * M + i, size, mask=there)
 
@@ -216,7 +216,7 @@ def _kernel_backward(
     ones1 = tl.zeros((BT // 2, C), tl.float32)
     for i in range(split * R, tl.minimum(split * R + R, tl.load(counts + e))):
         bit = _bits(words + (e * M + i) * W, t, T)
-        one = (e * M + i) * H + h
+        place = (e * M + i) * H + h
         at = ((e * H + h[:, None]) * M + i) * D + c[None, :]
         size = tl.load(sizes + e * M + i)
         k0, k1 = _narrow(tl.load(K + at), DOT), _narrow(tl.load(K + at + C), DOT)
@@ -240,14 +240,14 @@ def _kernel_backward(
         s = _product(v1, tl.trans(k1), _product(v0, tl.trans(k0), zero, DOT), DOT)
         d_a = _product(v1, tl.trans(g1), _product(v0, tl.trans(g0), zero, DOT), DOT)
         s, d_a = s * rstd[:, None], d_a * rstd[:, None]  # (BT, H)
-        p = tl.exp2(s - tl.load(lse + one)[None, :])
+        p = tl.exp2(s - tl.load(lse + place)[None, :])
         p = tl.where(there[:, None], p, 0.0)
-        a, slope = p, d_a + (tl.load(d_mass + one) / size)[None, :]
+        a, slope = p, d_a + (tl.load(d_mass + place) / size)[None, :]
         if WEIGHTS:
             q = _hash((t[:, None] * S + C + h[None, :]).to(tl.uint32), r0, r1)
             keep = tl.where((q & 0xFFFF) >= p_weights, scale_weights, 0.0)
             a, slope = p * keep, slope * keep
-        d_s = LN2 * p * (slope - (tl.load(delta + one) / size)[None, :])
+        d_s = LN2 * p * (slope - (tl.load(delta + place) / size)[None, :])
         pull = tl.sum(a * d_a + d_s * s, 1) / D * rstd * rstd  # ⟨∂ẑ, ẑ⟩ / (D σ²)
         a = _narrow(a * rstd[:, None], DOT)
         d_s = _narrow(d_s * rstd[:, None], DOT)

@@ -77,5 +77,5 @@ def kept_weights(words: np.ndarray, T: int, D: int, H: int, p: float) -> np.ndar
 def row_factors(keys: torch.Tensor, step, M: int, t: int, D: int, H: int, p: float) -> torch.Tensor:
     """0 or 1/(1 − p) for every coordinate of row t of every example: (E, M, D)."""
     words = example_words(keys, step, M)
-    kept = np.stack([kept_rows(one, np.array([t]), D, H, p)[:, 0] for one in words])
-    return torch.from_numpy(kept).float() * threshold(p)[1]
+    stays = np.stack([kept_rows(one, np.array([t]), D, H, p)[:, 0] for one in words])
+    return torch.from_numpy(stays).float() * threshold(p)[1]

@@ -45,13 +45,13 @@ def _sums(
 
 @triton.jit
 def _kernel_sums(
-    words, flipped, weighted, g, N_out, n_out, own, B, T, Wd,
+    words, flipped, weighted, g, N_out, n_out, per_member, B, T, Wd,
     H: tl.constexpr, D: tl.constexpr, BN: tl.constexpr, DOT: tl.constexpr,
 ):  # fmt: skip
     eh = tl.program_id(1).to(tl.int64)
     n, d = tl.program_id(0) * BN + tl.arange(0, BN), tl.arange(0, D)
     flip, inside = tl.load(flipped + eh).to(tl.int32), n < B
-    row = words + (eh // H * own * B + n) * Wd
+    row = words + (eh // H * per_member * B + n) * Wd
     N_h, n_h, _ = _sums(row, inside, Wd, flip, weighted + eh * T * D, g + eh * T, T, BN, D, DOT)
     at = eh * B + n
     tl.store(N_out + at[:, None] * D + d[None, :], N_h, mask=inside[:, None])
@@ -60,7 +60,7 @@ def _kernel_sums(
 
 @triton.jit
 def _kernel_sums_back(
-    words, flipped, d_N, d_n, d_weighted, d_g, own, B, T, Wd,
+    words, flipped, d_N, d_n, d_weighted, d_g, per_member, B, T, Wd,
     H: tl.constexpr, D: tl.constexpr, BN: tl.constexpr, DOT: tl.constexpr,
 ):  # fmt: skip
     w, eh = tl.program_id(0), tl.program_id(1).to(tl.int64)
@@ -69,7 +69,7 @@ def _kernel_sums_back(
     table, column = tl.zeros((32, D), tl.float32), tl.zeros((32, BN), tl.float32)
     for first in range(0, B, BN):
         n = first + tl.arange(0, BN)
-        word = tl.load(words + (eh // H * own * B + n) * Wd + w, mask=n < B, other=0)
+        word = tl.load(words + (eh // H * per_member * B + n) * Wd + w, mask=n < B, other=0)
         high = (((word[None, :] >> t32[:, None]) & 1) ^ flip).to(tl.float32)  # (32, BN)
         at = eh * B + n
         pull = tl.load(d_N + at[:, None] * D + d[None, :], mask=(n < B)[:, None], other=0.0)
@@ -97,9 +97,9 @@ def _high_sums(
     E, H, T, D = weighted.shape
     B, Wd = words.shape[1:]
     N, n = weighted.new_empty(E, H, B, D), weighted.new_empty(E, H, B)
-    held = [x.contiguous() for x in (words, flipped, weighted, g)]
+    operands = [x.contiguous() for x in (words, flipped, weighted, g)]
     _kernel_sums[(triton.cdiv(B, ROWS), E * H)](
-        *held, N, n, int(len(words) > 1), B, T, Wd,
+        *operands, N, n, int(len(words) > 1), B, T, Wd,
         H=H, D=D, BN=ROWS, DOT="ieee" if exact else "tf32", num_warps=8,
     )  # fmt: skip
     return N, n
@@ -124,9 +124,9 @@ def _high_sums_back(
     E, H, B, D = d_N.shape
     Wd = words.shape[2]
     d_weighted, d_g = d_N.new_empty(E, H, T, D), d_N.new_empty(E, H, T)
-    held = [x.contiguous() for x in (words, flipped, d_N, d_n)]
+    operands = [x.contiguous() for x in (words, flipped, d_N, d_n)]
     _kernel_sums_back[(Wd, E * H)](
-        *held, d_weighted, d_g, int(len(words) > 1), B, T, Wd,
+        *operands, d_weighted, d_g, int(len(words) > 1), B, T, Wd,
         H=H, D=D, BN=ROWS, DOT="ieee" if exact else "tf32", num_warps=4,
     )  # fmt: skip
     return d_weighted, d_g
@@ -159,8 +159,8 @@ def _kernel_read(
     H: tl.constexpr, D: tl.constexpr, C: tl.constexpr, BN: tl.constexpr, DOT: tl.constexpr,
 ):  # fmt: skip
     e = tl.program_id(1).to(tl.int64)
-    asked = tl.load(reads + e)
-    if asked == 0:
+    words_read = tl.load(reads + e)
+    if words_read == 0:
         return
     n, d = tl.program_id(0) * BN + tl.arange(0, BN), tl.arange(0, D)
     row = words + (tl.load(cell + e) * N + n) * Wd
@@ -169,7 +169,7 @@ def _kernel_read(
         eh = e * H + h
         flip = tl.load(flipped + eh).to(tl.int32)
         N_h, n_h, total = _sums(
-            row, n < N, asked, flip, weighted + eh * T * D, g + eh * T, T, BN, D, DOT
+            row, n < N, words_read, flip, weighted + eh * T * D, g + eh * T, T, BN, D, DOT
         )
         a_low, a_high, a_last = tl.load(low + eh), tl.load(high + eh), tl.load(last + eh)
         reached = tl.where(n_h > 0, tl.maximum(tl.log(tl.maximum(n_h, TINY)), FLOOR), -1e30)
@@ -200,8 +200,8 @@ def read(words, cell, reads, attention, bias, W, b) -> torch.Tensor:
     """
     parts = (attention.low, attention.high, attention.last, attention.flipped)
     table = (attention.weighted, attention.g, attention.values)
-    held = [x.detach().contiguous() for x in (*parts, *table, bias, W, b)]
-    return _read(words, cell, reads, held, SETTINGS.precision == "ieee")
+    operands = [x.detach().contiguous() for x in (*parts, *table, bias, W, b)]
+    return _read(words, cell, reads, operands, SETTINGS.precision == "ieee")
 
 
 @torch.library.custom_op("dudley::read_bits", mutates_args=())
@@ -209,19 +209,19 @@ def _read(
     words: torch.Tensor,
     cell: torch.Tensor,
     reads: torch.Tensor,
-    held: list[torch.Tensor],
+    operands: list[torch.Tensor],
     exact: bool,
 ) -> torch.Tensor:
-    E, H, T, D = held[4].shape
-    N, classes = words.shape[1], held[-1].shape[-1]
+    E, H, T, D = operands[4].shape
+    N, classes = words.shape[1], operands[-1].shape[-1]
     out = torch.zeros(E, N, classes, device=words.device)
     _kernel_read[(triton.cdiv(N, ROWS), E)](
-        words, cell, reads, *held, out, N, T, words.shape[2],
+        words, cell, reads, *operands, out, N, T, words.shape[2],
         H=H, D=D, C=classes, BN=ROWS, DOT="ieee" if exact else "fp16", num_warps=8,
     )  # fmt: skip
     return out
 
 
 @_read.register_fake
-def _(words, cell, reads, held, exact):
-    return words.new_empty(len(cell), words.shape[1], held[-1].shape[-1], dtype=torch.float32)
+def _(words, cell, reads, operands, exact):
+    return words.new_empty(len(cell), words.shape[1], operands[-1].shape[-1], dtype=torch.float32)

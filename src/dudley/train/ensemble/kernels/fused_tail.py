@@ -64,8 +64,18 @@ def tail(sums: torch.Tensor, cls: torch.Tensor, weights: list[torch.Tensor], H: 
     E, N = sums.shape[:2]
     D, F, C = cls.shape[-1], weights[4].shape[-1], weights[-1].shape[-1]
     out = torch.empty(E, N, C, device=sums.device)
-    held = [tensor.contiguous() for tensor in (sums, cls, *weights)]
+    operands = [tensor.contiguous() for tensor in (sums, cls, *weights)]
     _kernel_tail[(triton.cdiv(N, ROWS), E)](
-        *held, out, N, D=D, H=H, F=F, C=C, BN=ROWS, BF=HIDDEN, DOT=SETTINGS.precision, num_warps=4
+        *operands,
+        out,
+        N,
+        D=D,
+        H=H,
+        F=F,
+        C=C,
+        BN=ROWS,
+        BF=HIDDEN,
+        DOT=SETTINGS.precision,
+        num_warps=4,
     )
     return out

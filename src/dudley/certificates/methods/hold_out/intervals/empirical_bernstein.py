@@ -7,7 +7,7 @@ V = Σ(z_i − z̄)²/(n − 1), with probability at least 1 − δ (Maurer and 
 
 The 2 is there because an event for the average and one for the variance share δ.
 
->>> round(bernstein(np.array([0.0, 0.25, 0.5, 0.25] * 25), 3.0), 4)
+>>> round(empirical_bernstein(np.array([0.0, 0.25, 0.5, 0.25] * 25), 3.0), 4)
 0.3853
 """
 

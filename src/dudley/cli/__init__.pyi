@@ -1,0 +1,1 @@
+from dudley.cli.app import main as main

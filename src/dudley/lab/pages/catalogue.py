@@ -1,0 +1,55 @@
+"""Experiments as a document: the question of each, and the verdicts of its results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from dudley.lab.experiment import Experiment
+from dudley.lab.pages.results import Results
+from dudley.show.document import Document, Points, Prose, Section
+
+
+def item(
+    experiment: Experiment, results: dict[str, Results], damaged: dict[str, str]
+) -> dict[str, Any]:
+    """An experiment as JSON: the verdicts by scale, and why a scale cannot be read."""
+    verdicts = {
+        scale: [finding.verdict for finding in folder.findings] for scale, folder in results.items()
+    }
+    return {
+        "id": experiment.name,
+        "source": experiment.source,
+        "question": experiment.question,
+        "results": verdicts,
+        "damaged": damaged,
+    }
+
+
+def document(items: Sequence[dict[str, Any]]) -> Document:
+    """A section for each experiment."""
+    sections = [
+        Section(
+            f"{experiment['id']}  ({experiment['source']})",
+            (Prose(experiment["question"]), Points(tuple(_scales(experiment)))),
+        )
+        for experiment in items
+    ]
+    count = Section("", (Prose(f"{len(items)} experiments"),))
+    return Document("", (*sections, count), kind="experiments")
+
+
+def _scales(experiment: dict[str, Any]) -> list[str]:
+    lines = [f"{scale}: {counted(verdicts)}" for scale, verdicts in experiment["results"].items()]
+    damaged = experiment["damaged"].items()
+    return lines + [f"{scale}: unreadable, skipped: {reason}" for scale, reason in damaged]
+
+
+def counted(verdicts: Sequence[str]) -> str:
+    """How often each verdict occurs.
+
+    >>> counted(["reproduced", "undecided", "reproduced"])
+    '2 reproduced, 1 undecided'
+    """
+    return ", ".join(f"{count} {verdict}" for verdict, count in Counter(verdicts).items())

@@ -1,0 +1,56 @@
+"""A forecast as a document: what a run would train, how long it may take, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dudley.lab.experiment import Experiment
+from dudley.lab.forecast import ForecastPart, between
+from dudley.show.document import Block, Cell, Document, Prose, Section, Table
+
+HEADS = ["part", "trials", "steps", "batches", "GiB", "work", "work a second"]
+UNITS = (
+    "Steps of a trial and GiB of a batch are upper bounds; work is counted in "
+    "examples × tokens × steps."
+)
+
+
+def document(
+    experiment: Experiment,
+    scale: str,
+    parts: Sequence[ForecastPart],
+    total: dict[str, Any],
+    most: tuple[int, int] | None,
+) -> Document:
+    """The parts, then the whole; ``most`` are the trials and rounds of a sequential design."""
+    blocks: list[Block] = [Section("", (_table(parts), Prose(UNITS)))]
+    sentences = [total["text"]]
+    if most is not None:
+        sentences.insert(0, f"of these at most {most[0]:,} trials, in at most {most[1]} rounds")
+    blocks.append(Section("", tuple(map(Prose, sentences))))
+    if not parts:
+        blocks = [Section("", (Prose("no training; numbers only"),))]
+    return Document(
+        f"{experiment.name}, {scale}", tuple(blocks), (experiment.question,), kind="forecast"
+    )
+
+
+def _table(parts: Sequence[ForecastPart]) -> Table:
+    heads = HEADS if any(part.part for part in parts) else HEADS[1:]
+    return Table.of(heads, [row(part)[len(HEADS) - len(heads) :] for part in parts])
+
+
+def row(part: ForecastPart) -> list[Cell]:
+    """One part, in the order of `HEADS`."""
+    speeds = between(*(f"{speed:.2g}" for speed in part.speeds))
+    gibibytes = part.bytes / 2**30
+    return [
+        Cell(part.part),
+        Cell(f"{part.trials:,}", part.trials),
+        Cell(f"{part.steps:,}", part.steps),
+        Cell(f"{part.batches:,}", part.batches),
+        Cell(f"{gibibytes:.2g}", gibibytes),
+        Cell(f"{part.work:.2g}", part.work),
+        Cell(speeds if part.measured else f"{speeds}, as the other parts"),
+    ]

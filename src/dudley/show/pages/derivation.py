@@ -1,0 +1,107 @@
+"""What is derived for a network as a document: its bounds, the examples they need, the culprit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from dudley.calculus.union import Grid, pay
+from dudley.core.assumption import Assumption
+from dudley.core.bound import Bound
+from dudley.networks import explain, files, proof
+from dudley.networks.capacity import Capacity
+from dudley.show.document import Block, Document, Listing, Properties, Section
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """What is derived for a network: numbers read off after training are paid for by ``union``."""
+
+    cap: Capacity
+    delta: float
+    epsilon: float | None
+    union: Grid | None = None
+    assumptions: tuple[Assumption, ...] = ()
+
+    @cached_property
+    def paid(self) -> Capacity:
+        """The same class with every number on its grid."""
+        return self.cap if self.union is None else pay(self.cap, self.union)[0]
+
+    @cached_property
+    def gap(self) -> Bound:
+        bound = self.cap.gap(self.delta, union=self.union)
+        return replace(bound, assumptions=bound.assumptions + self.assumptions)
+
+    @property
+    def needed(self) -> float:
+        """log₁₀ of the examples at which the gap is half its trivial bound."""
+        return needed(self.cap, self.delta, self.union)
+
+    @property
+    def log_entropy(self) -> float:
+        """log log N(ε)."""
+        assert self.epsilon is not None
+        log_n = None if self.cap.n is None else math.log(self.cap.n)
+        return float(self.paid.allocated.log_log(math.log(self.epsilon), log_n))
+
+    def proof(self) -> str:
+        """The lemmas; where numbers were paid for, the bound that pays stands at the end."""
+        text = (
+            self.paid.proof(self.delta)
+            if self.union is None
+            else proof.write(replace(self.paid, n=None), self.delta)
+        )
+        if self.union is None or self.cap.n is None:
+            return text
+        lines = [f"   {line}" for line in str(self.gap).splitlines()]
+        return "\n".join([text, f"Together, at n = {float(self.cap.n):g}:", *lines])
+
+
+def needed(cap: Capacity, delta: float, union: Grid | None = None) -> float:
+    """log₁₀ of the examples at which the gap is half its trivial bound."""
+    return cap.log10_needed_n(cap.loss.range / 2, delta, union)
+
+
+def document(
+    title: str, derivation: Derivation, *, with_tree: bool = False, with_proof: bool = False
+) -> Document:
+    """The numbers, what is to blame or the whole tree, and the proof where it is wanted."""
+    blocks: list[Block] = [Properties(tuple(numbers(title, derivation)))]
+    if derivation.cap.n is not None:
+        blocks.append(Section("", (Listing(str(derivation.gap)),)))
+    elif derivation.assumptions:
+        lines = "\n".join(f"  · {assumption}" for assumption in derivation.assumptions)
+        blocks.append(Section("", (Listing(lines),)))
+    paid = derivation.paid
+    blame = paid.explain() if with_tree else f"culprit: {explain.culprit(paid)}"
+    blocks.append(Section("", (Listing(blame),)))
+    if with_proof:
+        blocks.append(Section("", (Listing(derivation.proof()),)))
+    return Document("", tuple(blocks), kind="derivation")
+
+
+def numbers(title: str, derivation: Derivation) -> list[tuple[str, str]]:
+    """Sizes and radii of the network, its entropy and complexity, and the examples it needs."""
+    cap, paid = derivation.cap, derivation.paid
+    count = files.count_parameters(cap.network, cap.signal.width)
+    out = paid.facts.out
+    rows = [
+        ("network", f"{title} ({count:,} weights)"),
+        ("output radius", explain.power(float(out.radius.log))),
+        ("Lipschitz", explain.power(float(paid.facts.lipschitz.log))),
+    ]
+    if derivation.epsilon is not None:
+        rows.append((f"log N({derivation.epsilon:g})", explain.power(derivation.log_entropy)))
+    if cap.n is not None and out.width == 1:
+        rows.append((f"Rademacher, n={cap.n:g}", f"{paid.rademacher():.4g}"))
+    half = f"gap ≤ {cap.loss.range / 2:g}"
+    return [*rows, (half, f"needs n = {examples(derivation.needed)}")]
+
+
+def examples(log10: float) -> str:
+    """A number of examples for people: digits while they mean something, then a power."""
+    if not math.isfinite(log10):
+        return "more than any power of ten tried"
+    return f"{math.ceil(10**log10):,}" if log10 < 6 else f"10^{log10:.2f}"
