@@ -28,9 +28,10 @@ test-slow: $(VENV)/.stamp ## the tests marked slow
 	$(PYTEST) -m slow -n $(JOBS) -p no:benchmark || \
 	  { rc=$$?; [ $$rc -eq 5 ] && echo "make test-slow: no test is marked slow"; exit $$((rc == 5 ? 0 : rc)); }
 
-check: $(VENV)/.stamp ## lint, format, types, import layers, generated files
+check: $(VENV)/.stamp ## lint, format, names, types, import layers, generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python scripts/lint_names.py
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	@if [ -f scripts/generate.py ]; then $(BIN)/python scripts/generate.py --check; \
