@@ -6,6 +6,6 @@ Public names stand in ``__init__.pyi``, each with its home. They are loaded on f
 
 from dudley.core.lazy import attach_stub
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __getattr__, __dir__ = attach_stub(__name__, __file__)
 __all__ = __dir__()  # pyright: ignore[reportUnsupportedDunderAll]
