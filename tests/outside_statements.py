@@ -6,7 +6,8 @@ KEY = "mine2027"
 SOURCE = """
 import math
 
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.theorems.registry import register, register_paper
 
 register_paper("mine2027", "On covers of my own", "N. N.", 2027)
@@ -21,7 +22,7 @@ def statement(number, says, quantity, inputs, example, value):
     register(
         Statement(
             id=f"mine2027/{number}", kind=kind, says=says, quantity=quantity, inputs=inputs,
-            printed=form, derived=form, verdict=Verdict.OK, erratum="", example=example,
+            printed=form, derived=form, verdict=Verdict.true(), erratum="", example=example,
         )
     )
 

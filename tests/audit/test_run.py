@@ -17,7 +17,7 @@ from dudley.audit.base import ATTACKS, Attack, AttackFinding, all_attacks
 from dudley.audit.journal import Journal
 from dudley.audit.judge import Judgement, Outcome, diverges, judge, strongest
 from dudley.core.errors import DudleyError, InputError
-from dudley.core.statement import Form, Verdict
+from dudley.core.statement import Form
 from dudley.theorems import registry
 from dudley.theorems.witness.base import Family
 from dudley.theorems.witness.lower import LowerBound
@@ -80,10 +80,10 @@ def test_every_false_verdict_is_reproduced_and_nothing_of_ours_is_broken():
     table = report.table
     assert report.exit_code == 0
     refuted = {row.statement for row in table if row.outcome is Outcome.REFUTED}
-    false = {id for id, s in registry.load().items() if s.verdict.value == "false"}
+    false = {id for id, s in registry.load().items() if s.verdict.is_false}
     assert false <= refuted
     assert not [row for row in report.rows if row.outcome is Outcome.BROKEN]
-    sound = [row for row in report.rows if row.verdict == Verdict.OK.value]
+    sound = [row for row in report.rows if registry.load()[row.statement].verdict.stands]
     assert not [row for row in sound if row.outcome is Outcome.REFUTED]
     attacked = {(row.attack, row.statement) for row in report.rows}
     for name in runs.chosen([], full=False):

@@ -189,7 +189,9 @@ def test_a_complexity_becomes_a_bound_on_the_error(good, data):
     drift = math.sqrt((math.log(20) + nats) / (2 * data.n))
     assert row.terms["training ramp"] == pytest.approx(ramp)
     assert row.value == pytest.approx(ramp + 2 * R / γ + drift, rel=1e-6)
-    assert row.verdict == "false" and row.value >= (good.margins(data) <= 0).mean()
+    assert (
+        row.refuted and row.verdict == it.standing and row.value >= (good.margins(data) <= 0).mean()
+    )
 
 
 def test_a_cover_is_chained_as_the_calculus_chains_it(good, data):

@@ -18,7 +18,7 @@ def test_one_point(dudley, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     done = dudley("compare", *WORDS, "n=1e5")
     assert done.code == 0 and done.err == ""
-    assert re.search(r"trauger2024/lemma-3\.6 +ok +\S+ +\S+ +\S+\n", done.out)
+    assert re.search(r"trauger2024/lemma-3\.6 +true +\S+ +\S+ +\S+\n", done.out)
     assert "covering number\n" in done.out and "Rademacher complexity\n" in done.out
     assert "X.row1inf ≤ 2.82843 from X.row2inf and d" in done.out
     assert "missing, for " in done.out
@@ -52,7 +52,7 @@ def test_marks_and_readings_are_explained(dudley):
 def test_negative_printed_values_say_so(dudley, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     done = dudley("compare", *NET, "w.l1=1", "n=100", "--paper", "trauger2024")
-    assert re.search(r"corollary-D\.0\.1 +false +~-[\d.]+!", done.out)
+    assert re.search(r"corollary-D\.0\.1 +false \(AISTATS 2024\) +~-[\d.]+!", done.out)
     assert "! negative" in done.out
 
 

@@ -83,7 +83,8 @@ def test_lists_and_values_fit_the_terminal(dudley, monkeypatch, columns: int):
 @each("id", STATEMENTS)
 def test_show_says_all_there_is(page, id: str):
     s, shown = STATEMENTS[id], " ".join(page(id).out.split())
-    assert s.verdict.value in shown and s.says in shown and " ".join(s.erratum.split()) in shown
+    assert s.standing in shown and s.verdict.repair.value in shown + "nothing"
+    assert s.says in shown and " ".join(s.erratum.split()) in shown
     unbroken = shown.replace(" ", "")
     for form in s.forms.values():
         assert form.latex.replace(" ", "") in unbroken
@@ -119,8 +120,11 @@ def test_show_tells_the_rates():
 
 def test_the_list_is_filtered(dudley):
     (count,) = dudley("theorems", "--verdict", "false").out.splitlines()[-1:]
-    false = [s for s in STATEMENTS.values() if s.verdict.value == "false"]
+    false = [s for s in STATEMENTS.values() if s.verdict.is_false]
     assert count == f"{len(false)} statements"
+    (count,) = dudley("theorems", "--repair", "a symbol").out.splitlines()[-1:]
+    symbols = [s for s in STATEMENTS.values() if s.verdict.repair.value == "a symbol"]
+    assert count == f"{len(symbols)} statements"
     items = dudley("theorems", "--paper", "trauger2024", "--json").json()["items"]
     assert {i["id"] for i in items} == {i for i in STATEMENTS if i.startswith("trauger2024")}
 
@@ -150,7 +154,8 @@ BAD = {
     "no number": ([*LEMMA, *GOOD[:-1], "epsilon"], "name=value"),
     "delta of 1": (["evaluate", "edelman2021/theorem-A.4", "n=9", "delta=1"], "delta: expected"),
     "no such paper": (["theorems", "--paper", "zhang"], "known: edelman2021, li2026"),
-    "no such verdict": (["theorems", "--verdict", "wrong"], "known: does-not-follow"),
+    "no such verdict": (["theorems", "--verdict", "wrong"], "known: false, true, undecided"),
+    "no such repair": (["theorems", "--repair", "glue"], "known: a constant, a hypothesis"),
     "nothing to show": (["theorems", "show"], "id"),
 }
 

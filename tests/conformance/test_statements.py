@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from dudley.core.bound import Sense
-from dudley.core.statement import MissingInputs, Statement, Verdict
+from dudley.core.statement import MissingInputs, Statement
+from dudley.core.verdict import Extent
 from dudley.core.vocabulary import known
 from dudley.theorems import registry
 from dudley.theorems.witness.base import WITNESSES, family_against
@@ -45,7 +46,7 @@ def test_a_statement_is_complete(id):
     paper, _, rest = id.partition("/")
     assert paper in registry.PAPERS and rest.partition("-")[0] == s.kind
     assert s.says and s.quantity and s.example is not None
-    assert s.erratum or s.verdict is Verdict.OK
+    assert s.erratum or s.verdict.stands
     for i in s.inputs:
         assert known(i.name), f"{i.name} is not in the vocabulary"
         assert i.text and i.text != i.name
@@ -95,11 +96,17 @@ def test_a_doctest_shows_every_statement_at_work():
     assert [id for id in STATEMENTS if id not in shown] == []
 
 
-@each("id", [i for i, s in STATEMENTS.items() if s.verdict is Verdict.FALSE])
+@each("id", [i for i, s in STATEMENTS.items() if s.verdict.is_false])
 def test_a_false_statement_has_a_witness(id):
     """And one that refutes what the statement claims to exist, not only the paper's own weights."""
     against = [witness for _, witness in WITNESSES.items() if id in witness.refutes]
     assert any(not witness.own_weights for witness in against)
+
+
+@each("id", [i for i, s in STATEMENTS.items() if s.verdict.fails is Extent.EMPTY])
+def test_what_fails_only_where_nothing_is_said_is_refuted_only_there(id):
+    for witness in [witness for _, witness in WITNESSES.items() if id in witness.refutes]:
+        assert STATEMENTS[id].evaluate_on(witness().inputs(id), "derived").vacuous
 
 
 @each("witness, id", CASES)

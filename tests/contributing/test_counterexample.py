@@ -14,7 +14,8 @@ SOURCE = '''
 import math
 from dataclasses import dataclass
 
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.registry import register, register_paper
 from dudley.theorems.witness.base import WITNESSES, Witness, log_volume_ratio
 
@@ -31,7 +32,7 @@ register(
             r"d\\log(1+2B/\\varepsilon)",
             lambda d, w_l2, epsilon: d * math.log(1 + 2 * w_l2 / epsilon),
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.WEAKER),
         erratum="The printed cover does not grow with d; a ball of R^d needs d log(B/ε) nats.",
         example={"d": 8, "w.l2": 1.0, "epsilon": 0.5},
     )

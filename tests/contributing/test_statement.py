@@ -16,7 +16,8 @@ SOURCE = '''
 import math
 
 from dudley.audit.base import ATTACKS, Attack, AttackFinding
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.theorems.registry import register, register_paper
 from dudley.theorems.witness.lower import LowerBound
 
@@ -37,7 +38,7 @@ register(
         inputs=tuple(map(Input, ("d", "w.l2", "epsilon"))),
         printed=FORM,
         derived=FORM,
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="",
         example={"d": 8, "w.l2": 1.0, "epsilon": 0.5},
     )

@@ -9,7 +9,8 @@ import pytest
 
 from dudley.core.binding import arguments, bundled
 from dudley.core.errors import InputError
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.theorems import registry
 
 
@@ -27,7 +28,7 @@ def statement(**forms) -> Statement:
         says="",
         quantity="",
         inputs=(Input("n"), Input("W_QK.l11"), Input("delta")),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="",
         example={},
         **{"printed": fine, "derived": fine} | forms,

@@ -30,7 +30,7 @@ def test_panels_hold_every_curve_that_has_a_value(swept):
     assert list(shown) == ["Rademacher complexity", "covering number"]
     rademacher = shown["Rademacher complexity"]
     labels = [curve.label for curve in rademacher.curves]
-    assert "trauger2024/corollary-4.1.1 printed (false)" in labels
+    assert "trauger2024/corollary-4.1.1 printed, false (AISTATS 2024)" in labels
     assert "trauger2024/section-2.5 derived, parameter counting" in labels
     assert "1" in [level.label for level in rademacher.levels]
     assert any(level.label.startswith("trivial: ") for level in rademacher.levels)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from dudley.core.errors import InputError
-from dudley.core.statement import Verdict
 from dudley.networks.normalisers import Softmax
 from dudley.theorems.constructions import bag_head, positions_head, trained_head
 from dudley.theorems.constructions.assemble import build
@@ -33,7 +32,7 @@ def error_of(selector, T, s):
 
 def test_all_are_registered_with_their_verdicts():
     verdicts = {name: load()[f"edelman2021/{name}"].verdict for name in NAMES}
-    false = {name for name, verdict in verdicts.items() if verdict is Verdict.FALSE}
+    false = {name for name, verdict in verdicts.items() if verdict.is_false}
     assert false == {"lemma-B.2", "lemma-B.4", "lemma-B.8"}
     assert load()["edelman2021/proposition-4.7"].also == ("proposition-B.1",)
 

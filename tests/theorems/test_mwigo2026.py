@@ -10,16 +10,17 @@ import pytest
 
 from dudley.core.constraint import L2
 from dudley.core.errors import InputError
-from dudley.core.statement import Verdict
+from dudley.core.verdict import Repair, Verdict
 from dudley.networks.blocks import shallow_encoder
 from dudley.theorems.mwigo2026.encoder import Encoder
 from each import each
 from mwigo_statements import MATRICES, STATEMENTS, example, value
 
 VERDICTS = {
-    Verdict.OK: "equation-3.2 equation-3.3 assumption-3",
-    Verdict.SLIP_SYMBOL: "section-4.1",
-    Verdict.FALSE: "lemma-1 lemma-2 lemma-4 theorem-5 lemma-6",
+    Verdict.true(): "equation-3.2 equation-3.3 assumption-3",
+    Verdict.true(Repair.SYMBOL): "section-4.1",
+    Verdict.false(Repair.HYPOTHESIS): "lemma-4",
+    Verdict.false(Repair.WEAKER): "lemma-1 lemma-2 theorem-5 lemma-6",
 }
 
 

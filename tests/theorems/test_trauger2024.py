@@ -13,7 +13,8 @@ from dudley.calculus.compose import Heads
 from dudley.classes.linear import LinearMap
 from dudley.core.constraint import L1, L2, L11, Col2Inf, Spectral
 from dudley.core.errors import DudleyError, InputError
-from dudley.core.statement import MissingInputs, Verdict
+from dudley.core.statement import MissingInputs
+from dudley.core.verdict import Extent, Repair, Verdict
 from dudley.networks.activations import Activation
 from dudley.networks.capacity import capacity
 from dudley.networks.embeddings import Tokens
@@ -26,11 +27,16 @@ from each import each
 
 STATEMENTS = {i: s for i, s in load().items() if s.paper == "trauger2024"}
 VERDICTS = {
-    Verdict.OK: "equation-2.3 lemma-3.3 lemma-3.6 lemma-C.1 lemma-E.1 lemma-E.3 appendix-G",
-    Verdict.REPAIRED: "equation-2.4 lemma-3.2 appendix-A theorem-5.1",
-    Verdict.SLIP_SYMBOL: "section-2.5 definition-2.6 section-4.2",
-    Verdict.FALSE: "lemma-3.1 lemma-3.4 lemma-3.5 theorem-4.1 corollary-4.1.1 corollary-D.0.1 "
-    "corollary-D.0.2 theorem-4.2 corollary-4.2.1 corollary-F.0.1 corollary-F.0.2 lemma-E.2",
+    Verdict.true(): "equation-2.3 lemma-3.3 lemma-3.6 lemma-C.1 lemma-E.1 lemma-E.3 appendix-G",
+    Verdict.true(Repair.SYMBOL): "equation-2.4 section-4.2",
+    Verdict.undecided(Repair.SYMBOL): "section-2.5 definition-2.6",
+    Verdict.undecided(Repair.HYPOTHESIS): "appendix-A theorem-5.1",
+    Verdict.false(Repair.CONSTANT, Extent.EDGE): "lemma-3.1",
+    Verdict.false(Repair.HYPOTHESIS, Extent.EDGE): "lemma-3.2",
+    Verdict.false(Repair.HYPOTHESIS): "theorem-4.1 corollary-4.1.1 corollary-D.0.1 theorem-4.2 "
+    "corollary-4.2.1 lemma-E.2",
+    Verdict.false(Repair.WEAKER): "lemma-3.4 lemma-3.5 corollary-D.0.2 corollary-F.0.1 "
+    "corollary-F.0.2",
 }
 ONE_HEAD = ["theorem-4.1", "corollary-4.1.1", "corollary-D.0.1", "corollary-D.0.2", "theorem-5.1"]
 MANY_LAYERS = ["theorem-4.2", "corollary-4.2.1", "corollary-F.0.1", "corollary-F.0.2"]
@@ -57,8 +63,8 @@ def dud(C, A, n, L0=0.0) -> float:
 
 
 def test_verdicts_are_as_audited():
-    found = {s.id.partition("/")[2]: s.verdict for s in STATEMENTS.values()}
-    assert found == {id: verdict for verdict, ids in VERDICTS.items() for id in ids.split()}
+    verdicts = {s.id.partition("/")[2]: s.verdict for s in STATEMENTS.values()}
+    assert verdicts == {id: verdict for verdict, ids in VERDICTS.items() for id in ids.split()}
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,12 @@ def test_every_statement_has_its_page(asked):
     listed = asked("/api/statements").json()["statements"]
     assert {s["id"] for s in listed} == set(registry.load())
     told = asked("/api/statements/trauger2024/lemma-3.5").json()
-    assert told["verdict"] == "false" and told["charts"] and "<math" in told["html"]
+    assert (
+        told["verdict"] == "false"
+        and "AISTATS 2024" in told["judgement"]
+        and told["charts"]
+        and "<math" in told["html"]
+    )
     missing = asked("/api/statements/trauger2024/lemma-3.55")
     assert missing.status == 404 and "lemma-3.5" in missing.json()["error"]
 

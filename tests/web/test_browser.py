@@ -136,7 +136,7 @@ def test_a_statement_shows_formulas_verdict_and_counterexample(visit):
     visit.page.get_by_role("link", name="trauger2024/lemma-3.5").click()
     visit.page.wait_for_selector("#statement .u-wrap")
     assert visit.page.locator("#statement math").count() >= 2
-    assert visit.page.locator("#statement .verdict").inner_text() == "false"
+    assert visit.page.locator("#statement .verdict").inner_text().startswith("false (AISTATS 2024)")
     heads = visit.page.locator("#statement h2").all_inner_texts()
     assert {"Hypotheses", "Printed form", "Derived form", "Erratum"} <= set(heads)
     assert visit.page.evaluate("document.activeElement.id") == "title-statements"

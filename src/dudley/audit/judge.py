@@ -16,7 +16,7 @@ from enum import Enum
 from dudley.audit.base import AttackFinding
 from dudley.core.bound import Sense
 from dudley.core.errors import InputError
-from dudley.core.statement import Statement, Verdict
+from dudley.core.statement import Statement
 from dudley.theorems import registry
 from dudley.theorems.witness.base import Family
 
@@ -39,7 +39,6 @@ class Judgement:
 
     statement: str
     form: str
-    verdict: str
     attack: str
     method: str
     δ: float
@@ -57,11 +56,15 @@ class Judgement:
         return decided, math.inf if self.ratio is None else self.ratio
 
     def to_json(self) -> dict:
-        return {**vars(self), "inputs": dict(self.inputs), "outcome": self.outcome.value}
+        """Plain data; the verdict on the statement is that of the registry, with its version."""
+        verdict = registry.load()[self.statement].verdict_json
+        fields = {**vars(self), "inputs": dict(self.inputs), "outcome": self.outcome.value}
+        return fields | {"verdict": verdict}
 
     @classmethod
     def from_json(cls, fields: Mapping) -> Judgement:
-        return cls(**{**fields, "outcome": Outcome(fields["outcome"])})
+        values = {name: value for name, value in fields.items() if name != "verdict"}
+        return cls(**{**values, "outcome": Outcome(fields["outcome"])})
 
 
 def judge(attack: str, finding: AttackFinding) -> list[Judgement]:
@@ -89,7 +92,6 @@ def _row(attack: str, finding: AttackFinding, statement: Statement, form: str) -
     return Judgement(
         statement=statement.id,
         form=form,
-        verdict=statement.verdict.value,
         attack=attack,
         method=lower.method,
         δ=lower.δ,
@@ -144,7 +146,7 @@ def strongest(rows: Iterable[Judgement]) -> list[Judgement]:
 
 
 def _reproduced(row: Judgement) -> Judgement:
-    missed = row.form == "printed" and row.verdict == Verdict.FALSE.value
+    missed = row.form == "printed" and registry.load()[row.statement].verdict.is_false
     if not missed or row.outcome is Outcome.REFUTED:
         return row
     return Judgement(**{**vars(row), "outcome": Outcome.NOT_REPRODUCED})

@@ -18,7 +18,6 @@ from dudley.audit.base import all_attacks, reach
 from dudley.audit.journal import Journal
 from dudley.audit.judge import Judgement, Outcome, judge, strongest
 from dudley.core.extras import ExtraMissing
-from dudley.core.statement import Verdict
 from dudley.theorems import registry
 
 Ended = tuple[str, list[Judgement]]  # an attack that ended, and what it found
@@ -133,7 +132,7 @@ def run(
     rows = [row for name in names for row in known.get(name, [])]  # whichever ended first
     undone = [name for name in names if name not in known]
     statements = registry.load()
-    expected = [id for id in ids or statements if statements[id].verdict is Verdict.FALSE]
+    expected = [id for id in ids or statements if statements[id].verdict.is_false]
     attacked = {row.statement for row in rows}
     later = {id for name in {*attacks} - {*names} | {*undone} for id in reach(attacks[name])}
     unattacked = [id for id in ids or statements if id not in attacked | later]

@@ -4,7 +4,8 @@ Each lives here twice. ``printed`` is what the paper prints (a hidden constant i
 1 unless given, and the result is flagged "up to a constant"); ``derived`` is the repaired version
 with explicit constants, computed by the calculus in the paper's own way; ``best``, where there is
 one, is the same quantity with every cover and rule known here, so it is never above ``derived``.
-The verdict says whether the printed version is true; where it is *false* a witness refutes it.
+The verdict says whether the printed version is true and what its repair takes; where it is *false*
+a witness refutes it. It is about the version of the paper that was examined, and about no other.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -23,19 +23,9 @@ from dudley.core.assumption import Assumption
 from dudley.core.binding import arguments
 from dudley.core.bound import Bound, Sense
 from dudley.core.errors import DudleyError, InputError, UnknownName
+from dudley.core.paper import Paper
+from dudley.core.verdict import Verdict
 from dudley.core.vocabulary import VOCABULARY, check_value, describe
-
-
-class Verdict(Enum):
-    """What an audit says of the printed statement."""
-
-    OK = "ok"
-    REPAIRED = "ok-with-repair"
-    SLIP_CONSTANT = "slip-constant"
-    SLIP_SYMBOL = "slip-symbol"
-    DOES_NOT_FOLLOW = "does-not-follow"
-    FALSE = "false"
-
 
 MEASURES = (
     "excess risk",
@@ -126,10 +116,31 @@ class Statement:
     assumptions: tuple[Assumption, ...] = ()
     also: tuple[str, ...] = ()  # other numbers of the same statement
     rates: Mapping[str, float] = field(default_factory=dict)  # exponent of n by form, up to logs
+    source: Paper | None = None  # in the version that was examined; set by registration
 
     @property
     def paper(self) -> str:
         return self.id.partition("/")[0]
+
+    @property
+    def standing(self) -> str:
+        """Is it true as printed? Where it is false, of which version: ``false (arXiv v1)``."""
+        version = "" if self.source is None else f" ({self.source.label})"
+        return self.verdict.as_printed.value + (version if self.verdict.is_false else "")
+
+    @property
+    def judgement(self) -> str:
+        """The whole verdict in words, with the version."""
+        return self.standing + str(self.verdict).removeprefix(self.verdict.as_printed.value)
+
+    @property
+    def verdict_json(self) -> dict[str, str | None]:
+        """The verdict as plain data, with what was examined and what was not."""
+        source = self.source
+        return self.verdict.to_json() | {
+            "examined": None if source is None else source.version,
+            "unexamined": None if source is None else source.unexamined,
+        }
 
     @property
     def measure(self) -> str:
@@ -168,7 +179,7 @@ class Statement:
             "kind": self.kind,
             "says": self.says,
             "quantity": self.quantity,
-            "verdict": self.verdict.value,
+            "verdict": self.verdict_json,
             "erratum": self.erratum,
             "inputs": [{"name": i.name, "meaning": i.text} for i in self.inputs],
             "latex": {name: form.latex for name, form in self.forms.items()},

@@ -12,19 +12,22 @@ from dudley.certificates.certificate import RISK
 from dudley.certificates.standing.row import KINDS, Standing, StandingRow
 from dudley.core.rounding import ceiling, floor
 from dudley.show.document import Cell, Document, Points, Prose, Section, Table
-from dudley.show.markdown import cell, code, section, table
+from dudley.show.markdown import cell, code, prose, section, table
 from dudley.show.numbers import short
+from dudley.theorems import registry
 
 HEAD = ["bound", "printed", "proved", "best known", "below guessing from n", "to blame"]
-MARKS = "† the printed form is false   ° in expectation, not about this model"
+MARKS = "† false as printed, in the version examined   ° in expectation, not about this model"
+MARKED = "† the printed form is refuted by a counterexample, in the version that was examined:"
 NOTES = """\
 *Proved*: a certificate, or the statement's derived form, all constants explicit, at the norms of \
 this model rounded up to a grid and paid for. *Best known*: the same statement with every cover \
 and rule known here. *Printed*: the paper's formula at the measured norms, 1 for constants that \
 it does not name, nothing paid. *Below guessing from n*: all else kept; in brackets for the best \
-known. † marks statements whose printed form is refuted by a counterexample. ° marks bounds that \
-hold in expectation for an empirical risk minimiser, above the risk of the best of its class, for \
-norms and a margin fixed beforehand: no bound on this model's error."""
+known. † marks statements whose printed form is refuted by a counterexample, in the version that \
+was examined. ° marks bounds that hold in expectation for an empirical risk minimiser, above the \
+risk of the best of its class, for norms and a margin fixed beforehand: no bound on this model's \
+error."""
 
 
 def merged(rows: list[StandingRow]) -> list[StandingRow]:
@@ -53,7 +56,13 @@ def in_expectation(row: StandingRow) -> bool:
 
 def marks(row: StandingRow) -> str:
     """† for a refuted printed form, ° for a bound in expectation."""
-    return (" †" if row.verdict == "false" else "") + (" °" if in_expectation(row) else "")
+    return (" †" if row.refuted else "") + (" °" if in_expectation(row) else "")
+
+
+def versions(standing: Standing) -> list[str]:
+    """Of each paper with a bound that is false as printed: which version was examined."""
+    known = registry.load()
+    return registry.caveats(known[row.name] for row in standing.rows if row.refuted)
 
 
 def of_whom(row: StandingRow) -> str:
@@ -124,7 +133,11 @@ def document(standing: Standing) -> Document:
     """For a terminal: the error, every bound, and what does not apply."""
     certificates = [row for row in standing.refused if row.kind != "published"]
     others = tuple(row for row in standing.rows if row not in certificates)
-    remarks = [MARKS, *(f"{row.name}: {row.note}" for row in remarked(standing))]
+    remarks = [
+        MARKS,
+        *versions(standing),
+        *(f"{row.name}: {row.note}" for row in remarked(standing)),
+    ]
     remarks += [f"not here: {row.name} ({row.refused})" for row in certificates]
     for why, names in reasons(replace(standing, rows=others)).items():
         remarks.append(f"not here ({why}): {', '.join(names)}")
@@ -161,6 +174,7 @@ def markdown(standing: Standing) -> str:
         measured(standing),
         _table(every(standing)),
         NOTES,
+        "\n\n".join(map(prose, versions(standing))),
         section("What is to blame", table(["bound", "whose error", "what makes it large"], words)),
     ]
     if remarks := [f"{code(row.name)}: {cell(row.note)}" for row in remarked(standing)]:
@@ -180,7 +194,8 @@ def compact(standing: Standing) -> str:
         if best is None or _wanted(row) < _wanted(best):
             papers[paper] = row
     shown = replace(standing, rows=tuple(papers.values()))
-    return _table(rows + lines(shown, "published"))
+    remarks = "\n".join(f"- {prose(text)}" for text in versions(shown))
+    return f"{_table(rows + lines(shown, 'published'))}\n\n{MARKED}\n\n{remarks}"
 
 
 def _wanted(row: StandingRow) -> tuple[bool, float]:

@@ -173,7 +173,7 @@ class Comparison:
             for form, outcomes in row.curves.items()
         }
         senses = {form: f.sense.value for form, f in s.forms.items() if form in forms}
-        head = {"id": s.id, "verdict": s.verdict.value, "measure": s.measure}
+        head = {"id": s.id, "verdict": s.verdict_json, "measure": s.measure}
         return head | {"quantity": s.quantity, "senses": senses, "forms": forms}
 
 

@@ -8,28 +8,19 @@ by ``--statements``, which are executed; and Python that calls ``register`` itse
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from dudley.core import outside
 from dudley.core.bound import Bound
 from dudley.core.errors import InputError
+from dudley.core.paper import Paper
 from dudley.core.registry import Registry
 from dudley.core.statement import Statement
 
 GROUP = "dudley.statements"
 _ID = re.compile(r"[\w-]+/(\w+)-\w[\w.]*")
-
-
-@dataclass(frozen=True)
-class Paper:
-    """Where statements are from; its key is the first part of their ids."""
-
-    key: str
-    title: str
-    authors: str
-    year: int
 
 
 SHIPPED: tuple[str, ...] = (
@@ -44,13 +35,24 @@ FILES: dict[Path, set[str]] = {}  # that were executed, with the papers that eac
 _elsewhere: set[str] = set()  # ids that neither this package, an entry point nor a file registers
 
 
-def register_paper(key: str, title: str, authors: str, year: int) -> Paper:
-    """Register a paper: its statements have ids KEY/KIND-NUMBER."""
+def register_paper(
+    key: str,
+    title: str,
+    authors: str,
+    year: int,
+    *,
+    label: str | None = None,
+    version: str | None = None,
+    unexamined: str = "later versions, if there are any",
+) -> Paper:
+    """Register a paper in the version that was read: its statements have ids KEY/KIND-NUMBER."""
     if not re.fullmatch(r"[\w-]+", key):
         raise InputError("paper", "a key of letters, digits, _ and -", key)
     if key in PAPERS:
         raise InputError("paper", "a key that no other paper has", key)
-    return PAPERS.register(key)(Paper(key, title, authors, year))
+    label = label or f"text of {year}"
+    paper = Paper(key, title, authors, year, label, version or label, unexamined)
+    return PAPERS.register(key)(paper)
 
 
 def register(statement: Statement) -> Statement:
@@ -66,6 +68,7 @@ def register(statement: Statement) -> Statement:
             f"call register_paper({statement.paper!r}, title, authors, year) first",
         )
     statement.check_arguments()
+    statement = replace(statement, source=PAPERS[statement.paper])
     STATEMENTS.register(statement.id)(statement)
     if statement.paper not in SHIPPED and not outside.loading():
         _elsewhere.add(statement.id)
@@ -95,6 +98,12 @@ def expect_paper(key: str) -> Paper:
     """The paper of a key; an unknown one is refused."""
     load()
     return PAPERS[key]
+
+
+def caveats(statements: Iterable[Statement]) -> list[str]:
+    """Of each paper of which one of these is false as printed: what was examined."""
+    sources = [s.source for s in statements if s.verdict.is_false and s.source is not None]
+    return list(dict.fromkeys(source.caveat for source in sources))
 
 
 def is_local(id: str) -> bool:

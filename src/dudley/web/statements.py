@@ -15,7 +15,8 @@ from dudley.theorems.order import in_reading_order
 def listed() -> list[dict[str, Any]]:
     """Every statement with its verdict, in the order of the papers."""
     return [
-        {"id": s.id, "paper": s.paper, "verdict": s.verdict.value, "says": s.says,
+        {"id": s.id, "paper": s.paper, "verdict": s.verdict.as_printed.value,
+         "repair": s.verdict.repair.value, "standing": s.standing, "says": s.says,
          "quantity": s.quantity, "measure": s.measure}
         for s in in_reading_order()
     ]  # fmt: skip
@@ -28,7 +29,8 @@ def page(id: str) -> dict[str, Any]:
     item = s.to_json() | {"counterexamples": [one.to_json() for one in against(id)]}
     about = {
         "id": id,
-        "verdict": s.verdict.value,
+        "verdict": s.verdict.as_printed.value,
+        "judgement": s.judgement,
         "example": {n: float(v) for n, v in s.example.items()},
     }
     return about | fragment(document([item]))

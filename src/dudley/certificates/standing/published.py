@@ -46,7 +46,7 @@ def published(
     if isinstance(readings, str):
         return [
             StandingRow(
-                s.id, "published", verdict=s.verdict.value, culprit="architecture", refused=readings
+                s.id, "published", verdict=s.standing, culprit="architecture", refused=readings
             )
             for s in about_networks(papers)
         ]
@@ -58,11 +58,11 @@ def published(
 
 def _left_out(s: Statement, watch: Watch) -> StandingRow:
     why = f"left out after {watch.seconds:g} s; --budget SECONDS gives more time"
-    return StandingRow(s.id, "published", verdict=s.verdict.value, culprit=TIME, refused=why)
+    return StandingRow(s.id, "published", verdict=s.standing, culprit=TIME, refused=why)
 
 
 def _row(s: Statement, readings: Readings, training: TrainingMargins) -> StandingRow:
-    verdict, case = s.verdict.value, Case(s, readings, training)
+    verdict, case = s.standing, Case(s, readings, training)
     if why := case.fails:
         culprit, reason = why
         return StandingRow(s.id, "published", verdict=verdict, culprit=culprit, refused=reason)
@@ -88,7 +88,7 @@ def _evaluated(case: Case) -> StandingRow:
         best=case.total("best", n) if "best" in forms else None,
         needed={name: most for name, most in needed.items() if most is not None},
         sense=case.sense,
-        verdict=s.verdict.value,
+        verdict=s.standing,
         terms=case.terms("derived", n),
         culprit=culprit,
         blame=why,

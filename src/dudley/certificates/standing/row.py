@@ -22,6 +22,7 @@ class StandingRow:
     the same statement with every cover and rule known here. ``needed`` is the number of examples
     from which ``value`` (``best``) is below guessing, all else kept. ``about`` says whose error it
     is, ``tested`` how often that model errs on the test set, ``sense`` how the bound holds.
+    ``verdict`` is the word on the printed form, with the version that was examined.
     ``refused`` says which hypothesis fails, ``culprit`` names it; then there is no number.
     """
 
@@ -48,6 +49,11 @@ class StandingRow:
             raise InputError(
                 f"row {self.name}", "a number, or why there is none", "both or neither"
             )
+
+    @property
+    def refuted(self) -> bool:
+        """Is the printed form false, in the version that was examined?"""
+        return self.verdict.startswith("false")
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def evaluate(
     names = list(statement.forms) if form is None else [form]
     bounds = {name: statement.evaluate_on(inputs, name) for name in names}
     if as_json:
-        verdict = statement.verdict.value
+        verdict = statement.verdict_json
         items = [
             {"id": id, "form": name, "verdict": verdict} | bound.to_json()
             for name, bound in bounds.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Annotated
 
 import typer
@@ -9,7 +10,8 @@ import typer
 from dudley.cli.output import Json, print_document, print_json
 from dudley.cli.statements import Statements
 from dudley.core.errors import UnknownName
-from dudley.core.statement import Statement, Verdict
+from dudley.core.statement import Statement
+from dudley.core.verdict import AsPrinted, Repair
 from dudley.show.counterexamples import against
 from dudley.show.pages import statement as pages
 from dudley.theorems import registry
@@ -22,17 +24,24 @@ theorems = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 def list_statements(
     context: typer.Context,
     paper: Annotated[str | None, typer.Option(help="Only this paper's, by its key.")] = None,
-    verdict: Annotated[str | None, typer.Option(help="Only those with this verdict.")] = None,
+    verdict: Annotated[
+        str | None, typer.Option(help="Only those that are true, false or undecided as printed.")
+    ] = None,
+    repair: Annotated[
+        str | None, typer.Option(help="Only those whose repair takes this, such as 'a symbol'.")
+    ] = None,
     statements: Statements = None,
     as_json: Json = False,
 ) -> None:
     """List the published statements with their verdicts.
 
+    Is each true as printed, in the version that was examined, and what does its repair take?
+
     Example: dudley theorems --paper trauger2024 --verdict false
     """
     if context.invoked_subcommand is not None:
         return
-    chosen = select(paper, verdict)
+    chosen = select(paper, verdict, repair)
     if as_json:
         print_json("theorems", [s.to_json() for s in chosen])
         return
@@ -59,15 +68,22 @@ def show(
     print_document(pages.summary(statement, against(id)))
 
 
-def select(paper: str | None, verdict: str | None) -> list[Statement]:
-    """The statements of a paper or with a verdict, in the order of the papers."""
+def select(paper: str | None, verdict: str | None, repair: str | None) -> list[Statement]:
+    """The statements of a paper, with a verdict or a repair, in the order of the papers."""
     if paper is not None:
         registry.expect_paper(paper)
-    words = [v.value for v in Verdict]
-    if verdict is not None and verdict not in words:
-        raise UnknownName("verdict", verdict, words)
+    _expect("verdict", verdict, AsPrinted)
+    _expect("repair", repair, Repair)
     return [
         s
         for s in in_reading_order()
-        if paper in (None, s.paper) and verdict in (None, s.verdict.value)
+        if paper in (None, s.paper)
+        and verdict in (None, s.verdict.as_printed.value)
+        and repair in (None, s.verdict.repair.value)
     ]
+
+
+def _expect(option: str, word: str | None, axis: type[Enum]) -> None:
+    words = [member.value for member in axis]
+    if word is not None and word not in words:
+        raise UnknownName(option, word, words)

@@ -21,18 +21,28 @@ class Curve:
 
     id: str
     form: str
-    verdict: str
+    verdict: str  # the word on the printed form, with the version that was examined
     order: int  # of the statement within its panel: chooses the colour
     log10: tuple[float | None, ...]
     below: tuple[int, ...]
 
     @property
     def refuted(self) -> bool:
-        return self.form == "printed" and self.verdict == "false"
+        """Is this the printed form of a statement that is false as printed?"""
+        return self.form == "printed" and self.is_false
+
+    @property
+    def is_false(self) -> bool:
+        return self.verdict.startswith("false")
+
+    @property
+    def version(self) -> str:
+        """The version in which the printed form is false, in brackets."""
+        return self.verdict.partition(" ")[2]
 
     @property
     def label(self) -> str:
-        return f"{self.id} {self.form}" + (" (false)" if self.refuted else "")
+        return f"{self.id} {self.form}" + (f", {self.verdict}" if self.refuted else "")
 
 
 @dataclass(frozen=True)
@@ -54,7 +64,7 @@ class Panel:
 
     @property
     def statements(self) -> dict[str, str]:
-        """The statements in the panel with their verdicts."""
+        """The statements in the panel, with the word on each and the version it is about."""
         return {curve.id: curve.verdict for curve in self.curves}
 
 
@@ -89,7 +99,7 @@ def _curves(row: ComparisonRow, order: int):
         bounds = row.bounds(form)
         below = tuple(i for i, b in enumerate(bounds) if b is not None and log10(b) is None)
         heights = tuple(None if b is None else log10(b) for b in bounds)
-        yield Curve(row.id, form, row.statement.verdict.value, order, heights, below)
+        yield Curve(row.id, form, row.statement.standing, order, heights, below)
     yield from _kinds(row, order)
 
 
@@ -100,7 +110,7 @@ def _kinds(row: ComparisonRow, order: int):
             ratios = [None if b is None else b.details.get(kind) for b in row.bounds(form)]
             if any(v is not None for v in ratios):
                 heights = tuple(math.log10(v) if v else None for v in ratios)
-                verdict = row.statement.verdict.value
+                verdict = row.statement.standing
                 yield Curve(row.id, f"{form}, {words}", verdict, order, heights, ())
 
 

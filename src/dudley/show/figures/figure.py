@@ -188,7 +188,7 @@ def _legend(axis, panel: Panel) -> None:
     handles = []
     for curve in _entries(panel):
         colour, marker = style(curve.order)
-        name = curve.id + (" †" if curve.verdict == "false" else "")
+        name = curve.id + (f" † {curve.version}" if curve.is_false else "")
         handles.append(
             lines.Line2D(
                 [], [], color=colour, marker=marker or None, ms=3.5, mfc="white", label=name
@@ -208,7 +208,8 @@ def _legend(axis, panel: Panel) -> None:
                 [], [], color="#444444", ls="", marker="v", ms=4, label="not positive here"
             )
         )
-    title = "† printed form is false" if "false" in panel.statements.values() else None
+    refuted = any(curve.is_false for curve in panel.curves)
+    title = "† false as printed (in this version)" if refuted else None
     axis.legend(
         handles=handles,
         loc="upper left",

@@ -20,6 +20,7 @@ from dudley.show.figures.drawing import Drawing, render
 from dudley.show.figures.figure import COLOURS
 from dudley.show.figures.style import GREY
 from dudley.show.standing import in_expectation, markdown, marks, merged, of_whom, reasons
+from dudley.theorems import registry
 
 BLUE, ORANGE, GREEN, PINK = COLOURS[:4]
 OF_KIND = {"baseline": (GREEN, "s"), "certificate": (BLUE, "o"), "published": (ORANGE, "D")}
@@ -175,14 +176,16 @@ def _legend(axis) -> None:
 
 
 def _caption(standing: Standing) -> str:
+    refuted = [registry.load()[row.name] for row in standing.rows if row.refuted]
+    labels = ", ".join(dict.fromkeys(f"{s.paper}: {s.source.label}" for s in refuted if s.source))
     lost = sum(len(names) for why, names in reasons(standing).items())
     facts = standing.facts
     return (
         f"Certificates hold together with probability {1 - standing.delta:g}; each published bound "
         "is derived with explicit constants at this model's norms, paid for, and turned into one "
         f"on the error by the ramp loss at margin {facts['margin']:.3g} (training ramp "
-        f"{facts['ramp']:.2g}). Printed marks pay nothing and take 1 for unnamed constants; † the "
-        "printed form is refuted by a counterexample; ° holds in expectation for an empirical "
-        f"risk minimiser and is no bound on this model. {lost} statements about networks do not "
-        "apply: the table says why."
+        f"{facts['ramp']:.2g}). Printed marks pay nothing and take 1 for unnamed constants; † "
+        f"false as printed, in the version examined ({labels}); ° holds in expectation for an "
+        f"empirical risk minimiser and is no bound on this model. {lost} statements about "
+        "networks do not apply: the table says why."
     )

@@ -6,14 +6,16 @@ import math
 from collections.abc import Mapping
 
 from dudley.core.bound import Bound, Sense
-from dudley.core.statement import Statement, Verdict
+from dudley.core.statement import Statement
+from dudley.core.verdict import AsPrinted
 from dudley.show.counterexamples import Counterexample, against, command, evaluated
 from dudley.show.markdown import code, display, number, power_of_ten, prose, table
 from dudley.show.numbers import power
 
-PROBLEM = {
-    Verdict.FALSE: "Why it fails.",
-    Verdict.DOES_NOT_FOLLOW: "What is missing.",
+DIFFERENCE = {
+    AsPrinted.TRUE: "What to mend.",
+    AsPrinted.FALSE: "Where the two part.",
+    AsPrinted.UNDECIDED: "What is open.",
 }
 
 
@@ -21,16 +23,17 @@ def entry(s: Statement) -> str:
     """One statement that does not stand as printed."""
     parts = [
         f'<a id="{anchor(s)}"></a>',
-        f"### {title(s)}: {s.verdict.value}",
+        f"### {title(s)}",
         f"{prose(s.says)} The quantity bounded: {prose(s.quantity)}. ({code(s.id)})",
+        f"*The repair takes {s.verdict.repair.value}. As printed: {as_printed(s)}.*",
+        *holds(s),
         f"**Printed**{sense(s.printed.sense)}:",
         display(s.printed.latex),
-        f"**{PROBLEM.get(s.verdict, 'What to mend.')}** {prose(s.erratum)}",
+        f"**{DIFFERENCE[s.verdict.as_printed]}** {prose(s.erratum)}",
     ]
     counterexamples = against(s.id)
     for counterexample in counterexamples:
         parts += refutation(counterexample)
-    parts += holds(s)
     if not counterexamples:
         values = evaluated(s, s.example)
         parts += [
@@ -39,6 +42,11 @@ def entry(s: Statement) -> str:
             shell(command(s, s.example)),
         ]
     return "\n\n".join(parts)
+
+
+def as_printed(s: Statement) -> str:
+    """The word on the printed form, with the version and, of a false one, where it fails."""
+    return s.standing + s.verdict.where.removeprefix(s.verdict.as_printed.value)
 
 
 def holds(s: Statement) -> list[str]:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from dudley.audit.run import Report
 
 HEADS = ["statement", "form", "outcome", "lower bound", "claimed", "ratio", "attack"]
-TERMINAL = [head.replace("outcome", "verdict") for head in HEADS]
 
 
 @BUILDERS.register("audit")
@@ -27,15 +26,28 @@ def document(items: list[dict[str, Any]]) -> Document:
         f"{len(broken)} forms of ours are refuted: release blockers."
         if broken
         else "No derived form is refuted. What is reported as a lower bound is true, so a printed "
-        "form below one is false."
+        "form below one is false in the version that was examined."
     )
     return Document(
         "Bounds attacked",
-        (Prose(first), Section("Forms", (Table.of(HEADS, [row(item) for item in items]),))),
+        (
+            Prose(first),
+            Section("Forms", (Table.of(HEADS, [row(item) for item in items]),)),
+            *map(Prose, examined(items)),
+        ),
         lead=tuple(f"{count} {outcome}" for outcome, count in counts.most_common()),
         made=made_by(),
         kind="audit",
     )
+
+
+def examined(items: list[dict[str, Any]]) -> list[str]:
+    """Which versions the words on printed forms are about; a stranger's statement has none."""
+    from dudley.theorems import registry
+
+    known = registry.load()
+    ids = dict.fromkeys(item["statement"] for item in items if item["outcome"] == "refuted")
+    return registry.caveats(known[id] for id in ids if id in known)
 
 
 def row(item: dict[str, Any]) -> list[Cell]:
@@ -61,7 +73,7 @@ def summary(report: Report) -> Document:
     from dudley.theorems.order import reading_order
 
     rows = sorted(report.table, key=lambda row: (reading_order(row.statement), row.form))
-    table = Table.of(TERMINAL, [_line(row) for row in rows])
+    table = Table.of(HEADS, [_line(row) for row in rows])
     return Document("", (table, *map(Prose, sentences(report))), kind="audit")
 
 
@@ -89,6 +101,7 @@ def sentences(report: Report) -> list[str]:
         lines.append(f"All lower bounds hold at once but for a chance of {chance:.1e}.")
     if report.not_reproduced and not report.undone:
         lines.append(f"Called false and not refuted: {', '.join(report.not_reproduced)}.")
+    lines += examined([row.to_json() for row in report.table])
     lines += unattacked(report)
     if report.undone:
         lines.append(f"{len(report.undone)} attacks were left undone; raise --budget to go on.")

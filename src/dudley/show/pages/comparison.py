@@ -22,6 +22,7 @@ from dudley.show.document import (
 from dudley.show.figures.curves import Panel, panels
 from dudley.show.numbers import short
 from dudley.show.pages import BUILDERS, made_by
+from dudley.theorems import registry
 from dudley.theorems.comparison import FORMS, KINDS, Comparison, ComparisonRow, compare
 
 NEAR = 1  # a statement that misses so few names is named on a terminal
@@ -106,7 +107,7 @@ def line(
 ) -> list[Cell]:
     """A row of the table."""
     s = row.statement
-    columns = [Cell(s.id, why=s.quantity), Cell(s.verdict.value, look=s.verdict.value)]
+    columns = [Cell(s.id, why=s.quantity), Cell(s.standing, look=s.verdict.as_printed.value)]
     for form in forms:
         last = next((b for b in reversed(row.bounds(form)) if b is not None), None)
         key = None if last is None else last.log_value
@@ -126,6 +127,7 @@ def notes(comparison: Comparison) -> list[Folded]:
     derived = f"Derived from what is given{cells.when_derived(comparison)}"
     lists = {
         "Marks": [f"{mark} {meaning}" for mark, meaning in cells.marks(comparison).items()],
+        "Versions examined": registry.caveats(row.statement for row in comparison.rows),
         "Parameter counting against norms": cells.crossings(comparison),
         derived: cells.derivations(dict(comparison.derived)),
         "Names read in different ways": cells.readings(comparison),
@@ -134,7 +136,11 @@ def notes(comparison: Comparison) -> list[Folded]:
         "Missing for other statements": missing,
     }
     return [
-        Folded(f"{title} ({len(lines)})", (Points(tuple(lines)),), open=title == "Marks")
+        Folded(
+            f"{title} ({len(lines)})",
+            (Points(tuple(lines)),),
+            open=title in ("Marks", "Versions examined"),
+        )
         for title, lines in lists.items()
         if lines
     ]
@@ -153,6 +159,7 @@ def summary(comparison: Comparison, every_missing: bool = False) -> Document:
     if not blocks:
         blocks.append(Prose("no statement applies to what is given"))
     marks = [f"{mark} {meaning}" for mark, meaning in cells.marks(comparison).items()]
+    marks += registry.caveats(row.statement for row in comparison.rows)
     if marks:
         blocks.append(Section("", (Points(tuple(marks), mark=""),)))
     derived = f"derived from what is given{cells.when_derived(comparison)}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from dudley.core.bound import Bound
 from dudley.core.statement import Input, Statement
+from dudley.core.verdict import AsPrinted, Extent, Repair, Verdict
 from dudley.show.counterexamples import Counterexample, words
 from dudley.show.document import (
     Block,
@@ -26,13 +27,15 @@ from dudley.show.document import (
 )
 from dudley.show.numbers import power, short
 from dudley.show.pages import BUILDERS, made_by
+from dudley.theorems import registry
 
 
 @BUILDERS.register("theorem")
 def document(items: list[dict[str, Any]]) -> Document:
     """What ``dudley theorems show ID --json`` prints."""
     (item,) = items
-    blocks: list[Block] = [Prose(item["says"]), Section("Hypotheses", hypotheses(item))]
+    blocks: list[Block] = [Prose(item["says"]), *examined(item["verdict"])]
+    blocks.append(Section("Hypotheses", hypotheses(item)))
     blocks += [
         Section(f"{form.capitalize()} form", (Formula(latex),))
         for form, latex in item["latex"].items()
@@ -43,10 +46,24 @@ def document(items: list[dict[str, Any]]) -> Document:
     return Document(
         item["id"],
         tuple(blocks),
-        lead=(item["verdict"], f"bounds: {item['quantity']}"),
+        lead=(worded(item["verdict"]), f"bounds: {item['quantity']}"),
         made=made_by(),
         kind="statement",
     )
+
+
+def worded(verdict: dict[str, str | None]) -> str:
+    """The verdict of a statement's JSON in words."""
+    fails = None if verdict["fails"] is None else Extent(verdict["fails"])
+    axes = AsPrinted(verdict["as_printed"]), Repair(verdict["repair"]), fails
+    return f"as printed {Verdict(*axes)}"
+
+
+def examined(verdict: dict[str, str | None]) -> list[Block]:
+    """Which version the verdict is about, where it is not simply *true*."""
+    if verdict["as_printed"] == AsPrinted.TRUE.value or not verdict["examined"]:
+        return []
+    return [Prose(f"Examined: {verdict['examined']}. Not examined: {verdict['unexamined']}.")]
 
 
 def hypotheses(item: dict[str, Any]) -> tuple[Block, ...]:
@@ -85,9 +102,16 @@ def logs(values: list[float]) -> tuple[float | None, ...]:
 
 def catalogue(statements: list[Statement]) -> Document:
     """For a terminal: what each statement says, with its verdict."""
-    rows = [[s.id, s.verdict.value, s.says] for s in statements]
-    blocks = (Table.of(["", "", ""], rows), Prose(f"{len(statements)} statements"))
-    return Document("", blocks, kind="statements")
+    rows = [[s.id, s.standing, repair(s), s.says] for s in statements]
+    count = f"{len(statements)} statement{'s' * (len(statements) != 1)}"
+    versions = map(Prose, registry.caveats(statements))
+    heads = ["statement", "as printed", "repair takes", "says"]
+    return Document("", (Table.of(heads, rows), *versions, Prose(count)), kind="statements")
+
+
+def repair(s: Statement) -> str:
+    """What the repair takes; nothing is said where nothing is to mend."""
+    return "" if s.verdict.stands else s.verdict.repair.value
 
 
 def summary(s: Statement, counterexamples: list[Counterexample]) -> Document:
@@ -97,6 +121,8 @@ def summary(s: Statement, counterexamples: list[Counterexample]) -> Document:
     assumptions = Points(tuple(map(str, s.assumptions)))
     blocks: list[Block] = [
         Prose(s.says),
+        *([] if s.verdict.stands else [Prose(f"As printed: {s.judgement}.")]),
+        *map(Prose, registry.caveats([s])),
         Section(f"bounds: {s.quantity}", ()),
         Folded("inputs", (Table.of(["", ""], names), assumptions)),
     ]
@@ -109,7 +135,7 @@ def summary(s: Statement, counterexamples: list[Counterexample]) -> Document:
         blocks.append(Section(f"rates, up to logarithms: {rates}", ()))
     if s.erratum:
         blocks.append(Section(f"erratum: {s.erratum}", ()))
-    title = f"{s.id}{numbers}  [{s.verdict.value}]"
+    title = f"{s.id}{numbers}  [{s.standing}]"
     return Document(title, (*blocks, *map(refutation, counterexamples)), kind="statement")
 
 
@@ -147,4 +173,4 @@ def evaluated(s: Statement, bounds: dict[str, Bound]) -> Document:
         blocks.append(Section("", (Points((f"{form}: {first}",), mark=""), *details)))
     if s.assumptions:
         blocks.append(Section("", (Points(tuple(map(str, s.assumptions))),)))
-    return Document(f"{s.id}  [{s.verdict.value}]", tuple(blocks), kind="evaluation")
+    return Document(f"{s.id}  [{s.standing}]", tuple(blocks), kind="evaluation")

@@ -1,8 +1,9 @@
 """Edelman, Goel, Kakade, Zhang: *Inductive Biases and Variable Creation in Self-Attention
 Mechanisms*.
 
-arXiv:2110.10090, in the early version that was submitted for double-blind review. Later papers cite
-the published version with other numbers and other norms; it is not examined here.
+Examined was the draft of 2021 that was submitted for double-blind review. The version of ICML 2022
+(arXiv:2110.10090v2), which later papers cite, has other norms and other numbers; it was not
+examined, and nothing here is said of it.
 
 Notation. ‖W‖_{2,∞} is the largest ℓ2 norm of a *column*; tokens are the rows of X, so the paper's
 ‖Xᵀ‖_{2,∞} is ``X.row2inf``. W_V and W_C act as x ↦ W_Vᵀx, which is our x ↦ xW_v: the same

@@ -10,7 +10,8 @@
 from __future__ import annotations
 
 from dudley.calculus.allocate import power_law
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.theorems.edelman2021.common import RESOLUTION
 from dudley.theorems.registry import register
 
@@ -65,7 +66,7 @@ register(
         ),
         printed=Form(LATEX, closed),
         derived=Form(LATEX, shared),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="True, for x_i > 0; at α_i = 0 or β_i = 0 the minimum is approached.",
         example={
             "score.C": 1.0,

@@ -20,7 +20,8 @@ from dudley.core.assumption import Assumption, Status
 from dudley.core.binding import bundled
 from dudley.core.constraint import L2, Spectral
 from dudley.core.magnitude import ONE, Magnitude
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.networks.activations import declared
 from dudley.networks.blocks import trauger_block
 from dudley.networks.outputs import Readout
@@ -106,7 +107,7 @@ register(
             r"+R^2L_\sigma B_CB_V\epsilon_{QK}+L_\sigma B_C\epsilon_V",
             bundled(BlockErrors)(BlockErrors.best),
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "True for input rows of norm at most 1 (every layer but the first; there R²). Only the "
             "norms of the true weights enter, so the covering weights need not obey them. A g is "
@@ -149,7 +150,7 @@ register(
             r"\|w\|\,\|\Delta g_{\mathrm{[CLS]}}\|+|(w-\hat w)^\top\hat g_{\mathrm{[CLS]}}|",
             readout_moved,
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="True; the scalar network reads g^{(L+1)}, printed as g^{(L)} in its definition.",
         example={"w.l2": 1.0, "error.rows": 0.1, "error.w": 0.1},
     )

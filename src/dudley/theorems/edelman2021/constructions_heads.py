@@ -25,7 +25,8 @@ import math
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.errors import InputError
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.constructions import bag_head
 from dudley.theorems.constructions.selector import dual_gap, printed_gap
 from dudley.theorems.registry import register
@@ -145,7 +146,7 @@ LEMMA_B_2 = register(
             r"x=\tfrac{T+1-s}{s}e^{-R(1-(2s-1)\Delta)}",
             positions_error,
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             "True at Δ = 0 with one head. For Δ > 0 the key Σv_i scores the relevant positions "
             "unevenly, and more so as R grows; the leak needs 1 − (2s−1)Δ. A head as promised "
@@ -176,7 +177,7 @@ LEMMA_B_3 = register(
             r"\frac{2x}{1+x},\quad x=\gamma/8",
             trained_error,
         ),
-        verdict=Verdict.REPAIRED,
+        verdict=Verdict.true(Repair.SYMBOL),
         erratum=(
             "As in B.2 the sign must be E_1 − E_0. With s heads the axes e_1, …, e_s that mark the "
             "positions must be orthogonal to E_0, E_1 and v_cls, which is not said: with E_0 = e_1 "
@@ -204,7 +205,7 @@ LEMMA_B_4 = register(
             r"\Bigr),\quad c=s+1+(s-1)\Delta,\ x=Te^{-R(1-(2s-1)\Delta)}",
             bag_error,
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             "The input is diag(b)V: the printed V + diag(b) needs T = d. True at Δ = 0. For "
             "Δ > 0 the softmax is uneven on the relevant vectors, and the printed R leaves "

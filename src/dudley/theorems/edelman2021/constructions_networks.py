@@ -23,7 +23,8 @@ import math
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense
 from dudley.core.errors import InputError
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Extent, Repair, Verdict
 from dudley.theorems.registry import register
 
 APART = Assumption("points", "‖x_i‖_∞ ≤ B and ‖x_i − x_j‖_∞ ≥ 4δ for i ≠ j", Status.DECLARED)
@@ -99,7 +100,7 @@ def _exact(number: str, says: str, points: str, more: str = "") -> Statement:
             r"\|W_1\|_\infty\le 4\max(1,B)/\gamma+2,\quad\delta=\gamma/4",
             lambda gamma, points_linf: layer_1(gamma, points_linf),
         ),
-        verdict=Verdict.SLIP_CONSTANT,
+        verdict=Verdict.true(Repair.CONSTANT),
         erratum=(
             "The head errs by up to γ/4, so the network of B.8 must forgive δ = γ/4, and γ = 4δ is "
             "just the separation it asks for; the printed δ = γ/8 forgives half of that and fails. "
@@ -142,7 +143,7 @@ LEMMA_B_8 = register(
             lambda tolerance: 0.0 * positive("tolerance", tolerance),
         ),
         derived=Form(r"n\max_i|f(x_i)|", steps_error),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS, Extent.EDGE),
         erratum=(
             "ν(x) − ν(2δ−x) is 0 at the centre and ±1 far away: a step. A bump is "
             "(y+2)₊ − (y+1)₊ − (y−1)₊ + (y−2)₊ with y = (x−x_0)/δ. The slope 1/δ of layer 2 needs "
@@ -187,7 +188,7 @@ PROPOSITION_4_7 = register(
                 s, gamma, points_linf, target_bound
             ),
         ),
-        verdict=Verdict.SLIP_SYMBOL,
+        verdict=Verdict.undecided(Repair.HYPOTHESIS),
         erratum=(
             "‖W_V‖_F is listed twice; the second is ‖W_C‖_F. In Proposition B.1 the s-headed "
             "network of the first bullet has norms poly(s)·2^s, not poly(s), and the factor of the "

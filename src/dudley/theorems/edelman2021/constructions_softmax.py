@@ -12,7 +12,8 @@ import math
 
 from dudley.core.assumption import Assumption, Status
 from dudley.core.errors import InputError
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.theorems.registry import register
 
 
@@ -45,7 +46,7 @@ LEMMA_B_7 = register(
             lambda T, s, score_gap: 2 * outside(T, s, score_gap),
         ),
         derived=Form(r"\frac{2x}{1+x},\quad x=\frac{T-s}{s\,e^R}", sharp),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "True; 2x/(1+x) is exact. With the [CLS] token the count is T + 1 − s. It compares "
             "with the softmax restricted to the kept tokens, which is uniform only if their "

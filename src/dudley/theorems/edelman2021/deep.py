@@ -19,7 +19,8 @@ from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense, smaller
 from dudley.core.constraint import L2
 from dudley.core.magnitude import ONE, Magnitude
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.networks.activations import declared
 from dudley.networks.blocks import trauger_block
 from dudley.networks.embeddings import Tokens
@@ -185,7 +186,7 @@ register(
             bundled(Deep)(Deep.derived),
         ),
         best=Form(r"\text{every cover, softmax constant }1", bundled(Deep)(Deep.best)),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             "The sum lacks the factor B_w^{2/3}, which the proof's last display has (ε = "
             "B_w Σα_i(…) + ε_w): with B_w → ∞ and ε = ε₀B_w the printed value tends to log(mT)/ε₀² "

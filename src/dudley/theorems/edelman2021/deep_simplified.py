@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense
 from dudley.core.magnitude import Magnitude
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.edelman2021.common import (
     HIDDEN,
     RADIUS,
@@ -95,7 +96,7 @@ register(
             bundled(Simplified)(Simplified.derived),
         ),
         best=Form(r"\text{every cover, softmax constant }1", bundled(Simplified)(Simplified.best)),
-        verdict=Verdict.DOES_NOT_FOLLOW,
+        verdict=Verdict.undecided(Repair.WEAKER),
         erratum=(
             "Theorem A.17, once repaired, gives per layer a factor L_σC₂²(1+4C₂), squared: 25 and "
             "not 1 at C₂ = L_σ = 1, so unit spectral norms do not remove the exponential "

@@ -19,7 +19,8 @@ import math
 
 from dudley.core.bound import Bound, Sense
 from dudley.core.entropy import PowerLaw
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Extent, Repair, Verdict
 from dudley.theorems.chaining import chained, printed_integral
 from dudley.theorems.edelman2021.common import HIDDEN, SAMPLES
 from dudley.theorems.registry import register
@@ -81,7 +82,7 @@ register(
         ),
         derived=DERIVED,
         best=BEST,
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="True; the constant may be 12, the cut-off 4a and the upper limit A/2.",
         example=EXAMPLE,
     )
@@ -101,7 +102,7 @@ register(
         ),
         derived=DERIVED,
         best=BEST,
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.SYMBOL, Extent.EMPTY),
         erratum=(
             "The minimiser δ = √(C/m) of the integral may exceed A, and then the logarithm is "
             "negative: for A√(m/C) ≤ 1/e the printed right-hand side is at most 0 while the "

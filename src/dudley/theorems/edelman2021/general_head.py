@@ -22,7 +22,8 @@ from dudley.core.binding import bundled
 from dudley.core.bound import Bound
 from dudley.core.entropy import PowerLaw
 from dudley.core.magnitude import Magnitude
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.networks.embeddings import Tokens
 from dudley.networks.general import GeneralHead
 from dudley.theorems.edelman2021.common import RADIUS, RESOLUTION, log_cover
@@ -81,7 +82,7 @@ register(
         inputs=(*CONSTANTS, Input("error.score"), Input("error.inner")),
         printed=Form(LEMMA_LATEX, bundled(HeadErrors)(HeadErrors.printed)),
         derived=Form(LEMMA_LATEX, bundled(HeadErrors)(HeadErrors.derived)),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "True. The (2,∞) norm is that of the transpose (largest over tokens), the argument w "
             "does not occur, and one line of the proof drops B_X, which the next one restores."
@@ -149,7 +150,7 @@ register(
             r"C_{\mathrm{Norm}}L_{\mathrm{out}}B_{\mathrm{in}}B_X\varepsilon_s+L_{\mathrm{out}}\varepsilon_i\le\varepsilon\bigr\}",
             bundled(Covers)(Covers.derived),
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "True. For covers C/ε² the infimum over α is that of Lemma A.8; a scalar class with a "
             "fixed readout w replaces ε by ε/‖w‖."

@@ -18,7 +18,8 @@ import math
 from dudley.calculus.deviate import deviation
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Extent, Repair, Verdict
 from dudley.theorems.edelman2021.common import HIDDEN, SAMPLES
 from dudley.theorems.edelman2021.dudley_integral import CLASS, complexity, without_cut
 from dudley.theorems.registry import register
@@ -73,7 +74,7 @@ register(
             two_sided,
             Sense.CONFIDENCE,
         ),
-        verdict=Verdict.SLIP_CONSTANT,
+        verdict=Verdict.false(Repair.CONSTANT, Extent.EDGE),
         erratum=(
             "With the complexity of the sample at hand McDiarmid's inequality gives 3b, and two "
             "sides cost log(2/δ); then 2L is enough. With 2b√(log(1/δ)/2m) the claim fails for δ "
@@ -137,7 +138,7 @@ register(
             by_any_rule,
             Sense.CONFIDENCE,
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.CONSTANT, Extent.EMPTY),
         erratum=(
             "It inherits Corollary A.3: where A√(m/C) is small the logarithm is negative and so "
             "may be the bound; it needs log⁺. It inherits the deviation term of Theorem A.4. "

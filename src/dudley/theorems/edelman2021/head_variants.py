@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from dudley.core.binding import bundled
 from dudley.core.bound import Sense
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.edelman2021.common import HIDDEN, RADIUS, RESOLUTION
 from dudley.theorems.edelman2021.one_head import (
     ASSUMPTIONS,
@@ -54,7 +55,7 @@ register(
             bundled(HeadClass, **ONE_HEAD)(HeadClass.derived),
         ),
         best=Form(BEST, bundled(HeadClass, **ONE_HEAD)(HeadClass.best)),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             "The score term needs (B_X+B_P)², the query x_τ + p_τ having norm up to B_X + B_P; "
             "with the first power it holds for queries of norm at most 1 and is refuted "
@@ -84,7 +85,7 @@ register(
             bundled(HeadClass, **NO_POSITIONS)(HeadClass.derived),
         ),
         best=Form(BEST, bundled(HeadClass, **NO_POSITIONS)(HeadClass.best)),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             "The factor H³ for equal heads is right; the score term lacks B_X², as in Corollary "
             "4.4, and with one head the same heads refute it."

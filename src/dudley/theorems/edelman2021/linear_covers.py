@@ -18,7 +18,8 @@ import math
 from dudley.classes.linear import LinearMap
 from dudley.core.bound import Sense
 from dudley.core.constraint import L2, Col2Inf, Constraint
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.edelman2021.common import (
     HIDDEN,
     OWN,
@@ -74,7 +75,7 @@ register(
                 (int(d), 1), L2(w_l2), X_row2inf, epsilon, n
             ),
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="True (T. Zhang 2002, Theorem 4), with one base of logarithm on both sides.",
         example={"d": 64, "n": 1000, "w.l2": 1.0, "X.row2inf": 1.0, "epsilon": 0.1},
     )
@@ -119,7 +120,7 @@ register(
                 (int(d), int(k)), Col2Inf(W_col2inf), X_row2inf, epsilon, n
             ),
         ),
-        verdict=Verdict.DOES_NOT_FOLLOW,
+        verdict=Verdict.undecided(Repair.SYMBOL),
         erratum=(
             "The map must be x ↦ Wᵀx, for W ∈ R^{d₁×d₂} and x ∈ R^{d₁}: with x ↦ Wx and d₂ = 1 the "
             "class is a ball of R^{d₁}, and the bound is false. The proof does not give it: the "

@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 
 from dudley.core.magnitude import ONE
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.networks.normalisers import Softmax
 from dudley.theorems.registry import register
 
@@ -43,7 +44,7 @@ register(
             r"\min(2,c_f\|\theta_1-\theta_2\|_\infty)",
             lambda attention_lipschitz, error_score: min(2.0, attention_lipschitz * error_score),
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "True; the operator norm of the Jacobian from ℓ∞ to ℓ1, which is smaller, is enough. "
             "Domain and vectors are named R^d and R^p for the same space."
@@ -71,7 +72,7 @@ register(
             r"2\tanh(\|\theta_1-\theta_2\|_\infty/2)\le\|\theta_1-\theta_2\|_\infty",
             lambda error_score: 2 * math.tanh(error_score / 2),
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "True. The sharp constant is 1, attained at weights (½, ½) in the direction (1, −1): "
             "‖J‖_{1,1} tends to 2 for many equal scores, but the norm from ℓ∞ to ℓ1 does not."

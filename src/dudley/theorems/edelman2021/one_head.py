@@ -17,7 +17,8 @@ from dudley.core.assumption import Assumption, Status
 from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense, smaller
 from dudley.core.constraint import Col2Inf, Row2Inf
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.networks.activations import declared
 from dudley.networks.embeddings import Positions, Tokens
 from dudley.networks.head import Head
@@ -143,7 +144,7 @@ register(
             bundled(HeadClass, **ONE_HEAD, **NO_POSITIONS)(HeadClass.derived),
         ),
         best=Form(BEST, bundled(HeadClass, **ONE_HEAD, **NO_POSITIONS)(HeadClass.best)),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             "The score term lacks 2B_X²: the query has norm up to B_X (the proof takes it to be "
             "at most 1) and the values, of norm up to B_V B_X, bring the other B_X, which the last "

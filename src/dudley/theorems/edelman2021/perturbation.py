@@ -16,7 +16,8 @@ from __future__ import annotations
 from dudley.calculus.facts import Signal
 from dudley.core.constraint import Spectral
 from dudley.core.magnitude import Magnitude
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.networks.head import Head
 from dudley.theorems.edelman2021.common import PAPERS
 from dudley.theorems.registry import register
@@ -68,7 +69,7 @@ register(
                 W_v_op, 0.0, X_row2inf, error_QK=error_QK, error_v=error_v, attention="softmax"
             ),
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "True for rows of norm at most 1, as it says. For rows of norm up to R the first term "
             "takes R², which matters in the first layer, where nothing bounds the rows by 1. "
@@ -101,7 +102,7 @@ register(
                 W_v_op, W_QK_op, X_row2inf, error_rows, attention="softmax"
             ),
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "True for rows of norm at most 1, as it says; 1 + 4R²‖W_QK‖ for rows of norm up to R, "
             "and 2 for 4 with the sharp softmax constant."

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dudley.calculus.facts import Signal
 from dudley.core.magnitude import ONE
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.networks.pointwise import ProjectRows
 from dudley.theorems.registry import register
 
@@ -32,7 +33,7 @@ register(
         ),
         derived=Form(r"\|\Pi_{\mathrm{norm}}(u)-\Pi_{\mathrm{norm}}(v)\|\le\|u-v\|", contraction),
         best=Form(r"\min(2,\|u-v\|)", lambda error_rows: min(2.0, error_rows)),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "True. One display of the proof has (1 − α²)‖u‖² where (1 − α)²‖u‖² is meant: for "
             "u = (1.05, 0), v = (−0.9, 0) the left-hand side is 3.61 and the printed term 0.29; "

@@ -1,6 +1,7 @@
 """Li, Hu, Lian, Tian, Peng, Zhang, Li: *Sharper Generalization Bounds for Transformer*.
 
-arXiv:2603.21541. Excess risk of empirical risk minimisers by offset Rademacher complexity.
+Examined was arXiv:2603.21541v1 of 23 March 2026; later versions, if there are any, were not. Excess
+risk of empirical risk minimisers by offset Rademacher complexity.
 
 Notation. The paper's B is ``target.bound``, its B_X = ‖X‖_{2→2} is ``X.op``, the norm B_x of tokens
 ``X.row2inf`` (the paper bounds only [CLS], but every token enters), its resolution δ of the cover

@@ -25,7 +25,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.li2026.logs import log
 from dudley.theorems.registry import register
 
@@ -125,7 +126,7 @@ COROLLARY_5_6 = register(
             r"\varepsilon_i=\sqrt{r_i}B_X\text{ otherwise}",
             of_two(least_value),
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.SYMBOL),
         erratum=(
             "The split of eq. (20) is right, the value is not: put into the sum it gives "
             "b_i = B_Xβ_i ΣrC/(√r_i·C_i), where the corollary prints the square root of "

@@ -32,7 +32,8 @@ from dudley.core.assumption import Assumption, Status
 from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense
 from dudley.core.magnitude import ONE, ZERO, Magnitude, smallest
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.li2026.models import PROJECTION, SIGMA
 from dudley.theorems.registry import register
 
@@ -150,7 +151,7 @@ EQUATION_15 = register(
             r"+B_wB_cB_vL_\sigma B_x^2\varepsilon_{QK}",
             of(derived_head),
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             "A change of W_QK moves scores by B_xε_QK and the attention average by a further B_x: "
             "the last term needs B_x² (with the sharp softmax constant 1 for the printed 2), so "
@@ -182,7 +183,7 @@ EQUATION_18 = register(
             r"\alpha_i=\textstyle\prod_{j>i}L_\sigma^2B_cB_v(1+2B_{QK}R_j^2)",
             of(derived_layers),
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             "Right for tokens in the unit ball and a block with one σ, as in the work it follows. "
             "For the block (5), in which σ acts twice, the terms of W_v and W_QK and every α_i "

@@ -36,7 +36,8 @@ import math
 from dudley.core.assumption import Assumption
 from dudley.core.binding import Bundling, bundled
 from dudley.core.bound import Bound, Sense, smaller
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.excess import QUANTITY, total
 from dudley.theorems.li2026.models import (
     ASSUMPTIONS,
@@ -153,7 +154,7 @@ def theorem(
                 of(derived_theorem),
                 Sense.EXPECTATION,
             ),
-            verdict=Verdict.FALSE,
+            verdict=Verdict.false(Repair.HYPOTHESIS),
             erratum=NOISE + THREE + REPAIR,
             assumptions=assumptions(inputs),
             example=example | {"class.offset": 1e-3},
@@ -191,7 +192,7 @@ def corollary(
                 of(derived_corollary),
                 Sense.EXPECTATION,
             ),
-            verdict=Verdict.FALSE,
+            verdict=Verdict.false(Repair.HYPOTHESIS),
             erratum="Given the theorem, the arithmetic is right (and the 1 superfluous). "
             + NOISE
             + THREE

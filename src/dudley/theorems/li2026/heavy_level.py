@@ -26,7 +26,8 @@ import math
 
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.errors import InputError
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.registry import register
 
 
@@ -70,7 +71,7 @@ REMARK_6_12 = register(
             r"\tfrac1n\,n^{1/(\beta-2)}\,\tfrac{\log n}{\beta-2}+\tfrac1n",
             derived,
         ),
-        verdict=Verdict.DOES_NOT_FOLLOW,
+        verdict=Verdict.false(Repair.SYMBOL),
         erratum=(
             "Two balances are mixed. The level M = n^{1/(β−2)} equates the bias with 1/n, which is "
             "the variance up to a logarithm if the factor before it does not grow with M: then the "

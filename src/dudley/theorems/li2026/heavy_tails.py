@@ -31,7 +31,8 @@ from dudley.core.assumption import Assumption, Status
 from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense
 from dudley.core.errors import InputError
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems import excess
 from dudley.theorems.li2026 import rank_based
 from dudley.theorems.li2026.logs import exp
@@ -205,6 +206,7 @@ def theorem(
     inputs: tuple[Input, ...],
     erratum: str,
     example: dict[str, float],
+    repair: Repair = Repair.WEAKER,
 ) -> Statement:
     """One of the three theorems."""
     by_derived, by_best, error = rules
@@ -218,7 +220,7 @@ def theorem(
             printed=printed,
             derived=Form(LEARNT % error, of(by_derived), Sense.EXPECTATION),
             best=Form(BEST, of(by_best), Sense.EXPECTATION),
-            verdict=Verdict.FALSE,
+            verdict=Verdict.false(repair),
             erratum=erratum + TRUNCATION + ESTIMATOR + NOISE,
             assumptions=(*ASSUMPTIONS, *of_stack(inputs), TRUNCATED, ROBUST, TAILS),
             example=EXAMPLE | example,
@@ -271,4 +273,5 @@ THEOREM_6_11 = theorem(
     "N_rank is taken once, as it should be, and the factor does not grow with the level. "
     + DIMENSION,
     {"L": 2},
+    repair=Repair.HYPOTHESIS,
 )

@@ -29,7 +29,8 @@ from collections.abc import Callable
 
 from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import L11
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.li2026.gammas import Bounds, γ_SH
 from dudley.theorems.li2026.models import SIGMA
 from dudley.theorems.li2026.norm_models import Class, heads
@@ -69,7 +70,7 @@ LEMMA_5_2 = register(
         ),
         derived=DERIVED,
         best=BEST,
-        verdict=Verdict.SLIP_CONSTANT,
+        verdict=Verdict.true(Repair.CONSTANT),
         erratum=(
             "C_1 is not universal: it is log(2dk+1), as Lemma B.3 has it, and grows with the "
             "widths by necessity. The 2dk matrices ±B_W E_ij differ pairwise by at least B_xB_W on "
@@ -94,7 +95,7 @@ LEMMA_B_3 = register(
         ),
         derived=DERIVED,
         best=BEST,
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="Lemma 3.6 of Trauger and Tewari, true as printed; N > d is not needed.",
         example=EXAMPLE,
     )
@@ -171,7 +172,7 @@ EQUATION_14 = register(
             r"\text{the same with the smallest of all covers of uniform scope}",
             head_covered_by("own", "uniform"),
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             "The optimum of (14) under (15) is C_1(Σ_j B_j^{2/3}β_j^{2/3})³/ε²; in γ_SH the term "
             "of W_c lacks B_c, that of w lacks B_w, that of W_QK lacks 2B_QK: B_QK does not "

@@ -20,7 +20,8 @@ from __future__ import annotations
 import math
 
 from dudley.core.bound import Bound, Sense
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.theorems.li2026.tails import SubGaussianTail
 from dudley.theorems.registry import register
 
@@ -58,7 +59,7 @@ LEMMA_6_1 = register(
             derived,
             Sense.EXPECTATION,
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="True, for the spectral norm and with v in the exponent, not v².",
         example={"T": 20, "d": 64, "tail.nu": 1.0, "truncation": 5.0},
     )

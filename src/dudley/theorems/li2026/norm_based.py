@@ -25,7 +25,8 @@ from dataclasses import dataclass
 from dudley.core.binding import Bundled, bundled
 from dudley.core.bound import Bound, Sense
 from dudley.core.magnitude import Magnitude
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems import excess
 from dudley.theorems.li2026.gammas import Bounds, printed_excess, γ_MH, γ_ML
 from dudley.theorems.li2026.models import (
@@ -194,7 +195,7 @@ THEOREM_5_3 = register(
             of(lambda model, L: model.best(multi_layer(model, L))),
             Sense.EXPECTATION,
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.WEAKER),
         erratum=ONCE
         + "One-hot tokens have an excess risk of 1/(2√n) without noise, at B_v = B_c = 2n and "
         "other norms at most 1: no bound with B_v and B_c in a logarithm only beats n^{−1/2}. "
@@ -249,7 +250,7 @@ def single(
                 value(lambda model, H, X_op: model.best(single_layer(model, H, X_op))),
                 Sense.EXPECTATION,
             ),
-            verdict=Verdict.FALSE,
+            verdict=Verdict.false(Repair.WEAKER),
             erratum=ONCE + LOST + more + OTHERS,
             assumptions=ASSUMPTIONS,
             example=EXAMPLE | {"X.op": 1.0} | example,

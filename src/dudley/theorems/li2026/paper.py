@@ -9,4 +9,7 @@ register_paper(
     "Sharper Generalization Bounds for Transformer",
     "Li, Hu, Lian, Tian, Peng, Zhang, Li",
     2026,
+    label="arXiv v1",
+    version="arXiv 2603.21541v1 of 23 March 2026",
+    unexamined="later versions, if there are any",
 )

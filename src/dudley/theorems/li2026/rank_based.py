@@ -30,7 +30,8 @@ from __future__ import annotations
 
 from dudley.core.binding import Bundling, bundled
 from dudley.core.bound import Bound, Sense
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems import excess
 from dudley.theorems.li2026.models import (
     ASSUMPTIONS,
@@ -136,6 +137,7 @@ def statement(
     erratum: str,
     example: dict[str, float],
     also: tuple[str, ...] = (),
+    repair: Repair = Repair.WEAKER,
 ) -> Statement:
     """One of the three theorems."""
     return register(
@@ -148,7 +150,7 @@ def statement(
             printed=printed,
             derived=Form(DERIVED, of(derived), Sense.EXPECTATION),
             best=Form(BEST, of(best), Sense.EXPECTATION),
-            verdict=Verdict.FALSE,
+            verdict=Verdict.false(repair),
             assumptions=(*ASSUMPTIONS, *of_stack(inputs)),
             rates=RATES,
             erratum=erratum,
@@ -182,6 +184,7 @@ THEOREM_5_8 = statement(
     + REPAIR,
     example=EXAMPLE | {"X.op": 1.0, "L": 2},
     also=("remark-5.9",),
+    repair=Repair.HYPOTHESIS,
 )
 THEOREM_B_4 = statement(
     "B.4",
@@ -241,7 +244,7 @@ ASSUMPTION_5_5 = register(
                 w_l2 * W_c_op * W_v_op * sigma_lipschitz * min(X_op, X_row2inf)
             ),
         ),
-        verdict=Verdict.SLIP_SYMBOL,
+        verdict=Verdict.undecided(Repair.HYPOTHESIS),
         erratum=(
             "Only ranks are bounded, while the results contain B_v, B_c, B_QK and B_w: without "
             "spectral norms (those of Assumption 4.1, and ‖W_QK‖₂ ≤ B_QK) predictions are "

@@ -27,7 +27,8 @@ from dudley.classes.linear import LinearMap
 from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import Rank, Spectral
 from dudley.core.errors import InputError
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.li2026.logs import log
 from dudley.theorems.li2026.ranks import COUNTING
 from dudley.theorems.registry import register
@@ -124,7 +125,7 @@ ASSUMPTION_5_7 = register(
             derived_rank,
         ),
         best=Form(BEST, best_rank),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.undecided(Repair.CONSTANT),
         erratum=(
             "No constant C_1 satisfies it in all dimensions. The outputs of maps of rank 1 at one "
             "input already fill a ball of R^k, so log N(ε) ≥ k log(B_xB_W/ε): a matrix of rank r "
@@ -150,7 +151,7 @@ LEMMA_B_6 = register(
         printed=Form(r"\frac r2\log\frac{4B_x^2B_W^2r}{\varepsilon^2}", printed_subspace),
         derived=Form(r"rk\log\bigl(1+2B_WB_x/\varepsilon\bigr)", derived_subspace),
         best=Form(BEST, best_subspace),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.WEAKER),
         erratum=(
             "The width k of the inputs is lost: a map into a line is a vector of R^k, so "
             "log N(ε) grows like k log(1/ε), not like log(1/ε). The proof uses ‖W‖₂ ≤ ‖W‖_{2,∞}, "

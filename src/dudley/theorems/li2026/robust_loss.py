@@ -13,7 +13,8 @@ log-truncation log(1 + x + x^p/p) it is above 1 when p < 2, and near 2 when p is
 from __future__ import annotations
 
 from dudley.core.bound import Sense
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.networks.robust import LogTruncation
 from dudley.theorems.registry import register
 
@@ -42,7 +43,7 @@ APPENDIX_C_2 = register(
             r"x^{2-p}+(3-p)x+x^p/p=p-1;\quad\kappa\ \text{for}\ p=2",
             lambda kappa, psi_power: kappa * slope(psi_power),
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "True once B_ψ is named: 1 for Catoni's function, but above 1 for the generalised "
             "log-truncation of power p < 2, whose slope first rises (to 1.17 at p = 1.5, towards 2 "

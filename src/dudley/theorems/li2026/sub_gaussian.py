@@ -27,7 +27,8 @@ from dataclasses import dataclass
 from dudley.core.assumption import Assumption, Status
 from dudley.core.binding import Bundled, bundled
 from dudley.core.bound import Bound, Sense
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems import excess
 from dudley.theorems.li2026 import norm_based
 from dudley.theorems.li2026.gammas import γ_MH, γ_ML
@@ -190,7 +191,7 @@ def theorem(
             ),
             derived=Form(LEARNT % error, derived, Sense.EXPECTATION),
             best=Form(BEST, best, Sense.EXPECTATION),
-            verdict=Verdict.FALSE,
+            verdict=Verdict.false(Repair.WEAKER),
             assumptions=(*ASSUMPTIONS, *of_stack(inputs), TRUNCATED, TAILS),
             rates=RATES,
             erratum=erratum,

@@ -18,7 +18,8 @@ from dataclasses import replace
 
 from dudley.core.binding import bundled
 from dudley.core.bound import Sense
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems import excess
 from dudley.theorems.li2026.models import ASSUMPTIONS
 from dudley.theorems.li2026.norm_based import RATES
@@ -58,7 +59,7 @@ REMARK_6_7 = register(
             of(lambda model: heads[1](at_level(model), 1.0)),
             Sense.EXPECTATION,
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.WEAKER),
         erratum=(
             "With label noise the rate is false: constant predictors of one bounded input have an "
             "excess risk of order n^{−1/2}. Without noise it does not follow. The level is well "

@@ -31,7 +31,8 @@ from __future__ import annotations
 import math
 
 from dudley.core.bound import Bound, Sense
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.li2026.logs import exp
 from dudley.theorems.li2026.tails import SubGaussianTail
 from dudley.theorems.registry import register
@@ -97,7 +98,7 @@ ASSUMPTION_6_2 = register(
             r"\quad s^2=\min(T,d)\,\nu",
             series_tail,
         ),
-        verdict=Verdict.SLIP_SYMBOL,
+        verdict=Verdict.undecided(Repair.SYMBOL),
         erratum=(
             "ν(X) is a variance by its definition, so the exponent cannot be t²/(2ν²): the two "
             "sides scale differently. With t²/(2ν) it is Lemma 6.1 for the spectral norm; the "
@@ -134,7 +135,7 @@ ASSUMPTION_6_8 = register(
             r"\tfrac{\beta}{\beta-q}\bigl(\sqrt{Td}\,C^{1/\beta}/x\bigr)^q\Bigr\}",
             by_moments,
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "The union bound is right, for the Frobenius norm too. β > 2 is asked for the sake of "
             "a second moment that the argument does not need: β > 1 suffices in Theorems 6.9 to "

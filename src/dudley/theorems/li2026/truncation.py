@@ -31,7 +31,8 @@ import numpy as np
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Term
 from dudley.core.entropy import Entropy
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.theorems.excess import ExcessTask
 from dudley.theorems.li2026.models import LEARNING, X_OP
 from dudley.theorems.li2026.tails import PolynomialTail, SubGaussianTail
@@ -117,7 +118,7 @@ EQUATION_10 = register(
             ),
         ),
         derived=Form(r"(\|X\|_F-M)_+", moved),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="Right: the projection onto the ball of radius M, hence 1-Lipschitz.",
         example={"X.fro": 5.0, "truncation": 2.0},
     )

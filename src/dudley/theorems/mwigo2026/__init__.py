@@ -1,6 +1,9 @@
 """Mwigo, Dasgupta: *Generalization bound for a Shallow Transformer trained using Gradient Descent*.
 
-Transactions on Machine Learning Research, 2026. Gradient descent near its initialisation.
+Gradient descent near its initialisation. Examined was the anonymous submission 5721 to Transactions
+on Machine Learning Research. The paper that was published there in 2026 has another abstract (it
+assumes a regime of bounded drift, and has experiments with text and images); it was not examined,
+and nothing here is said of it.
 
 Notation. The paper's N, d_s, d, d_m are n, T, d, k here. Its encoder, T tokens x_i as rows of X,
 

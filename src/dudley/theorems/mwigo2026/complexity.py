@@ -24,7 +24,8 @@ import math
 from dudley.core.assumption import Assumption, Status
 from dudley.core.binding import bundled
 from dudley.core.bound import Sense
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.mwigo2026.encoder import NORMS, ROWS, SIZES, Encoder, moved, spectral
 from dudley.theorems.registry import register
 
@@ -83,7 +84,7 @@ LEMMA_1 = register(
             r"\text{ best chaining}",
             any_encoder(lambda encoder: encoder.best()),
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.WEAKER),
         erratum=(
             "The factor 1/N in front does not occur in the last line of the paper's own proof nor "
             "in Theorem 5, and N^{−3/2} is too fast: on identical inputs the complexity is of "
@@ -111,7 +112,7 @@ LEMMA_2 = register(
         best=Form(
             r"\text{every cover, best chaining}", one_token(lambda encoder: encoder.best("cls"))
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.WEAKER),
         erratum=WRONG_P.strip(),
         assumptions=(INPUTS,),
         example=EXAMPLE,

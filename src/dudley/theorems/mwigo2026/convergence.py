@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense, Term
-from dudley.core.statement import Form, Statement, Verdict
+from dudley.core.statement import Form, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.mwigo2026.training import QUOTED, TRAINED, TrainingStart
 from dudley.theorems.registry import register
 
@@ -84,7 +85,7 @@ LEMMA_4 = register(
             ),
             Sense.CONFIDENCE,
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             "M and z stand in denominators, so replacing ξ by η, that is M and z by the larger M̂ "
             "and ẑ, makes the bound smaller, not larger; √(2Φ/N) gives ρ² where ρ⁴ is printed. For "

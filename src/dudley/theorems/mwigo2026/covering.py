@@ -22,7 +22,8 @@ from dudley.core.assumption import Assumption, Status
 from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense, smaller
 from dudley.core.constraint import L2, Col21, Row21, Spectral
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.networks.capacity import capacity
 from dudley.networks.embeddings import Tokens
 from dudley.networks.head import Head
@@ -99,7 +100,7 @@ LEMMA_6 = register(
             r"\text{the same with the smallest of all covers}",
             lemma(lambda it: smaller(it.log_cover(PAPERS_COVERS), it.log_cover())),
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.WEAKER),
         erratum=(
             "The term of the scores lacks B_X²: an error of Θ reaches a score with the lengths of "
             "both tokens, and the attended value has length B_X once more, which makes B_X⁶ in the "

@@ -17,7 +17,8 @@ import math
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense
 from dudley.core.errors import InputError
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.mwigo2026.encoder import moved
 from dudley.theorems.registry import register
 
@@ -43,7 +44,7 @@ register(
             r"R\text{ on }\{f_\theta:\|W_Q-W_Q^0\|_F\le R_Q,\dots,\|w_O-w_O^0\|_2\le R_O\}",
             distance,
         ),
-        verdict=Verdict.SLIP_SYMBOL,
+        verdict=Verdict.true(Repair.SYMBOL),
         erratum=(
             "The class is written through trajectories (for all t, ‖θ^{t+1} − θ⁰‖ ≤ R) while its "
             "members are indexed by θ: it should be a set of θ. And Lemma 1 uses the distances of "
@@ -81,7 +82,7 @@ register(
         ),
         printed=Form(r"\log(1/\delta)^{1/\hat c}", quantile, Sense.CONFIDENCE),
         derived=Form(r"\min\bigl\{\log(1/\delta)^{1/\hat c},(d_sR_X^2)^2\bigr\}", cut),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "Sound as an assumption, stated here as a quantile. It depends on the scale of the "
             "inputs: exp(−t^ĉ) names no unit, so inputs that satisfy it need not do so when "

@@ -9,4 +9,8 @@ register_paper(
     "Generalization bound for a Shallow Transformer trained using Gradient Descent",
     "Mwigo, Dasgupta",
     2026,
+    label="submission 5721",
+    version="the anonymous submission 5721 to Transactions on Machine Learning Research",
+    unexamined="the paper published there in 2026, which has another abstract: it assumes a regime "
+    "of bounded drift, and has experiments with text and images",
 )

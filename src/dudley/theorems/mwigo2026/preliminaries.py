@@ -20,7 +20,8 @@ from dudley.calculus.deviate import deviation
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.entropy import PowerLaw
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.theorems.chaining import chained, printed_integral
 from dudley.theorems.registry import register
 
@@ -76,7 +77,7 @@ register(
             one_sided,
             Sense.CONFIDENCE,
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "True as printed. One use of McDiarmid's inequality on sup(risk − training loss) − "
             "2R_S(ℓ∘F), whose bounded differences are 3c/N, and then contraction give log(1/δ) for "
@@ -123,7 +124,7 @@ register(
             r"\min_{A=d_0>\dots>d_J}d_J+\sum_jd_{j-1}\sqrt{2\log\mathcal N(d_j)/N}",
             by_rule("best"),
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="True; c = 12 will do, and centres need not be members of the class.",
         example={"n": 100_000, "class.C": 1.0, "class.radius": 1.0},
     )

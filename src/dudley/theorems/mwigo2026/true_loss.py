@@ -26,7 +26,8 @@ from dudley.core.assumption import Assumption, Status
 from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.errors import InputError
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.mwigo2026.convergence import EXAMPLE
 from dudley.theorems.mwigo2026.encoder import ROWS, Encoder
 from dudley.theorems.mwigo2026.near_initialisation import distance
@@ -133,7 +134,7 @@ THEOREM_5 = register(
             trained(best),
             Sense.CONFIDENCE,
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.WEAKER),
         erratum=(
             "In its own regime the right-hand side is negative, and a loss is not: with d_m ≥ N³ "
             "and LeCun initialisation P grows like d_m⁴, so that A√(N/P) falls below 1/e and the "

@@ -1,6 +1,7 @@
 """Trauger, Tewari: *Sequence Length Independent Norm-Based Generalization Bounds for Transformers*.
 
-arXiv:2310.13088. Covers of linear maps whose size ignores the number of points, and what they give
+Examined was the text of AISTATS 2024 (PMLR 238; arXiv:2310.13088); later versions, if there are
+any, were not. Covers of linear maps whose size ignores the number of points, and what they give
 for one attention head, for L blocks and for word masking.
 
 Notation. The paper's section 3 writes maps as x ↦ Wx with ‖W‖_{q,p} the p-norm of the q-norms of

@@ -11,7 +11,8 @@ Stated for two blocks here; ``calculus.allocate.power_law`` takes any number.
 from __future__ import annotations
 
 from dudley.calculus.allocate import power_law
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.theorems.registry import register
 
 
@@ -49,7 +50,7 @@ LEMMA_E_1 = register(
         derived=Form(
             r"\gamma^3/\varepsilon^2\text{; blocks with }C_i\beta_i=0\text{ cost nothing}", derived
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="True; where C_i or β_i is 0 it is an infimum, and that block is dropped.",
         example={
             "score.C": 1.0,

@@ -23,7 +23,8 @@ from numpy.typing import ArrayLike
 
 from dudley.core.entropy import Entropy
 from dudley.core.errors import InputError
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Extent, Repair, Verdict
 from dudley.theorems.registry import register
 
 
@@ -78,7 +79,7 @@ LEMMA_3_2 = register(
             r"\le N_\infty(F,\varepsilon,\{B_xe_i\},\|\cdot\|_q)",
             resolution,
         ),
-        verdict=Verdict.REPAIRED,
+        verdict=Verdict.false(Repair.HYPOTHESIS, Extent.EDGE),
         erratum=(
             "True for q ≥ 1, which is all that the paper uses. Section 2.4 allows every q > 0, and "
             "below 1 the triangle inequality fails: for q = 1/2 the zero map 1-covers the identity "

@@ -27,7 +27,8 @@ from dudley.calculus.compose import Chain
 from dudley.calculus.facts import Facts
 from dudley.core.constraint import L2, Constraint, Spectral
 from dudley.core.errors import InputError
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.networks.activations import Activation, declared as declared_sigma
 from dudley.networks.head import Head
 from dudley.networks.outputs import Readout
@@ -128,7 +129,7 @@ DEFINITION_2_6 = register(
         inputs=(*SPECTRAL, RADIUS),
         printed=Form(r"L_\sigma B_{c2}B_{v2}(1+4B_{QK2})", printed_slope),
         derived=Form(r"L_\sigma^2B_{c2}B_{v2}(1+2B_{QK2}R^2)", slope),
-        verdict=Verdict.SLIP_SYMBOL,
+        verdict=Verdict.undecided(Repair.SYMBOL),
         erratum=(
             "Three points of notation. W_Q and W_K are d×k, not d×T (else the parameters would "
             "depend on the sequence length). f contains σ and g applies σ again: the constants "
@@ -164,7 +165,7 @@ LEMMA_E_2 = register(
             r"+L_\sigma^2B_{c2}B_{v2}R^2\,e_{QK}+L_\sigma^2B_{c2}\,e_v",
             change,
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             "True for rows in the unit ball and a block with one σ. With f as the paper defines it "
             "σ acts twice, so every term but the first needs L_σ². And the first layer sees tokens "
@@ -201,7 +202,7 @@ LEMMA_E_3 = register(
                 + error_w
             ),
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="",
         example={"w.l2": 2.0, "error.output": 0.1, "error.w": 0.05},
     )

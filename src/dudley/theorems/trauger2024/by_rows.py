@@ -10,7 +10,8 @@ Cover each of the k output coordinates at ε; then ‖(W − Ŵ)x‖_q ≤ k^{1/
 from __future__ import annotations
 
 from dudley.core.assumption import Assumption, Status
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.registry import register
 
 APPENDIX_A = register(
@@ -31,7 +32,7 @@ APPENDIX_A = register(
             r"\log N_\infty(F,k^{1/q}\varepsilon,N,\|\cdot\|_q)\le kC",
             lambda k, class_log_cover: k * class_log_cover,
         ),
-        verdict=Verdict.REPAIRED,
+        verdict=Verdict.undecided(Repair.HYPOTHESIS),
         assumptions=(
             Assumption(
                 "product",

@@ -14,7 +14,8 @@ import math
 from dudley.calculus.deviate import deviation
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.theorems.registry import register
 
 
@@ -59,7 +60,7 @@ EQUATION_2_3 = register(
             ),
             Sense.CONFIDENCE,
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "True as printed (m under the root is n). One use of McDiarmid's inequality on "
             "sup(risk − training loss) − 2·Rad gives the smaller constant 3 and log(2/δ)."

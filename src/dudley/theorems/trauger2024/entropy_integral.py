@@ -13,7 +13,8 @@ from collections.abc import Callable
 
 from dudley.core.bound import Bound, Sense
 from dudley.core.entropy import PowerLaw
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.chaining import chained, printed_integral
 from dudley.theorems.registry import register
 
@@ -53,7 +54,7 @@ EQUATION_2_4 = register(
             r"\min_{A=d_0>\dots>d_J}d_J+\sum_jd_{j-1}\sqrt{2\log N(d_j)/n}",
             by_rule("best"),
         ),
-        verdict=Verdict.REPAIRED,
+        verdict=Verdict.true(Repair.SYMBOL),
         erratum=(
             "Holds with c = 12; the class in Rad_n(f, S) is F. The covers are proper there, and "
             "q > 0 should read q ≥ 1 for what Lemma 3.2 makes of them."

@@ -7,7 +7,8 @@
 
 from __future__ import annotations
 
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.registry import register
 
 SECTION_4_2 = register(
@@ -28,7 +29,7 @@ SECTION_4_2 = register(
             r"\mathrm{Rad}\le\sum_{j\le H}\mathrm{Rad}_j\le H\,\mathrm{Rad}_1",
             lambda H, class_rademacher: H * class_rademacher,
         ),
-        verdict=Verdict.SLIP_SYMBOL,
+        verdict=Verdict.true(Repair.SYMBOL),
         erratum=(
             "The display takes the supremum over the heads alone, and for a fixed w it holds. In "
             "the class of section 4.1 the heads share a trained w; there the supremum of the sum "

@@ -20,7 +20,8 @@ import math
 
 from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import Col21, Row1Inf
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.registry import register
 from dudley.theorems.trauger2024.basis_points import OnBasis
 from dudley.theorems.trauger2024.peeling import Around, around, score_use, tokens
@@ -96,7 +97,7 @@ COROLLARY_D_0_1 = register(
                 )
             ),
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=TRANSPOSED
         + (
             "With column norms it holds. The norm of W_QK may stay as printed although the model "
@@ -139,7 +140,7 @@ COROLLARY_D_0_2 = register(
                 )
             ),
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.WEAKER),
         erratum=TRANSPOSED
         + (
             "It also rests on Lemma 3.4, which is false for x ↦ Wx; here, where x_cls ↦ W_QKᵀx_cls "

@@ -29,7 +29,8 @@ from dudley.core.binding import bundled
 from dudley.core.bound import Bound, smaller
 from dudley.core.constraint import L2, L11, Constraint, Row1Inf, Spectral
 from dudley.core.rounding import up
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.networks.capacity import Capacity, capacity
 from dudley.theorems.registry import register
 from dudley.theorems.trauger2024.basis_points import OnBasis
@@ -172,7 +173,7 @@ COROLLARY_4_2_1 = register(
             stacked(by_maurey),
         ),
         best=Form(BEST, stacked(by_maurey_best)),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             f"{MISSING} W_QK is d×d, so its count is log(2d²+1). The summary after the corollary "
             "must read B²·max(1, B_x)⁶·B_w²(…)^{O(L)}."
@@ -210,7 +211,7 @@ COROLLARY_F_0_1 = register(
             stacked(by_rows),
         ),
         best=Form(BEST, stacked(by_rows_best)),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.WEAKER),
         erratum=f"{ELL1} {MISSING}",
         assumptions=(SIGMA,),
         example=EXAMPLE | {"X.row1inf": 4.0, "W.row1inf": 1.0},
@@ -246,7 +247,7 @@ COROLLARY_F_0_2 = register(
             stacked(by_basis),
         ),
         best=Form(BEST, stacked(by_basis_best)),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.WEAKER),
         erratum=f"{ELL1} Lemma 3.4 itself needs the other orientation of the norm. {MISSING}",
         assumptions=(SIGMA,),
         example=EXAMPLE | {"X.row1inf": 4.0, "W.row21": 1.0, "W.col21": 1.0},

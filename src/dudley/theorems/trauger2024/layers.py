@@ -29,7 +29,8 @@ from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import L2, Constraint, Spectral
 from dudley.core.magnitude import ONE, Magnitude
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.networks.activations import declared as declared_sigma
 from dudley.networks.blocks import trauger_block
 from dudley.networks.outputs import Readout
@@ -179,7 +180,7 @@ THEOREM_4_2 = register(
             r"L_\sigma B_{c2}B_{v2}(1+2B_{QK2})",
             derived,
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             f"{MISSING} Two instances refute it: a class with two members, and 2^m heads that m "
             "inputs tell apart."

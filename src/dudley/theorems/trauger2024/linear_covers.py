@@ -24,7 +24,8 @@ from collections.abc import Callable
 from dudley.classes.linear import LinearMap
 from dudley.core.bound import Sense
 from dudley.core.constraint import L11, Col21, Constraint, Row1Inf, Row21
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.registry import register
 
 QUANTITY = "log covering number of the linear maps, ℓ2 outputs"
@@ -102,7 +103,7 @@ LEMMA_3_3 = register(
                 d, k, Row1Inf(W_row1inf), X_row1inf, epsilon, l1=1.0
             ),
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum=(
             "True as printed, for any number of points (N ≥ d is not needed) and without a "
             "ceiling: the average of ⌈B²/ε²⌉ − 1 atoms is close enough, because 0 is one too."
@@ -139,7 +140,7 @@ LEMMA_3_4 = register(
             on_basis(("perceptron-col21",)),
         ),
         best=Form(r"\text{the smallest of all covers, on the basis}", on_basis(None)),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.WEAKER),
         erratum=WRONG_SIDE,
         example={
             "d": 64,
@@ -194,7 +195,7 @@ LEMMA_3_5 = register(
                 d, k, summed_norms(W_row21, W_col21), X_row2inf, epsilon, n=n
             ),
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.WEAKER),
         erratum=(
             f"{WRONG_SIDE} The lemma is quoted from the published version of Edelman et al., whose "
             "own conventions are not examined here."
@@ -240,7 +241,7 @@ LEMMA_3_6 = register(
             r"\text{the smallest of all covers of uniform scope}",
             lambda d, k, W_l11, X_row2inf, epsilon: log_cover(d, k, L11(W_l11), X_row2inf, epsilon),
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="True as printed, for any number of points; the exact count is smaller.",
         example={"d": 64, "k": 64, "W.l11": 1.0, "X.row2inf": 1.0, "epsilon": 0.5},
     )

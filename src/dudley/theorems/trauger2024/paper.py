@@ -9,4 +9,7 @@ register_paper(
     "Sequence Length Independent Norm-Based Generalization Bounds for Transformers",
     "Trauger, Tewari",
     2024,
+    label="AISTATS 2024",
+    version="the text of AISTATS 2024 (PMLR 238, arXiv 2310.13088)",
+    unexamined="later versions, if there are any",
 )

@@ -28,7 +28,8 @@ from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import L11, Spectral
 from dudley.core.entropy import PowerLaw
 from dudley.core.errors import InputError
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.registry import register
 from dudley.theorems.trauger2024.peeling import Around, around, score_use, tokens
 
@@ -136,7 +137,7 @@ THEOREM_4_1 = register(
         ),
         derived=Form(DERIVED + r",\quad\log N_{QK}(\varepsilon)=C/\varepsilon^2", around(theorem)),
         best=Form(r"\text{the same with the best chaining}", around(theorem_best)),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=TRANSPOSED
         + (
             "The logarithm must be cut at 0 (for √n < 2B_x√C/e the formula is negative), the "
@@ -175,7 +176,7 @@ COROLLARY_4_1_1 = register(
                 )
             ),
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=TRANSPOSED
         + (
             "Apart from that, Theorem 4.1 with C = B_x²B_QK² log(2d²+1) gives "

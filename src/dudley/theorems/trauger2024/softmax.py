@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 from dudley.core.magnitude import Magnitude
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Verdict
 from dudley.networks.normalisers import normaliser
 from dudley.theorems.registry import register
 
@@ -33,7 +34,7 @@ LEMMA_C_1 = register(
             r"2\tanh(\|\theta_1-\theta_2\|_\infty/2)",
             lambda error_score: 2 * math.tanh(error_score / 2),
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="True; the sharp constant is 1, the largest 4q(1−q).",
         example={"error.score": 1.0},
     )

@@ -20,7 +20,8 @@ import math
 from dudley.core.bound import Bound, Sense
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Extent, Repair, Verdict
 from dudley.theorems.registry import register
 
 
@@ -77,7 +78,7 @@ LEMMA_3_1 = register(
             r"\qquad\#\{(k_i)\}=\tbinom{d+K}{K}",
             derived,
         ),
-        verdict=Verdict.FALSE,
+        verdict=Verdict.false(Repair.CONSTANT, Extent.EDGE),
         erratum=(
             "For γ < 1 the error of the average (1/K) Σ k_i V_i is bounded with γb², not γ²b²: "
             "with one atom V = 1, f = 1/2 and K = 1 the best average is off by 1/2 while the "

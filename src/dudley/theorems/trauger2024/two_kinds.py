@@ -25,7 +25,8 @@ from dudley.classes.linear import LinearMap
 from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import L11
 from dudley.core.errors import InputError
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.chaining import chained
 from dudley.theorems.registry import register
 
@@ -108,7 +109,7 @@ SECTION_2_5 = register(
             derived,
         ),
         best=Form(r"\text{optimised chaining of the pointwise best cover}", best),
-        verdict=Verdict.SLIP_SYMBOL,
+        verdict=Verdict.undecided(Repair.SYMBOL),
         erratum=(
             "The roots must include n, and the norm-based kind carries B_xB_w outside the root: a "
             "complexity is homogeneous in the norms. The comparison itself stands: at resolution ε "

@@ -22,7 +22,8 @@ from dudley.calculus import chain
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import L11, Col1Inf
-from dudley.core.statement import Form, Input, Statement, Verdict
+from dudley.core.statement import Form, Input, Statement
+from dudley.core.verdict import Repair, Verdict
 from dudley.networks.activations import declared as declared_sigma
 from dudley.networks.capacity import capacity, log_sizes
 from dudley.networks.head import Head
@@ -105,7 +106,7 @@ THEOREM_5_1 = register(
             around(derived),
         ),
         best=Form(r"\text{the same with every cover}", around(best)),
-        verdict=Verdict.REPAIRED,
+        verdict=Verdict.undecided(Repair.HYPOTHESIS),
         erratum=(
             "The contraction used needs the complexity of F_s in the worst case over samples, as "
             "the bounds give it; the sum in the loss should run to K (printed k), and the loss "
@@ -131,7 +132,7 @@ APPENDIX_G = register(
         derived=Form(
             r"2\|x-x'\|_\infty", lambda error_logits: CrossEntropy(1.0).lipschitz * error_logits
         ),
-        verdict=Verdict.OK,
+        verdict=Verdict.true(),
         erratum="True and sharp: the gradient has ℓ1 norm 2(1 − p_y). In ℓ2 the constant is √2.",
         example={"error.logits": 0.5},
     )

@@ -9,8 +9,9 @@
       (s) =>
         (!by("paper").value || s.paper === by("paper").value) &&
         (!by("verdict").value || s.verdict === by("verdict").value) &&
+        (!by("repair").value || s.repair === by("repair").value) &&
         words.every((w) =>
-          `${s.id} ${s.says} ${s.quantity} ${s.verdict}`.toLowerCase().includes(w),
+          `${s.id} ${s.says} ${s.quantity} ${s.standing} ${s.repair}`.toLowerCase().includes(w),
         ),
     );
     by("count").textContent = `${kept.length} of ${every.length} statements`;
@@ -22,7 +23,8 @@
             "tr",
             {},
             make("td", {}, make("a", { href: "#statements/" + s.id }, s.id)),
-            make("td", { class: s.verdict }, s.verdict),
+            make("td", { class: s.verdict }, s.standing),
+            make("td", {}, s.repair),
             make("td", {}, s.says),
           ),
         ),
@@ -32,7 +34,7 @@
   async function load() {
     if (every) return;
     every = (await ask("/api/statements")).statements;
-    for (const name of ["paper", "verdict"]) {
+    for (const name of ["paper", "verdict", "repair"]) {
       by(name).append(...options([...new Set(every.map((s) => s[name]))]));
       by(name).addEventListener("change", list);
     }
@@ -66,8 +68,8 @@
         make(
           "p",
           {},
-          "Verdict on the printed form: ",
-          make("span", { class: "verdict " + told.verdict }, told.verdict),
+          "As printed: ",
+          make("span", { class: "verdict " + told.verdict }, told.judgement),
         ),
         lead(told.lead.slice(1)),
         body,
