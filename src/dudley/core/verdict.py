@@ -10,7 +10,7 @@ is called false only where a witness keeps the printed hypotheses and exceeds th
 >>> str(Verdict.false(Repair.HYPOTHESIS))
 'false; the repair takes a hypothesis'
 >>> str(Verdict.false(Repair.SYMBOL, Extent.EMPTY))
-'false only where the repaired bound says nothing; the repair takes a symbol'
+'false, only where the repaired bound says nothing; the repair takes a symbol'
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Verdict:
     def where(self) -> str:
         """Is it true as printed; of a false one that fails in part only, in which part."""
         partly = self.fails not in (None, Extent.EVERYWHERE)
-        return self.as_printed.value + (f" {self.fails.value}" if partly and self.fails else "")
+        return self.as_printed.value + (f", {self.fails.value}" if partly and self.fails else "")
 
     def __str__(self) -> str:
         return self.where + ("" if self.stands else f"; the repair takes {self.repair.value}")
