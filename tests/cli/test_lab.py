@@ -161,6 +161,15 @@ def test_figures_are_drawn_from_a_folder_or_from_below_one(dudley, place: Path):
     assert done["items"][0]["files"][0] == "dudley-lab/figures/toy-line-smoke-finding-1.svg"
 
 
+def test_bare_figures_have_no_words_but_those_of_the_axes(dudley, place: Path):
+    dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "r")
+    for flag in ((), ("--bare",)):
+        command = ("lab", "figures", "toy-line", "--results", "r", "--out", "f", *flag)
+        assert dudley(*command).code == 0
+        text = (place / "f" / "toy-line-smoke-finding-1.svg").read_text()
+        assert ("Claim: y grows with x." in text) is (not flag) and "<!-- y -->" in text
+
+
 REFUSED = {
     "unknown experiment": (["run", "toy-lime"], "did you mean toy-line"),
     "unknown scale": (["run", "toy-line", "--scale", "huge"], "smoke | laptop | paper"),

@@ -69,6 +69,12 @@ def draw_figures(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the figures, SVG and PNG.")] = HERE
     / "figures",
+    bare: Annotated[
+        bool,
+        typer.Option(
+            "--bare", help="Axes, legends and data alone, for a paper: no headings, no captions."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Draw the figures of an experiment; nothing is trained.
@@ -82,7 +88,7 @@ def draw_figures(
     experiment = find(name)
     with watched() as watch:
         watch.say(f"drawing the figures of {experiment.name}")
-        figures = draw(chosen(experiment.name, scale, results), out)
+        figures = draw(chosen(experiment.name, scale, results), out, bare=bare)
     if as_json:
         items = [
             {"id": sketch.name, "caption": sketch.caption, "files": list(map(str, paths))}

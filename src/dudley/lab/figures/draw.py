@@ -21,16 +21,21 @@ def figures(results: Results) -> list[Sketch]:
 
 
 def draw(
-    results: Results, out: Path, endings: tuple[str, ...] = ENDINGS
+    results: Results, out: Path, endings: tuple[str, ...] = ENDINGS, bare: bool = False
 ) -> list[tuple[Sketch, list[Path]]]:
-    """Write every figure of the results into a folder; each sketch with its files."""
+    """Write every figure of the results into a folder; each sketch with its files.
+
+    Bare figures have no prose, and a figure that is nothing but prose is left out.
+    """
     out.mkdir(parents=True, exist_ok=True)
     drawn = []
     with refusing(f"results folder {results.folder}", "tables and findings of its figures"):
         sketches = figures(results)
     for sketch in sketches:
+        if bare and sketch.prose:
+            continue
         paths = [out / file_name(results, sketch, ending) for ending in endings]
-        render(sketch, paths)
+        render(sketch, paths, bare)
         drawn.append((sketch, paths))
     return drawn
 

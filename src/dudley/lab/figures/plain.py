@@ -29,7 +29,7 @@ def plain(results: Results) -> list[Sketch]:
         return drawn
     shows = f"{results.name}: verdicts."
     size = (6.4, 1.2 + 0.4 * len(results.findings))
-    return [Sketch("verdicts", shows, partial(_verdicts, results.findings), size=size)]
+    return [Sketch("verdicts", shows, partial(_verdicts, results.findings), size=size, prose=True)]
 
 
 def records(finding: Finding) -> dict[str, list[dict[str, Any]]]:
@@ -59,8 +59,8 @@ def _records(key: str, rows: list[dict[str, Any]], axes: list) -> None:
     for i, field in enumerate(curves[:MOST]):
         points = sorted((row[across], row[field]) for row in rows)
         axis.plot(*zip(*points, strict=True), label=field, **style.distinct(i))
-    axis.set(xlabel=across, title=key)
-    axis.legend()
+    axis.set(xlabel=across, ylabel=key)
+    style.legend_above(axis)
 
 
 def _verdicts(findings: list[Finding], axes: list) -> None:

@@ -23,6 +23,7 @@ class Sketch(Drawing):
     """A drawing with the findings that belong to it."""
 
     findings: tuple[Finding, ...] = ()
+    prose: bool = False  # words alone: nothing would be left of it without them
 
     @property
     def caption(self) -> str:

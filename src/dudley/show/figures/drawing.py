@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from dudley.core.boundary.damage import refusing
 from dudley.core.files import written
 from dudley.show.figures import style
 from dudley.show.figures.figure import pyplot
+
+SHOWN = "the tables and findings that it shows"
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,23 @@ class Drawing:
         return self.shows
 
 
-def render(drawing: Drawing, paths: list[Path]) -> None:
+def render(drawing: Drawing, paths: list[Path], bare: bool = False) -> None:
     """One figure into several files; nothing is left at a path if anything fails."""
+    with painted(drawing, bare) as figure, refusing(f"figure {drawing.name}", SHOWN):
+        for path in paths:
+            kind = path.suffix[1:]
+            about = {"Title": drawing.name} | ({} if bare else {"Description": drawing.caption})
+            none = {"svg": {"Date": None}, "png": {"Software": None}}
+            with written(path) as temporary:
+                figure.savefig(temporary, format=kind, metadata=about | none[kind], dpi=150)
+
+
+@contextmanager
+def painted(drawing: Drawing, bare: bool = False) -> Iterator[Any]:
+    """The figure with everything on it, while the context lasts.
+
+    A bare figure has no prose: axes, legends and data alone, as a paper with its own caption wants.
+    """
     plots = pyplot()
     with plots.rc_context(style.SETTINGS):
         rows, columns = drawing.panels
@@ -45,14 +63,12 @@ def render(drawing: Drawing, paths: list[Path]) -> None:
             rows, columns, figsize=drawing.size, squeeze=False, layout="constrained"
         )
         try:
-            with refusing(f"figure {drawing.name}", "the tables and findings that it shows"):
+            with refusing(f"figure {drawing.name}", SHOWN):
                 drawing.paint(list(np.ravel(axes)))
+            if bare:
+                style.bare(figure)
+            else:
                 style.caption(figure, drawing.short)
-                for path in paths:
-                    kind = path.suffix[1:]
-                    about = {"Title": drawing.name, "Description": drawing.caption}
-                    none = {"svg": {"Date": None}, "png": {"Software": None}}
-                    with written(path) as temporary:
-                        figure.savefig(temporary, format=kind, metadata=about | none[kind], dpi=150)
+            yield figure
         finally:
             plots.close(figure)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -50,10 +51,10 @@ def ordered(i: int, count: int) -> dict[str, Any]:
     return distinct(i) | {"color": ramp(place)}
 
 
-def band(axis, x, ends, color) -> None:
+def band(axis, x, ends, color, **how) -> None:
     """An interval along a curve; ``ends`` are its lower and its upper ends."""
     low, high = ends
-    axis.fill_between(x, low, high, color=color, alpha=0.15, lw=0)
+    axis.fill_between(x, low, high, color=color, alpha=0.15, lw=0, **how)
 
 
 def bars(axis, x, y, intervals, **look) -> None:
@@ -99,6 +100,74 @@ def narrow_log(axis) -> None:
             scale.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
             scale.set_major_formatter(lambda value, _: f"{value:g}")
             scale.set_minor_locator(ticker.NullLocator())
+
+
+def unnamed_minor_ticks(axis) -> None:
+    """No numbers between the decades of a horizontal log axis, where they would run together."""
+    axis.xaxis.set_minor_formatter(import_module("matplotlib.ticker").NullFormatter())
+
+
+def least_span(axis, span: float, most: float = math.inf) -> None:
+    """A vertical axis that shows at least so much, so that noise is not magnified.
+
+    Nothing is shown above ``most``, where the quantity has a largest value.
+    """
+    low, high = axis.get_ylim()
+    wider = max(0.0, span - (high - low)) / 2
+    high = min(high + wider, max(high, most))
+    axis.set_ylim(min(low - wider, high - span), high)
+
+
+def signed_log(axis, x, y, **look) -> None:
+    """Points of a vertical log axis; a triangle at the lower edge stands for what is not positive.
+
+    The legend has an entry of the series' own for the triangles.
+    """
+    above = [v if v > 0 else math.nan for v in y]
+    label = look.pop("label")
+    if any(map(math.isfinite, above)):
+        axis.plot(x, above, label=label, **look)
+    below = [place for place, v in zip(x, y, strict=True) if v <= 0]
+    if below:
+        height = 0.02 + 0.04 * sum(line.get_gid() == "negative" for line in axis.lines)
+        axis.plot(
+            below, [height] * len(below), transform=axis.get_xaxis_transform(), clip_on=False,
+            ls="", marker=7, ms=6, color=look["color"], label=f"{label}: negative", gid="negative",
+        )  # fmt: skip
+
+
+def setting(axis, text: str) -> None:
+    """The heading of a panel where it says which setting the panel shows, such as T = 10."""
+    axis.set_title(text)
+    axis.set_label(text)  # `bare` writes it beside the name of the horizontal axis
+
+
+def bare(figure) -> None:
+    """Take away all prose: headings and remarks. A setting joins the name of the axis below."""
+    for axis in figure.axes:
+        if axis.get_title("left").startswith(axis.get_label() or " "):
+            axis.set_xlabel(f"{axis.get_xlabel()}   ({axis.get_label()})")
+        axis.set_title("")
+        for text in list(axis.texts):
+            text.remove()
+
+
+def legend_above(axis, columns: int = 3) -> None:
+    """A legend above a panel that has no heading, where it hides nothing."""
+    axis.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, borderaxespad=0.4)
+
+
+def common_legend(axes: list, columns: int = 4, order: Sequence[str] = (), **look) -> None:
+    """One legend above all panels, with every label once; those of ``order`` come first."""
+    handles: dict[str, Any] = {}
+    for axis in axes:
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    first = {label: handles[label] for label in order if label in handles}
+    entries = first | handles
+    axes[0].figure.legend(
+        list(entries.values()), list(entries), loc="outside upper left", ncols=columns, **look
+    )
 
 
 def note(axis, text: str, place: tuple[float, float] = (0.02, 0.03)) -> None:

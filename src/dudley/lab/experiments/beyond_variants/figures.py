@@ -9,4 +9,8 @@ from dudley.lab.shared.beyond_figures import by_setting
 
 @sketches("beyond-variants")
 def figures(results: Results) -> list[Sketch]:
-    return by_setting(results, "variant", [], "what differs from ReLU, softmax and LeCun's law")
+    shows = (
+        "Means over trials with 95 % intervals, by what differs from the base: ReLU, softmax and "
+        "LeCun's law."
+    )
+    return by_setting(results, "variant", [], "variant", shows)

@@ -7,7 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dudley.lab.experiments.edelman2021_and.figures import crossings, curves_by_T, predicted
+from dudley.lab.experiments.edelman2021_and.figures import (
+    HALF,
+    finish_success,
+    half_success,
+    predicted,
+)
 from dudley.lab.figures.sketch import Sketch, sketches
 from dudley.lab.pages.results import Results
 from dudley.show.figures import style
@@ -18,53 +23,78 @@ FATES = {
     "did_not_fit": ("#444444", "xx"),
 }
 
+DIFFERENCES = {"rate": "mean success rate", "exponent": "exponent α"}
+
 
 @sketches("edelman2021-and-far")
 def figures(results: Results) -> list[Sketch]:
     grown, fates = results.with_number("critical"), results.with_number("did_not_fit")
     same = results.with_number("rate")
     laws = [f for f in results.findings if "favoured" in f.numbers]
+    rates = same.numbers["collapsed"] + grown.numbers["rates"]
+    lengths = sorted({row["T"] for row in grown.numbers["rates"]})
+    count = len({row["T"] for row in fates.numbers["cells"]})
     return [
+        Sketch(
+            "success",
+            "Trained without dropout of embeddings and attention weights, another protocol than "
+            "the paper's: share of successes against m at long T, 95 % Wilson intervals shaded.",
+            partial(success, grown.numbers["rates"], lengths),
+            (grown,),
+            panels=(1, len(lengths)),
+            size=(max(6.4, 2.4 * len(lengths)), 3.6),
+        ),
         Sketch(
             "growth",
             "Trained without dropout of embeddings and attention weights, another protocol than "
-            "the paper's. Left: success against m at long T, with 95 % Wilson intervals. Right: "
-            "critical m with the standard errors of 50 bootstraps (thick) and 95 % intervals "
-            "(thin), on logarithmic axes; triangles: beyond the largest m.",
-            partial(growth, grown.numbers),
+            f"the paper's: {HALF}, on logarithmic axes. The laws are fitted to all outcomes.",
+            partial(growth, rates, grown.numbers),
             (grown, *laws),
-            panels=(1, 2),
-            size=(10.0, 5.3),
+            panels=(1, 1),
+            size=(8.0, 6.0),
         ),
         Sketch(
             "protocols",
-            "Success rate of each cell of the paper's grid, with the printed dropout and without "
-            "that of embeddings and attention weights; dotted: the margin of the mean.",
+            "Left: success rate of each cell of the paper's grid, with the printed dropout and "
+            "without that of embeddings and attention weights. Right: the differences of the two "
+            "protocols, with 95 % intervals; shaded: what was to count as the same.",
             partial(protocols, same.numbers),
             (same,),
-            panels=(1, 1),
-            size=(6.4, 5.6),
+            panels=(1, 2),
+            size=(10.0, 5.2),
         ),
         Sketch(
             "fates",
-            "What became of the runs at long T.",
+            "What became of the runs at long T; a run that did not generalise fitted its sample.",
             partial(ends, fates.numbers["cells"]),
             (fates,),
-            panels=(1, len({row["T"] for row in fates.numbers["cells"]})),
-            size=(max(6.4, 2.6 * len({row["T"] for row in fates.numbers["cells"]})), 4.0),
+            panels=(1, count),
+            size=(max(6.4, 2.6 * count), 4.0),
         ),
-        *predicted(results),
+        *predicted(results, rates),
     ]
 
 
-def growth(numbers: dict[str, Any], axes: list) -> None:
-    left, right = axes
-    curves_by_T(left, numbers["rates"])
-    left.set_xscale("log")
-    style.whole_ticks(left, spaced(sorted({row["m"] for row in numbers["rates"]})))
-    crossings(right, numbers["critical"], numbers.get("growth"))
-    right.set(xscale="log", yscale="log", ylim=(10, None))
-    style.wide_log(right, 1.0)
+def success(rates: list[dict[str, Any]], lengths: list[int], axes: list) -> None:
+    """A panel for each T: the intervals of so few trials would cover each other in one."""
+    for i, (axis, T) in enumerate(zip(axes, lengths, strict=True)):
+        rows = sorted((row for row in rates if row["T"] == T), key=lambda row: row["m"])
+        m, look = [row["m"] for row in rows], style.ordered(i, len(lengths))
+        axis.plot(m, [row["rate"] for row in rows], **look)
+        style.band(axis, m, zip(*(row["interval"] for row in rows), strict=True), look["color"])
+        finish_success(axis)
+        axis.set(xscale="log", xlabel="m")
+        style.whole_ticks(axis, spaced(m))
+        style.setting(axis, f"T = {T:,}")
+    for axis in axes[1:]:
+        axis.set_ylabel("")
+
+
+def growth(rates: list[dict[str, Any]], numbers: dict[str, Any], axes: list) -> None:
+    (axis,) = axes
+    half_success(axis, rates, numbers["critical"], numbers.get("growth"))
+    axis.set(xscale="log", yscale="log", ylim=(20, axis.get_ylim()[1]))
+    style.wide_log(axis, 1.0)
 
 
 def spaced(values: list[int], least: float = 1.5) -> list[int]:
@@ -81,7 +111,8 @@ def spaced(values: list[int], least: float = 1.5) -> list[int]:
 
 
 def protocols(numbers: dict[str, Any], axes: list) -> None:
-    (axis,) = axes
+    """The cells, and the two means that were to agree: a margin is about a mean, not a cell."""
+    left, right = axes
     printed, collapsed = (
         {(row["T"], row["m"]): row["rate"] for row in numbers[name]}
         for name in ("printed", "collapsed")
@@ -90,19 +121,27 @@ def protocols(numbers: dict[str, Any], axes: list) -> None:
     for i, T in enumerate(lengths):
         cells_of_length = [cell for cell in printed if cell[0] == T and cell in collapsed]
         look = style.ordered(i, len(lengths)) | {"ls": ""}
-        axis.plot(
+        left.plot(
             [printed[c] for c in cells_of_length],
             [collapsed[c] for c in cells_of_length],
             label=f"T = {T}",
             **look,
         )
-    ends, margin = np.array([0.0, 1.0]), numbers["rate"]["margin"]
-    axis.plot(ends, ends, color=style.GREY, lw=0.8)
-    for shift in (-margin, margin):
-        axis.plot(ends, ends + shift, color=style.GREY, lw=0.8, ls=":")
-    axis.set(xlabel="success rate, printed protocol", ylabel="success rate, fewer dropouts")
-    axis.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-    axis.legend(loc="upper left", ncols=2)
+    left.plot([0, 1], [0, 1], color=style.GREY, lw=0.8, label="equal")
+    left.set(xlabel="success rate, printed protocol", ylabel="success rate, fewer dropouts")
+    left.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+    style.legend_above(left, 4)
+    differences = [name for name in DIFFERENCES if name in numbers]
+    for i, name in enumerate(differences):
+        record = numbers[name]
+        around = {"color": style.GREY, "alpha": 0.2, "lw": 0, "label": "margin" if i == 0 else None}
+        right.fill_between([i - 0.4, i + 0.4], -record["margin"], record["margin"], **around)
+        look = style.distinct(i) | {"ls": "", "label": DIFFERENCES[name]}
+        style.bars(right, [i], [record["difference"]], [record["interval"]], **look)
+    right.axhline(0, color=style.GREY, lw=0.8)
+    right.set_xticks(range(len(differences)), [DIFFERENCES[name] for name in differences])
+    right.set(ylabel="fewer dropouts less printed protocol", xlim=(-0.6, len(differences) - 0.4))
+    style.legend_above(right, 3)
 
 
 def ends(cells: list[dict[str, Any]], axes: list) -> None:
@@ -118,7 +157,9 @@ def ends(cells: list[dict[str, Any]], axes: list) -> None:
             )  # fmt: skip
             below += share
         axis.set_xticks(x, [str(row["m"]) for row in rows], rotation=60, fontsize=7)
-        axis.set(xlabel="m", title=f"T = {T:,}", ylim=(0, 1))
+        axis.set(xlabel="m", ylim=(0, 1))
+        style.setting(axis, f"T = {T:,}")
         axis.grid(False)
     axes[0].set_ylabel("share of runs")
-    axes[-1].legend(loc="upper right", framealpha=0.9, frameon=True)
+    axes[0].figure.align_xlabels(axes)
+    style.common_legend(axes)

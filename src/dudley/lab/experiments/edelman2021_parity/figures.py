@@ -10,6 +10,7 @@ import numpy as np
 
 from dudley.lab.figures.sketch import Sketch, sketches
 from dudley.lab.pages.results import Results
+from dudley.lab.statistics.proportions import clopper_pearson
 from dudley.show.figures import style
 
 Columns = dict[str, np.ndarray]
@@ -37,16 +38,18 @@ def figures(results: Results) -> list[Sketch]:
                 size=(max(6.4, 3.2 * columns), 2.9 * rows + 1.1),
             )
         )
+    rows = last.numbers["lengths"]
+    lines = -(-(len(rows) + 1) // ACROSS)
     drawn.append(
         Sketch(
             "waiting",
-            "Left: share of seeds whose loss has not dropped yet (Kaplan and Meier, 95 % intervals "
-            "shaded). Right: share of seeds that learnt by the last step, with 95 % intervals."
-            + reached(last.numbers["lengths"]),
-            partial(waiting, last.numbers["lengths"]),
+            "Share of seeds whose loss has not dropped yet (Kaplan and Meier, 95 % intervals "
+            "shaded), a panel for each T. Last panel: share of seeds that learnt within so many "
+            "steps, with 95 % intervals." + reached(rows),
+            partial(waiting, rows),
             (last,),
-            panels=(1, 2),
-            size=(10.0, 4.6),
+            panels=(lines, ACROSS),
+            size=(3.0 * ACROSS, 2.7 * lines + 1.4),
         )
     )
     return drawn
@@ -71,44 +74,69 @@ def losses(table: Columns, every: int, axes: list) -> None:
         for i, curve in enumerate(curves_of_length):
             look = style.ordered(i, len(curves_of_length))
             look = {"color": look["color"], "ls": look["ls"], "lw": 0.9}
-            axis.plot(every * np.arange(1, len(curve) + 1), curve, **look)
-        axis.axhline(log(2), color=style.GREY, lw=0.8, ls=(0, (2, 2)))
-        axis.set(xlabel="step", ylabel="loss", title=f"T = {T}", ylim=(-0.02, None))
+            label = "a seed" if i == 0 else None
+            axis.plot(every * np.arange(1, len(curve) + 1), curve, label=label, **look)
+        axis.axhline(log(2), color=style.GREY, lw=0.8, ls=(0, (2, 2)), label="log 2, guessing")
+        axis.set(xlabel="step", ylabel="loss", ylim=(-0.02, None))
+        style.setting(axis, f"T = {T}")
         axis.locator_params(axis="x", nbins=5)  # numbers of five digits side by side
     for axis in axes[len(lengths) :]:
         axis.axis("off")
+    style.common_legend(axes[: len(lengths)])
 
 
 def waiting(rows: list[dict[str, Any]], axes: list) -> None:
-    left, right = axes
-    ends = {row["steps"] for row in rows}
-    for i, row in enumerate(rows):
-        look = style.ordered(i, len(rows))
-        x = [0.0, *row["times"], row["steps"]]
-        y = [1.0, *row["waiting"], (row["waiting"] or [1.0])[-1]]
-        plain = {name: look[name] for name in ("color", "ls")}
-        left.step(x, y, where="post", label=f"T = {row['T']}", **plain)
-        left.plot(x[1:-1], y[1:-1], ls="", **{n: look[n] for n in ("color", "marker", "mfc")})
-        if row["times"]:
-            low, high = ([*ends, ends[-1]] for ends in row["waiting_interval"])
-            left.fill_between(x[1:], low, high, step="post", color=look["color"], alpha=0.12, lw=0)
-    left.set(xlabel="step", ylabel="share of seeds still waiting", ylim=(-0.02, 1.05))
-    left.set_title("time to the drop")
-    if len(ends) > 1:  # the shorter trainings would be a margin of the longest
-        left.set_xscale("log")
-        left.set_xlim(left=0.7 * min(time for row in rows for time in row["times"] or ends))
-    left.legend()
-    places = range(len(rows))
-    style.bars(
-        right, places, [row["share"] for row in rows], [row["interval"] for row in rows],
-        color="#0072B2", marker="o", ls="",
-    )  # fmt: skip
-    for place, row in zip(places, rows, strict=True):
-        right.annotate(
-            f"{row['learnt']}/{row['seeds']}", (place, row["share"]), xytext=(6, 0),
-            textcoords="offset points", va="center", fontsize=7,
-        )  # fmt: skip
-    right.set_xticks(list(places), [str(row["T"]) for row in rows])
-    right.set(xlabel="T", ylabel="share of seeds that learnt", ylim=(-0.02, 1.05))
-    right.set_xlim(-0.5, len(rows) - 0.5)
-    right.set_title("learnt within " + " or ".join(f"{end:,}" for end in sorted(ends)) + " steps")
+    """A panel for each T, since intervals of ten seeds cover each other; then the shares."""
+    budgets = sorted({row["steps"] for row in rows})
+    first = 0.7 * min(time for row in rows for time in row["times"] or budgets)
+    for i, (axis, row) in enumerate(zip(axes, rows, strict=False)):
+        still_waiting(axis, row, style.ordered(i, len(rows)))
+        axis.set(xlabel="step", ylim=(-0.02, 1.05), xscale="log", xlim=(first, 1.1 * budgets[-1]))
+        style.unnamed_minor_ticks(axis)
+        style.setting(axis, f"T = {row['T']}")
+    for axis in axes[::ACROSS]:
+        axis.set_ylabel("share of seeds still waiting")
+    shares(axes[len(rows)], rows, budgets)
+    for axis in axes[len(rows) + 1 :]:
+        axis.axis("off")
+
+
+def still_waiting(axis, row: dict[str, Any], look: dict[str, Any]) -> None:
+    x = [0.0, *row["times"], row["steps"]]
+    y = [1.0, *row["waiting"], (row["waiting"] or [1.0])[-1]]
+    axis.step(x, y, where="post", color=look["color"])
+    marker = {name: look[name] for name in ("color", "marker", "mfc")}
+    axis.plot(x[1:-1], y[1:-1], ls="", **marker)
+    if row["times"]:
+        low, high = ([*ends, ends[-1]] for ends in row["waiting_interval"])
+        style.band(axis, x[1:], (low, high), look["color"], step="post")
+
+
+def learnt_within(budget: int, row: dict[str, Any]) -> int:
+    """How many seeds learnt within so many steps; all of them were watched that long.
+
+    >>> learnt_within(50, {"seeds": 4, "times": [20.0, 40.0, 80.0], "waiting": [0.75, 0.25, 0.0]})
+    3
+    """
+    waiting = [1.0, *(w for t, w in zip(row["times"], row["waiting"], strict=True) if t <= budget)]
+    return round(row["seeds"] * (1 - waiting[-1]))
+
+
+def shares(axis, rows: list[dict[str, Any]], budgets: list[int]) -> None:
+    """The share of seeds that learnt, a marker for each number of steps.
+
+    Each T counts within every budget that its trainings reach.
+    """
+    for i, budget in enumerate(budgets):
+        reaching = [(place, row) for place, row in enumerate(rows) if row["steps"] >= budget]
+        learnt = [learnt_within(budget, row) for _, row in reaching]
+        seeds = [row["seeds"] for _, row in reaching]
+        intervals = list(zip(*clopper_pearson(learnt, seeds), strict=True))
+        at = [place + 0.2 * (i - (len(budgets) - 1) / 2) for place, _ in reaching]
+        share = [k / n for k, n in zip(learnt, seeds, strict=True)]
+        look = style.distinct(i) | {"ls": ""}
+        style.bars(axis, at, share, intervals, label=f"within {budget:,} steps", **look)
+    axis.set_xticks(range(len(rows)), [str(row["T"]) for row in rows])
+    axis.set(xlabel="T", ylabel="share of seeds that learnt", ylim=(-0.02, 1.05))
+    axis.set_xlim(-0.5, len(rows) - 0.5)
+    style.legend_above(axis, 1)

@@ -11,14 +11,16 @@ from dudley.lab.experiment import Finding
 from dudley.lab.figures.sketch import Sketch, sketches
 from dudley.lab.pages.results import Results
 from dudley.show.figures import style
-from dudley.show.figures.figure import LINES
+from dudley.show.figures.figure import COLOURS, LINES
 
 Columns = dict[str, np.ndarray]
-FORM_COLOURS = {"printed": "#D55E00", "derived": "#0072B2", "best": "#009E73"}
 ACROSS = 3
+FORM_MARKERS = {"printed": "v", "derived": "s", "best": "x"}
+WAY_COLOURS = (*COLOURS[:-1], "#8C510A")  # black is the bounds'
+LOWEST, TOP = 1e-8, 3.0  # of an excess risk that is shown; above the largest number drawn
 HOW = (
-    "Bounds: printed dashed, derived solid, best dotted, the smallest of the statements that "
-    "apply; printed constants that the paper leaves unnamed are 1."
+    "Bounds: printed dashed, derived solid, best dotted; printed constants that the paper leaves "
+    "unnamed are 1."
 )
 
 
@@ -30,7 +32,8 @@ def figures(results: Results) -> list[Sketch]:
         Sketch(
             "classes",
             "Excess risk of a minimiser, known exactly (black), and from drawn samples (circles "
-            f"with two standard errors). {HOW}",
+            "with two standard errors). A colour for each statement, drawn where it was "
+            f"evaluated. {HOW}",
             partial(exact, classes, bounds, problems),
             tuple(f for f in results.findings if "problem" in f.numbers)[:3],
             panels=shape(len(problems)),
@@ -46,7 +49,8 @@ def figures(results: Results) -> list[Sketch]:
             Sketch(
                 f"heads-{kind}",
                 f"Attention heads taught by a head, {kind}: mean excess risk over trials with 95 % "
-                f"intervals, by loss and truncation. {HOW}",
+                "intervals, by loss and truncation; beside it the smallest of the statements that "
+                f"apply. {HOW}",
                 partial(trained, of_kind, bounds, settings),
                 part(results.findings, [kind]),
                 panels=shape(len(settings)),
@@ -77,35 +81,51 @@ def where(columns: Columns, **values: Any) -> Columns:
 
 
 def exact(classes: Columns, bounds: Columns, problems: list[str], axes: list) -> None:
+    statements = sorted(set(bounds["statement"][np.isin(bounds["name"], problems)].tolist()))
     for axis, name in zip(axes, problems, strict=False):
         points = where(classes, problem=name)
         axis.plot(points["n"], points["exact"], color="black", lw=1.8, label="exact")
         drawn = np.isfinite(points["mean"]) & (points["mean"] > 0)
         axis.errorbar(
             points["n"][drawn], points["mean"][drawn], yerr=2 * points["error"][drawn], ls="",
-            marker="o", mfc="white", color="black", capsize=2, label="drawn",
+            marker="o", mfc="white", color="black", capsize=2, label="drawn samples",
         )  # fmt: skip
-        bounding(axis, where(bounds, name=name))
-        finish(axis, name, float(points["exact"][points["exact"] > 0].min(initial=1.0)))
+        for statement in statements:
+            colour = COLOURS[statements.index(statement)]
+            label = statement.removeprefix("li2026/").replace("-", " ").capitalize()
+            bounding(axis, where(bounds, name=name, statement=statement), label, colour)
+        lowest = float(points["exact"][points["exact"] > 0].min(initial=1.0))
+        finish(axis, name, lowest)
     ended(axes, len(problems))
 
 
 def trained(heads: Columns, bounds: Columns, settings: list, axes: list) -> None:
+    labels = {
+        arm: f"{loss}, {cut(str(truncation))}"
+        for arm, loss, truncation in zip(
+            *(heads[name].tolist() for name in ("arm", "loss", "truncation")), strict=True
+        )
+    }
+    ways = list(dict.fromkeys(labels.values()))  # one look for a way to learn, in all panels
     for axis, (law, noise) in zip(axes, settings, strict=False):
         of_setting = where(heads, law=law, noise=noise)
         arms, lowest = list(dict.fromkeys(of_setting["arm"].tolist())), 1.0
-        for i, arm in enumerate(arms):
+        for arm in arms:
             of_arm = where(of_setting, arm=arm)
             n = np.unique(of_arm["n"])
             groups = [of_arm["excess"][of_arm["n"] == k] for k in n]
             mean = np.array([group.mean() for group in groups])
             error = np.array([1.96 * g.std(ddof=1) / np.sqrt(len(g)) for g in groups])
-            label = f"{of_arm['loss'][0]}, {cut(str(of_arm['truncation'][0]))}"
             ends = list(zip(np.maximum(mean - error, mean / 100), mean + error, strict=True))
-            style.bars(axis, n, mean, ends, label=label, **style.distinct(i + 3))
+            at = n * 1.03 ** (arms.index(arm) - (len(arms) - 1) / 2)
+            place = ways.index(labels[arm])
+            look = style.distinct(place) | {"color": WAY_COLOURS[place % len(WAY_COLOURS)]}
+            look["mfc"] = look["color"]
+            style.bars(axis, at, mean, ends, label=labels[arm], **look)
             lowest = min(lowest, float(mean[mean > 0].min(initial=1.0)))
         there = np.isin(bounds["name"], arms)
-        bounding(axis, {name: column[there] for name, column in bounds.items()})
+        of_arms = {name: column[there] for name, column in bounds.items()}
+        bounding(axis, smallest(of_arms), "bound", "black")
         finish(axis, f"{law}, {'noisy' if noise else 'no added noise'}", lowest)
     ended(axes, len(settings))
 
@@ -114,30 +134,52 @@ def cut(truncation: str) -> str:
     return "whole" if truncation in ("whole", "None") else f"cut at {truncation}"
 
 
-def bounding(axis, bounds: Columns) -> None:
-    """The smallest value of each form at every n, over the statements."""
-    for form, colour in FORM_COLOURS.items():
+def smallest(bounds: Columns) -> Columns:
+    """The smallest value of each form at every n, over statements that have a value at every n.
+
+    Where one ended early, the smallest of the others would jump.
+    """
+    every = np.unique(bounds["n"])
+    rows: list[tuple[str, int, float]] = []
+    for form in FORM_MARKERS:
         of_form = where(bounds, form=form)
-        n = np.unique(of_form["n"])
-        if not len(n):
-            continue
-        least = [of_form["value"][of_form["n"] == k].min() for k in n]
-        points = [(k, v) for k, v in zip(n, least, strict=True) if v > 0 and np.isfinite(v)]
-        if points:
+        whole = [
+            where(of_form, name=name, statement=statement)
+            for name, statement in dict.fromkeys(
+                zip(of_form["name"].tolist(), of_form["statement"].tolist(), strict=True)
+            )
+        ]
+        whole = [series for series in whole if np.array_equal(np.unique(series["n"]), every)]
+        for n in every if whole else ():
+            least = min(float(series["value"][series["n"] == n].min()) for series in whole)
+            rows.append((form, int(n), least))
+    names = ("form", "n", "value")
+    columns = zip(*rows, strict=True) if rows else ((), (), ())
+    return {name: np.array(column) for name, column in zip(names, columns, strict=True)}
+
+
+def bounding(axis, bounds: Columns, label: str, colour: str) -> None:
+    """The forms of one statement: a line style and a marker for each form."""
+    for form, marker in FORM_MARKERS.items():
+        of_form = where(bounds, form=form)
+        order = np.argsort(of_form["n"])
+        n, value = of_form["n"][order], of_form["value"][order]
+        finite = np.isfinite(value)
+        if finite.any():
             line, width = LINES[form]
-            label = f"{form} bound"
-            axis.plot(*zip(*points, strict=True), color=colour, ls=line, lw=width, label=label)
+            look = {"color": colour, "ls": line, "lw": width, "marker": marker, "ms": 3}
+            style.signed_log(axis, n[finite], value[finite], label=f"{label}, {form}", **look)
 
 
 def finish(axis, title: str, lowest: float) -> None:
-    axis.set(xscale="log", yscale="log", xlabel="n", ylabel="excess risk", title=title)
-    axis.set_ylim(bottom=max(lowest / 3, 1e-8))
+    axis.set(xscale="log", yscale="log", xlabel="n", ylabel="excess risk")
+    style.setting(axis, title)
+    low = max(lowest / 3, LOWEST)
+    axis.set_ylim(low, max(TOP * axis.dataLim.intervaly[1], 10 * low))
     style.narrow_log(axis)
-    if len(axis.get_legend_handles_labels()[1]) > 6:
-        axis.set_ylim(top=1e3 * axis.get_ylim()[1])  # room for the legend
-    axis.legend(fontsize=6, frameon=True, framealpha=0.85, edgecolor="none")
 
 
 def ended(axes: list, count: int) -> None:
     for axis in axes[count:]:
         axis.axis("off")
+    style.common_legend(axes[:count], 5)

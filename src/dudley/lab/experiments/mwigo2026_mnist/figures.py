@@ -13,6 +13,7 @@ from dudley.lab.pages.results import Results
 from dudley.show.figures import style
 
 Columns = dict[str, np.ndarray]
+LAST = ("1", "2", "3", "4")  # markers of the last epoch, other than those of the lowest loss
 BLOCKS = {"Q": "W_Q", "K": "W_K", "V": "W_V", "O": "w_O"}
 
 
@@ -42,8 +43,8 @@ def figures(results: Results) -> list[Sketch]:
             Sketch(
                 "table-1" if block is table else f"table-1-{reading}",
                 f"Lowest test loss against N, reading “{reading}”: ours with the range in which a "
-                "new run would fall, after the last epoch (open, to the right), and the paper's "
-                "(stars, to the left). The lowest is selected on the test images, as in the paper.",
+                "new run would fall, after the last epoch (to the right), and the paper's (stars, "
+                "to the left). The lowest is selected on the test images, as in the paper.",
                 partial(beside, cells),
                 (block,),
                 panels=(1, len({row["tokens"] for row in cells})),
@@ -66,8 +67,9 @@ def figures(results: Results) -> list[Sketch]:
     drawn += [
         Sketch(
             "theorem-5",
-            "Theorem 5 in each cell, for the loss min(|f − y|, 1): as printed with constant 1, "
-            "derived, by the best covers, and an upper bound on what was measured.",
+            "Theorem 5 in each cell, for the loss min(|f − y|, 1): as printed with constant 1 (a "
+            "triangle at the lower edge where it is negative), derived, by the best covers, and an "
+            "upper bound on what was measured.",
             partial(theorem, block.numbers["cells"]),
             (block,),
             panels=(1, 1),
@@ -109,13 +111,15 @@ def losses(curves: Columns, axes: list) -> None:
                 continue
             epochs, test = stacked(of_size, "test")
             look = style.ordered(i, len(every)) | {"markevery": max(1, len(epochs) // 6)}
-            axis.plot(epochs, np.median(test, 0), label=f"N = {N:,}", **look)
+            axis.plot(epochs, np.median(test, 0), label=f"N = {N:,}, test images", **look)
             style.band(axis, epochs, np.quantile(test, [0.25, 0.75], axis=0), look["color"])
             train = np.median(stacked(of_size, "train")[1], 0)
-            axis.plot(epochs, train, color=look["color"], lw=0.8, ls=":")
+            label = f"N = {N:,}, training images"
+            axis.plot(epochs, train, color=look["color"], lw=0.8, ls=":", label=label)
         style.wide_log(axis)
-        axis.set(xlabel="epoch", ylabel="loss", title=f"d_m = {d_m}, {tokens}")
-    axes[0].legend()
+        axis.set(xlabel="epoch", ylabel="loss")
+        style.setting(axis, f"d_m = {d_m}, {tokens}")
+    style.common_legend(axes, len(every))
 
 
 def beside(cells: list[dict[str, Any]], axes: list) -> None:
@@ -126,23 +130,28 @@ def beside(cells: list[dict[str, Any]], axes: list) -> None:
                 (row for row in cells if (row["tokens"], row["d_m"]) == (tokens, d_m)),
                 key=lambda row: row["N"],
             )
-            shift = 1.12 ** (i - (len(widths) - 1) / 2)
+            shift = 1.16 ** (i - (len(widths) - 1) / 2)
             N = np.array([row["N"] for row in lines]) * shift
             look = style.ordered(i, len(widths)) | {"lw": 0.9}
+            filled = look | {"mfc": look["color"], "label": f"d_m = {d_m}, lowest"}
             lowest = [row["lowest"] for row in lines]
-            style.bars(axis, N, lowest, [row["new_run"] for row in lines], **look | {"mfc": None})
-            axis.plot([], [], label=f"d_m = {d_m}", **look | {"mfc": look["color"]})
-            last = look | {"ls": "", "mfc": "white", "ms": 3}
-            axis.plot(N * 1.05, [row["last"] for row in lines], **last)
+            style.bars(axis, N, lowest, [row["new_run"] for row in lines], **filled)
+            last = look | {"ls": "", "mfc": "white", "marker": LAST[i % len(LAST)], "ms": 8}
+            values = [row["last"] for row in lines]
+            axis.plot(N * 1.05, values, label=f"d_m = {d_m}, last epoch", **last)
             theirs = [(n / 1.05, row["their_lowest"]) for n, row in zip(N, lines, strict=True)
                       if "their_lowest" in row]  # fmt: skip
             if theirs:
                 star = {"ls": "", "marker": "*", "ms": 9, "mec": "black", "mew": 0.4}
-                axis.plot(*zip(*theirs, strict=True), color=look["color"], **star)
-        axis.set(xscale="log", xlabel="N", ylabel="test loss", title=tokens)
+                label = f"d_m = {d_m}, the paper's"
+                axis.plot(*zip(*theirs, strict=True), color=look["color"], label=label, **star)
+        axis.set(xscale="log", xlabel="N", ylabel="test loss")
+        style.setting(axis, tokens)
         style.wide_log(axis)
         style.whole_ticks(axis, sorted({row["N"] for row in cells}))
-        axis.legend()
+    kinds_of_mark = ("lowest", "last epoch", "the paper's")
+    order = [f"d_m = {d_m}, {kind}" for d_m in widths for kind in kinds_of_mark]
+    style.common_legend(axes, len(widths), order)
 
 
 def distance(curves: Columns, axes: list) -> None:
@@ -156,11 +165,13 @@ def distance(curves: Columns, axes: list) -> None:
             epochs = parts[0][0]
             total = np.median(np.sqrt(sum(values**2 for _, values in parts)), 0)
             look = style.ordered(i, len(widths)) | {"markevery": max(1, len(epochs) // 6)}
-            axis.plot(epochs, total, label=f"d_m = {d_m}", **look)
+            axis.plot(epochs, total, label=f"d_m = {d_m}, all weights", **look)
             output = np.median(parts[-1][1], 0)
-            axis.plot(epochs, output, color=look["color"], lw=0.8, ls=":")
-        axis.set(xlabel="epoch", ylabel="distance", title=f"{tokens}, N = {largest:,}")
-        axis.legend(title="all weights (dotted: w_O alone)", title_fontsize=7)
+            label = f"d_m = {d_m}, w_O alone"
+            axis.plot(epochs, output, color=look["color"], lw=0.8, ls=":", label=label)
+        axis.set(xlabel="epoch", ylabel="distance")
+        style.setting(axis, f"{tokens}, N = {largest:,}")
+    style.common_legend(axes, 2 * len(widths))
 
 
 def theorem(cells: list[dict[str, Any]], axes: list) -> None:
@@ -174,11 +185,11 @@ def theorem(cells: list[dict[str, Any]], axes: list) -> None:
         "complexity alone, best covers": [row["best_terms"]["complexity"] for row in cells],
     }
     for i, (name, values) in enumerate(forms.items()):
-        axis.plot(x + 0.12 * (i - 2), values, label=name, **style.distinct(i) | {"ls": ""})
-    axis.set_yscale("symlog", linthresh=0.1)
-    axis.axhline(0, color=style.GREY, lw=0.8)
-    axis.axhline(1, color=style.GREY, lw=0.8, ls=(0, (2, 2)))
+        look = style.distinct(i) | {"ls": "", "label": name}
+        style.signed_log(axis, x + 0.12 * (i - 2), values, **look)
+    axis.set_yscale("log")
+    axis.axhline(1, color=style.GREY, lw=0.8, ls=(0, (2, 2)), label="trivial")
     names = [f"{row['tokens']}\n{row['d_m']}\n{row['N']}" for row in cells]
     axis.set_xticks(x, names, fontsize=6.5)
-    axis.set(xlabel="tokens, d_m, N", ylabel="bound on the loss (1: trivial)")
-    axis.legend(ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    axis.set(xlabel="tokens, d_m, N", ylabel="bound on the loss")
+    style.legend_above(axis, 6)

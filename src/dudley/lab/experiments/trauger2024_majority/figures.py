@@ -16,6 +16,8 @@ from dudley.show.figures import style
 Columns = dict[str, np.ndarray]
 VERSIONS = {"leaky": "as in the paper", "clean": "without the leak", "last": "last weights"}
 
+DECADES = 10**1.5  # shown on either side of the mean n: three decades in all, not the noise
+
 
 @sketches("trauger2024-majority")
 def figures(results: Results) -> list[Sketch]:
@@ -39,8 +41,9 @@ def figures(results: Results) -> list[Sketch]:
             Sketch(
                 "bounds",
                 "At the trained norms: Corollary 4.1.1 printed (constant 1) and derived, the "
-                "calculus' bound on the gap, and the measured gap, on a scale that is linear "
-                "between −0.1 and 0.1; right: examples until the calculus' bound says something.",
+                "calculus' bound on the gap, and the measured gap; a triangle at the lower edge "
+                "stands for a negative value. Right: examples until the calculus' bound says "
+                "something, on an axis of three decades.",
                 partial(bounded, bounds[0].numbers["runs"]),
                 tuple(bounds),
                 panels=(1, 2),
@@ -55,21 +58,28 @@ def trends(trials: Columns, shown: list[Finding], axes: list) -> None:
         points, test = finding.numbers["points"], finding.numbers["trend"]["leaky"]
         T = [row["T"] for row in points]
         every = quantities(trials, "leaky")[quantity]
-        axis.plot(trials["T"], every, ls="", marker=".", ms=4, color="#999999")
+        axis.plot(
+            trials["T"], every, ls="", marker=".", ms=4, color="#999999",
+            label="all runs, as in the paper",
+        )  # fmt: skip
         for i, (version, words) in enumerate(VERSIONS.items()):
             if quantity == "l1" and version == "clean":
                 continue  # the same weights, so the same norms
             largest = [row[f"{version}_max"] for row in points]
-            axis.plot(T, largest, label=words, **style.distinct(i))
+            axis.plot(T, largest, label=f"largest, {words}", **style.distinct(i))
         middle = float(np.mean(trials["T"]))
         ends = np.array([min(T), max(T)])
         line = every.mean() + test["change"] * (ends - middle) / np.ptp(trials["T"])
-        axis.plot(ends, line, color=style.GREY, lw=1.0)
+        axis.plot(ends, line, color=style.GREY, lw=1.0, label="least squares, all runs")
         low, high = test["interval"]
         text = f"change {test['change']:.3g} [{low:.3g}, {high:.3g}], margin ±{test['margin']:.3g}"
         axis.set_title(f"{name}: {finding.verdict}\n{text}", fontsize=8)
         axis.set(xlabel="T (sequence length)", ylabel=name)
-    axes[-1].legend()
+        if quantity == "gap":  # the last weights' is twenty times the others'
+            axis.set_yscale("symlog", linthresh=0.2)
+            axis.set_yticks([0, 0.1, 0.2, 0.5, 1, 2], ["0", "0.1", "0.2", "0.5", "1", "2"])
+            axis.minorticks_off()
+    style.common_legend(axes, 5)
 
 
 def bounded(rows: list[dict[str, Any]], axes: list) -> None:
@@ -82,10 +92,13 @@ def bounded(rows: list[dict[str, Any]], axes: list) -> None:
     }  # fmt: skip
     for i, (key, words) in enumerate(kinds.items()):
         if all(key in row for row in rows):
-            left.plot(T, [row[key] for row in rows], label=words, **style.distinct(i))
-    left.set_yscale("symlog", linthresh=0.1)
-    left.axhline(0, color=style.GREY, lw=0.8)
-    left.set(xlabel="T", ylabel="gap", title="bounds and the measured gap")
-    left.legend()
-    right.plot(T, [row["log10_n"] for row in rows], **style.distinct(0))
-    right.set(xlabel="T", ylabel="log₁₀ n", title="n at which the calculus' bound says something")
+            values = [row[key] for row in rows]
+            style.signed_log(left, T, values, label=words, **style.distinct(i))
+    left.set(xlabel="T", ylabel="gap", yscale="log")
+    style.legend_above(left, 2)
+    look = style.distinct(list(kinds).index("gap"))
+    right.plot(T, [10 ** row["log10_n"] for row in rows], label=kinds["gap"], **look)
+    middle = 10 ** float(np.mean([row["log10_n"] for row in rows]))
+    right.set(xlabel="T", ylabel="n at which the bound is half of the trivial one", yscale="log")
+    right.set_ylim(middle / DECADES, middle * DECADES)
+    style.legend_above(right, 2)

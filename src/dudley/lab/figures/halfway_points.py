@@ -1,0 +1,57 @@
+"""The m at which half of the trials succeed, by T: the points that figures draw.
+
+The first m of a grid whose observed share exceeds ½ lies below the true crossing more often than
+above it, since noise in an early cell is enough. So figures draw `halfway` instead: where a
+logistic curve through all cells of a T is ½, with the 95 % interval of log m½.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, isfinite, log
+from typing import Any
+
+from dudley.lab.statistics.halfway import halfway
+
+NORMAL = 1.96  # standard errors on either side in a 95 % interval
+WIDEST = 10.0  # an interval that goes further than tenfold says nothing: there is no point
+
+
+@dataclass(frozen=True)
+class HalfwayPoint:
+    """m½ at one T with its interval; ``tried`` is the largest m of the grid."""
+
+    T: int
+    m: float
+    interval: tuple[float, float]
+    tried: int
+
+    @property
+    def beyond(self) -> bool:
+        """Does m½ lie beyond the grid, so that the curve is continued?"""
+        return self.m > self.tried
+
+
+def halfway_points(rates: Sequence[dict[str, Any]]) -> list[HalfwayPoint]:
+    """By T, from cells with ``T``, ``m``, ``successes`` and ``trials``.
+
+    A T whose curve does not rise, or says too little, has no point.
+
+    >>> rows = [{"T": 8, "m": m, "successes": k, "trials": 50} for m, k in ((10, 5), (40, 45))]
+    >>> (point,) = halfway_points(rows)
+    >>> round(point.m), point.beyond, [round(end) for end in point.interval]
+    (20, False, [16, 25])
+    """
+    points = []
+    for T in sorted({row["T"] for row in rates}):
+        cells = [row for row in rates if row["T"] == T]
+        if len({row["m"] for row in cells}) < 2:
+            continue
+        columns = ([row[name] for row in cells] for name in ("m", "successes", "trials"))
+        half = halfway(*columns)
+        if isfinite(half.m) and NORMAL * half.error < log(WIDEST):
+            reach = exp(NORMAL * half.error)
+            interval = (half.m / reach, half.m * reach)
+            points.append(HalfwayPoint(T, half.m, interval, max(row["m"] for row in cells)))
+    return points
