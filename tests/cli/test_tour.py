@@ -93,6 +93,7 @@ def test_its_certificate_verifies_from_its_files(folder: Path):
 
 def test_its_page_tells_the_story(folder: Path, dudley):
     page = (folder / FILES["page"]).read_text(encoding="utf-8")
+    assert registry.PAPERS["trauger2024"].version in page
     for words in ("The model", "Its norms", "Every bound", "broken", "Verified", "<svg", "<math"):
         assert words in page
     assert len(page) < 1_000_000 and "http-equiv" in page

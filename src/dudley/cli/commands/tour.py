@@ -155,6 +155,7 @@ class Story:
                 f"printed {printed:.4g}, but provably at least {floor(first.lower_bound)}: "
                 f"{first.ratio:.3g} times too small; derived with explicit constants {derived:.4g}"
             ),
+            *map(Prose, registry.caveats([statement])),
         ]
 
     def certify(self) -> list[Block]:

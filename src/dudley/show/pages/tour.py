@@ -118,6 +118,7 @@ def broken(item: dict[str, Any]) -> list[Block]:
     """What the paper prints, what is wrong, and the instance that shows it."""
     return [
         Prose(f"{item['id']}: {item['says']}"),
+        *statement.examined(item["verdict"]),
         Prose("Printed:"),
         Formula(item["latex"]["printed"]),
         Prose(item["erratum"]),
