@@ -18,6 +18,7 @@ from dudley.certificates import verify
 from dudley.cli import main
 from dudley.cli.commands import tour as commands
 from dudley.cli.commands.tour import FILES
+from dudley.theorems import registry
 
 (EXAMPLE,) = re.findall(r"Example: dudley tour (.+)", inspect.getdoc(commands.tour) or "")
 QUICK = tuple(EXAMPLE.split())
