@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from dudley.core.statement import Form, Input, Statement, Verdict
 from dudley.theorems.registry import register, register_paper
 from dudley.theorems.witness.base import WITNESSES, Witness, log_volume_ratio
+from dudley.theorems.witness.premises import Premise
 
 register_paper("added2027", "Balls of my own", "N. N.", 2027)
 register(
@@ -48,6 +49,9 @@ class ManyDimensions(Witness):
 
     def inputs(self, statement):
         return {"d": 100, "w.l2": 1.0, "epsilon": 0.5}
+
+    def hypotheses(self, statement):
+        return (Premise("0 < ε", lambda: self.inputs(statement)["epsilon"] > 0),)
 
     def lower_bound(self):
         return log_volume_ratio(100, 2.0)
