@@ -12,7 +12,7 @@ from dudley.theorems.witness.counterexamples.label_noise import LabelNoise
 from dudley.theorems.witness.counterexamples.low_rank import LabelNoiseLowRank
 from dudley.theorems.witness.counterexamples.many_heads import SignHeads
 from dudley.theorems.witness.counterexamples.unseen_heads import QueryHeads
-from dudley.theorems.witness.premises import Premise
+from dudley.theorems.witness.premises import Premise, norm_bounds
 from each import each
 from planting import goes_red
 
@@ -40,6 +40,14 @@ def test_a_witness_satisfies_every_hypothesis(name, id):
     check_hypotheses(WITNESSES[name](), id, UNDECIDED.get(name, 0))
 
 
+@each("name, id", CASES)
+def test_every_bound_on_a_norm_is_compared_with_the_instance(name, id):
+    """A statement's norms are its hypotheses: none is left out."""
+    witness = WITNESSES[name]()
+    compared = {bound for premise in witness.hypotheses(id) for bound in premise.bounds}
+    assert norm_bounds(witness.inputs(id)) <= compared
+
+
 def test_no_witness_can_omit_them():
     class Silent(Witness):
         refutes, story = (), ""
@@ -65,7 +73,7 @@ def with_inputs(witness: type[Witness], **changes: float) -> Witness:
             names = {name.replace("__", "."): value for name, value in changes.items()}
             return super().inputs(statement) | names
 
-    return Changed()
+    return Changed()  # pyright: ignore[reportAbstractUsage]
 
 
 @each(

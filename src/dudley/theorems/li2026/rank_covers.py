@@ -127,14 +127,15 @@ ASSUMPTION_5_7 = register(
         best=Form(BEST, best_rank),
         verdict=Verdict.REPAIRED,
         erratum=(
-            "This is an assumption, so the question is which C_1 it allows; the paper lets "
-            "constants depend on the geometry of the space. C_1 = 3(d + k) serves for every rank "
-            "bound r ≥ 2 and every ε < B_xB_W, and for r = 1 if ε ≤ B_xB_W/2 (two factors with r(d + k) "
-            "entries cover W); as ε tends to B_xB_W with r = 1, the right-hand side tends to 0 and "
-            "no C_1 serves. No C_1 free of the dimensions serves either: the outputs of maps of "
-            "rank 1 at one input fill a ball of R^k, so log N(ε) ≥ k log(B_xB_W/ε), and C_1 is at "
-            "least k/2 for r = 1. So where the theorems that use it say sum of ranks, read sum of "
-            "r(d + k). Lemma B.6, from which C_1 is taken, has ½ without the dimension."
+            "This is an assumption, so the question is which C_1 it allows; at Lemma 5.2 the paper "
+            "lets C_1 depend on the geometry of the space, and so it must here. C_1 = 3(d + k) "
+            "serves for every rank bound r ≥ 2 and every ε < B_xB_W, and for r = 1 if "
+            "ε ≤ B_xB_W/2: two factors with r(d + k) entries cover W. (For r = 1 the right-hand "
+            "side tends to 0 as ε tends to B_xB_W, and no C_1 serves.) No C_1 free of the "
+            "dimensions serves: the outputs of maps of rank 1 at one input fill a ball of R^k, so "
+            "log N(ε) ≥ k log(B_xB_W/ε), and C_1 is at least k/2 for r = 1. So where the theorems "
+            "that use it say sum of ranks, read sum of r(d + k). Lemma B.6, from which C_1 is "
+            "taken, has ½ without the dimension."
         ),
         example={"d": 64, "k": 64, "W.rank": 2, "W.op": 1.0, "X.row2inf": 1.0, "epsilon": 0.1},
     )

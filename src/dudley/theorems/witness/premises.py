@@ -25,10 +25,14 @@ Loss = Callable[[float, np.ndarray], np.ndarray]  # of a label and predictions
 
 @dataclass(frozen=True)
 class Premise:
-    """A hypothesis in words, and its check on the instance; None where no program decides it."""
+    """A hypothesis in words, and its check on the instance; None where no program decides it.
+
+    ``bounds`` are the inputs, such as ``W_v.op``, that the check compares with the instance.
+    """
 
     words: str
-    check: Callable[[], bool] | None
+    check: Callable[[], bool | np.bool_] | None
+    bounds: frozenset[str] = frozenset()
 
     def holds(self) -> bool | None:
         """Does the instance satisfy it? None where no finite program decides."""
@@ -62,23 +66,32 @@ def within(inputs: Mapping[str, float], parts: Mapping[str, np.ndarray]) -> bool
     >>> within({"W_v.op": 1.0, "d": 2}, {"W_v": np.eye(2)}), within({"d": 2}, {"W_v": np.eye(2)})
     (True, False)
     """
-    names = [name.rpartition(".") for name in inputs]
-    bounded = {part for part, _, norm in names if part in parts and is_norm(norm)}
-    return bounded == set(parts) and all(
+    bounds = [name.split(".") for name in norm_bounds(inputs) if name.split(".")[0] in parts]
+    return {part for part, _ in bounds} == set(parts) and all(
         at_most(size_of_part(norm, np.asarray(parts[part], dtype=float)), inputs[f"{part}.{norm}"])
-        for part, _, norm in names
-        if part in parts and is_norm(norm)
+        for part, norm in bounds
     )
 
 
-def is_norm(name: str) -> bool:
-    """Is this the name of a norm?"""
-    return name in NORMS or name in aliases()
+def norm_bounds(inputs: Mapping[str, float]) -> frozenset[str]:
+    """The inputs that bound a norm of weights or tokens.
+
+    >>> sorted(norm_bounds({"W_v.op": 1.0, "X.fro": 2.0, "points.linf": 1.0, "tail.nu": 1.0}))
+    ['W_v.op', 'X.fro']
+    """
+    pairs = (name.partition(".") for name in inputs)
+    return frozenset(
+        f"{part}.{norm}"
+        for part, _, norm in pairs
+        if (part in ("w", "X", "V") or part.startswith("W"))
+        and (norm in NORMS or norm in aliases())
+    )
 
 
 def norms(words: str, inputs: Mapping[str, float], parts: Mapping[str, np.ndarray]) -> Premise:
     """The premise that the norms of these parts are bounded as the inputs say."""
-    return Premise(words, lambda: within(inputs, parts))
+    compared = frozenset(name for name in norm_bounds(inputs) if name.partition(".")[0] in parts)
+    return Premise(words, lambda: within(inputs, parts), compared)
 
 
 def ranks(words: str, inputs: Mapping[str, float], parts: Mapping[str, np.ndarray]) -> Premise:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dudley.theorems.witness.base import WITNESSES, Witness
-from dudley.theorems.witness.premises import Premise, at_most
+from dudley.theorems.witness.premises import Premise, norms
 
 
 @WITNESSES.register("fixed-subspace")
@@ -47,16 +47,10 @@ class FixedSubspace(Witness):
                     and inputs["subspace.dim"] == 1
                 ),
             ),
-            Premise(
-                "‖W‖₂ ≤ B_W (B.6)",
-                lambda: all(at_most(float(np.linalg.norm(W, 2)), B) for W in maps),
-            ),
-            Premise(
-                "‖x‖₂ ≤ B_x (B.6): the inputs are e_1 and e_2",
-                lambda: (
-                    at_most(float(np.linalg.norm(np.eye(2), axis=1).max()), inputs["X.row2inf"])
-                    and inputs["k"] == 2
-                ),
+            norms(
+                "‖W‖₂ ≤ B_W and ‖x‖₂ ≤ B_x (B.6); the inputs are e_1 and e_2",
+                inputs,
+                {"W": np.array(maps), "X": np.eye(2)[:, None]},
             ),
             Premise(
                 "members more than 2ε apart on an input are more than the lemma allows",

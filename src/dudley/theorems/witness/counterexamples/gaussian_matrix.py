@@ -47,7 +47,7 @@ class GaussianMatrix(Witness):
 
         def sampled() -> bool:
             X = np.random.default_rng(0).normal(0.0, self.s, (2000, m, m))
-            ν = np.linalg.norm(np.einsum("nij,nik->jk", X, X) / len(X), 2)
+            ν = float(np.linalg.norm(np.einsum("nij,nik->jk", X, X) / len(X), 2))
             share = float((np.linalg.norm(X, axis=(1, 2)) >= self.level).mean())
             return abs(ν / inputs["tail.nu"] - 1) < 0.1 and abs(share - self.lower_bound()) < 0.01
 

@@ -87,8 +87,8 @@ class LabelNoise(Witness):
 
     def conditional_excess(self, f: np.ndarray) -> np.ndarray:
         """g(X; f) = E[ℓ(Y, f) − ℓ(Y, 1) | X]."""
-        losses = (self.loss(y, f) - self.loss(y, np.ones(1)) for y in (1.0, -1.0))
-        return sum(p * x for p, x in zip((0.5 + self.h, 0.5 - self.h), losses, strict=True))
+        plus, minus = (self.loss(y, f) - self.loss(y, np.ones(1)) for y in (1.0, -1.0))
+        return (0.5 + self.h) * plus + (0.5 - self.h) * minus
 
     def parts(self, inputs: Mapping[str, float]) -> dict[str, np.ndarray]:
         """Of the weights and tokens, those of which the inputs bound a norm."""

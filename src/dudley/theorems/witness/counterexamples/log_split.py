@@ -43,6 +43,7 @@ class EqualSplit(Witness):
             Premise(
                 "ε_i ≤ ε < √r_i·B_X, so that each term is a log covering number, not negative",
                 lambda: self.epsilon**2 < inputs["score.rank"] * inputs["X.op"] ** 2,
+                frozenset({"X.op"}),
             ),
             Premise("no split of ε on a grid is better than the one in the proof", least),
         )

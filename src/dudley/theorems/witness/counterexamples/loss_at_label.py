@@ -18,8 +18,8 @@ from dudley.theorems.witness.counterexamples.trained_encoder import (
 )
 from dudley.theorems.witness.premises import Premise, at_most, is_lipschitz
 
-RADIUS = 0.2  # R_Q = R_K = R_V = R_O
-DELTA = 0.1
+R_NEAR, R_SCORES = 0.2, math.sqrt(0.46)  # R_V = R_O, and R_Q = R_K: together R = 1
+DELTA = 0.2
 CHUNK = 500_000  # columns drawn at a time
 SIZES = (16, 64, 256, 1024, 4096)
 
@@ -70,7 +70,8 @@ class LossAtTheLabel(Witness):
 
     Inputs of one token, r·e_j with j uniform on 1, …, k, d = d_m = k, r = k^{−5/2}; labels 0;
     ℓ(f, y) = log(1 + e^f) − yf, which is 1-Lipschitz in f, as the theorem asks of any loss. Radii
-    R_Q = R_K = R_V = R_O = 1/5. Every hypothesis holds with probability → 1 as k → ∞:
+    R_V = R_O = 1/5 and R_Q = R_K = √0.46, so R = 1. Every hypothesis holds with probability → 1 as
+    k → ∞:
 
     * with one token attention does nothing, f(x) = w·relu(W_V x); N distinct inputs have features
       with Gram matrix r²(½ on, 1/2π off the diagonal) in the limit, so α² → r²(½ − 1/2π), while
@@ -78,14 +79,14 @@ class LossAtTheLabel(Witness):
       and z → η_O² → 1.44 are bounded, and the right sides are of order N/√k and N^{3/2}/√k;
     * two inputs are equal with probability 1/k ≤ e^{−1} ≤ exp(−t^ĉ) for t ≤ 1, and the product is
       at most r⁴ < 1, so Assumption 3 holds with every ĉ > 0; a matrix of one row has full rank;
-    * with ĉ = 1/log N the stated probability is at least 1 − 8e^{−k/2} − 2δ − exp(−C/e), C the
-      constant in Ω: positive for small δ.
+    * with ĉ = 0.01/log N the stated probability is at least 1 − 8e^{−k/2} − 2δ − exp(−0.99C), C
+      the constant in Ω: positive for small δ.
 
     All weights within the radii have |f(x)| ≤ η_Oη_Vr < 2k^{−2}, so the true loss is at least
     log 2 − k^{−2}, trained or not. Printed: the first term is below α²/(8ρM̂√N) < r, √(P/N) is of
-    order k²r = k^{−1/2} whether its logarithm is cut at 0 or not, and √(log(R/δ)/N) is what is
-    left: c√(log(R/δ)/N) with k = 10⁶N⁴ → ∞, below log 2 for large N whatever c is. What "≲" hides,
-    logarithms of other quantities, are powers of log N.
+    order k²r = k^{−1/2}, times a logarithm where that is not cut at 0, and √(log(R/δ)/N) is what
+    is left: c√(log(R/δ)/N) with k = 10⁶N⁴ → ∞, below log 2 for large N whatever c is. What "≲"
+    hides, logarithms of other quantities, are powers of log N.
 
     What fails is the first line of Lemma 4's proof, which subtracts ℓ(y, y) as if it were at most
     0. Here ℓ(0, 0) = log 2, and the repaired form adds it. For a bounded loss with ℓ(y, y) = 0, and
@@ -117,17 +118,20 @@ class LossAtTheLabel(Witness):
             "d": self.k,
             "k": self.k,
             "X.fro": self.r,
-            "W_Q.fro": Q + RADIUS,
-            "W_K.fro": K + RADIUS,
-            "W_v.fro": V + RADIUS,
-            "w.l2": w + RADIUS,
-            "W_Q.op": SPECTRAL + RADIUS,
-            "W_K.op": SPECTRAL + RADIUS,
-            "W_v.op": SPECTRAL + RADIUS,
-            **{f"{W}.moved": RADIUS for W in ("W_Q", "W_K", "W_v", "w")},
+            "W_Q.fro": Q + R_SCORES,
+            "W_K.fro": K + R_SCORES,
+            "W_v.fro": V + R_NEAR,
+            "w.l2": w + R_NEAR,
+            "W_Q.op": SPECTRAL + R_SCORES,
+            "W_K.op": SPECTRAL + R_SCORES,
+            "W_v.op": SPECTRAL + R_NEAR,
+            "W_Q.moved": R_SCORES,
+            "W_K.moved": R_SCORES,
+            "W_v.moved": R_NEAR,
+            "w.moved": R_NEAR,
             "features.smin": start.α * self.r,
             "loss.initial": start.Φ * self.r**2,
-            "correlation.c": 1 / math.log(self.n),
+            "correlation.c": 0.01 / math.log(self.n),
             "delta": DELTA,
             "loss.at_label": 0.693147181,  # log 2, from above
             "step.size": 1e-6,
@@ -155,7 +159,7 @@ class LossAtTheLabel(Witness):
             return bool((1 / self.k <= np.exp(-(t ** inputs["correlation.c"]))).all())
 
         return (
-            *at_initialisation(inputs),
+            *at_initialisation(inputs, unit_start(self.n, self.k, self.seed).norms),
             SPECTRAL_PREMISE,
             Premise(
                 "X is of full row rank and ‖X‖_F ≤ √d_s·R_X (3)",
@@ -163,6 +167,7 @@ class LossAtTheLabel(Witness):
                     np.linalg.matrix_rank(r * np.eye(3)[:1], tol=r / 2) == 1
                     and at_most(float(f"{r:.9g}"), inputs["X.fro"])
                 ),
+                frozenset({"X.fro"}),
             ),
             Premise("P(|⟨X_nᵀX_n, X_n′ᵀX_n′⟩| ≥ t) ≤ exp(−t^ĉ), ĉ > 0 (3)", tail),
             Premise("d = d_m (section 4)", lambda: inputs["d"] == inputs["k"]),
@@ -203,4 +208,4 @@ def cut(values: dict[str, float]) -> float:
     encoder = Encoder(**{name: fields[name] for name in sizes})
     root = math.sqrt(encoder.P / encoder.n)
     complexity = root * (1 + max(math.log(encoder.A / root), 0.0))
-    return start.printed + complexity + math.sqrt(math.log(2 * RADIUS / DELTA) / start.n)
+    return start.printed + complexity + math.sqrt(math.log(1 / start.delta) / start.n)

@@ -170,8 +170,8 @@ class ManyHeads(Witness):
         small = ManyHeads(SMALL)
         heads, inputs = small.heads, small.inputs(statement)
         W, X = heads.weights(np.ones(SMALL**2)), heads.tokens()
-        names = {"4.2": "l11", "4.2.1": "l11", "F.0.1": "row1inf", "F.0.2": "row21"}
-        norm = names[statement.rpartition("-")[2]]
+        matrix = {k: v for k, v in inputs.items() if k.startswith("W.")} or {"W.l11": 1.0}
+        turned = {k.replace("W.", "V."): v for k, v in matrix.items()}
         matrices = {name: part for name, part in W.items() if name != "w"}
 
         def covered() -> bool:
@@ -185,7 +185,7 @@ class ManyHeads(Witness):
                 norms(
                     f"the statement's norm of {name} is at most B = 1, whichever way it is "
                     "oriented (4.2.1, F.0.1, F.0.2)",
-                    {f"W.{norm}": 1.0, f"V.{norm}": 1.0},
+                    matrix | turned,
                     {"W": part, "V": part.T},
                 )
                 for name, part in matrices.items()

@@ -54,22 +54,34 @@ SPECTRAL_PREMISE = Premise(
     "‖W_Q⁰‖₂, ‖W_K⁰‖₂, ‖W_V⁰‖₂ ≤ 2.01: with probability ≥ 1 − 3e^{−50}; matrices of k² entries are "
     "not drawn",
     None,
+    frozenset({"W_Q.op", "W_K.op", "W_v.op"}),
 )
 STEP_PREMISE = Premise("γ ≤ 1/k′ for a constant k′ that the paper does not name: γ = 10⁻⁶", None)
 
 
-def at_initialisation(inputs: Mapping[str, float]) -> tuple[Premise, ...]:
-    """The hypotheses of Lemma 4 and Theorem 5 on the start of training, from what was drawn."""
+def at_initialisation(
+    inputs: Mapping[str, float], norms: tuple[float, float, float, float]
+) -> tuple[Premise, ...]:
+    """The hypotheses of Lemma 4 and Theorem 5 on the start of training, from what was drawn.
+
+    ``norms`` are those of W_Q⁰, W_K⁰, W_V⁰ (Frobenius) and w_O⁰.
+    """
     fields = {name.replace(".", "_"): value for name, value in inputs.items()}
     names = TrainingStart.__dataclass_fields__
     start = TrainingStart(**{name: fields[name] for name in names if name in fields})
-    radii = [inputs[f"{W}.moved"] for W in ("W_Q", "W_K", "W_v", "w")]
+    η = ("W_Q.fro", "W_K.fro", "W_v.fro", "w.l2")
+    radii = [inputs[f"{name.partition('.')[0]}.moved"] for name in η]
     return (
         *(
             Premise(f"{hypothesis.sides[0]} ≥ {hypothesis.sides[1]} (4, 5)", check_of(hypothesis))
             for hypothesis in start.hypotheses
         ),
         Premise("R_Q, R_K, R_V, R_O > 0 (section 4.1)", lambda: min(radii) > 0),
+        Premise(
+            "η_Q = ‖W_Q⁰‖_F + R_Q, …, η_O = ‖w_O⁰‖₂ + R_O (4, 5), to nine digits",
+            lambda: np.allclose([inputs[name] for name in η], np.add(norms, radii), rtol=1e-8),
+            frozenset(η),
+        ),
         Premise(
             "0 < δ < 1, and the stated probability is positive with 1 for the constant in Ω",
             lambda: 0 < start.delta < 1 and start.failure(2 * start.delta) < 1,
@@ -185,7 +197,7 @@ class TrainedEncoder(Witness):
     def hypotheses(self, statement: str) -> tuple[Premise, ...]:
         inputs, grid = self.inputs(statement), np.linspace(-3, 3, 601)
         return (
-            *at_initialisation(inputs),
+            *at_initialisation(inputs, self.pair.draw.norms),
             SPECTRAL_PREMISE,
             STEP_PREMISE,
             Premise(
@@ -194,6 +206,7 @@ class TrainedEncoder(Witness):
                     np.linalg.matrix_rank(x) == 1 and at_most(1.0, inputs["X.fro"])
                     for x in (np.eye(2)[:1], np.eye(2)[1:])
                 ),
+                frozenset({"X.fro"}),
             ),
             Premise(
                 "P(|⟨X_nᵀX_n, X_n′ᵀX_n′⟩| ≥ t) ≤ exp(−t^ĉ): the product is 0 (3)",

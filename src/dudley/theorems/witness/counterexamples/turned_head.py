@@ -43,7 +43,7 @@ def perturbed(
 ) -> tuple[Premise, ...]:
     """Norms and errors are those that the inputs state, no Π is active, and outputs differ so."""
     errors = ("error.QK", "error.v", "error.c", "error.w")
-    hidden = [V | {"W_c": np.eye(1)} for V in (W, hat)]
+    hidden = [{**V, "W_c": np.eye(1)} for V in (W, hat)]
     bounded = {name.partition(".")[0] for name in inputs}
     return (
         *(

@@ -59,7 +59,7 @@ class TwoMembers(Witness):
 
         def apart() -> bool:
             outputs = [(attended(W, X) @ W["w"]).item() for W in map(member, (1.0, -1.0))]
-            rows = [np.linalg.norm(attended(W, X)) for W in map(member, (1.0, -1.0))]
+            rows = [float(np.linalg.norm(attended(W, X))) for W in map(member, (1.0, -1.0))]
             return abs(outputs[0] - outputs[1]) > 2 * inputs["epsilon"] and max(rows) <= 1 + 1e-12
 
         def covers() -> bool:
