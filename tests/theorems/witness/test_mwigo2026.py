@@ -257,6 +257,13 @@ def test_a_small_k_does_not_satisfy_the_hypotheses():
 # -- the loss at the label ------------------------------------------------------------------------
 
 
+def paper_root(v: dict) -> float:
+    """√(P/N), d_s = 1."""
+    P = (math.sqrt(v["k"]) * v["W_v.fro"]) ** (2 / 3)
+    P += (math.sqrt(v["k"]) * v["W_K.fro"] * v["W_Q.fro"] * v["W_v.fro"]) ** (2 / 3)
+    return v["X.fro"] * math.sqrt(P**3 * math.log(v["n"]) / v["n"])
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_theorem_5_fails_for_cross_entropy_cut_or_not(seed):
     witness = LossAtTheLabel(seed=seed)
@@ -264,6 +271,9 @@ def test_theorem_5_fails_for_cross_entropy_cut_or_not(seed):
     printed = STATEMENTS[id].evaluate_on(inputs, "printed")
     assert printed.details["hypotheses_hold"] and printed.details["probability"] > 0
     assert 0 < printed.value < cut(inputs) < witness.lower_bound()
+    trained, complexity, deviation = (term.value for term in printed.terms)
+    root = complexity / (1 + math.log(LossAtTheLabel.largest(inputs) / paper_root(inputs)))
+    assert cut(inputs) == pytest.approx(trained + root + deviation, rel=1e-9)
     for form in ("derived", "best"):
         assert value("theorem-5", inputs, form) >= witness.lower_bound()
         assert value("theorem-5", inputs | {"loss.at_label": 0.0}, form) <= 1

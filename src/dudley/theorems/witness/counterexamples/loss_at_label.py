@@ -8,13 +8,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from dudley.theorems.mwigo2026.encoder import Encoder
-from dudley.theorems.mwigo2026.training import TrainingStart
 from dudley.theorems.witness.base import WITNESSES, Family, Witness
 from dudley.theorems.witness.counterexamples.trained_encoder import (
     SPECTRAL,
     SPECTRAL_PREMISE,
     at_initialisation,
+    printed_training,
 )
 from dudley.theorems.witness.premises import Premise, at_most, is_lipschitz
 
@@ -201,11 +200,11 @@ class LossAtTheLabel(Witness):
 
 def cut(values: dict[str, float]) -> float:
     """Theorem 5 as printed, with c = 1, but for a logarithm that is cut at 0: never smaller."""
-    fields = {name.replace(".", "_"): value for name, value in values.items()}
-    names = TrainingStart.__dataclass_fields__
-    start = TrainingStart(**{name: fields[name] for name in names if name in fields})
-    sizes = ("n", "T", "d", "k", "X_fro", "W_Q_fro", "W_K_fro", "W_v_fro", "w_l2")
-    encoder = Encoder(**{name: fields[name] for name in sizes})
-    root = math.sqrt(encoder.P / encoder.n)
-    complexity = root * (1 + max(math.log(encoder.A / root), 0.0))
-    return start.printed + complexity + math.sqrt(math.log(1 / start.delta) / start.n)
+    A, root = LossAtTheLabel.largest(values), math.sqrt(values["k"])
+    scores = root * values["W_K.fro"] * values["W_Q.fro"] * values["W_v.fro"]
+    sizes = ((root * values["W_v.fro"]) ** (2 / 3) + scores ** (2 / 3)) ** 3
+    P = values["X.fro"] ** 2 * sizes * math.log(values["n"])
+    complexity = math.sqrt(P / values["n"])
+    complexity *= 1 + max(math.log(A / complexity), 0.0)
+    deviation = math.sqrt(math.log(1 / values["delta"]) / values["n"])
+    return printed_training(values) + complexity + deviation

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from dudley.theorems.mwigo2026.training import TrainingHypothesis, TrainingStart
 from dudley.theorems.witness.base import WITNESSES, Witness
 from dudley.theorems.witness.premises import Premise, at_most, is_lipschitz
 
@@ -59,39 +58,63 @@ SPECTRAL_PREMISE = Premise(
 STEP_PREMISE = Premise("γ ≤ 1/k′ for a constant k′ that the paper does not name: γ = 10⁻⁶", None)
 
 
+def moduli(v: Mapping[str, float], norm: str) -> tuple[float, float]:
+    """M and z for one token, from spectral norms ("op"); M̂ and ẑ from Frobenius norms ("fro")."""
+    Q, K, V = (v[f"{W}.{norm}"] for W in ("W_Q", "W_K", "W_v"))
+    η, X = v["w.l2"], v["X.fro"]
+    scores = 2 / math.sqrt(v["k"]) * X**2 * V * η
+    M = max(
+        V / v["w.moved"],
+        η / v["W_v.moved"],
+        scores * K / v["W_Q.moved"],
+        scores * Q / v["W_K.moved"],
+    )
+    return M, η**2 * (1 + 4 / v["k"] * X**4 * V**2 * (Q**2 + K**2))
+
+
+def printed_training(v: Mapping[str, float]) -> float:
+    """Lemma 4 as printed, for one token."""
+    α, ρ, root = v["features.smin"], math.sqrt(v["n"]) * v["X.fro"], math.sqrt(v["n"])
+    M, z = moduli(v, "fro")
+    return min(α**2 / (8 * ρ * M * root), α**3 * v["w.l2"] / (32 * ρ**4 * z * root))
+
+
 def at_initialisation(
-    inputs: Mapping[str, float], norms: tuple[float, float, float, float]
+    v: Mapping[str, float], norms: tuple[float, float, float, float]
 ) -> tuple[Premise, ...]:
     """The hypotheses of Lemma 4 and Theorem 5 on the start of training, from what was drawn.
 
     ``norms`` are those of W_Q⁰, W_K⁰, W_V⁰ (Frobenius) and w_O⁰.
     """
-    fields = {name.replace(".", "_"): value for name, value in inputs.items()}
-    names = TrainingStart.__dataclass_fields__
-    start = TrainingStart(**{name: fields[name] for name in names if name in fields})
+    α, ρ, fit = v["features.smin"], math.sqrt(v["n"]) * v["X.fro"], math.sqrt(2 * v["loss.initial"])
     η = ("W_Q.fro", "W_K.fro", "W_v.fro", "w.l2")
-    radii = [inputs[f"{name.partition('.')[0]}.moved"] for name in η]
+    radii = [v[f"{name.partition('.')[0]}.moved"] for name in η]
+
+    def stated() -> float:
+        chance = math.exp(-((v["n"] - 1) ** -v["correlation.c"]))  # d_s = 1
+        return 1 - 8 * math.exp(-v["k"] / 2) - 2 * v["delta"] - chance
+
     return (
-        *(
-            Premise(f"{hypothesis.sides[0]} ≥ {hypothesis.sides[1]} (4, 5)", check_of(hypothesis))
-            for hypothesis in start.hypotheses
+        Premise("α² ≥ 8ρM√(2Φ⁰) (4, 5)", lambda: α**2 >= 8 * ρ * moduli(v, "op")[0] * fit),
+        Premise(
+            "α³ ≥ 32ρ²z√(2Φ⁰)/η_O (4, 5)",
+            lambda: α**3 >= 32 * ρ**2 * moduli(v, "op")[1] * fit / v["w.l2"],
+        ),
+        Premise(
+            "d_m ≥ N³; Ω̃ hides a constant and logarithms, which a larger width meets (4, 5)",
+            lambda: v["k"] >= v["n"] ** 3,
         ),
         Premise("R_Q, R_K, R_V, R_O > 0 (section 4.1)", lambda: min(radii) > 0),
         Premise(
             "η_Q = ‖W_Q⁰‖_F + R_Q, …, η_O = ‖w_O⁰‖₂ + R_O (4, 5), to nine digits",
-            lambda: np.allclose([inputs[name] for name in η], np.add(norms, radii), rtol=1e-8),
+            lambda: np.allclose([v[name] for name in η], np.add(norms, radii), rtol=1e-8),
             frozenset(η),
         ),
         Premise(
             "0 < δ < 1, and the stated probability is positive with 1 for the constant in Ω",
-            lambda: 0 < start.delta < 1 and start.failure(2 * start.delta) < 1,
+            lambda: 0 < v["delta"] < 1 and stated() > 0,
         ),
     )
-
-
-def check_of(hypothesis: TrainingHypothesis) -> Callable[[], bool]:
-    """The check of one inequality."""
-    return lambda: hypothesis.holds
 
 
 @dataclass(frozen=True)
@@ -157,11 +180,8 @@ class OrthogonalPair:
 
     @property
     def printed(self) -> float:
-        """Lemma 4 as printed: here the second term of the minimum is the smaller one."""
-        v, α = self.inputs(), self.draw.α
-        squares = v["W_Q.fro"] ** 2 + v["W_K.fro"] ** 2
-        z_hat = v["w.l2"] ** 2 * (1 + 4 / self.k * v["W_v.fro"] ** 2 * squares)
-        return α**3 * v["w.l2"] / (32 * 4 * z_hat * math.sqrt(2))
+        """Lemma 4 as printed."""
+        return printed_training(self.inputs())
 
 
 @WITNESSES.register("trained-encoder")
