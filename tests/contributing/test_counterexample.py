@@ -18,6 +18,7 @@ from dudley.core.statement import Form, Input, Statement
 from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.registry import register, register_paper
 from dudley.theorems.witness.base import WITNESSES, Witness, log_volume_ratio
+from dudley.theorems.witness.premises import Premise
 
 register_paper("added2027", "Balls of my own", "N. N.", 2027)
 register(
@@ -49,6 +50,9 @@ class ManyDimensions(Witness):
 
     def inputs(self, statement):
         return {"d": 100, "w.l2": 1.0, "epsilon": 0.5}
+
+    def hypotheses(self, statement):
+        return (Premise("0 < ε", lambda: self.inputs(statement)["epsilon"] > 0),)
 
     def lower_bound(self):
         return log_volume_ratio(100, 2.0)

@@ -18,13 +18,10 @@ from dudley.networks.outputs import Readout
 from dudley.theorems.li2026.allocation import capped, least_value, printed_value
 from dudley.theorems.li2026.ranks import LogCover, RankedMatrices, bound_by_log, bound_by_log_log
 from dudley.theorems.registry import evaluate, load
-from dudley.theorems.witness.counterexamples.fixed_subspace import BallOfRankOne, FixedSubspace
-from dudley.theorems.witness.counterexamples.low_rank import (
-    RANK_BASED,
-    LabelNoiseLowRank,
-    OneHotLowRank,
-)
-from dudley.theorems.witness.counterexamples.one_hot import OneHotRankOne
+from dudley.theorems.witness.counterexamples.fixed_subspace import FixedSubspace
+from dudley.theorems.witness.counterexamples.low_rank import RANK_BASED, LabelNoiseLowRank
+from dudley.theorems.witness.counterexamples.one_hot import OneHotLowRank
+from dudley.theorems.witness.rank_constants import least, serves, serving
 
 STATEMENTS = load()
 SMALL = RankedMatrices(8, 4, 2, 3, 4, 0.5, 1.5, 0.8, 1.2, 1.1)
@@ -131,13 +128,40 @@ def test_derived_rank_covers_hold_a_greedy_packing():
     assert math.log(len(packing)) > evaluate("li2026/assumption-5.7", values, "printed").value
 
 
-def test_no_constant_serves_assumption_5_7():
-    family = BallOfRankOne().family()
-    assert family.exponent == pytest.approx(1.0)
-    for k, lower, printed in zip(family.sizes, family.lower_bounds, family.printed, strict=True):
-        values = BallOfRankOne(int(k)).inputs("li2026/assumption-5.7")
-        assert evaluate("li2026/assumption-5.7", values, "printed").value == pytest.approx(printed)
-        assert evaluate("li2026/assumption-5.7", values, "best").value >= lower
+ASSUMED = "li2026/assumption-5.7"
+
+
+@pytest.mark.parametrize("r", [1, 2, 5])
+@pytest.mark.parametrize("d, k", [(1, 1), (2, 2), (1, 64), (64, 3), (300, 300)])
+def test_a_constant_of_the_order_of_the_dimensions_serves_assumption_5_7(d, k, r):
+    """For r ≥ 2 up to ε = B_xB_W, for r = 1 up to half of it: by the covers that are known."""
+    values = {"d": d, "k": k, "W.rank": r, "W.op": 3.0, "X.row2inf": 2.0, "c": serving(d, k)}
+    top = 6.0 if r > 1 else 3.0
+    for ε in [*np.logspace(-6, math.log10(top * (1 - 1e-9)), 40)]:
+        both = [evaluate(ASSUMED, values | {"epsilon": ε}, f).value for f in ("derived", "printed")]
+        assert both[0] <= both[1]
+    if r > 1:
+        assert serves(d, k, r, serving(d, k))
+
+
+def test_six_serves_in_width_two_and_nothing_serves_rank_one():
+    assert serves(2, 2, 2, 6.0) and serves(2, 2, 2, 12.0)
+    assert not serves(2, 2, 2, 2.0)  # the check can fail
+    assert not any(serves(2, 2, 1, 10.0**e) for e in range(8))
+
+
+@pytest.mark.parametrize("r", [1, 2])
+def test_no_constant_free_of_the_dimensions_serves_assumption_5_7(r):
+    """A ball of R^k at half its radius: ``least`` is where the printed value meets its entropy."""
+    for k in (8, 64, 4096):
+        values = {"d": 1, "k": k, "W.rank": r, "W.op": 1.0, "X.row2inf": 1.0, "epsilon": 0.5}
+        below, above = (
+            evaluate(ASSUMED, values | {"c": c}, "printed").value
+            for c in (0.99 * least(k, r), 1.01 * least(k, r))
+        )
+        assert below < k * math.log(2) < above
+        assert evaluate(ASSUMED, values, "best").value >= k * math.log(2)
+        assert least(k, r) < serving(1, k)
 
 
 @pytest.mark.parametrize("id, name", [("assumption-5.7", "W.rank"), ("lemma-B.6", "subspace.dim")])
@@ -304,7 +328,7 @@ def test_the_one_hot_minimiser_is_in_the_class_and_errs(kind):
         u[unseen] = 1 / math.sqrt(len(unseen))
         head, params = minimiser(kind, u)
         assert np.linalg.matrix_rank(head["W_v"]) == np.linalg.matrix_rank(head["W_c"]) == 1
-        inputs = witness.inputs("li2026/theorem-5.8")
+        inputs = witness.inputs("li2026/theorem-B.4")
         for name, W in head.items():
             assert np.linalg.norm(W, 2) <= inputs[f"{name}.op"] + 1e-12
         f = np.ravel(networks(d)[kind].apply(params, X))
@@ -312,10 +336,6 @@ def test_the_one_hot_minimiser_is_in_the_class_and_errs(kind):
         losses.append(np.abs(f).mean())
     assert min(losses) >= witness.lower_bound() - 1e-12
     assert np.mean(losses) < 2 * witness.lower_bound()  # and not far above
-
-
-def test_the_base_witness_is_the_one_described():
-    assert OneHotLowRank(5).lower_bound() == OneHotRankOne(5).lower_bound()
 
 
 def test_the_majority_errs_as_often_as_the_witness_says():
@@ -328,40 +348,55 @@ def test_the_majority_errs_as_often_as_the_witness_says():
     assert witness.lower_bound() * math.sqrt(1001) == pytest.approx(0.34, abs=0.01)
 
 
-@pytest.mark.parametrize("witness", [OneHotLowRank, LabelNoiseLowRank])
-def test_families_hold_the_printed_values(witness):
-    for c in (1.0, 30.0):
-        family = witness().family(c)
+def test_families_hold_the_printed_values():
+    for c in (12.0, 30.0):
+        family = LabelNoiseLowRank().family(c)
         for n, printed in zip(family.sizes, family.printed, strict=True):
             stack, *layers = (
-                evaluate(id, witness(int(n)).inputs(id) | {"c": c}, "printed").value
+                evaluate(id, LabelNoiseLowRank(int(n)).inputs(id) | {"c": c}, "printed").value
                 for id in RANK_BASED
             )
             assert stack == pytest.approx(printed, rel=1e-9)
             assert max(layers) <= stack
         assert family.exponent > 0.3
+    family = OneHotLowRank().family()
+    for n, printed in zip(family.sizes, family.printed, strict=True):
+        for id in OneHotLowRank.refutes:
+            inputs = OneHotLowRank(int(n)).inputs(id) | {"resolution": 1 / n}
+            assert evaluate(id, inputs, "printed").value == pytest.approx(printed, rel=1e-9)
 
 
 @pytest.mark.parametrize("id", RANK_BASED)
-@pytest.mark.parametrize("witness", [OneHotLowRank, LabelNoiseLowRank])
-def test_every_constant_is_refuted_in_the_end(witness, id):
-    for c in (1.0, 10.0, 300.0):
+def test_every_constant_is_refuted_in_the_end(id):
+    """12 is that of the instance, and 24 allows for a rank bound 2 of w."""
+    for c in (6.0, 12.0, 24.0, 300.0):
         refuted = []
-        for e in (7, 10, 13):
-            w = witness(10**e + (witness is LabelNoiseLowRank))
+        for e in (9, 11, 14):
+            w = LabelNoiseLowRank(10**e + 1)
             printed = evaluate(id, w.inputs(id) | {"c": c}, "printed").value
             refuted.append(printed < w.lower_bound())
         assert refuted[-1] and sorted(refuted) == refuted
 
 
-@pytest.mark.parametrize("id", ["li2026/theorem-B.4", "li2026/theorem-B.5"])
+def test_a_rank_bound_two_of_the_readout_prints_less_than_twice_the_constant():
+    """N_rank of 5.8 with r_w = 2 at C_1 = 6 is below that with r_w = 1 at C_1 = 12."""
+    n = LabelNoiseLowRank().n
+    for δ in np.logspace(-12, -2, 11):
+        with_two = 6 * sum(2 * math.log(4 * β / δ**2) for β in (1, 5, 5, 10))
+        inputs = LabelNoiseLowRank().inputs("li2026/theorem-5.8") | {"resolution": δ}
+        printed = evaluate("li2026/theorem-5.8", inputs, "printed").value
+        assert 8 / n * (1 + with_two) + 8 * δ < printed
+
+
+@pytest.mark.parametrize("id", OneHotLowRank.refutes)
 def test_the_logarithm_of_n_rank_is_refuted_even_with_the_dimension_in_the_constant(id):
-    """C_1 = 10·(d + k) is more than covers of rank 1 need for ε ≤ ½; the claim still fails."""
     for e in (6, 8, 10):
         w = OneHotLowRank(10**e)
         inputs = w.inputs(id)
-        printed = evaluate(id, inputs | {"c": 10 * (inputs["d"] + inputs["k"])}, "printed").value
-        assert printed < w.lower_bound()
+        assert inputs["c"] == serving(2 * 10**e, 2 * 10**e)
+        for more in (1, 2, 100):  # 2 allows for a rank bound 2 of w
+            printed = evaluate(id, inputs | {"c": more * inputs["c"]}, "printed").value
+            assert printed < w.lower_bound()
 
 
 @pytest.mark.parametrize("id", RANK_BASED)

@@ -59,6 +59,7 @@ ACCURACY = {
 }
 TRAINING = {
     "features.smin": "smallest singular value of the features at initialisation, n×k",
+    "loss.at_label": "the loss at the label itself, ℓ(y, y), is at most this",
     "loss.initial": "½‖f − y‖² at initialisation, summed over the sample",
     "step.size": "step size of gradient descent",
     "steps": "steps of gradient descent",

@@ -16,7 +16,7 @@ from dudley.networks.head import Head
 from dudley.theorems.registry import load
 from dudley.theorems.witness.base import WITNESSES
 from dudley.theorems.witness.counterexamples.label_noise import LabelNoise
-from dudley.theorems.witness.counterexamples.one_hot import OneHot, OneHotRankOne
+from dudley.theorems.witness.counterexamples.one_hot import OneHot, OneHotLowRank
 from dudley.theorems.witness.counterexamples.turned_head import SecondSigma, TurnedHead
 from dudley.theorems.witness.counterexamples.unseen_heads import (
     ManyQueries,
@@ -63,7 +63,7 @@ def weights_of(witness, u):
     return {"W_QK": np.zeros((d, d)), "W_v": np.outer(u, e), "W_c": np.outer(e, e)}, e
 
 
-@pytest.mark.parametrize("witness", [OneHot, OneHotRankOne])
+@pytest.mark.parametrize("witness", [OneHot, OneHotLowRank])
 def test_the_one_hot_minimiser_by_simulation(witness):
     instance, rng, risks = witness(n=50), np.random.default_rng(0), []
     d = instance.d
@@ -81,7 +81,7 @@ def test_the_one_hot_minimiser_by_simulation(witness):
 
 
 def test_one_hot_weights_have_the_norms_they_declare():
-    for witness in (OneHot, OneHotRankOne):
+    for witness in (OneHot, OneHotLowRank):
         instance = witness(n=8)
         u = minimiser(set(range(8)), instance.d)
         W, w = weights_of(witness, u)
@@ -91,7 +91,7 @@ def test_one_hot_weights_have_the_norms_they_declare():
             for norm in ("l11", "op"):
                 if f"{name}.{norm}" in declared:
                     assert norm_named(norm)(matrix) <= declared[f"{name}.{norm}"] + 1e-12
-        if witness is OneHotRankOne:
+        if witness is OneHotLowRank:
             assert all(np.linalg.matrix_rank(matrix) <= 1 for matrix in W.values())
 
 

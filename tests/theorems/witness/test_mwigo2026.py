@@ -19,6 +19,12 @@ from dudley.theorems.witness.counterexamples.identical_inputs import (
     mean_sign,
     printed_bracket,
 )
+from dudley.theorems.witness.counterexamples.loss_at_label import (
+    LossAtTheLabel,
+    cut,
+    expected_start,
+    unit_start,
+)
 from dudley.theorems.witness.counterexamples.many_heads import SignHeads
 from dudley.theorems.witness.counterexamples.nine_cells import CELLS
 from dudley.theorems.witness.counterexamples.rectified_heads import (
@@ -27,7 +33,6 @@ from dudley.theorems.witness.counterexamples.rectified_heads import (
     printed as printed_heads,
 )
 from dudley.theorems.witness.counterexamples.trained_encoder import (
-    NegativeRisk,
     OrthogonalPair,
     TrainedEncoder,
     drawn,
@@ -205,7 +210,7 @@ def test_the_limits_of_the_features():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_every_seed_tried_satisfies_the_hypotheses_and_refutes_lemma_4_and_theorem_5(seed):
+def test_every_seed_tried_satisfies_the_hypotheses_and_refutes_lemma_4(seed):
     pair = OrthogonalPair(2_000_000, seed)
     printed = STATEMENTS["mwigo2026/lemma-4"].evaluate_on(pair.inputs(), "printed")
     assert printed.details["hypotheses_hold"]
@@ -213,10 +218,15 @@ def test_every_seed_tried_satisfies_the_hypotheses_and_refutes_lemma_4_and_theor
     assert printed.value == pytest.approx(pair.printed)
     assert pair.draw.loss > 1e4 * printed.value
     assert pair.draw.loss <= value("lemma-4", pair.inputs(), "derived")
-    risk = STATEMENTS["mwigo2026/theorem-5"].evaluate_on(pair.inputs() | {"d": pair.k}, "printed")
+
+
+def test_theorem_5_says_nothing_where_its_right_hand_side_is_negative():
+    """There √(P/N) alone is above A, the largest |f|: the logarithm is to be cut, no more."""
+    inputs = OrthogonalPair(2_000_000, 0).inputs() | {"d": 2_000_000}
+    risk = STATEMENTS["mwigo2026/theorem-5"].evaluate_on(inputs, "printed")
     assert risk.negative is not None and risk.details["hypotheses_hold"]
-    assert risk.terms[1].value == pytest.approx(pair.complexity)
-    assert risk.terms[2].value == pytest.approx(pair.deviation)
+    A = inputs["w.l2"] * inputs["W_v.fro"] * inputs["X.fro"]
+    assert cut(inputs) > 1e6 * A
 
 
 def test_the_hats_alone_and_the_fourth_power_alone_are_each_enough():
@@ -244,7 +254,53 @@ def test_a_small_k_does_not_satisfy_the_hypotheses():
     assert not bound.details["hypotheses_hold"]
 
 
-def test_the_rearranged_family_of_theorem_5_diverges():
-    family = NegativeRisk().family()
-    assert family.exponent == pytest.approx(3.1, abs=0.1)
-    assert min(family.printed) > 0 and min(family.lower_bounds) > 1e12
+# -- the loss at the label ------------------------------------------------------------------------
+
+
+def paper_root(v: dict) -> float:
+    """√(P/N), d_s = 1."""
+    P = (math.sqrt(v["k"]) * v["W_v.fro"]) ** (2 / 3)
+    P += (math.sqrt(v["k"]) * v["W_K.fro"] * v["W_Q.fro"] * v["W_v.fro"]) ** (2 / 3)
+    return v["X.fro"] * math.sqrt(P**3 * math.log(v["n"]) / v["n"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_theorem_5_fails_for_cross_entropy_cut_or_not(seed):
+    witness = LossAtTheLabel(seed=seed)
+    inputs, id = witness.inputs(""), "mwigo2026/theorem-5"
+    printed = STATEMENTS[id].evaluate_on(inputs, "printed")
+    assert printed.details["hypotheses_hold"] and printed.details["probability"] > 0
+    assert 0 < printed.value < cut(inputs) < witness.lower_bound()
+    trained, complexity, deviation = (term.value for term in printed.terms)
+    root = complexity / (1 + math.log(LossAtTheLabel.largest(inputs) / paper_root(inputs)))
+    assert cut(inputs) == pytest.approx(trained + root + deviation, rel=1e-9)
+    for form in ("derived", "best"):
+        assert value("theorem-5", inputs, form) >= witness.lower_bound()
+        assert value("theorem-5", inputs | {"loss.at_label": 0.0}, form) <= 1
+
+
+def test_the_repair_without_the_loss_at_the_label_would_be_refuted():
+    """The input is needed: with 0 for ℓ(y, y) = log 2 the repaired bound falls below the truth."""
+    witness = LossAtTheLabel(256, 10**6 * 256**4)
+    inputs = witness.values(expected_start(witness.n, witness.k))
+    assert value("theorem-5", inputs | {"loss.at_label": 0.0}, "best") < 0.1
+    assert value("theorem-5", inputs, "best") >= math.log(2)
+
+
+def test_the_pieces_of_a_start_are_those_of_the_whole():
+    """Against all entries drawn at once, in distribution: norms, features and fit."""
+    start, limit = unit_start(3, 1_000_000, 1), expected_start(3, 1_000_000)
+    assert start.α == pytest.approx(limit.α, rel=5e-3)
+    assert start.norms == pytest.approx(limit.norms, rel=5e-3)
+    fits = [unit_start(3, 2_000, seed).Φ for seed in range(400)]
+    assert np.mean(fits) == pytest.approx(expected_start(3, 2_000).Φ, rel=0.2)
+
+
+def test_the_family_of_theorem_5_keeps_the_hypotheses_and_diverges():
+    family = LossAtTheLabel().family()
+    assert family.exponent == pytest.approx(0.5, abs=0.02)
+    for n, printed in zip(family.sizes, family.printed, strict=True):
+        witness = LossAtTheLabel(int(n), 10**6 * int(n) ** 4)
+        inputs = witness.values(expected_start(witness.n, witness.k))
+        bound = STATEMENTS["mwigo2026/theorem-5"].evaluate_on(inputs, "printed")
+        assert bound.details["hypotheses_hold"] and bound.value < printed

@@ -47,7 +47,7 @@ from dudley.theorems.li2026.rank_models import (
 )
 from dudley.theorems.li2026.ranks import COUNTING, bound_by_log, bound_by_log_log
 from dudley.theorems.li2026.robust_loss import POWER, slope
-from dudley.theorems.li2026.sub_gaussian import BEST, NOISE
+from dudley.theorems.li2026.sub_gaussian import BEST
 from dudley.theorems.li2026.tails import PolynomialTail
 from dudley.theorems.li2026.truncation import (
     LAYER_ERROR,
@@ -173,13 +173,18 @@ LEARNT = (
     r"\mathbb P(\|X\|_F>t)\le\min\{1,Ct^{-\beta}\},"
     r"\quad\mathcal R^{\mathrm{off}}_n\text{ by ranks at one scale, on tokens of norm }\le M"
 )
+NOISE = (
+    "Label noise forbids the fast rate: a coin in width 2, with rank bounds 2 and C_1 = 12, "
+    "satisfies Assumptions 5.5, 5.7 and (12) and has an excess risk of order n^{−1/2}."
+)
 LOGARITHM = (
     "N_rank is a sum of log covering numbers, and its logarithm is taken once more; so the claim "
-    "is false even for a C_1 proportional to the width. "
+    "is false without noise as well: one row of W_QK, of rank 1, can hold n answers in width "
+    "n + 2, with the C_1 = 6(n + 2) that satisfies Assumption 5.7 there. "
 )
 DIMENSION = (
-    "No constant C_1 free of the dimensions satisfies Assumption 5.7: a matrix of rank r counts "
-    "r(d + k) parameters, and one row of W_QK, of rank 1, can hold n answers. "
+    "The C_1 of Assumption 5.7 is at least of order d + k (see there): a matrix of rank r counts "
+    "r(d + k) parameters. "
 )
 TRUNCATION = (
     "(26) ends with a term C_1M^{1−β/2} that the theorem does not have and that would dominate; "

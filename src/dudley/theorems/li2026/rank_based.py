@@ -1,8 +1,8 @@
 """Assumption 5.5 and Theorems B.4, B.5 and 5.8: excess risk of heads and layers of low rank.
 
 The idea is right: matrices of low rank have parametric entropy, p·log(1/ε), and that gives log n/n
-where the noise allows it. But p counts r(d + k) parameters a matrix, not C·r with a constant that
-no dimension enters (``rank_covers.py``); Theorems B.4 and B.5 take the logarithm of what is a log
+where the noise allows it. But p counts r(d + k) parameters a matrix, so the C_1 of Assumption 5.7
+is of order d + k (``rank_covers.py``); Theorems B.4 and B.5 take the logarithm of what is a log
 covering number already; and what section 4 lacks (noise, the factor 3) is lacking here.
 
 The class of derived forms: W_QK ∈ R^{d×d}, W_v ∈ R^{d×k} and W_c ∈ R^{k×d} of the given ranks and
@@ -75,17 +75,18 @@ def best(model: LowRankLayer | LowRankStack) -> Bound:
 
 
 DIMENSION = (
-    "No constant C_1 free of the dimensions satisfies Assumption 5.7, so none serves here: a "
-    "matrix of rank r counts r(d + k) parameters. One-hot inputs and W_v of rank 1 refute the "
-    "claim for every such constant. "
+    "The C_1 of Assumption 5.7 is at least of order d + k (see there): a matrix of rank r counts "
+    "r(d + k) parameters. "
 )
 NOISE = (
-    "As in section 4, label noise forbids the rate without a condition such as Bernstein's (also "
-    "in width 1, where no dimension can hide), and the approximation error counts three times. "
+    "As in section 4, label noise forbids the rate without a condition such as Bernstein's: a coin "
+    "in width 2, with rank bounds 2 and C_1 = 12, satisfies both assumptions for every n and has "
+    "an excess risk of order n^{−1/2}. The approximation error counts three times. "
 )
 LOG_LOG = (
     "N_rank is a sum of log covering numbers: the logarithm of N_rank is not one. With the "
-    "logarithm the claim is false even for a C_1 proportional to the width. "
+    "logarithm the claim is false without noise as well, for one-hot inputs in width 2n with the "
+    "C_1 = 12n that satisfies Assumption 5.7 there. "
 )
 RADII = (
     "The weight B_c of w should be 1, on inputs of norm L_σB_cB_vB_x; the norms B_W are missing in "

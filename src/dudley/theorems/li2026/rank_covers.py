@@ -6,7 +6,8 @@ A matrix of rank r and shape a×b is a product of two factors with r(a + b) entr
 
 with outputs in a fixed r-dimensional space, r times the width k of the inputs is left:
 log N ≤ rk·log(1 + 2x). Neither dimension can be dropped: a ball of R^k is already a class of rank
-one, with log N ≥ k·log x.
+one, with log N ≥ k·log x. So Assumption 5.7 holds with a C_1 of order d + k, and with none below
+(``witness/rank_constants.py`` has both proofs).
 
 >>> from dudley.theorems.registry import evaluate
 >>> values = {"d": 64, "k": 64, "W.rank": 2, "W.op": 1.0, "X.row2inf": 1.0, "epsilon": 0.1}
@@ -127,12 +128,15 @@ ASSUMPTION_5_7 = register(
         best=Form(BEST, best_rank),
         verdict=Verdict.undecided(Repair.CONSTANT),
         erratum=(
-            "No constant C_1 satisfies it in all dimensions. The outputs of maps of rank 1 at one "
-            "input already fill a ball of R^k, so log N(ε) ≥ k log(B_xB_W/ε): a matrix of rank r "
-            "counts r(d + k) parameters, not r. (For r = 1 the right-hand side also tends to 0 as "
-            "ε tends to B_xB_W, where two elements are still needed.) Repaired by covering the two "
-            "factors of W. (A C_1 proportional to d + k would do for ε ≤ B_xB_W/2, and makes sums "
-            "of r(d + k) of the sums of ranks.)"
+            "This is an assumption, so the question is which C_1 it allows; at Lemma 5.2 the paper "
+            "lets C_1 depend on the geometry of the space, and so it must here. C_1 = 3(d + k) "
+            "serves for every rank bound r ≥ 2 and every ε < B_xB_W, and for r = 1 if "
+            "ε ≤ B_xB_W/2: two factors with r(d + k) entries cover W. (For r = 1 the right-hand "
+            "side tends to 0 as ε tends to B_xB_W, and no C_1 serves.) No C_1 free of the "
+            "dimensions serves: the outputs of maps of rank 1 at one input fill a ball of R^k, so "
+            "log N(ε) ≥ k log(B_xB_W/ε), and C_1 is at least k/2 for r = 1. So where the theorems "
+            "that use it say sum of ranks, read sum of r(d + k). Lemma B.6, from which C_1 is "
+            "taken, has ½ without the dimension."
         ),
         example={"d": 64, "k": 64, "W.rank": 2, "W.op": 1.0, "X.row2inf": 1.0, "epsilon": 0.1},
     )

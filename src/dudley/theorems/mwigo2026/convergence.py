@@ -1,7 +1,7 @@
 """Lemma 4: the training loss of gradient descent, from the fit at initialisation.
 
-The quoted convergence theorem gives Φ(θᵗ) ≤ (1 − γα²/2)ᵗΦ(θ⁰), and for a 1-Lipschitz loss with
-ℓ(y, y) = 0 the training loss is at most √(2Φ(θᵗ)/N). That is the derived form. Replacing √(2Φ⁰)
+The quoted convergence theorem gives Φ(θᵗ) ≤ (1 − γα²/2)ᵗΦ(θ⁰), and for a 1-Lipschitz loss the
+training loss is at most ℓ(y, y) + √(2Φ(θᵗ)/N). That is the derived form. Replacing √(2Φ⁰)
 by what the hypotheses allow it to be gives min(α²/(8ρM√N), α³η_O/(32ρ²z√N)), which is larger.
 
 >>> from dudley.theorems.registry import load
@@ -77,7 +77,8 @@ LEMMA_4 = register(
             Sense.CONFIDENCE,
         ),
         derived=Form(
-            r"\Bigl(1-\frac{\gamma\alpha^2}2\Bigr)^{t/2}\sqrt{\frac{2\Phi(\theta^0)}N}",
+            r"\ell(y,y)+\Bigl(1-\frac{\gamma\alpha^2}2\Bigr)^{t/2}"
+            r"\sqrt{\frac{2\Phi(\theta^0)}N}",
             started(
                 lambda start, step_size, steps: reported(
                     start, start.training_loss(step_size, steps)

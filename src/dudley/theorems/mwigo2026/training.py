@@ -31,6 +31,7 @@ START = (
     Input("loss.initial", aliases=("Phi_0",)),
     Input("correlation.c"),
     Input("delta"),
+    Input("loss.at_label", "ℓ(y, y) is at most this; the paper's proof takes it to be 0", 0.0),
 )
 TRAINING = (
     Input("step.size"),
@@ -45,7 +46,11 @@ QUOTED = (
     ),
     Assumption("step size", "γ ≤ 1/k, a constant that the paper does not name", Status.DECLARED),
     Assumption("inputs", "full row rank, and the tail of Assumption 3", Status.UNCHECKABLE),
-    Assumption("loss", "ℓ ≥ 0 is 1-Lipschitz in the prediction, ℓ(y, y) = 0", Status.DECLARED),
+    Assumption(
+        "loss",
+        "ℓ ≥ 0 is 1-Lipschitz in the prediction, ℓ(y, y) ≤ loss.at_label",
+        Status.DECLARED,
+    ),
 )
 
 
@@ -92,6 +97,7 @@ class TrainingStart:
     loss_initial: float
     correlation_c: float
     delta: float
+    loss_at_label: float = 0.0
 
     def __post_init__(self):
         for W in ("W_Q", "W_K", "W_v"):
@@ -146,11 +152,12 @@ class TrainingStart:
         return min(first, α**3 * self.w_l2 / (32 * self.ρ**4 * self.z_hat * root))
 
     def training_loss(self, γ: float, t: float) -> float:
-        """(1 − γα²/2)^{t/2} √(2Φ⁰/N)."""
+        """ℓ(y, y) + (1 − γα²/2)^{t/2} √(2Φ⁰/N)."""
         shrink = 1 - γ * self.features_smin**2 / 2
         if shrink < 0:
             raise InputError("step.size", f"at most 2/α² = {2 / self.features_smin**2:.4g}", γ)
-        return shrink ** (t / 2) * math.sqrt(2 * self.loss_initial / self.n)
+        distance = shrink ** (t / 2) * math.sqrt(2 * self.loss_initial / self.n)
+        return self.loss_at_label + distance
 
     @property
     def hypotheses(self) -> tuple[TrainingHypothesis, ...]:

@@ -4,6 +4,9 @@ A witness belongs to a statement. Its ``inputs`` satisfy the printed hypotheses;
 is proved (in the docstring) or computed exactly; so a printed value below it is refuted, and a
 derived value below it would be a bug of ours. Where the paper hides a constant, one instance
 refutes nothing: a :class:`Family` shows that the ratio diverges, with the fitted exponent.
+
+That the instance satisfies the hypotheses is not a matter of trust: every witness lists them as
+premises (:mod:`dudley.theorems.witness.premises`), each with a check that looks at the instance.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import numpy as np
 
 from dudley.core.binding import arguments
 from dudley.core.registry import Registry
+from dudley.theorems.witness.premises import Premise
 
 
 class Witness(ABC):
@@ -30,6 +34,10 @@ class Witness(ABC):
     @abstractmethod
     def inputs(self, statement: str) -> dict[str, float]:
         """The statement's inputs for this instance."""
+
+    @abstractmethod
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        """The statement's hypotheses, each with a check on this instance."""
 
     @abstractmethod
     def lower_bound(self) -> float:

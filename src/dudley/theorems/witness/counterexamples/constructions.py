@@ -6,6 +6,7 @@ Written with the weights in full, independently of ``dudley.theorems.constructio
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from dudley.core.constraint import Frobenius
 from dudley.networks.head import Head
 from dudley.theorems.witness.base import WITNESSES, Witness
+from dudley.theorems.witness.premises import Premise, at_most, in_range
 
 
 def star(T: int, s: int, Δ: float) -> np.ndarray:
@@ -22,6 +24,17 @@ def star(T: int, s: int, Δ: float) -> np.ndarray:
     gram[0, :s] = gram[:s, 0] = Δ
     np.fill_diagonal(gram, 1.0)
     return np.linalg.cholesky(gram)
+
+
+def coherent(vectors: np.ndarray, Δ: float) -> Premise:
+    """Unit vectors with |v_i·v_j| ≤ Δ."""
+
+    def holds() -> bool:
+        gram = vectors @ vectors.T
+        others = np.abs(gram - np.diag(np.diag(gram))).max()
+        return bool(np.allclose(np.diag(gram), 1.0)) and at_most(float(others), Δ)
+
+    return Premise("the vectors have norm 1, and |v_i·v_j| ≤ Δ for i ≠ j (B.1)", holds)
 
 
 def strings(T: int) -> np.ndarray:
@@ -60,6 +73,21 @@ class UnevenPositions(Witness):
     def inputs(self, statement: str) -> dict[str, float]:
         return {"T": self.T, "s": self.s, "gamma": self.γ, "coherence": self.Δ}
 
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        inputs, s, V = self.inputs(statement), self.s, star(self.T, self.s, self.Δ)
+        g = 1 - 2 * np.arange(s + 1) / s
+        return (
+            coherent(V, self.Δ),
+            in_range("0 < Δ < 1/s (B.2)", inputs, coherence=(0.0, 1 / s)),
+            in_range("0 < γ, the accuracy (B.2)", inputs, gamma=(0.0, 1.0)),
+            Premise(
+                "the target is 1-bounded and γ-strictly monotone, up to its sign (B.2)",
+                lambda: (
+                    at_most(float(np.abs(g).max()), 1.0) and bool((-np.diff(g) >= self.γ).all())
+                ),
+            ),
+        )
+
     def lower_bound(self) -> float:
         T, s = self.T, self.s
         axes = np.eye(T + 3)
@@ -97,6 +125,22 @@ class UnevenBag(Witness):
     def inputs(self, statement: str) -> dict[str, float]:
         return {"T": self.T, "s": self.s, "gamma": self.γ, "coherence": self.Δ}
 
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        inputs, s, V = self.inputs(statement), self.s, star(self.T, self.s, self.Δ)
+        r = np.arange(s + 1)
+        g = (r - s) / (r + 1)
+        return (
+            coherent(V, self.Δ),
+            in_range("sΔ < γ < 1 (B.4)", inputs, gamma=(s * self.Δ, 1.0)),
+            Premise(
+                "the target is s-bounded and (1/s)-strictly monotone (B.4)",
+                lambda: (
+                    at_most(float(np.abs(g).max()), s)
+                    and bool((np.diff(g) >= (1 / s) * (1 - 1e-12)).all())
+                ),
+            ),
+        )
+
     def lower_bound(self) -> float:
         T, s, Δ, γ = self.T, self.s, self.Δ, self.γ
         axes = np.eye(T + 1)
@@ -115,6 +159,31 @@ class UnevenBag(Witness):
         X = np.concatenate([rows, np.broadcast_to(cls, (len(b), 1, T + 1))], axis=1)
         r = b[:, :s].sum(1)
         return float(np.abs(cls_head(weights, X) - (r - s) / (r + 1)).max())
+
+
+def separated(
+    points: np.ndarray, f: np.ndarray, inputs: Mapping[str, float]
+) -> tuple[Premise, ...]:
+    """What Lemma B.8 asks of points of a line and of the values there."""
+    gaps = np.abs(points[:, None] - points[None])[~np.eye(len(points), dtype=bool)]
+    return (
+        Premise(
+            "‖x_i − x_j‖_∞ ≥ 4δ (B.8)",
+            lambda: at_most(4 * inputs["tolerance"], float(gaps.min())),
+        ),
+        Premise(
+            "‖x_i‖_∞ ≤ B (B.8)",
+            lambda: at_most(float(np.abs(points).max()), inputs["points.linf"]),
+        ),
+        Premise(
+            "|f| is at most the stated bound at n points of R^d (B.8)",
+            lambda: (
+                at_most(float(np.abs(f).max()), inputs["target.bound"])
+                and len(points) == inputs["n"]
+                and inputs["d"] == 1
+            ),
+        ),
+    )
 
 
 @WITNESSES.register("steps-for-bumps")
@@ -144,6 +213,10 @@ class StepsForBumps(Witness):
             "points.linf": 4 * self.δ * (self.n - 1),
             "target.bound": 1.0,
         }
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        points = 4 * self.δ * np.arange(self.n)
+        return separated(points, np.where(points < points.max(), 1.0, -1.0), self.inputs(statement))
 
     def lower_bound(self) -> float:
         points = 4 * self.δ * np.arange(self.n)
@@ -186,6 +259,10 @@ class BiasTooSmall(Witness):
             "points.linf": 2 * self.δ,
             "target.bound": 1.0,
         }
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        points = 2 * self.δ * np.array([-1.0, 1.0])
+        return separated(points, np.ones(2), self.inputs(statement))
 
     def lower_bound(self) -> float:
         ρ = 3 ** (1 / 45)

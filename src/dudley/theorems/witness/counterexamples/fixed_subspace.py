@@ -1,4 +1,4 @@
-"""Maps of rank one fill balls: what rank-based covers cost in one direction."""
+"""Maps into a line: the width of the inputs counts, though the rank is one."""
 
 from __future__ import annotations
 
@@ -7,43 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dudley.theorems.witness.base import WITNESSES, Family, Witness, log_volume_ratio
-
-WIDTHS = tuple(2**e for e in range(3, 13))
-
-
-@WITNESSES.register("ball-of-rank-one")
-@dataclass(frozen=True)
-class BallOfRankOne(Witness):
-    """li2026, Assumption 5.7 for inputs of width 1: the class is the unit ball of R^k.
-
-    d = 1, so W is a row of R^{1×k}, of rank ≤ 1 and spectral norm ‖W‖₂ ≤ 1; at the one input x = 1
-    the outputs are the rows W themselves. Balls of radius ε that cover the unit ball of R^k have at
-    least its volume together, so N(ε) ≥ ε^{−k}: at ε = ½, log N ≥ k log 2. (The same class, padded
-    with zeros, lies in every d×k.)
-
-    The printed value is C_1·log 4, whatever k is. Rank, norms and ε are fixed, so only a C_1 that
-    grows like k would do: a constant that depends on the dimension is what the statement denies.
-    """
-
-    k: int = 64
-    refutes = ("li2026/assumption-5.7",)
-    story = (
-        "The outputs of maps of rank one at one input fill a ball of R^k: log N(½) ≥ k log 2, "
-        "while C_1·r·log(rB²/ε²) = C_1·log 4 does not know k."
-    )
-
-    def inputs(self, statement: str) -> dict[str, float]:
-        sizes = {"d": 1, "k": self.k, "W.rank": 1}
-        return sizes | {"W.op": 1.0, "X.row2inf": 1.0, "epsilon": 0.5}
-
-    def lower_bound(self) -> float:
-        return log_volume_ratio(self.k, 2.0)
-
-    def family(self) -> Family:
-        """k → ∞, everything else fixed: the ratio grows like k."""
-        lower = [log_volume_ratio(k, 2.0) for k in WIDTHS]
-        return Family(WIDTHS, lower, [math.log(4)] * len(WIDTHS), "k")
+from dudley.theorems.witness.base import WITNESSES, Witness
+from dudley.theorems.witness.premises import Premise, norms
 
 
 @WITNESSES.register("fixed-subspace")
@@ -69,6 +34,29 @@ class FixedSubspace(Witness):
     def inputs(self, statement: str) -> dict[str, float]:
         sizes = {"k": 2, "subspace.dim": 1}
         return sizes | {"W.op": 1.0, "X.row2inf": 1.0, "epsilon": self.epsilon}
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        inputs = self.inputs(statement)
+        maps = [np.outer([0.6, 0.8], a) for a in self.packing()]  # q aᵀ, q = (0.6, 0.8)
+        ε, B = self.epsilon, inputs["W.op"]
+        return (
+            Premise(
+                "the columns of every W lie in V, of dimension r (B.6)",
+                lambda: (
+                    all(np.linalg.matrix_rank(np.column_stack([[0.6, 0.8], W])) == 1 for W in maps)
+                    and inputs["subspace.dim"] == 1
+                ),
+            ),
+            norms(
+                "‖W‖₂ ≤ B_W and ‖x‖₂ ≤ B_x (B.6); the inputs are e_1 and e_2",
+                inputs,
+                {"W": np.array(maps), "X": np.eye(2)[:, None]},
+            ),
+            Premise(
+                "members more than 2ε apart on an input are more than the lemma allows",
+                lambda: math.log(len(maps)) > math.log(4 * B**2 / ε**2) / 2,
+            ),
+        )
 
     def lower_bound(self) -> float:
         return math.log(math.ceil(math.pi / (4 * self.epsilon**2)))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from scipy.stats import chi2
 
 from dudley.theorems.witness.base import WITNESSES, Witness
+from dudley.theorems.witness.premises import Premise
 
 
 @WITNESSES.register("gaussian-matrix")
@@ -34,6 +36,26 @@ class GaussianMatrix(Witness):
     def inputs(self, statement: str) -> dict[str, float]:
         sizes = {"T": self.m, "d": self.m}
         return sizes | {"tail.nu": self.m * self.s**2, "truncation": self.level}
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        m, inputs = self.m, self.inputs(statement)
+
+        def variance() -> bool:
+            # E XᵀX and E XXᵀ are sums of the covariances of the rows and of the columns
+            left = sum(self.s**2 * np.eye(m) for _ in range(m))
+            return bool(np.isclose(np.linalg.norm(left, 2), inputs["tail.nu"]))
+
+        def sampled() -> bool:
+            X = np.random.default_rng(0).normal(0.0, self.s, (2000, m, m))
+            ν = float(np.linalg.norm(np.einsum("nij,nik->jk", X, X) / len(X), 2))
+            share = float((np.linalg.norm(X, axis=(1, 2)) >= self.level).mean())
+            return abs(ν / inputs["tail.nu"] - 1) < 0.1 and abs(share - self.lower_bound()) < 0.01
+
+        return (
+            Premise("ν(X) is the larger norm of E XᵀX and E XXᵀ (6.2)", variance),
+            Premise("ν(X) and P(‖X‖_F ≥ t) are those of 2,000 matrices, up to noise", sampled),
+            Premise("t > 0 (6.2)", lambda: inputs["truncation"] > 0),
+        )
 
     def lower_bound(self) -> float:
         return float(chi2.sf((self.level / self.s) ** 2, self.m**2))

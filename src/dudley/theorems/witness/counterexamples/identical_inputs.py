@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from dudley.theorems.witness.base import WITNESSES, Family, Witness
+from dudley.theorems.witness.premises import Premise, at_most, norms
 
 READOUTS = tuple(10.0**e for e in range(1, 9))
 SAMPLES = tuple(4**e for e in range(3, 12))
@@ -58,6 +61,35 @@ class OneInput:
         norms = {"W_Q.fro": 1.0, "W_K.fro": 1.0, "W_v.fro": 1.0, "w.l2": self.η_O, "X.fro": 1.0}
         return {"n": self.n, "T": 1, "d": self.k, "k": self.k} | norms
 
+    def token(self) -> np.ndarray:
+        """The only input: (1, 1, k)."""
+        return np.eye(self.k)[None, :1]
+
+    def member(self, sign: float = 1.0, share: float = 1.0) -> dict[str, np.ndarray]:
+        """A member with f(x) = ±share²·η_O, in which W_V acts as x ↦ xW_V."""
+        u, x = np.full(self.k, 1 / math.sqrt(self.k)), np.eye(self.k)[0]
+        return {"W_v": share * np.outer(x, u), "w": sign * share * self.η_O * u}
+
+    def premises(self) -> tuple[Premise, ...]:
+        """Norms and rank of the input, and that the members reach what they claim."""
+        inputs, X = self.inputs(), self.token()
+        W = self.member() | {"W_Q": np.eye(self.k) / math.sqrt(self.k), "X": X}
+        W["W_K"] = W["W_Q"]
+
+        def reached() -> bool:
+            values = [
+                float(np.maximum(X[0, 0] @ V["W_v"], 0.0) @ V["w"])
+                for V in map(self.member, (1.0, -1.0))
+            ]
+            return np.allclose(values, [self.η_O, -self.η_O])
+
+        return (
+            norms("‖W_Q‖_F ≤ η_Q, …, ‖w_O‖₂ ≤ η_O, ‖X_n‖_F ≤ √d_s·R_X (1, 2)", inputs, W),
+            Premise("X_n is of full rank (1)", lambda: np.linalg.matrix_rank(X[0]) == len(X[0])),
+            Premise("N inputs, N·d_s > 1 so that P > 0", lambda: inputs["n"] * inputs["T"] > 1),
+            Premise("two members predict ±η_Oη_V", reached),
+        )
+
 
 @WITNESSES.register("wide-readout")
 @dataclass(frozen=True)
@@ -78,6 +110,9 @@ class WideReadout(Witness):
 
     def inputs(self, statement: str) -> dict[str, float]:
         return OneInput(2, self.η_O).inputs()
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        return OneInput(2, self.η_O).premises()
 
     def lower_bound(self) -> float:
         return OneInput(2, self.η_O).complexity
@@ -108,6 +143,21 @@ class RepeatedSample(Witness):
 
     def inputs(self, statement: str) -> dict[str, float]:
         return OneInput(self.n).inputs()
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        case = OneInput(self.n)
+
+        def near() -> bool:
+            # η = ‖W⁰‖ + R with ‖W⁰‖ = η/4 in any direction, R = 3η/4, and a member of norm η/2
+            start = np.random.default_rng(0).normal(size=(50, case.k, case.k))
+            start *= 0.25 / np.linalg.norm(start, axis=(1, 2), keepdims=True)
+            moved = np.linalg.norm(case.member(share=0.5)["W_v"] - start, axis=(1, 2))
+            return at_most(float(moved.max()), 0.75)
+
+        return (
+            *case.premises(),
+            Premise("members of half the norms are within R of every θ⁰ of a quarter (1)", near),
+        )
 
     def lower_bound(self) -> float:
         return OneInput(self.n).complexity / 4

@@ -5,8 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from dudley.theorems.witness.base import WITNESSES, Family, Witness
-from dudley.theorems.witness.counterexamples.shattered_scores import RESOLUTION, SHARPNESS
+from dudley.theorems.witness.counterexamples.shattered_scores import (
+    RESOLUTION,
+    SHARPNESS,
+    SMALL,
+    tokens,
+    value_reached,
+)
+from dudley.theorems.witness.premises import Premise, attended, norms
 
 SIZES = (10, 30, 100, 300, 1000)
 
@@ -62,6 +71,48 @@ class LargeReadout(Witness):
             "w.l2": readout(p),
             "epsilon": RESOLUTION * readout(p),
         }
+
+    def weights(self, signs: np.ndarray) -> dict[str, np.ndarray]:
+        """W_QK, W_v, W_c and w for one pattern of p×p signs. For small p."""
+        p = self.p
+        unit = np.eye(3 * p)
+        W_QK, v = np.zeros((3 * p, 3 * p)), np.zeros(3 * p)
+        W_QK[:p, p : 2 * p] = SHARPNESS * signs
+        v[2 * p :] = 1 / math.sqrt(p)
+        readout_vector = readout(p) * unit[0]
+        matrices = {"W_v": np.outer(v, unit[0]), "W_c": np.outer(unit[0], unit[0])}
+        return {"W_QK": W_QK, "w": readout_vector} | matrices
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        """At p = 3: heads in width 9 on nine inputs."""
+        small = LargeReadout(SMALL)
+        inputs, X = small.inputs(statement), tokens(SMALL, 1.0)
+        W = small.weights(np.ones((SMALL, SMALL)))
+
+        def realises() -> bool:
+            for signs in np.random.default_rng(0).choice([-1.0, 1.0], size=(20, SMALL, SMALL)):
+                V = small.weights(signs)
+                rows = attended(V, X)
+                expected = value_reached() * signs.ravel() * inputs["w.l2"]
+                if (
+                    not np.allclose(rows @ V["w"], expected)
+                    or np.linalg.norm(rows, axis=1).max() > 1
+                ):
+                    return False
+            return True
+
+        return (
+            norms("norms of W_QK, W_V, W_C, w and tokens (A.17)", inputs, W | {"X": X}),
+            Premise(
+                "n inputs of T tokens of R^d (A.17)",
+                lambda: X.shape == (inputs["n"], inputs["T"], inputs["d"]),
+            ),
+            Premise("every pattern of signs has its network; no Π changes a row", realises),
+            Premise(
+                "ε is below half the distance of two networks",
+                lambda: 0 < inputs["epsilon"] < value_reached() * inputs["w.l2"],
+            ),
+        )
 
     def lower_bound(self) -> float:
         return self.p**2 * math.log(2)

@@ -8,14 +8,18 @@ the tokens' length.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from dudley.theorems.witness.base import WITNESSES, Family, Witness
+from dudley.theorems.witness.premises import Premise, at_most, attended, norms
 
 RESOLUTION = 0.9
+SMALL = 3  # the p at which heads are built
 SIZES = tuple(10**e for e in range(3, 9))
 
 
@@ -86,6 +90,23 @@ class SignHeads:
         W_QK[:p, p : 2 * p] = np.reshape(signs, (p, p)) * (2 * self.R / self.s**2)
         return {"W_QK": W_QK, "W_v": np.outer(v, v) * (2 / self.s), "W_c": np.outer(v, v), "w": v}
 
+    def patterns(self) -> Iterator[np.ndarray]:
+        """Patterns of signs: every one for p ≤ 2, each seventh for p = 3."""
+        every = itertools.product((-1.0, 1.0), repeat=self.p**2)
+        return map(np.array, itertools.islice(every, 0, None, 1 if self.p < 3 else 7))
+
+    def realise(self) -> bool:
+        """Do the weights give S_ab·τ on input (a, b), with rows that pass Π?"""
+        X = self.tokens()
+        for signs in self.patterns():
+            W = self.weights(signs)
+            rows = attended(W, X)
+            if not np.allclose(rows @ W["w"], self.τ * signs, atol=1e-12):
+                return False
+            if not at_most(float(np.linalg.norm(rows, axis=1).max()), 1.0):
+                return False
+        return True
+
 
 def constant(statement: str, d: int) -> float:
     """C_1 of a statement for B = 1 and k = d, as printed."""
@@ -143,6 +164,38 @@ class ManyHeads(Witness):
         }
         name = statement.rpartition("-")[2]
         return common | norms[name] | ({} if name == "4.2" else {"d": heads.d, "k": heads.d})
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        """At p = 3: 2^9 heads in width 7 on nine inputs."""
+        small = ManyHeads(SMALL)
+        heads, inputs = small.heads, small.inputs(statement)
+        W, X = heads.weights(np.ones(SMALL**2)), heads.tokens()
+        matrix = {k: v for k, v in inputs.items() if k.startswith("W.")} or {"W.l11": 1.0}
+        turned = {k.replace("W.", "V."): v for k, v in matrix.items()}
+        matrices = {name: part for name, part in W.items() if name != "w"}
+
+        def covered() -> bool:
+            C, B_x = inputs.get("class.C", 0.0), inputs["X.row2inf"]
+            log_N = math.log(2 * heads.d**2 + 1)
+            return log_N <= C and inputs["class.C_input"] >= B_x**2 * log_N
+
+        every = (
+            norms("spectral norms, ‖w‖₂ and tokens (4.2)", inputs, W | {"X": X}),
+            *(
+                norms(
+                    f"the statement's norm of {name} is at most B = 1, whichever way it is "
+                    "oriented (4.2.1, F.0.1, F.0.2)",
+                    matrix | turned,
+                    {"W": part, "V": part.T},
+                )
+                for name, part in matrices.items()
+            ),
+            Premise("n = p² inputs are more than d (3.3, 3.4)", lambda: len(X) > heads.d),
+            Premise("all 2^(p²) heads are in the class, and no Π changes a row", heads.realise),
+            Premise("ε < τ, so no centre serves two heads", lambda: 0 < RESOLUTION < heads.τ),
+        )
+        cover = Premise("log N ≤ C_1/ε² and C_{B_x}/ε² for ‖·‖_{1,1} ≤ 1, by Lemma 3.6", covered)
+        return (*every, cover) if "class.C" in inputs else every
 
     def lower_bound(self) -> float:
         return self.heads.log_count

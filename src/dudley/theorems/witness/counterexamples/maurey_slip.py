@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dudley.theorems.witness.base import WITNESSES, Witness
+from dudley.theorems.witness.premises import Premise, at_most
 
 
 @WITNESSES.register("maurey-slip")
@@ -32,6 +33,21 @@ class MaureySlip(Witness):
             "combination.norm2": self.γ,
             "atoms.norm2": 1.0,
         }
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        inputs, V, a = self.inputs(statement), 1.0, self.γ
+        return (
+            Premise(
+                "f = Σa_iV_i with a_i ≥ 0 and Σa_i = γ ≤ 1 (3.1)",
+                lambda: (
+                    0 <= a * V <= 1
+                    and inputs["combination.mass"] == a
+                    and inputs["combination.norm2"] == a * V
+                ),
+            ),
+            Premise("‖V_i‖ ≤ b (3.1)", lambda: at_most(abs(V), inputs["atoms.norm2"])),
+            Premise("a natural number of terms (3.1)", lambda: self.terms == int(self.terms) >= 1),
+        )
 
     def lower_bound(self) -> float:
         return min((self.γ - j / self.terms) ** 2 for j in range(self.terms + 1))

@@ -2,12 +2,45 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from dudley.theorems.witness.base import WITNESSES, Family, Witness
+from dudley.theorems.witness.premises import Premise, at_most, in_range, is_lipschitz
 
 SIZES = tuple(4.0**j for j in range(1, 8))
+
+
+def all_signs(n: int) -> np.ndarray:
+    """The class on n distinct points: (2^n, n). For small n."""
+    return np.array(list(itertools.product((-1.0, 1.0), repeat=n)))
+
+
+def covering(inputs: Mapping[str, float]) -> tuple[Premise, ...]:
+    """What Corollary A.3 and Lemma 2.2 ask of the class of all functions into {−1, 1}."""
+    n, C = inputs["n"], inputs["class.C"]
+
+    def entropy() -> bool:
+        ε = np.concatenate([np.logspace(-6, math.log10(2), 200)[:-1], [2 - 1e-9]])
+        signs = all_signs(3)
+        pairs = np.abs(signs[:, None] - signs[None]).max(axis=2)
+        apart = bool((pairs[~np.eye(8, dtype=bool)] == 2).all())  # one centre for each below ε = 2
+        return apart and bool((n * math.log(2) <= C / ε**2).all())
+
+    return (
+        Premise("log N(ε) ≤ C/ε² for all ε: n·log 2 below ε = 2, and 0 from there on", entropy),
+        Premise(
+            "|f| ≤ A", lambda: at_most(float(np.abs(all_signs(3)).max()), inputs["class.radius"])
+        ),
+        Premise(
+            "the complexity is 1: every pattern of signs is matched",
+            lambda: all((all_signs(3) @ signs).max() == 3 for signs in all_signs(3)),
+        ),
+    )
 
 
 @WITNESSES.register("negative-log")
@@ -37,6 +70,9 @@ class NegativeLog(Witness):
             "class.C": self.n * math.exp(2 - 2 / self.s),
             "class.radius": 1.0,
         }
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        return covering(self.inputs(statement))
 
     def lower_bound(self) -> float:
         return 1.0
@@ -77,6 +113,35 @@ class NegativeLogGap(Witness):
             "loss.range": 1.0,
             "delta": self.delta,
         }
+
+    @staticmethod
+    def loss(y: float, f: np.ndarray) -> np.ndarray:
+        """|f − y|/2 with f cut at ±1."""
+        return np.abs(np.clip(f, -1, 1) - y) / 2
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        inputs, grid = self.inputs(statement), np.linspace(-3, 3, 601)
+        both = [self.loss(y, grid) for y in (-1.0, 1.0)]
+        return (
+            *covering(inputs),
+            Premise(
+                "the loss lies in [0, b] and is L-Lipschitz (2.2)",
+                lambda: (
+                    all(
+                        x.min() >= 0 and at_most(float(x.max()), inputs["loss.range"]) for x in both
+                    )
+                    and is_lipschitz(self.loss, inputs["loss.lipschitz"], (-1.0, 1.0), grid)
+                ),
+            ),
+            in_range("0 < δ < 1 (2.2)", inputs, delta=(0.0, 1.0)),
+            Premise(
+                "every function has risk ½, and some function has training loss 0",
+                lambda: (
+                    all(np.mean([x[i] for x in both]) == 0.5 for i in (200, 400))
+                    and self.loss(1.0, np.ones(1))[0] == self.loss(-1.0, -np.ones(1))[0] == 0
+                ),
+            ),
+        )
 
     def lower_bound(self) -> float:
         return 0.5

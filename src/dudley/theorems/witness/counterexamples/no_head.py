@@ -15,7 +15,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from dudley.theorems.witness.base import WITNESSES, Witness
+from dudley.theorems.witness.counterexamples.constructions import coherent
+from dudley.theorems.witness.premises import Premise, in_range
 
 
 def least_possible(contradicts: Callable[[float], bool], top: float) -> float:
@@ -60,6 +64,25 @@ class Tetrahedron(Witness):
     def inputs(self, statement: str) -> dict[str, float]:
         return {"T": 4, "s": 2, "gamma": self.γ, "coherence": 1 / 3}
 
+    @staticmethod
+    def positions() -> np.ndarray:
+        """P_1, …, P_4: (4, 3)."""
+        corners = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / math.sqrt(3)
+        return corners * np.array([1, 1, -1, -1])[:, None]
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        inputs, P = self.inputs(statement), self.positions()
+        return (
+            coherent(P, inputs["coherence"]),
+            in_range("0 < Δ < 1/s (B.2)", inputs, coherence=(0.0, 1 / inputs["s"])),
+            in_range("0 < γ, the accuracy (B.2)", inputs, gamma=(0.0, 1.0)),
+            Premise("P_1 + P_2 = P_3 + P_4", lambda: np.allclose(P[:2].sum(0), P[2:].sum(0))),
+            Premise(
+                "an error of γ/4 contradicts itself (steps 1 to 4)",
+                lambda: self.contradicts(self.γ / 4),
+            ),
+        )
+
     def lower_bound(self) -> float:
         return least_possible(self.contradicts, 0.25)
 
@@ -102,6 +125,29 @@ class OvershadowedBag(Witness):
 
     def inputs(self, statement: str) -> dict[str, float]:
         return {"T": self.T, "s": 2, "gamma": self.γ, "coherence": self.Δ}
+
+    def vectors(self) -> np.ndarray:
+        """v_1, …, v_4: (4, 4). All other vectors are orthogonal to them and to each other."""
+        Δ = self.Δ
+        x, y, z = np.eye(4)[:3]
+        v_1 = math.sqrt((1 - Δ) / 2) * x + math.sqrt((1 + Δ) / 2) * y  # v_1·v_2 = −Δ
+        v_2 = math.sqrt((1 - Δ) / 2) * x - math.sqrt((1 + Δ) / 2) * y
+        middle = Δ / (1 - Δ) * (v_1 + v_2)
+        rest = math.sqrt(1 - middle @ middle)
+        return np.array([v_1, v_2, middle + rest * z, middle - rest * z])
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        inputs = self.inputs(statement)
+        s, Δ, V = inputs["s"], inputs["coherence"], self.vectors()
+        return (
+            coherent(V, Δ),
+            in_range("sΔ < γ < 1 (B.4)", inputs, gamma=(s * Δ, 1.0)),
+            Premise(
+                "both others have inner product Δ with each relevant vector",
+                lambda: np.allclose(V[:2] @ V[2:].T, Δ),
+            ),
+            Premise("T is at least the four vectors", lambda: len(V) <= self.T),
+        )
 
     def lower_bound(self) -> float:
         return least_possible(self.contradicts, 0.25)

@@ -7,9 +7,16 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from dudley.theorems.witness.base import WITNESSES, Witness
+import numpy as np
+
+from dudley.theorems.witness.base import WITNESSES, Family, Witness
+from dudley.theorems.witness.counterexamples.label_noise import absolute
+from dudley.theorems.witness.premises import Premise, at_most, attended, is_lipschitz, norms, ranks
+from dudley.theorems.witness.rank_constants import rank_covering, serving
+
+SMALL = 8  # the n at which weights are built
 
 
 @dataclass(frozen=True)
@@ -37,9 +44,49 @@ class OneHotMinimiser(Witness):
     def weights(self) -> dict[str, float]:
         """The bounds on the weights."""
 
+    @abstractmethod
+    def matrices(self, u: np.ndarray) -> dict[str, np.ndarray]:
+        """Weights that predict u·x."""
+
     def learning(self) -> dict[str, float]:
         """What every excess-risk statement asks about the task."""
         return {"n": self.n, "kappa": 1.0, "target.bound": 0.0, "noise.free": 1}
+
+    def minimiser(self, sample: np.ndarray) -> np.ndarray:
+        """u, for the coordinates that a sample shows."""
+        unseen = np.setdiff1d(np.arange(self.d), sample)
+        u = np.zeros(self.d)
+        u[unseen] = 1 / math.sqrt(len(unseen))
+        return u
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        """At n = 8, in 16 coordinates, for a sample without repetitions: the smallest risk."""
+        small = replace(self, n=SMALL)
+        inputs, X = small.inputs(statement), np.eye(small.d)[:, None]
+        W, shown = small.matrices(small.minimiser(np.arange(SMALL))), slice(0, SMALL)
+
+        def minimises() -> bool:
+            rows = attended(W, X)
+            f = rows @ W["w"]
+            passes = at_most(float(np.linalg.norm(rows, axis=1).max()), 1.0)
+            risky = at_most(small.lower_bound(), float(np.abs(f).mean()))
+            return passes and risky and float(np.abs(f[shown]).max()) == 0.0
+
+        return (
+            norms("norms of W_v, W_c, W_QK, w and inputs (4.1, 5.1, 5.5)", inputs, W | {"X": X}),
+            Premise("the predictor minimises the training loss, and no Π changes a row", minimises),
+            Premise(
+                "f* = 0 minimises the loss at every example and |f*(X)| ≤ B (4.2, 5.5)",
+                lambda: (
+                    float(absolute(0.0, np.zeros(1))[0]) == 0.0
+                    and at_most(0.0, inputs["target.bound"])
+                ),
+            ),
+            Premise(
+                "|g(X; f₁) − g(X; f₂)| ≤ κ|f₁(X) − f₂(X)| (4.3)",
+                lambda: is_lipschitz(absolute, inputs["kappa"], (0.0,), np.linspace(-1, 1, 201)),
+            ),
+        )
 
     def lower_bound(self) -> float:
         return 1 / (2 * math.sqrt(self.n))
@@ -66,27 +113,80 @@ class OneHot(OneHotMinimiser):
         norms = {"W_v.l11": float(self.d), "W_c.l11": float(self.d), "W_QK.l11": 0.0, "w.l2": 1.0}
         return norms | {"sigma.lipschitz": 1.0}
 
+    def matrices(self, u: np.ndarray) -> dict[str, np.ndarray]:
+        unit = np.eye(self.d)
+        return {"W_QK": 0 * unit, "W_v": unit, "W_c": unit, "w": u}
+
     def inputs(self, statement: str) -> dict[str, float]:
         sizes = {"d": self.d, "k": self.d, "L": 1, "X.row2inf": 1.0}
         return self.learning() | self.weights() | sizes
 
 
+@WITNESSES.register("one-hot-low-rank")
 @dataclass(frozen=True)
-class OneHotRankOne(OneHotMinimiser):
-    """The same predictors from matrices of rank 1: W_v = u e_1ᵀ, W_c = e_1e_1ᵀ, w = e_1, W_QK = 0.
+class OneHotLowRank(OneHotMinimiser):
+    """li2026, Theorems B.4 and B.5: W_v = u e_1ᵀ, W_c = e_1e_1ᵀ, w = e_1, W_QK = 0, without noise.
 
-    A base for witnesses against rank-based bounds, which say what they refute.
+    f(x) = x W_v W_c w = u·x, with ‖u‖₂ ≤ 1, σ the identity and one head (H = 1). The class is that
+    of all matrices of rank ≤ 2 with spectral norm ≤ 1, and ‖w‖₂ ≤ 1; it contains the minimiser of
+    the base class, so the excess risk is at least 1/(2√n).
 
-    f(x) = x W_v W_c w = u·x, with spectral norms ‖u‖₂ ≤ 1, 1 and 0, ‖w‖₂ = 1, σ the identity; one
-    head (H = 1) and one block (L = 1: |u·x| ≤ 1 passes both Π). The class of all matrices of these
-    ranks and norms contains the minimiser of the base class, so the excess risk is at least
-    1/(2√n), while each rank is 1. (‖W_v‖_{1,1} may be √d.)
+    The width is 2n, so Assumption 5.7 holds for no constant free of n; with C_1 = 3(d + k) = 12n
+    it holds for every ε below B_xB_W (``rank_constants``), and so do all hypotheses. B.4 and B.5
+    print the logarithm of N_rank, which is of order n·log n: printed is O(log n/n) still, and the
+    ratio grows like √n/log n. What this refutes is the logarithm of a log covering number; Theorem
+    5.8, which takes N_rank once, says nothing here. The vector w is read with rank bound 1; with 2,
+    N_rank is less than twice as large.
     """
 
+    refutes = ("li2026/theorem-B.4", "li2026/theorem-B.5")
+    story = (
+        "Matrices of rank one, one-hot tokens in 2n coordinates, labels 0 without noise: the value "
+        "matrix is spread over the unseen half, so the excess risk is at least 1/(2√n). With "
+        "C_1 = 12n Assumption 5.7 holds, and since the logarithm of N_rank is taken once more, the "
+        "printed bound is of order log n/n still."
+    )
+
+    @property
+    def C_1(self) -> float:
+        """A constant that satisfies Assumption 5.7 in this width."""
+        return serving(self.d, self.d)
+
     def weights(self) -> dict[str, float]:
-        norms = {"r_QK": 1, "r_v": 1, "r_c": 1, "W_QK.op": 0.0, "W_v.op": 1.0, "W_c.op": 1.0}
-        return norms | {"w.l2": 1.0, "sigma.lipschitz": 1.0}
+        bounds = {"r_QK": 2, "r_v": 2, "r_c": 2, "W_QK.op": 1.0, "W_v.op": 1.0, "W_c.op": 1.0}
+        return bounds | {"w.l2": 1.0, "sigma.lipschitz": 1.0}
+
+    def matrices(self, u: np.ndarray) -> dict[str, np.ndarray]:
+        e = np.eye(self.d)[0]
+        zero = np.zeros((self.d, self.d))
+        return {"W_QK": zero, "W_v": np.outer(u, e), "W_c": np.outer(e, e), "w": e}
 
     def inputs(self, statement: str) -> dict[str, float]:
-        sizes = {"d": self.d, "k": self.d, "X.op": 1.0, "X.row2inf": 1.0}
-        return self.learning() | self.weights() | sizes
+        sizes = {"d": self.d, "k": self.d, "X.op": 1.0, "X.row2inf": 1.0, "c": self.C_1}
+        heads = {"H": 1.0} if statement.endswith("B.5") else {}
+        return self.learning() | self.weights() | sizes | heads
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        small = replace(self, n=SMALL)
+        return (
+            *super().hypotheses(statement),
+            ranks(
+                "ranks are at most r_v, r_c, r_QK (5.5)",
+                small.inputs(statement),
+                small.matrices(small.minimiser(np.arange(SMALL))),
+            ),
+            rank_covering(self.inputs(statement)),
+        )
+
+    def family(self, statement: str = "li2026/theorem-B.4") -> Family:
+        """n → ∞ with C_1 = 12n, at δ = 1/n: the ratio grows like √n/log n."""
+        sizes = tuple(10**e for e in range(6, 14))
+        lower = [type(self)(n).lower_bound() for n in sizes]
+        return Family(sizes, lower, [self.printed(n) for n in sizes], "n")
+
+    @staticmethod
+    def printed(n: float) -> float:
+        """B.4, and B.5 with H = 1: ε_j = δr_j/(7β_j) with r = (1, 2, 2, 2), β = (1, 1, 1, 2)."""
+        weights = ((1.0, 1.0), (2.0, 1.0), (2.0, 1.0), (2.0, 2.0))
+        N = 1 + sum(12 * n * r * math.log((7 * β * n) ** 2 / r) for r, β in weights)
+        return 4 / n * (1 + math.log(N)) + 8 / n

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from dudley.theorems.witness.base import WITNESSES, Witness
+from dudley.theorems.witness.counterexamples.turned_head import perturbed, width_one
+from dudley.theorems.witness.premises import Premise
 
 
 @WITNESSES.register("sigma-twice")
@@ -33,6 +37,11 @@ class SigmaTwice(Witness):
             "error.v": 0.01,
             "error.c": 0.0,
         }
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        W, hat = (width_one(0.0, value, 0.5) for value in (0.01, 0.02))
+        inputs, X = self.inputs(statement), np.ones((1, 1, 1))
+        return perturbed(inputs, W, hat, X, 3.0, self.lower_bound())
 
     def lower_bound(self) -> float:
         return 9 * 0.5 * 0.01
@@ -67,6 +76,11 @@ class LongTokens(Witness):
             "error.v": 0.0,
             "error.c": 0.0,
         }
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        W, hat = (width_one(score, 1 / self.R, 1.0) for score in (0.0, 1 / self.R**2))
+        inputs, X = self.inputs(statement), np.array([[[-self.R], [self.R]]])
+        return perturbed(inputs, W, hat, X, 1.0, self.lower_bound())
 
     def lower_bound(self) -> float:
         return math.tanh(1.0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dudley.theorems.witness.base import WITNESSES, Witness
+from dudley.theorems.witness.premises import Premise, at_most
 
 
 @WITNESSES.register("quasi-norm")
@@ -29,6 +30,20 @@ class QuasiNorm(Witness):
 
     def inputs(self, statement: str) -> dict[str, float]:
         return {"d": self.d, "output.q": self.q, "epsilon": 1.0}
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        unit, q = np.eye(self.d), self.q
+        return (
+            Premise("q > 0, as the covering numbers of section 2.4 allow", lambda: q > 0),
+            Premise("‖x‖₁ ≤ B_x = 1 (3.2)", lambda: at_most(self.d * abs(1 / self.d), 1.0)),
+            Premise(
+                "0 is within ε of the identity at every basis vector (3.2)",
+                lambda: all(
+                    at_most(float((x**q).sum() ** (1 / q)), self.inputs(statement)["epsilon"])
+                    for x in unit
+                ),
+            ),
+        )
 
     def lower_bound(self) -> float:
         x = np.full(self.d, 1 / self.d)

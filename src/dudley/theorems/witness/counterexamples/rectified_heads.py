@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from dudley.theorems.witness.base import WITNESSES, Family, Witness
-from dudley.theorems.witness.counterexamples.many_heads import SIZES, SignHeads
+from dudley.theorems.witness.counterexamples.many_heads import SIZES, SMALL, SignHeads
+from dudley.theorems.witness.premises import Premise, attended, norms
 
 RESOLUTION = 0.45
 
@@ -61,6 +64,38 @@ class RectifiedHeads(Witness):
             "W_QK.row21": self.p**-0.5,
             "epsilon": RESOLUTION,
         }
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        """At p = 3: 2^9 heads in width 7 on nine inputs."""
+        small = RectifiedHeads(SMALL)
+        heads, inputs = small.heads, small.inputs(statement)
+        W, X = heads.weights(np.ones(SMALL**2)), heads.tokens()
+        d_m = heads.d
+        parts = {"W_QK": W["W_QK"], "W_v": W["W_v"], "w": W["w"], "X": X}
+
+        def realised() -> bool:
+            for signs in heads.patterns():
+                V = heads.weights(signs)
+                hidden = attended({"W_QK": V["W_QK"], "W_v": V["W_v"]}, X)
+                outputs = np.maximum(hidden, 0.0) @ V["w"]
+                if not np.allclose(outputs, heads.τ * (signs > 0), atol=1e-12):
+                    return False
+            return True
+
+        def factors() -> bool:
+            W_K, W_Q = math.sqrt(d_m) * np.eye(d_m), W["W_QK"].T
+            return np.allclose(W_K.T @ W_Q / math.sqrt(d_m), W["W_QK"].T)
+
+        return (
+            norms("‖W_V‖_{2,1}, ‖W_V‖₂, ‖Θ‖_{2,1}, ‖w_O‖ and tokens ≤ B_X (6)", inputs, parts),
+            Premise("Θ = W_KᵀW_Q/√d_m, and d = d_m (section 4)", factors),
+            Premise(
+                "N inputs of d_s tokens of R^d (6)",
+                lambda: X.shape == (inputs["n"], inputs["T"], inputs["d"]),
+            ),
+            Premise("every pattern of zeros and ones has its head", realised),
+            Premise("ε < τ/2", lambda: 0 < inputs["epsilon"] < heads.τ / 2),
+        )
 
     def lower_bound(self) -> float:
         return self.heads.log_count

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dudley.theorems.witness.base import WITNESSES, Family, Witness
+from dudley.theorems.witness.premises import Premise, attended, norms
 
 SHARPNESS = 8.0  # the scores of the two keys are ±SHARPNESS/√2
 RESOLUTION = 0.5  # at which the outputs ±0.7 stay apart
+SMALL = 3  # the p at which heads are built
 SIZES = (1000, 3000, 10_000, 30_000, 100_000)
 
 
@@ -39,6 +41,17 @@ def weights(signs: np.ndarray, s: float) -> dict[str, np.ndarray]:
     W_QK[:p, p : 2 * p] = SHARPNESS * signs / s**2
     spread[2 * p :] = 1 / math.sqrt(p)
     return {"W_QK": W_QK, "W_v": np.outer(spread, np.full(3 * p, 1 / math.sqrt(3 * p))) / s}
+
+
+def realises(p: int, s: float) -> bool:
+    """Does the head of a pattern of signs give S_ab·0.70 on every input (a, b)?"""
+    X, rng = tokens(p, s), np.random.default_rng(0)
+    for signs in rng.choice([-1.0, 1.0], size=(20, p, p)):
+        rows = attended(weights(signs, s), X)
+        expected = value_reached() / math.sqrt(3 * p) * signs.reshape(-1, 1)
+        if not np.allclose(rows, np.broadcast_to(expected, rows.shape), atol=1e-9):
+            return False
+    return True
 
 
 @WITNESSES.register("shattered-scores")
@@ -90,6 +103,28 @@ class ShatteredScores(Witness):
         }
         extra = {"lemma-A.11": {"P.row2inf": 0.0}, "lemma-A.12": {"H": 1}}
         return common | extra.get(statement.partition("/")[2], {})
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        """At p = 3: heads in width 9 on nine inputs."""
+        small = ShatteredScores(SMALL)
+        inputs, s = small.inputs(statement), small.scale
+        W, X = weights(np.ones((SMALL, SMALL)), s), tokens(SMALL, s)
+        return (
+            norms(
+                "‖W_Vᵀ‖_{2,∞} ≤ B_V^∞, ‖W_V‖₂ ≤ B_V, ‖W_QK‖_{2,∞} ≤ B_QK^∞, tokens ≤ B_X (4.4)",
+                inputs,
+                W | {"X": X},
+            ),
+            Premise(
+                "n inputs of T tokens of R^d, and k = d (4.4)",
+                lambda: X.shape == (inputs["n"], inputs["T"], inputs["d"]),
+            ),
+            Premise("every pattern of signs has its head", lambda: realises(SMALL, s)),
+            Premise(
+                "ε is below half the distance of two heads",
+                lambda: 0 < inputs["epsilon"] < value_reached(),
+            ),
+        )
 
     def lower_bound(self) -> float:
         return self.p**2 * math.log(2)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from dudley.theorems.witness.base import WITNESSES, Family, Witness
+from dudley.theorems.witness.base import WITNESSES, Witness
+from dudley.theorems.witness.premises import Premise, at_most, is_lipschitz
 
 WIDTHS = (1_000_000, 2_000_000, 4_000_000)
 R_NEAR, R_SCORES = 0.2, 1.0  # R_V = R_O, and R_Q = R_K
@@ -45,6 +47,74 @@ def drawn(k: int, seed: int) -> Drawn:
     Q, K, V = math.sqrt(rest[0]), math.sqrt(rest[1]), math.sqrt(rest[2] + float((columns**2).sum()))
     norms = (Q, K, V, float(np.linalg.norm(w)))
     return Drawn(α, float(f @ f) / 2, norms, float(np.abs(after).mean()))
+
+
+SPECTRAL_PREMISE = Premise(
+    "‖W_Q⁰‖₂, ‖W_K⁰‖₂, ‖W_V⁰‖₂ ≤ 2.01: with probability ≥ 1 − 3e^{−50}; matrices of k² entries are "
+    "not drawn",
+    None,
+    frozenset({"W_Q.op", "W_K.op", "W_v.op"}),
+)
+STEP_PREMISE = Premise("γ ≤ 1/k′ for a constant k′ that the paper does not name: γ = 10⁻⁶", None)
+
+
+def moduli(v: Mapping[str, float], norm: str) -> tuple[float, float]:
+    """M and z for one token, from spectral norms ("op"); M̂ and ẑ from Frobenius norms ("fro")."""
+    Q, K, V = (v[f"{W}.{norm}"] for W in ("W_Q", "W_K", "W_v"))
+    η, X = v["w.l2"], v["X.fro"]
+    scores = 2 / math.sqrt(v["k"]) * X**2 * V * η
+    M = max(
+        V / v["w.moved"],
+        η / v["W_v.moved"],
+        scores * K / v["W_Q.moved"],
+        scores * Q / v["W_K.moved"],
+    )
+    return M, η**2 * (1 + 4 / v["k"] * X**4 * V**2 * (Q**2 + K**2))
+
+
+def printed_training(v: Mapping[str, float]) -> float:
+    """Lemma 4 as printed, for one token."""
+    α, ρ, root = v["features.smin"], math.sqrt(v["n"]) * v["X.fro"], math.sqrt(v["n"])
+    M, z = moduli(v, "fro")
+    return min(α**2 / (8 * ρ * M * root), α**3 * v["w.l2"] / (32 * ρ**4 * z * root))
+
+
+def at_initialisation(
+    v: Mapping[str, float], norms: tuple[float, float, float, float]
+) -> tuple[Premise, ...]:
+    """The hypotheses of Lemma 4 and Theorem 5 on the start of training, from what was drawn.
+
+    ``norms`` are those of W_Q⁰, W_K⁰, W_V⁰ (Frobenius) and w_O⁰.
+    """
+    α, ρ, fit = v["features.smin"], math.sqrt(v["n"]) * v["X.fro"], math.sqrt(2 * v["loss.initial"])
+    η = ("W_Q.fro", "W_K.fro", "W_v.fro", "w.l2")
+    radii = [v[f"{name.partition('.')[0]}.moved"] for name in η]
+
+    def stated() -> float:
+        chance = math.exp(-((v["n"] - 1) ** -v["correlation.c"]))  # d_s = 1
+        return 1 - 8 * math.exp(-v["k"] / 2) - 2 * v["delta"] - chance
+
+    return (
+        Premise("α² ≥ 8ρM√(2Φ⁰) (4, 5)", lambda: α**2 >= 8 * ρ * moduli(v, "op")[0] * fit),
+        Premise(
+            "α³ ≥ 32ρ²z√(2Φ⁰)/η_O (4, 5)",
+            lambda: α**3 >= 32 * ρ**2 * moduli(v, "op")[1] * fit / v["w.l2"],
+        ),
+        Premise(
+            "d_m ≥ N³; Ω̃ hides a constant and logarithms, which a larger width meets (4, 5)",
+            lambda: v["k"] >= v["n"] ** 3,
+        ),
+        Premise("R_Q, R_K, R_V, R_O > 0 (section 4.1)", lambda: min(radii) > 0),
+        Premise(
+            "η_Q = ‖W_Q⁰‖_F + R_Q, …, η_O = ‖w_O⁰‖₂ + R_O (4, 5), to nine digits",
+            lambda: np.allclose([v[name] for name in η], np.add(norms, radii), rtol=1e-8),
+            frozenset(η),
+        ),
+        Premise(
+            "0 < δ < 1, and the stated probability is positive with 1 for the constant in Ω",
+            lambda: 0 < v["delta"] < 1 and stated() > 0,
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -110,26 +180,8 @@ class OrthogonalPair:
 
     @property
     def printed(self) -> float:
-        """Lemma 4 as printed: here the second term of the minimum is the smaller one."""
-        v, α = self.inputs(), self.draw.α
-        squares = v["W_Q.fro"] ** 2 + v["W_K.fro"] ** 2
-        z_hat = v["w.l2"] ** 2 * (1 + 4 / self.k * v["W_v.fro"] ** 2 * squares)
-        return α**3 * v["w.l2"] / (32 * 4 * z_hat * math.sqrt(2))
-
-    @property
-    def complexity(self) -> float:
-        """√(P/N)(1 + log(A√(N/P))) of Theorem 5 as printed."""
-        v, root = self.inputs(), math.sqrt(self.k)
-        scores = (root * v["W_K.fro"] * v["W_Q.fro"] * v["W_v.fro"]) ** (2 / 3)
-        P = ((root * v["W_v.fro"]) ** (2 / 3) + scores) ** 3 * math.log(2)
-        r = math.sqrt(P / 2)
-        return r * (1 + math.log(v["w.l2"] * v["W_v.fro"] / r))
-
-    @property
-    def deviation(self) -> float:
-        """√(log(R/δ)/N) of Theorem 5 as printed."""
-        R = math.hypot(R_SCORES, R_SCORES, R_NEAR, R_NEAR)
-        return math.sqrt(math.log(R / 0.05) / 2)
+        """Lemma 4 as printed."""
+        return printed_training(self.inputs())
 
 
 @WITNESSES.register("trained-encoder")
@@ -157,46 +209,39 @@ class TrainedEncoder(Witness):
     def inputs(self, statement: str) -> dict[str, float]:
         return self.pair.inputs()
 
+    @staticmethod
+    def loss(y: float, f: np.ndarray) -> np.ndarray:
+        """min(|f − y|, 1)."""
+        return np.minimum(np.abs(f - y), 1.0)
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        inputs, grid = self.inputs(statement), np.linspace(-3, 3, 601)
+        return (
+            *at_initialisation(inputs, self.pair.draw.norms),
+            SPECTRAL_PREMISE,
+            STEP_PREMISE,
+            Premise(
+                "X is of full row rank and ‖X‖_F ≤ √d_s·R_X (3)",
+                lambda: all(
+                    np.linalg.matrix_rank(x) == 1 and at_most(1.0, inputs["X.fro"])
+                    for x in (np.eye(2)[:1], np.eye(2)[1:])
+                ),
+                frozenset({"X.fro"}),
+            ),
+            Premise(
+                "P(|⟨X_nᵀX_n, X_n′ᵀX_n′⟩| ≥ t) ≤ exp(−t^ĉ): the product is 0 (3)",
+                lambda: (
+                    float((np.eye(2)[0] @ np.eye(2)[1]) ** 2) == 0.0 and inputs["correlation.c"] > 0
+                ),
+            ),
+            Premise(
+                "ℓ is 1-Lipschitz in the prediction (4); besides, ℓ(y, y) = 0",
+                lambda: (
+                    is_lipschitz(self.loss, 1.0, (0.0,), grid)
+                    and self.loss(0.0, np.zeros(1))[0] == 0
+                ),
+            ),
+        )
+
     def lower_bound(self) -> float:
         return self.pair.draw.loss
-
-
-@WITNESSES.register("negative-risk")
-@dataclass(frozen=True)
-class NegativeRisk(Witness):
-    """mwigo2026, Theorem 5, for inputs uniform on e_1, …, e_d, d = d_m = k, labels 0.
-
-    Two independent inputs are equal with probability 1/k only, so Assumption 3 holds with ĉ = 1:
-    P(⟨xxᵀ, x′x′ᵀ⟩ ≥ t) is 1/k ≤ e^{−1} for 0 < t ≤ 1 and 0 beyond. Otherwise they are as in
-    :class:`OrthogonalPair`, up to the names of the coordinates. With η_Q, η_K, η_V ≈ √k, √(P/N) is
-    about 0.59k² and A√(N/P) about 2k^{−3/2}, so the printed right-hand side is T + cE, with
-    T > 0 of order 1/k from Lemma 4 and E of order −k² log k: it is negative, and a loss is not. P
-    with a larger hidden factor makes E more negative.
-    """
-
-    k: int = WIDTHS[-1]
-    seed: int = 0
-    refutes = ("mwigo2026/theorem-5",)
-    story = (
-        "With LeCun initialisation and d_m ≥ N³ the printed bound on the true loss is negative: "
-        "its logarithm is not cut at 0."
-    )
-
-    @property
-    def pair(self) -> OrthogonalPair:
-        return OrthogonalPair(self.k, self.seed)
-
-    def inputs(self, statement: str) -> dict[str, float]:
-        return self.pair.inputs() | {"d": self.k}
-
-    def lower_bound(self) -> float:
-        return 0.0
-
-    def family(self) -> Family:
-        """k → ∞, rearranged: 0 ≤ risk ≤ T + cE says that c|E| ≤ T, and |E|/T grows like k³ log k.
-
-        So the "lower bound" is |E|, the "printed" bound on it T/c at c = 1: it fails for every c.
-        """
-        pairs = [OrthogonalPair(k, self.seed) for k in WIDTHS]
-        sizes = [-(p.complexity + p.deviation) for p in pairs]
-        return Family(WIDTHS, sizes, [p.printed for p in pairs], "k")

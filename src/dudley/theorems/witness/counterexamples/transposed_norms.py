@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from dudley.theorems.witness.base import WITNESSES, Family, Witness
+from dudley.theorems.witness.premises import Premise, attended, norms
 
 TINY = 1e-12  # the norm of W_QK
 
@@ -61,6 +64,35 @@ class TransposedNorms(Witness):
             "W_v.row1inf": 1.0,
             "sigma.lipschitz": 1.0,
         }
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        d, inputs = self.d, self.inputs(statement)
+        signs = np.where(np.arange(d) % 3 == 0, 1.0, -1.0)[:, None]
+        W = {"W_QK": np.zeros((d, d)), "W_v": signs, "W_c": np.eye(d)[:1], "w": np.eye(d)[0]}
+        X = np.zeros((d, 2, d))
+        X[:, 0] = np.eye(d)  # e_j and [CLS] = 0; each j is the input of two examples
+        bounded = {name.partition(".")[0] for name in inputs}
+        parts = {name: part for name, part in (W | {"X": X}).items() if name in bounded}
+        C = inputs.get("class.C", 0.0)
+        return (
+            norms("‖w‖₁, ‖W_cᵀ‖_{1,∞}, ‖W_vᵀ‖_{1,∞}, W_QK and tokens (4.1)", inputs, parts),
+            Premise(
+                "‖x‖ < B_x (4.1)",
+                lambda: bool((np.abs(X).sum(axis=2) < self.B_x).all()),
+            ),
+            Premise(
+                "log N({x ↦ xW_QK}) ≤ C/ε², by Lemma 3.6 for ‖W_QK‖_{1,1} ≤ b (4.1)",
+                lambda: C == 0 or (TINY * self.B_x) ** 2 * math.log(2 * d**2 + 1) <= C,
+            ),
+            Premise(
+                "m > d and m > ln 2d (4.1)",
+                lambda: inputs["n"] > d and inputs["n"] > math.log(2 * d),
+            ),
+            Premise(
+                "the heads follow every sign: the output on input j is (W_v)_j/2",
+                lambda: np.allclose(attended(W, X) @ W["w"], signs[:, 0] / 2),
+            ),
+        )
 
     def lower_bound(self) -> float:
         return 0.25

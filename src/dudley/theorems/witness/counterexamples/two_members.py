@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from dudley.theorems.witness.base import WITNESSES, Witness
+from dudley.theorems.witness.premises import Premise, at_most, attended, norms
 
 
 @WITNESSES.register("two-members")
@@ -45,6 +48,36 @@ class TwoMembers(Witness):
             "class.C_input": C,
             "epsilon": 0.9,
         }
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        inputs, unit, X = self.inputs(statement), np.eye(4), np.eye(4)[None, :1]
+        e = unit[0]
+
+        def member(sign: float) -> dict[str, np.ndarray]:
+            value = sign * self.b * np.outer(e, e)
+            return {"W_QK": 0 * unit, "W_v": value, "W_c": unit / self.b, "w": e}
+
+        def apart() -> bool:
+            outputs = [(attended(W, X) @ W["w"]).item() for W in map(member, (1.0, -1.0))]
+            rows = [float(np.linalg.norm(attended(W, X))) for W in map(member, (1.0, -1.0))]
+            return abs(outputs[0] - outputs[1]) > 2 * inputs["epsilon"] and max(rows) <= 1 + 1e-12
+
+        def covers() -> bool:
+            # Lemma 3.6 for ‖W_v‖_{1,1} ≤ b in R^{4×4}: C_1 = b² log(2·16 + 1)
+            size = float(np.abs(member(1.0)["W_v"]).sum())
+            return at_most(size, self.b) and math.isclose(
+                inputs["class.C"], self.b**2 * math.log(33)
+            )
+
+        return (
+            norms("spectral norms, ‖w‖₂ and tokens (4.2)", inputs, member(1.0) | {"X": X}),
+            norms("the same for the other member (4.2)", inputs, member(-1.0) | {"X": X}),
+            Premise("log N({x ↦ xW_v}) ≤ C_1/ε², by Lemma 3.6 (4.2; read for each matrix)", covers),
+            Premise(
+                "C_{B_x} = C_1 for B_x = 1", lambda: inputs["class.C_input"] >= inputs["class.C"]
+            ),
+            Premise("the members are more than 2ε apart, and no Π changes a row", apart),
+        )
 
     def lower_bound(self) -> float:
         return math.log(2)

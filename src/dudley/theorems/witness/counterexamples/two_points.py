@@ -8,6 +8,8 @@ import numpy as np
 from scipy.stats import binom
 
 from dudley.theorems.witness.base import WITNESSES, Witness
+from dudley.theorems.witness.counterexamples.label_noise import absolute
+from dudley.theorems.witness.premises import Premise, at_most, attended, is_lipschitz, norms
 
 
 def expected_larger(k: int, n: int, β: float) -> float:
@@ -62,6 +64,45 @@ class TwoPoints(Witness):
         if not statement.endswith("4.11"):
             instance |= {"W_v.op": 1.0, "W_c.op": 1.0, "sigma.lipschitz": 1.0, "X.op": 1.0}
         return instance | ({"H": 1} if statement.endswith("4.7") else {})
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        inputs, X, unit = self.inputs(statement), np.eye(2)[:, None], np.eye(2)
+        W = {"W_v": unit, "W_c": unit, "w": unit[0], "X": X}
+        bounded = {name.partition(".")[0] for name in inputs}
+
+        def risks() -> bool:
+            rows = attended({"W_QK": 0 * unit, "W_v": unit, "W_c": unit}, X)
+            f = rows @ unit  # on input i by the predictor w = e_j
+            half = np.allclose(np.abs(f).mean(axis=0), inputs["class.approximation"])
+            return half and bool((np.linalg.norm(rows, axis=1) <= 1).all())
+
+        def offset() -> bool:
+            # R_off for n = 2, by enumeration of all inputs and signs
+            total = 0.0
+            for x in np.ndindex(2, 2):
+                for τ in np.ndindex(2, 2):
+                    signs = 1 - 2 * np.array(τ)
+                    g = np.eye(2)[list(x)]  # g of both predictors at both examples
+                    total += float((signs @ g - 0.5 * (g**2).sum(axis=0)).max()) / 2
+            return bool(np.isclose(total / 16, TwoPoints(2).offset))
+
+        return (
+            norms(
+                "spectral norms, ‖w‖₂, ‖X‖₂ (4.1, 4.2, 4.9)",
+                inputs,
+                {name: part for name, part in W.items() if name in bounded},
+            ),
+            Premise("both predictors have risk inf_F exc, and no Π changes a row", risks),
+            Premise(
+                "|f*(X)| ≤ B: f* = 0 has loss 0 at every example (4.2)",
+                lambda: absolute(0.0, np.zeros(1))[0] == 0 and at_most(0, inputs["target.bound"]),
+            ),
+            Premise(
+                "|g(X; f₁) − g(X; f₂)| ≤ κ|f₁(X) − f₂(X)| (4.3)",
+                lambda: is_lipschitz(absolute, inputs["kappa"], (0.0,), np.linspace(-1, 1, 201)),
+            ),
+            Premise("R_off is the paper's (3.1): by enumeration at n = 2", offset),
+        )
 
     def lower_bound(self) -> float:
         return 0.5

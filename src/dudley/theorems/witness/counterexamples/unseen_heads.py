@@ -6,14 +6,19 @@ of W_QK, and all ranks are 1.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from dudley.theorems.witness.base import WITNESSES, Witness
+from dudley.theorems.witness.counterexamples.label_noise import absolute
+from dudley.theorems.witness.premises import Premise, at_most, attended, is_lipschitz, norms
 
 RESOLUTION = 0.7
+SMALL = 5  # the m at which heads are built
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,28 @@ class QueryHeads:
         W_QK[0, 1:-1] = math.sqrt(2) * self.R * np.asarray(signs)
         return {"W_QK": W_QK, "W_v": np.outer(v, v), "W_c": np.outer(v, v), "w": v}
 
+    def patterns(self) -> list[np.ndarray]:
+        """All 2^m patterns of signs. For small m."""
+        return [np.array(signs) for signs in itertools.product((-1.0, 1.0), repeat=self.m)]
+
+    def realise(self) -> bool:
+        """Do the weights give S_b·a on input b, for every pattern, with rows that pass Π?"""
+        X = self.tokens()
+        for signs in self.patterns():
+            W = self.weights(signs)
+            rows = attended(W, X)
+            if not np.allclose(rows @ W["w"], self.a * signs, atol=1e-12):
+                return False
+            if not at_most(float(np.linalg.norm(rows, axis=1).max()), 1.0):
+                return False
+        return True
+
+    def bounds(self, words: str, inputs: Mapping[str, float]) -> Premise:
+        """The norms of the weights and tokens that the inputs bound."""
+        parts = self.weights(np.ones(self.m)) | {"X": self.tokens()}
+        named = {name.partition(".")[0] for name in inputs}
+        return norms(words, inputs, {name: W for name, W in parts.items() if name in named})
+
 
 @WITNESSES.register("query-heads")
 @dataclass(frozen=True)
@@ -105,6 +132,15 @@ class ManyQueries(Witness):
             "X.row2inf": 1.0,
             "epsilon": RESOLUTION,
         }
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        small = ManyQueries(SMALL)
+        heads, inputs = QueryHeads(SMALL), small.inputs(statement)
+        return (
+            heads.bounds("‖·‖_{1,1} of W_v, W_c, W_QK, ‖w‖₂ and tokens (5.1)", inputs),
+            Premise("all 2^m heads are in the class, 2a apart", heads.realise),
+            Premise("ε < a, so no centre serves two heads", lambda: 0 < RESOLUTION < heads.a),
+        )
 
     def lower_bound(self) -> float:
         return QueryHeads(self.m).log_count
@@ -153,6 +189,26 @@ class UnseenHeads(Witness):
         if statement.endswith("5.3"):
             return instance | {"L": 1}
         return instance | {"X.op": math.sqrt(2)} | ({"H": 1} if statement.endswith("B.2") else {})
+
+    def premises(self, inputs: Mapping[str, float]) -> tuple[Premise, ...]:
+        """What excess-risk statements ask; for small n, whose inputs these are."""
+        a, grid = self.heads.a, np.linspace(-1, 1, 201)
+        return (
+            self.heads.bounds("norms of W_v, W_c, W_QK, w and inputs (4.1, 4.2, 5.1, 5.5)", inputs),
+            Premise("all heads are in the class; so a minimiser may err", self.heads.realise),
+            Premise(
+                "|f*(X)| ≤ B: f* = a has loss 0 at every example (4.2, 5.5)",
+                lambda: absolute(a, np.array([a]))[0] == 0 and at_most(a, inputs["target.bound"]),
+            ),
+            Premise(
+                "|g(X; f₁) − g(X; f₂)| ≤ κ|f₁(X) − f₂(X)| (4.3, 6.3)",
+                lambda: is_lipschitz(absolute, inputs["kappa"], (a,), grid),
+            ),
+        )
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        small = UnseenHeads(SMALL)
+        return small.premises(small.inputs(statement))
 
     def lower_bound(self) -> float:
         return 2 * self.heads.a * (1 - 1 / self.n) ** self.n

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dudley.theorems.witness.base import WITNESSES, Family, Witness
+from dudley.theorems.witness.premises import Premise
 
 SIZES = tuple(10**e for e in range(2, 9))
 
@@ -28,6 +29,19 @@ class WrongLevel(Witness):
 
     def inputs(self, statement: str) -> dict[str, float]:
         return {"n": self.n, "tail.beta": 2.5}
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        inputs = self.inputs(statement)
+
+        def sums() -> bool:
+            n, β = self.n, inputs["tail.beta"]
+            M = n ** (1 / (β - 2))
+            return self.lower_bound() <= (M * math.log(M) / n + M ** (2 - β)) * (1 + 1e-9)
+
+        return (
+            Premise("β > 2 (6.8)", lambda: inputs["tail.beta"] > 2),
+            Premise("at M = n^{1/(β−2)} the two terms add up to no less (6.12)", sums),
+        )
 
     def lower_bound(self) -> float:
         return 2 * self.n * math.log(self.n)

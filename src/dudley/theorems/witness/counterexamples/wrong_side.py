@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from dudley.theorems.witness.base import WITNESSES, Family, Witness, log_volume_ratio
+from dudley.theorems.witness.premises import Premise, norms
 
 
 @WITNESSES.register("wrong-side")
@@ -31,6 +34,24 @@ class WrongSide(Witness):
         if statement.endswith("3.4"):
             return common | {"X.row1inf": 1.0}
         return common | {"X.row2inf": 1.0, "n": self.k}
+
+    def hypotheses(self, statement: str) -> tuple[Premise, ...]:
+        inputs = self.inputs(statement)
+        W = np.random.default_rng(0).normal(size=(1, self.k))  # acts as x ↦ xW
+        W /= np.linalg.norm(W)
+        return (
+            norms(
+                "‖W‖_{2,1} ≤ B_w, the sum over the columns of a k×1 matrix, and ‖x‖ ≤ B_x (3.4, "
+                "3.5); a member of norm 1",
+                inputs,
+                {"W": W, "X": np.ones((1, 1, 1))},
+            ),
+            Premise("N > d points (3.4)", lambda: inputs.get("n", self.k) > inputs["d"]),
+            Premise(
+                "at the input 1 the outputs are the members: a ball of R^k",
+                lambda: bool((np.ones((1, 1)) @ W == W).all()),
+            ),
+        )
 
     def lower_bound(self) -> float:
         return log_volume_ratio(self.k, 2.0)
