@@ -100,7 +100,8 @@ def test_show_tells_the_numbers_of_a_counterexample(dudley, page, id: str):
     for name in REFUTED[id]:
         witness = REFUTING[name]()
         inputs, truth = witness.inputs(id), witness.lower_bound()
-        part = shown[shown.index(f"counterexample {name}: ") :]
+        kind = "instance outside" if s.kind == "assumption" else "counterexample"
+        part = shown[shown.index(f"{kind} {name}: ") :]
         assert " ".join(witness.story.split()) in part
         assert all(f" {n}=" in part for n in inputs)
         assert f" printed {s.evaluate_on(inputs, 'printed').value:.6g} " in part

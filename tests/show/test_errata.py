@@ -70,10 +70,11 @@ def test_an_entry_says_what_the_statement_says(id: str):
 def test_an_entry_tells_every_counterexample(id: str):
     text = entry(id)
     against = {n: w for n, w in WITNESSES.items() if id in w.refutes}
-    assert text.count("**Counterexample**") == len(against)
+    assert len(re.findall(r"\*\*(Counterexample|Instance outside)\*\*", text)) == len(against)
     for name, kind in against.items():
         witness = kind()
         assert f"`{name}`" in text and kind.story in plain(text)
+        assert all(premise.words in plain(text) for premise in witness.hypotheses(id))
         printed = STATEMENTS[id].evaluate_on(witness.inputs(id), "printed").value
         truth = witness.lower_bound()
         assert f"| {markdown.number(printed)}" in text and f"| {markdown.number(truth)} |" in text

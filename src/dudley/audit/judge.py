@@ -1,9 +1,10 @@
 """Judge: what a true lower bound says about each form of a statement.
 
 A derived or best form below it is *broken*: a bug of ours. A printed form below it is *refuted*;
-where the paper hides a constant, only a family of instances whose ratio diverges refutes. A verdict
-*false* that nothing refutes is *not reproduced*. The ratio lower bound/claimed says how far a form
-that stands could still be sharpened.
+where the paper hides a constant, only a family of instances whose ratio diverges refutes. An
+assumption claims nothing, so an instance *violates* it instead. A verdict *false* that nothing
+refutes is *not reproduced*. The ratio lower bound/claimed says how far a form that stands could
+still be sharpened.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class Outcome(Enum):
 
     BROKEN = "broken"
     REFUTED = "refuted"
+    VIOLATED = "violated"
     NOT_REPRODUCED = "not reproduced"
     STANDS = "stands"
     CONSTANT = "up to a constant"
@@ -52,7 +54,7 @@ class Judgement:
     @property
     def strength(self) -> tuple[bool, float]:
         """What makes one attack stronger than another: it decides, then the ratio."""
-        decided = self.outcome in (Outcome.BROKEN, Outcome.REFUTED)
+        decided = self.outcome in (Outcome.BROKEN, Outcome.REFUTED, Outcome.VIOLATED)
         return decided, math.inf if self.ratio is None else self.ratio
 
     def to_json(self) -> dict:
@@ -89,6 +91,8 @@ def _row(attack: str, finding: AttackFinding, statement: Statement, form: str) -
         outcome = Outcome.REFUTED if diverges(finding.family) else Outcome.CONSTANT
     else:
         outcome = Outcome.REFUTED if below else Outcome.STANDS
+    if outcome is Outcome.REFUTED and statement.kind == "assumption":
+        outcome = Outcome.VIOLATED
     return Judgement(
         statement=statement.id,
         form=form,

@@ -36,6 +36,17 @@ class Counterexample:
         return self.witness.inputs(self.statement.id)
 
     @cached_property
+    def hypotheses(self) -> tuple[str, ...]:
+        """What the statement asks for, in words; the tests check each on the instance."""
+        premises = self.witness.hypotheses(self.statement.id)
+        return tuple(p.words if p.check is not None else f"{p.words} (proved)" for p in premises)
+
+    @property
+    def kind(self) -> str:
+        """An assumption claims nothing, so nothing refutes it: an instance may violate it."""
+        return "instance outside" if self.statement.kind == "assumption" else "counterexample"
+
+    @cached_property
     def lower_bound(self) -> float:
         """What the bounded quantity provably is at least."""
         return float(self.witness.lower_bound())
@@ -66,6 +77,7 @@ class Counterexample:
         return {
             "name": self.name,
             "story": self.story,
+            "hypotheses": list(self.hypotheses),
             "inputs": {name: float(value) for name, value in self.inputs.items()},
             "lower_bound": self.lower_bound,
             "ratio": self.ratio,

@@ -68,7 +68,8 @@ def refutation(c: Counterexample) -> list[str]:
     path = "src/" + type(c.witness).__module__.replace(".", "/") + ".py"
     weights = " It runs the paper's own weights." if c.witness.own_weights else ""
     parts = [
-        f"**Counterexample** {code(c.name)} ([proof]({path})). {prose(c.story)}{weights}",
+        f"**{c.kind.capitalize()}** {code(c.name)} ([proof]({path})). {prose(c.story)}{weights}",
+        f"It keeps every hypothesis, and the tests check each: {prose('; '.join(c.hypotheses))}.",
         f"Inputs: {listed(c.inputs)}.",
         numbers(
             c.values,

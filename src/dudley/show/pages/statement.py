@@ -78,7 +78,8 @@ def counterexample(example: dict[str, Any]) -> Section:
     numbers = {"printed": forms.get("printed"), "at least (proved)": example["lower_bound"]}
     numbers |= {name: value for name, value in forms.items() if name != "printed"}
     rows = [[name, Cell(short(x), x)] for name, x in numbers.items() if x is not None]
-    blocks: list[Block] = [Prose(example["story"]), Table.of(["form", "value"], rows)]
+    checked = Folded("Hypotheses that it keeps", (Points(tuple(example["hypotheses"])),))
+    blocks: list[Block] = [Prose(example["story"]), checked, Table.of(["form", "value"], rows)]
     if example.get("family"):
         blocks += family(example["family"])
     return Section(f"Counterexample {example['name']}", tuple(blocks))
@@ -155,7 +156,8 @@ def refutation(c: Counterexample) -> Section:
         letter, sizes = c.family.grows, c.family.sizes
         grows = f"at least/printed grows like {letter}^{c.family.exponent:.2f}"
         rows.append(("family", f"{letter} = {sizes[0]:g} … {sizes[-1]:g}: {grows}"))
-    return Section(f"counterexample {c.name}: {c.story}", (Properties(tuple(rows)),))
+    rows.insert(0, ("keeps", "; ".join(c.hypotheses)))
+    return Section(f"{c.kind} {c.name}: {c.story}", (Properties(tuple(rows)),))
 
 
 def value(bound: Bound) -> str:
