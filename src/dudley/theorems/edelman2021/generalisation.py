@@ -33,13 +33,16 @@ LOSS = (
 SAMPLE = Assumption("sample", "the examples are independent draws", Status.UNCHECKABLE)
 
 
-def gap(R: float, drift: float, b: float) -> Bound:
-    """2·(complexity of the loss class) + deviation, cut at b: two losses in [0, b] differ by b."""
+def gap(R: float, drift: float, b: float, radius: float = math.inf) -> Bound:
+    """2·(complexity of the loss class) + deviation, cut at b: two losses in [0, b] differ by b.
+
+    A complexity that is the ``radius`` of the loss class needed no integral, and is called so.
+    """
     return Bound.of(
         min(2 * R + drift, b),
         quantity=QUANTITY,
         sense=Sense.CONFIDENCE,
-        terms=(Term("complexity", 2 * R), Term("deviation", drift)),
+        terms=(Term("complexity" if radius > R else "radius", 2 * R), Term("deviation", drift)),
         trivial=b,
     )
 
@@ -95,8 +98,8 @@ def by_cover(
     loss_range: float,
     delta: float,
 ) -> Bound:
-    R = loss_lipschitz * complexity(class_C, class_radius, n)
-    return gap(R, float(deviation(n, delta, loss_range, "two-sided")), loss_range)
+    R, radius = loss_lipschitz * complexity(class_C, class_radius, n), loss_lipschitz * class_radius
+    return gap(R, float(deviation(n, delta, loss_range, "two-sided")), loss_range, radius)
 
 
 def by_any_rule(
@@ -109,7 +112,8 @@ def by_any_rule(
 ) -> Bound:
     """The cover serves every sample, so b is enough; each side takes half of δ."""
     R = loss_lipschitz * complexity(class_C, class_radius, n, "best")
-    return gap(R, float(deviation(n, delta / 2, loss_range, "a-priori")), loss_range)
+    drift = float(deviation(n, delta / 2, loss_range, "a-priori"))
+    return gap(R, drift, loss_range, loss_lipschitz * class_radius)
 
 
 register(
