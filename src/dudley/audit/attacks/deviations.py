@@ -112,14 +112,18 @@ class RandomAnswers(Attack):
 
     def run(self, rng) -> Iterator[AttackFinding]:
         for n, N, A, δ in ((10**6, 100, 0.5, 0.05), (10**8, 1000, 0.25, 0.5)):
-            t = A * math.sqrt(-2 * math.log1p(-δ) / n) * (1 + 1e-9)
-            gap = A * N / n * mean_walk(n, 1 / N) - t
-            lower = LowerBound(float(down(gap, 64)), f"{n} signs on {N} values, McDiarmid")
+            lower = LowerBound(likely_gap(n, N, A, δ), f"{n} signs on {N} values, McDiarmid")
             values = {"n": n, "delta": δ, "loss.range": 2 * A, "loss.bound": A, "class.radius": A}
             values["class.C"] = float(up(4 * A * A * N * math.log(2), 8))
             values["class.rademacher"] = float(up(A * math.sqrt(N / n), 8))
             for id in self.targets:
                 yield AttackFinding(id, only(id, values), lower)
+
+
+def likely_gap(n: int, N: int, A: float, δ: float) -> float:
+    """E G − t: a gap that G = (A/n) Σ_x |S_x| reaches with probability more than δ."""
+    t = A * math.sqrt(-2 * math.log1p(-δ) / n) * (1 + 1e-9)
+    return float(down(A * N / n * mean_walk(n, 1 / N) - t, 64))
 
 
 def mean_walk(n: int, p: float) -> float:
