@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 import oracles
-from dudley.core.entropy import PowerLaw
+from dudley.core.entropy import Entropy, PowerLaw
 from dudley.core.magnitude import Magnitude
 
 ROUNDING = 1e-12  # what float64 may lose in a value that is not an integer part
@@ -123,7 +123,7 @@ def check_finite_class(chain, count: int, n: int):
     assert min(1.0, massart) <= value <= massart + last + ROUNDING
 
 
-class Finite:
+class Finite(Entropy):
     """A finite class of members in the unit ball: log N below the radius 1."""
 
     uses_points, log_radius = False, 0.0

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import planted
-from dudley.audit.attacks.deviations import BinomialLoss
+from dudley.audit.attacks.deviations import BinomialLoss, likely_gap, mean_walk
 from dudley.calculus import deviate
 from dudley.theorems import registry
 from each import each
@@ -50,3 +51,33 @@ def test_the_trained_encoders_satisfy_the_hypotheses():
     for finding in findings:
         assert lemma.evaluate_on(finding.inputs).details["hypotheses_hold"]
         assert finding.lower.value > 0
+
+
+def test_mean_walks_by_enumeration():
+    n, p = 9, 0.3
+    exact = 0.0
+    for m in range(n + 1):
+        walk = sum(math.comb(m, j) * abs(m - 2 * j) for j in range(m + 1)) / 2**m
+        exact += math.comb(n, m) * p**m * (1 - p) ** (n - m) * walk
+    assert mean_walk(n, p) == pytest.approx(exact, rel=1e-8) and mean_walk(n, p) <= exact
+
+
+@each("δ", [0.05, 0.5, 0.9])
+def test_random_answers_leave_such_gaps_that_often(δ):
+    rng, n, N, A, draws = np.random.default_rng(3), 400, 8, 0.5, 2000
+    places, signs = rng.integers(0, N, (draws, n)), rng.choice([-1, 1], (draws, n))
+    sums = np.stack([(signs * (places == x)).sum(axis=1) for x in range(N)])
+    gaps = A / n * np.abs(sums).sum(axis=0)
+    q = likely_gap(n, N, A, δ)
+    assert 0 < q < gaps.mean()
+    assert (gaps >= q).mean() > δ
+
+
+def test_a_complexity_without_its_integral_is_reported(monkeypatch):
+    """Lemma 2.2 with a small part of its complexity: noise on few values tells."""
+    from dudley.theorems.edelman2021 import generalisation
+
+    right = generalisation.complexity
+    monkeypatch.setattr(generalisation, "complexity", lambda *a: right(*a) / 400)
+    rows = planted.rows(FAMILY, "edelman2021/lemma-2.2")
+    assert planted.broken([r for r in rows if r.attack == "random answers"], "derived")

@@ -10,11 +10,13 @@ import pytest
 
 from dudley.audit.base import all_attacks
 from dudley.audit.judge import Judgement, Outcome, by_attack
+from dudley.networks.files import EXAMPLES
 from dudley.show.generated import tightness
 from dudley.theorems import registry
 from each import each
 
-ROWS = tightness.load(Path(__file__).resolve().parents[2] / "results/audit/tightness.json")
+RECORD = tightness.load(Path(__file__).resolve().parents[2] / "results/audit/tightness.json")
+ROWS = RECORD.rows
 AGAIN = "run make tightness"
 
 
@@ -43,15 +45,46 @@ def test_the_claims_are_those_of_this_code(row: Judgement):
 
 def test_an_instance_where_the_form_says_something_comes_first():
     row = ROWS[0]
-    trivial = replace(row, ratio=1.0, vacuous=True)
-    weak = replace(row, ratio=0.01, vacuous=False)
-    strong = replace(weak, ratio=0.5)
+    trivial = replace(row, reach=1.0, vacuous=True)
+    weak = replace(row, reach=0.01, vacuous=False)
+    strong = replace(weak, reach=0.5)
     assert by_attack([trivial, weak, strong]) == [strong]
-    assert tightness.smallest([trivial, strong]) == 2.0
     assert by_attack([replace(strong, form="printed")]) == []
 
 
+def line(*rows: Judgement) -> tightness.FormLine:
+    return tightness.FormLine("edelman2021/lemma-2.2", "derived", rows)
+
+
+def test_only_attacks_on_the_term_in_question_count():
+    row = next(row for row in ROWS if row.statement == "edelman2021/lemma-2.2")
+    assert line().term == "complexity"
+    elsewhere = replace(row, term="deviation", reach=1.0, vacuous=False, attack="a")
+    silent = replace(row, term="complexity", reach=1.0, vacuous=True, attack="b")
+    assert line(elsewhere, silent).factor == math.inf
+    assert tightness.UNTESTED in line(elsewhere, silent).cells
+    weak = replace(silent, vacuous=False, reach=0.01, attack="c")
+    strong = replace(weak, reach=0.25, attack="d")
+    tested = line(elsewhere, weak, silent, strong)
+    assert tested.factor == 4 and tested.cells[3:5] == ["4", "d"]
+    assert tested.rank < line(strong, replace(weak, reach=0.5)).rank  # the looser comes first
+    assert "a 1 (deviation)" in tested.cells[-1] and "b 1 (trivial)" in tested.cells[-1]
+
+
+def test_an_approximation_error_says_nothing_of_a_complexity():
+    rows = tuple(r for r in ROWS if (r.statement, r.form) == ("li2026/theorem-5.3", "derived"))
+    assert min(tightness.factor(r) for r in rows if not r.vacuous) < 4  # out of reach
+    assert tightness.FormLine("li2026/theorem-5.3", "derived", rows).factor > 100
+
+
+def test_every_shipped_network_is_in_the_record():
+    shipped = {path.stem for path in EXAMPLES.glob("*.toml")}
+    assert {row.network for row in RECORD.networks} == shipped, AGAIN
+    for row in RECORD.networks:
+        assert 0 < row.lower <= row.claimed, AGAIN
+
+
 def test_the_page_has_no_number_that_is_none():
-    page = tightness.page(ROWS)
-    assert "nan" not in page and "inf " not in page
-    assert page.count("`li2026/theorem-5.3`") == 2
+    page = tightness.page(RECORD)
+    assert "nan" not in page and "inf " not in page and " inf" not in page
+    assert page.count("`li2026/theorem-5.3`") == 2 and page.count("`bert-base`") == 1

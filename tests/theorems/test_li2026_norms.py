@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from dudley.core.constraint import L2, L11, Spectral
+from dudley.core.entropy import PowerLaw
 from dudley.networks.activations import Activation
 from dudley.networks.blocks import li_block
 from dudley.networks.head import Head
@@ -361,4 +362,4 @@ def test_nothing_to_lose_costs_nothing():
         for form in s.forms:
             assert s.evaluate_on({**s.example, "kappa": 0.0}, form).value == 0.0
     task = excess.ExcessTask(10, 0.0, 1.0, 1.0)
-    assert excess.nothing(task)
+    assert excess.nothing(PowerLaw(1.0), task)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from dudley.audit.base import AttackFinding
+from dudley.audit.terms import TestedTerm, term_of
 from dudley.core.bound import Sense
 from dudley.core.errors import InputError
 from dudley.core.statement import Statement
@@ -49,6 +50,8 @@ class Judgement:
     claimed: float | None  # null where it leaves the floats
     ratio: float | None  # lower/claimed; null where the claim is not positive
     vacuous: bool  # the claim says nothing there: at the trivial bound, or below zero
+    term: str  # the part of the bound that the instance tests
+    reach: float | None  # the share of that part which the truth needs; null as the ratio
     outcome: Outcome
 
     @property
@@ -56,6 +59,11 @@ class Judgement:
         """What makes one attack stronger than another: it decides, then the ratio."""
         decided = self.outcome in (Outcome.BROKEN, Outcome.REFUTED, Outcome.VIOLATED)
         return decided, math.inf if self.ratio is None else self.ratio
+
+    @property
+    def power(self) -> tuple[bool, float]:
+        """What makes an instance a better test of its term: the form says something, the reach."""
+        return not self.vacuous, math.inf if self.reach is None else self.reach
 
     def to_json(self) -> dict:
         """Plain data; the verdict on the statement is that of the registry, with its version."""
@@ -76,10 +84,11 @@ def judge(attack: str, finding: AttackFinding) -> list[Judgement]:
 
 
 def _row(attack: str, finding: AttackFinding, statement: Statement, form: str) -> Judgement:
-    lower = finding.lower
+    lower, term = finding.lower, TestedTerm("all", math.inf, 0.0)
     try:
         bound = statement.evaluate_on(finding.inputs, form)
         log_claimed, value, vacuous = bound.log_value, bound.value, bound.vacuous
+        term = term_of(statement, finding.inputs, bound)
     except InputError as refusal:
         if "stays below 1e308" not in str(refusal):
             raise
@@ -93,6 +102,7 @@ def _row(attack: str, finding: AttackFinding, statement: Statement, form: str) -
         outcome = Outcome.REFUTED if below else Outcome.STANDS
     if outcome is Outcome.REFUTED and statement.kind == "assumption":
         outcome = Outcome.VIOLATED
+    ratio = _ratio(lower.value, log_claimed)
     return Judgement(
         statement=statement.id,
         form=form,
@@ -102,8 +112,10 @@ def _row(attack: str, finding: AttackFinding, statement: Statement, form: str) -
         inputs=finding.inputs,
         lower=lower.value,
         claimed=value if math.isfinite(value) else None,
-        ratio=_ratio(lower.value, log_claimed),
+        ratio=ratio,
         vacuous=vacuous,
+        term=term.name,
+        reach=term.reach(lower.value) if term.others else ratio,
         outcome=outcome,
     )
 
@@ -124,17 +136,14 @@ def diverges(family: Family | None) -> bool:
 
 
 def by_attack(rows: Iterable[Judgement]) -> list[Judgement]:
-    """For each form of ours and each attack the strongest instance where the form says something.
+    """For each form of ours, attack and term the strongest instance where the form says something.
 
-    Where it says nothing on any instance of an attack, the strongest of them.
+    Where it says nothing on any such instance, the strongest of them.
     """
-    best: dict[tuple[str, str, str], Judgement] = {}
+    best: dict[tuple[str, str, str, str], Judgement] = {}
     for row in rows:
-        key = (row.statement, row.form, row.attack)
-        rank = (not row.vacuous, row.strength)
-        if row.form != "printed" and (
-            key not in best or rank > (not best[key].vacuous, best[key].strength)
-        ):
+        key = (row.statement, row.form, row.attack, row.term)
+        if row.form != "printed" and (key not in best or row.power > best[key].power):
             best[key] = row
     return list(best.values())
 

@@ -52,6 +52,20 @@ def resolutions(ε: ArrayLike) -> np.ndarray:
     return ε
 
 
+@dataclass(frozen=True)
+class InverseSquare:
+    """log N(ε) = α + C/ε² for ε < ``reach``, α from there to ``radius``, and 0 beyond.
+
+    With α = 0 it is the shape in which the papers state their covers. Dudley's integral of it is
+    known exactly (``calculus.chain.inverse_square``).
+    """
+
+    α: float
+    log_C: float
+    log_reach: float
+    log_radius: float
+
+
 class Entropy(ABC):
     """Abstract: log N as a function of ε, in log space."""
 
@@ -72,6 +86,15 @@ class Entropy(ABC):
     @abstractmethod
     def proper(self) -> Entropy:
         """The same class, covered only by its own members: N_proper(ε) ≤ N_any(ε/2) at worst."""
+
+    @property
+    def is_single(self) -> bool:
+        """Does the class have one member only? Then nothing is left to choose from the data."""
+        return self.log_radius == -math.inf
+
+    def inverse_square(self) -> InverseSquare | None:
+        """This entropy as α + C/ε², if that is what it is."""
+        return None
 
     def parts(self) -> tuple[Entropy, ...]:
         """Entropies whose minimum this one is, so that what ignores n is tabulated once."""
@@ -129,6 +152,10 @@ class PowerLaw(Entropy):
         log_C = math.log(self.C)
         rounded = (abs(log_C) + 2 * np.abs(log_ε)) * 2.0**-50
         return np.where(log_ε >= self.log_radius, -math.inf, log_C - 2 * log_ε + rounded)
+
+    def inverse_square(self) -> InverseSquare:
+        log_C = math.log(self.C) if self.C > 0 else -math.inf
+        return InverseSquare(0.0, log_C, self.log_radius, self.log_radius)
 
     def proper(self) -> Entropy:
         """N_proper(ε) ≤ N_any(ε/2): four times the constant, if the cover is not proper."""

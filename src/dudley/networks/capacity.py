@@ -181,6 +181,8 @@ class Capacity:
     def _chained(self, entropy: Entropy, log_A: float, log_n: np.ndarray, form: str) -> np.ndarray:
         if form == "best":
             return chain.complexity(entropy, log_A, log_n)
+        if entropy.is_single and form in ("dudley", "tree", "optimised"):
+            return np.zeros(len(log_n))
         grid = chain.scales(log_n)
         log_H = chain.entropies(entropy, log_A, log_n, grid)
         if form == "dudley":

@@ -1,7 +1,9 @@
 """Dudley's integral for a class with |f| ≤ A, as both papers use it.
 
-For log N(ε) ≤ C/ε² the integral as printed is explicit: with r = √(C/n), its infimum over the
-cut-off is r(1 + log(A/r)) for r ≤ A, and A beyond.
+For log N(ε) ≤ C/ε² the integral is explicit, with r = √(C/n). As printed, its infimum over the
+cut-off is r(1 + log(A/r)) for r ≤ A, and A beyond. With the constants 4 and 12 and the upper limit
+A/2 it is 4a + 12r·log(ρ/a) at a = min{3r, ρ}, where ρ = min{A/2, √(C/log 2)}: past √(C/log 2) a
+cover has fewer than two elements, hence one. ``calculus.chain.inverse_square`` has the proof.
 """
 
 from __future__ import annotations
@@ -14,12 +16,21 @@ from dudley.calculus import chain
 from dudley.core.entropy import Entropy
 
 
+def integral_latex(n: str, C: str = "C") -> str:
+    """The derived form for log N(ε) ≤ C/ε², whose infimum over the cut-off is attained at a."""
+    root = rf"\sqrt{{{C}/{n}}}"
+    return (
+        rf"\min\bigl(A,4a+12{root}\log\tfrac\rho a\bigr),\quad a=\min(3{root},\rho),\quad"
+        rf"\rho=\min\bigl(\tfrac A2,\sqrt{{{C}/\log2}}\bigr)"
+    )
+
+
 def chained(entropy: Entropy, A: float, n: float, rule: str = "dudley") -> float:
     """A bound on the Rademacher complexity of a class with |f| ≤ A: by the 4/12 rule or the best.
 
     >>> from dudley.core.entropy import PowerLaw
     >>> [round(chained(PowerLaw(1.0, 1.0), 1.0, 1e6, rule), 4) for rule in ("dudley", "best")]
-    [0.079, 0.0254]
+    [0.0734, 0.0254]
     """
     if A == 0:
         return 0.0

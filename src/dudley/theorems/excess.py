@@ -91,7 +91,7 @@ class Route:
 
 def derived(entropy: Entropy, task: ExcessTask) -> Bound:
     """At one scale, as the paper argues, where the noise allows it; by Dudley's rule otherwise."""
-    if nothing(task):
+    if nothing(entropy, task):
         return total(task, 0.0)
     if not task.routes:
         return slow(entropy, task, "dudley")
@@ -100,7 +100,7 @@ def derived(entropy: Entropy, task: ExcessTask) -> Bound:
 
 def best(entropy: Entropy, task: ExcessTask) -> Bound:
     """The smallest of all that is known here."""
-    if nothing(task):
+    if nothing(entropy, task):
         return total(task, 0.0)
     bounds = [slow(entropy, task, rule) for rule in ("dudley", "best")]
     for route in task.routes:
@@ -110,9 +110,9 @@ def best(entropy: Entropy, task: ExcessTask) -> Bound:
     return smallest(bounds)
 
 
-def nothing(task: ExcessTask) -> bool:
-    """Is there nothing to lose: every prediction costs the same?"""
-    return task.M == 0
+def nothing(entropy: Entropy, task: ExcessTask) -> bool:
+    """Is there nothing to lose: one member, the best of its class, or predictions cost the same?"""
+    return task.M == 0 or entropy.is_single
 
 
 def one_scale(entropy: Entropy, task: ExcessTask, route: Route) -> Bound:

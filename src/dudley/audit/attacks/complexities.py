@@ -175,6 +175,7 @@ class HeadPatterns(Attack):
         (Patterns(2, 4), 1),
         (Patterns(2, 5_000, scale=1e5, value=1e-5, query=1e-2), 1),  # small W_QK, long tokens
         (Patterns(3, 8), 10_000),
+        (Patterns(3, 8), 10**12),  # enough examples for the derived forms to say something
     )
 
     def run(self, rng) -> Iterator[AttackFinding]:

@@ -1,6 +1,6 @@
 """Gaps between risk and training loss that occur with a probability above δ, exactly.
 
-A bound that holds with confidence 1 − δ is at least every q with P(gap ≥ q) > δ. Two kinds:
+A bound that holds with confidence 1 − δ is at least every q with P(gap ≥ q) > δ. Three kinds:
 
 * *One predictor* whose loss is 0 or b, a coin with P(b) = p: its complexity is 0, the training
   loss is b·Bin(n, p)/n, and the largest such q is a quantile of the binomial distribution.
@@ -8,6 +8,11 @@ A bound that holds with confidence 1 − δ is at least every q with P(gap ≥ q
   |f(x) − y|·L: the member that is −A on the sample and A elsewhere has training loss 0 and risk at
   least 2AL(1 − n/N), on every sample. Its complexity is at most A, and log N(ε) ≤ n·log 2 for
   ε < 2A on n points, so log N(ε) ≤ C/ε² with C = 4A²n·log 2.
+* *Random answers.* x is uniform on N ≪ n values, the class is {−A, A}^N, Y = ±A a fair sign of its
+  own: the loss |f − Y| is 0 or 2A, and the largest gap is G = (A/n) Σ_x |S_x| for the sums S_x of
+  the signs at x. An example moves G by at most 2A/n, so G ≥ E G − t but for a chance
+  exp(−nt²/2A²), which is 1 − δ at t = A√(2 log(1/(1 − δ))/n). On every sample the complexity is
+  (A/n) Σ_x E|S_x| ≤ (A/n) Σ_x √n_x ≤ A√(N/n), and log N(ε) ≤ C/ε² with C = 4A²N·log 2.
 """
 
 from __future__ import annotations
@@ -19,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dudley.audit.base import ATTACKS, Attack, AttackFinding
-from dudley.audit.instances import only
-from dudley.core.rounding import up
+from dudley.audit.instances import mean_sign, only
+from dudley.core.rounding import down, up
 from dudley.theorems.witness.lower import LowerBound
 
 TWO_SIDED = ("edelman2021/theorem-A.4", "edelman2021/lemma-2.2", "trauger2024/equation-2.3")
@@ -97,6 +102,42 @@ class NothingToSee(Attack):
             for id in self.targets:
                 complexity = R if id == "trauger2024/equation-2.3" else A
                 yield AttackFinding(id, only(id, values | {"class.rademacher": complexity}), lower)
+
+
+@ATTACKS.register("random answers")
+class RandomAnswers(Attack):
+    """All functions on few values, and noise: a complexity far above the deviation."""
+
+    targets = (*TWO_SIDED, *ONE_SIDED)
+
+    def run(self, rng) -> Iterator[AttackFinding]:
+        for n, N, A, δ in ((10**6, 100, 0.5, 0.05), (10**8, 1000, 0.25, 0.5)):
+            lower = LowerBound(likely_gap(n, N, A, δ), f"{n} signs on {N} values, McDiarmid")
+            values = {"n": n, "delta": δ, "loss.range": 2 * A, "loss.bound": A, "class.radius": A}
+            values["class.C"] = float(up(4 * A * A * N * math.log(2), 8))
+            values["class.rademacher"] = float(up(A * math.sqrt(N / n), 8))
+            for id in self.targets:
+                yield AttackFinding(id, only(id, values), lower)
+
+
+def likely_gap(n: int, N: int, A: float, δ: float) -> float:
+    """E G − t: a gap that G = (A/n) Σ_x |S_x| reaches with probability more than δ."""
+    t = A * math.sqrt(-2 * math.log1p(-δ) / n) * (1 + 1e-9)
+    return float(down(A * N / n * mean_walk(n, 1 / N) - t, 64))
+
+
+def mean_walk(n: int, p: float) -> float:
+    """E|S_m| for a sum of m ~ Bin(n, p) fair signs, from below: what is past 8 deviations is cut.
+
+    >>> round(mean_walk(10**6, 0.01) / math.sqrt(2 * 10**4 / math.pi), 3)
+    1.0
+    """
+    from scipy.stats import binom
+
+    far = 8 * math.sqrt(n * p * (1 - p))
+    m = np.arange(max(0, math.floor(n * p - far)), math.ceil(n * p + far) + 1)
+    walks = np.array([size * mean_sign(int(size)) for size in m])
+    return float(binom.pmf(m, n, p) @ walks) * (1 - 1e-9)
 
 
 @ATTACKS.register("a small encoder, trained")

@@ -84,12 +84,16 @@ class UnseenAnswers(Attack):
         for heads, n in self.problems:
             for id in self.targets:
                 yield self.problem(heads, n, id).finding(id)
+            for id in (*LIGHT, *HEAVY):  # at a level that leaves little to truncate
+                yield self.problem(heads, n, id, level=2.0).finding(id)
         for id in self.layers:
             yield self.problem(*self.larger, id, L=3).finding(id)
         for id in self.heads:
             yield self.problem(*self.larger, id, H=4).finding(id)
 
-    def problem(self, heads: Patterns, n: int, id: str, L: int = 1, H: int = 1) -> LearningProblem:
+    def problem(
+        self, heads: Patterns, n: int, id: str, L: int = 1, H: int = 1, level: float = 1.0
+    ) -> LearningProblem:
         """L blocks or H heads that all know the answer; tokens of length 1/√2 for ‖X‖_op ≤ 1."""
         if id in (*OFFSET[:2], *COVERS[:2]):
             heads = replace(heads, scale=math.sqrt(0.5), query=0.1)
@@ -97,7 +101,7 @@ class UnseenAnswers(Attack):
         top = a * (1 + 1e-11)  # from above
         risk, chance = rare(n, heads.count, 2 * a)
         values = heads.norms() | {"n": n, "kappa": 1.0, "noise.free": 1, "L": L, "H": H}
-        values |= {"target.bound": top} | tails(3, heads.d, heads.fro, chance, 1.0)
+        values |= {"target.bound": top} | tails(3, heads.d, heads.fro, chance, level)
         if id in COVERS:
             values |= {"class.log_cover": float(up(min(n, heads.count) * math.log(2)))}
             values |= {"epsilon": 1e-12}

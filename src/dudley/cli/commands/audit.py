@@ -64,6 +64,10 @@ def audit(
     )
     if record is not None:
         items = [row.to_json() for row in by_attack(report.rows)]
+        if full and not ids:
+            from dudley.audit.whole_networks import attack_shipped
+
+            items += [network.to_json() for network in attack_shipped()]
         text = json.dumps(envelope("tightness", items), indent=1, ensure_ascii=False)
         with written(record) as file:
             file.write_text(text + "\n", encoding="utf-8")

@@ -1,7 +1,8 @@
 """docs/tightness.md: how far each derived bound stands above what attacks have reached.
 
-Made from the record of an audit (``dudley audit --full --record FILE``): for each form of ours and
-each attack the largest ratio lower bound/claimed, among instances on which the form says something.
+Made from the record of an audit (``dudley audit --full --record FILE``): for each form of ours,
+each attack and each term of the bound the largest reach, among instances on which the form says
+something; and for each shipped network what its complexity is known to be at least.
 """
 
 from __future__ import annotations
@@ -9,9 +10,13 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from dudley.audit.judge import Judgement
+from dudley.audit.terms import term_in_question
+from dudley.audit.whole_networks import AttackedNetwork
 from dudley.core.statement import MEASURES
 from dudley.show.markdown import cell, code, section, table
 from dudley.show.numbers import short
@@ -26,56 +31,132 @@ edit the attacks, not this file.
 
 How many times does a form of ours exceed something provably true on the same instance? 1 means \
 that it is exact there. *derived* follows the paper's own argument, *best* uses every cover and \
-rule known here. Each attack is given with the smallest factor it reaches on instances where the \
-form says something (*trivial*: it says nothing on any of them, and the factor is that of the \
-trivial bound). Different attacks test different terms, so an error by the last factor of a line \
-could hide in the term which that attack is about. The lines with the largest smallest factor \
-come first: sharpen these, or attack them better."""
-HEAD = ["statement", "form", "smallest factor", "by attack"]
+rule known here.
+
+An instance tests the term that carries the bound on it: the largest summand, and of a class of \
+heads not the attention if there is one token or if the scores are 0 (*no attention*). The *term \
+in question* is the one that carries the bound on the statement's registered example. The factor \
+says how many times smaller this term could be, the others as they are, before the bound would be \
+false: the smallest that an attack reaches where the form says something, and the attack that \
+reaches it (or at all, if the form says nothing on its own example). *Untested* means that none \
+does. What attacks reach elsewhere follows: on other terms, \
+and where the form says nothing (*trivial*; the factor is then that of the trivial bound). An \
+error by the factor of a line could hide in its term. The lines with the largest factor come \
+first: sharpen these, or attack them better."""
+HEAD = ["statement", "form", "term in question", "factor", "by attack", "elsewhere"]
+UNTESTED = "untested"
+NETWORKS = """\
+The shipped networks, at the number of examples from which `dudley derive` bounds the gap by half \
+of the trivial bound: the Rademacher complexity of the class of losses, as derived and as it is \
+known to be at least. The attack holds at every size, but it tests the last layer and what the \
+others leave of an input; what the bound pays for the weights before is untested."""
+NETWORK_HEAD = ["network", "weights", "n", "at least", "derived", "factor", "by attack"]
 
 
-def load(path: Path) -> list[Judgement]:
-    """The rows of a record."""
-    record = json.loads(path.read_text(encoding="utf-8"))
-    return [Judgement.from_json(item) for item in record["items"]]
+@dataclass(frozen=True)
+class Tightness:
+    """A record: what attacks reached on the forms of statements, and on the shipped networks."""
+
+    rows: list[Judgement]
+    networks: list[AttackedNetwork]
 
 
-def page(rows: list[Judgement]) -> str:
+def load(path: Path) -> Tightness:
+    """Read a record."""
+    items = json.loads(path.read_text(encoding="utf-8"))["items"]
+    return Tightness(
+        [Judgement.from_json(item) for item in items if "statement" in item],
+        [AttackedNetwork.from_json(item) for item in items if "network" in item],
+    )
+
+
+def page(record: Tightness) -> str:
     """The whole page, a table for each kind of quantity, the loosest first."""
+    rows = record.rows
     lines: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     for row in rows:
         lines[row.statement, row.form].append(row)
     parts = [INTRO]
     for measure in MEASURES:
-        keys = [key for key in lines if registry.load()[key[0]].measure == measure]
-        keys.sort(key=lambda key: (-smallest(lines[key]), reading_order(key[0]), key[1]))
-        if keys:
-            table_rows = [line(key, lines[key]) for key in keys]
+        every = [
+            FormLine(*key, tuple(lines[key]))
+            for key in lines
+            if registry.load()[key[0]].measure == measure
+        ]
+        if every:
+            table_rows = [line.cells for line in sorted(every, key=lambda line: line.rank)]
             parts.append(section(measure[0].upper() + measure[1:], table(HEAD, table_rows)))
+    parts.append(section("Whole networks", whole_networks(record.networks)))
     return "\n\n".join(parts) + "\n"
 
 
+def whole_networks(networks: list[AttackedNetwork]) -> str:
+    """A table of the shipped networks, the loosest first."""
+    ordered = sorted(networks, key=lambda row: -row.factor)
+    cells = [
+        [
+            code(row.network),
+            f"{row.weights:,}",
+            *map(short, (row.n, row.lower, row.claimed, row.factor)),
+            cell(row.method),
+        ]
+        for row in ordered
+    ]
+    return f"{NETWORKS}\n\n{table(NETWORK_HEAD, cells)}"
+
+
+@dataclass(frozen=True)
+class FormLine:
+    """One form of a statement, with all that attacks reached."""
+
+    statement: str
+    form: str
+    rows: tuple[Judgement, ...]
+
+    @cached_property
+    def term(self) -> str:
+        """The term in question."""
+        return term_in_question(registry.load()[self.statement], self.form)
+
+    @cached_property
+    def ordered(self) -> list[Judgement]:
+        """The strongest first, instances where the form says nothing last."""
+        return sorted(self.rows, key=lambda row: (row.vacuous, factor(row), row.attack))
+
+    @cached_property
+    def best(self) -> Judgement | None:
+        """The strongest attack on the term in question where the form says something.
+
+        A form that says nothing on its own example is taken as it is.
+        """
+        tests = [row for row in self.ordered if row.term == self.term and row.reach]
+        statement = registry.load()[self.statement]
+        if not statement.evaluate_on(statement.example, self.form).vacuous:
+            tests = [row for row in tests if not row.vacuous]
+        return tests[0] if tests else None
+
+    @property
+    def factor(self) -> float:
+        return math.inf if self.best is None else factor(self.best)
+
+    @property
+    def rank(self) -> tuple:
+        return -self.factor, reading_order(self.statement), self.form
+
+    @property
+    def cells(self) -> list[str]:
+        elsewhere = "; ".join(self.shown(row) for row in self.ordered if row is not self.best)
+        strongest = (UNTESTED, "") if self.best is None else (short(self.factor), self.best.attack)
+        return [code(self.statement), self.form, self.term, *map(cell, strongest), cell(elsewhere)]
+
+    def shown(self, row: Judgement) -> str:
+        """What one attack reached, and on what."""
+        number = short(factor(row)) if row.reach else "nothing"
+        remarks = [] if row.term == self.term else [row.term]
+        remarks += ["trivial"] if row.vacuous else []
+        return f"{row.attack} {number}" + (f" ({'; '.join(remarks)})" if remarks else "")
+
+
 def factor(row: Judgement) -> float:
-    """claimed/lower; infinite where nothing was found."""
-    return 1 / row.ratio if row.ratio else math.inf
-
-
-def smallest(rows: list[Judgement]) -> float:
-    """The smallest factor where the form says something, or at all if it never does."""
-    return min(map(factor, [row for row in rows if not row.vacuous] or rows))
-
-
-def line(key: tuple[str, str], rows: list[Judgement]) -> list[str]:
-    """One line of a table."""
-    ordered = sorted(rows, key=lambda row: (row.vacuous, factor(row), row.attack))
-    attacks = "; ".join(f"{row.attack} {shown(row)}" for row in ordered)
-    return [code(key[0]), key[1], number(smallest(rows)), cell(attacks)]
-
-
-def number(value: float) -> str:
-    """Three digits, or that nothing was found."""
-    return short(value) if value < math.inf else "found nothing"
-
-
-def shown(row: Judgement) -> str:
-    return number(factor(row)) + (" (trivial)" if row.vacuous and row.ratio else "")
+    """How many times too large the term may be; infinite where nothing was reached."""
+    return 1 / row.reach if row.reach else math.inf

@@ -104,8 +104,8 @@ class NormBased(NormClass):
         """Every cover and every rule; the direct arguments with covers of uniform scope."""
         task = self.task(network.A)
         bounds = [self.derived(network), excess.best(network.entropy("all"), task)]
-        if not excess.nothing(task):
-            uniform = network.entropy("uniform")
+        uniform = network.entropy("uniform")
+        if not excess.nothing(uniform, task):
             bounds += [excess.directly(uniform, task, route) for route in task.routes]
         return excess.smallest(bounds)
 

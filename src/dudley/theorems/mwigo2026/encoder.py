@@ -114,6 +114,11 @@ class Encoder:
         return self.X_fro**2 * (values + scores) ** 3 * math.log(self.n * self.T)
 
     @property
+    def at_rest(self) -> bool:
+        """Is the initial encoder the only member: does no matrix move?"""
+        return max(self.W_Q_moved, self.W_K_moved, self.W_v_moved, self.w_moved) == 0
+
+    @property
     def printed(self) -> float:
         """√(P/N)(1 + log(A√(N/P)))."""
         return bracket(self.P, self.A, self.n)
@@ -168,5 +173,6 @@ class Encoder:
         """A bound on the Rademacher complexity of a network on tokens of norm ≤ B."""
         cap = capacity(net, Tokens(B, int(self.T)), self.n, covers=covers)
         radius = float(cap.facts.out.radius)
-        value = float(cap.rademacher(form=rule)) if radius > 0 else 0.0
+        single = radius == 0 or self.at_rest
+        value = 0.0 if single else float(cap.rademacher(form=rule))
         return Bound.of(value, quantity="", sense=Sense.SURELY, trivial=radius)

@@ -8,7 +8,7 @@
 >>> values = {"class.C": 1.0, "class.radius": 1.0, "n": 1_000_000}
 >>> forms = ("printed", "derived", "best")
 >>> [round(evaluate("mwigo2026/equation-3.3", values, form).value, 4) for form in forms]
-[0.0079, 0.079, 0.0254]
+[0.0079, 0.0734, 0.0254]
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ from dudley.core.bound import Bound, Sense, Term
 from dudley.core.entropy import PowerLaw
 from dudley.core.statement import Form, Input, Statement
 from dudley.core.verdict import Verdict
-from dudley.theorems.chaining import chained, printed_integral
+from dudley.theorems.chaining import chained, integral_latex, printed_integral
 from dudley.theorems.registry import register
 
 SAMPLE = Assumption("sample", "the examples are independent draws", Status.UNCHECKABLE)
 
 
-def gap(class_rademacher: float, loss_lipschitz: float, loss_range: float, drift: float) -> Bound:
-    """2ρR and a deviation; a loss in [0, c] never differs from another by more than c."""
+def gap(
+    class_rademacher: float, loss_lipschitz: float, loss_range: float, drift: float, most: float
+) -> Bound:
+    """2ρR and a deviation, at most ``most``; losses in [0, c] never differ by more than c."""
     complexity = 2 * loss_lipschitz * class_rademacher
     return Bound.of(
-        complexity + drift,
+        min(complexity + drift, most),
         quantity="",
         sense=Sense.CONFIDENCE,
         terms=(Term("complexity", complexity), Term("deviation", drift)),
@@ -44,14 +46,14 @@ def printed_gap(
     n: float, class_rademacher: float, loss_lipschitz: float, loss_range: float, delta: float
 ) -> Bound:
     drift = 3 * loss_range * math.sqrt(math.log(2 / delta) / (2 * n))
-    return gap(class_rademacher, loss_lipschitz, loss_range, drift)
+    return gap(class_rademacher, loss_lipschitz, loss_range, drift, math.inf)
 
 
 def one_sided(
     n: float, class_rademacher: float, loss_lipschitz: float, loss_range: float, delta: float
 ) -> Bound:
     drift = float(deviation(n, delta, loss_range, "empirical"))
-    return gap(class_rademacher, loss_lipschitz, loss_range, drift)
+    return gap(class_rademacher, loss_lipschitz, loss_range, drift, loss_range)
 
 
 register(
@@ -73,7 +75,7 @@ register(
             Sense.CONFIDENCE,
         ),
         derived=Form(
-            r"2\rho\mathcal R_S(\mathcal F)+3c\sqrt{\tfrac{\log(1/\delta)}{2N}}",
+            r"\min\Bigl(c,2\rho\mathcal R_S(\mathcal F)+3c\sqrt{\tfrac{\log(1/\delta)}{2N}}\Bigr)",
             one_sided,
             Sense.CONFIDENCE,
         ),
@@ -117,7 +119,7 @@ register(
         ),
         derived=Form(
             r"\min\Bigl\{A,\inf_{a>0}\Bigl(4a+12\int_a^{A/2}\sqrt{\tfrac{\log\mathcal N_\infty"
-            r"(\mathcal F;\varepsilon)}{N}}\,d\varepsilon\Bigr)\Bigr\}",
+            r"(\mathcal F;\varepsilon)}{N}}\,d\varepsilon\Bigr)\Bigr\}=" + integral_latex("N"),
             by_rule("dudley"),
         ),
         best=Form(

@@ -19,10 +19,10 @@ from dudley.core.verdict import Verdict
 from dudley.theorems.registry import register
 
 
-def gap(class_rademacher: float, drift: float, c: float) -> Bound:
-    """2R plus a deviation; two losses in [−c, c] never differ by more than 2c."""
+def gap(class_rademacher: float, drift: float, c: float, most: float) -> Bound:
+    """2R plus a deviation, at most ``most``; losses in [−c, c] never differ by more than 2c."""
     return Bound.of(
-        2 * class_rademacher + drift,
+        min(2 * class_rademacher + drift, most),
         quantity="",
         sense=Sense.CONFIDENCE,
         terms=(Term("complexity", 2 * class_rademacher), Term("deviation", drift)),
@@ -48,15 +48,18 @@ EQUATION_2_3 = register(
                 class_rademacher,
                 4 * loss_bound * math.sqrt(2 * math.log(4 / delta) / n),
                 loss_bound,
+                math.inf,
             ),
             Sense.CONFIDENCE,
         ),
         derived=Form(
-            r"2\,\mathrm{Rad}_n(\ell\circ H,S)+3c\sqrt{\frac{2\log(2/\delta)}{n}}",
+            r"\min\Bigl(2c,2\,\mathrm{Rad}_n(\ell\circ H,S)"
+            r"+3c\sqrt{\frac{2\log(2/\delta)}{n}}\Bigr)",
             lambda n, class_rademacher, loss_bound, delta: gap(
                 class_rademacher,
                 float(deviation(n, delta, 2 * loss_bound, "two-sided")),
                 loss_bound,
+                2 * loss_bound,
             ),
             Sense.CONFIDENCE,
         ),

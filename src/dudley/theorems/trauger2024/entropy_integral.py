@@ -4,7 +4,7 @@
 >>> values = {"class.C": 1.0, "class.radius": 1.0, "n": 1_000_000}
 >>> forms = ("printed", "derived", "best")
 >>> [round(evaluate("trauger2024/equation-2.4", values, form).value, 4) for form in forms]
-[0.0079, 0.079, 0.0254]
+[0.0079, 0.0734, 0.0254]
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dudley.core.bound import Bound, Sense
 from dudley.core.entropy import PowerLaw
 from dudley.core.statement import Form, Input, Statement
 from dudley.core.verdict import Repair, Verdict
-from dudley.theorems.chaining import chained, printed_integral
+from dudley.theorems.chaining import chained, integral_latex, printed_integral
 from dudley.theorems.registry import register
 
 
@@ -47,7 +47,8 @@ EQUATION_2_4 = register(
         ),
         derived=Form(
             r"\min\Bigl\{A,\inf_{a>0}\Bigl(4a"
-            r"+12\int_a^{A/2}\sqrt{\tfrac{\log N(\varepsilon)}{n}}\,d\varepsilon\Bigr)\Bigr\}",
+            r"+12\int_a^{A/2}\sqrt{\tfrac{\log N(\varepsilon)}{n}}\,d\varepsilon\Bigr)\Bigr\}="
+            + integral_latex("n"),
             by_rule("dudley"),
         ),
         best=Form(

@@ -132,8 +132,11 @@ def derived(
 ) -> Bound:
     balls = (Spectral(W_QK_op), Spectral(W_v_op), Spectral(W_c_op), L2(w_l2))
     net = network((WIDTH, WIDTH), L, *balls, sigma_lipschitz)
+    facts = net.facts(tokens(X_row2inf, T).signal(WIDTH))
+    if facts.out.radius.log == -math.inf:  # one member, whatever the covers
+        return of_log(-math.inf)
     weights, constants = [], []
-    for use in net.facts(tokens(X_row2inf, T).signal(WIDTH)).uses:
+    for use in facts.uses:
         logs = np.ravel(np.asarray(use.weight.log, dtype=float))
         C = np.full(logs.shape, class_C)
         if X_row2inf > 0 and use.name.endswith(("W_QK", "W_v")):

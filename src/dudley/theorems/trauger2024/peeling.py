@@ -24,7 +24,7 @@ from dudley.classes.covers.base import COVERS
 from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import L1, Col1Inf, Constraint, Row1Inf, Spectral
-from dudley.core.entropy import Entropy, Scope
+from dudley.core.entropy import Entropy, InverseSquare, Scope
 from dudley.networks.activations import declared as declared_sigma
 from dudley.networks.capacity import capacity
 from dudley.networks.embeddings import Tokens
@@ -84,6 +84,14 @@ class Choices(Entropy):
             inner = self.inner.log_log(log_ε - self.log_weight, log_n)
         total = np.logaddexp(math.log(math.log(self.count)), inner)
         return np.where(log_ε >= self.log_A, -math.inf, total)
+
+    def inverse_square(self) -> InverseSquare | None:
+        """log(count) + w²C/ε², where the map's entropy is C/ε² and w its weight."""
+        law, w = self.inner.inverse_square(), self.log_weight
+        if law is None or law.α > 0:
+            return None
+        log_C, log_reach = law.log_C + 2 * w, law.log_reach + w
+        return InverseSquare(math.log(self.count), log_C, log_reach, self.log_A)
 
     def proper(self) -> Choices:
         return replace(self, inner=self.inner.proper())

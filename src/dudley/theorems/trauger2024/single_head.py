@@ -16,7 +16,7 @@ derived forms use what the row norms imply for them.
 >>> from dudley.theorems.registry import load
 >>> it = load()["trauger2024/theorem-4.1"]
 >>> [float(f"{it.evaluate_on(it.example, form).value:.3g}") for form in it.forms]
-[0.0104, 0.109, 0.0346]
+[0.0104, 0.101, 0.0346]
 """
 
 from __future__ import annotations
