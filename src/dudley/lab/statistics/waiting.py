@@ -46,6 +46,7 @@ SHAPES: dict[str, tuple[Callable, Callable, float]] = {
     "Weibull": (lambda z: z - np.exp(z), lambda z: -np.exp(z), float(np.log(np.log(2)))),
 }
 RANGE = (-1.0, 12.0)  # of β
+SCATTERS = (np.log(0.01), np.log(10.0))  # of log σ; times that agree would make it 0
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def located(
     density, more, _ = SHAPES[shape]
 
     def loss(at: np.ndarray) -> float:
-        scatter = np.exp(at[1]) if σ is None else σ
+        scatter = float(np.exp(np.clip(at[1], *SCATTERS))) if σ is None else σ
         z = np.clip((y - at[0]) / scatter, -500, 500)
         seen = density(z[event]) - np.log(scatter)
         return -float(seen.sum() + more(z[~event]).sum())
@@ -124,4 +125,5 @@ def located(
     start = np.array([y[event].mean(), np.log(max(0.1, float(y[event].std())))])
     best: Any = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-10,
                                                                      "maxiter": 4000})  # fmt: skip
-    return -float(best.fun), float(best.x[0]), float(np.exp(best.x[1])) if σ is None else σ
+    scatter = float(np.exp(np.clip(best.x[1], *SCATTERS))) if σ is None else σ
+    return -float(best.fun), float(best.x[0]), scatter

@@ -71,6 +71,7 @@ OF_NORM = {  # a norm needs no examples
     "last": ("the last weights, all runs", "does not show them"),
     "maxima": ("the weights of least validation loss, the largest of the runs", "plots this"),
 }
+FEWEST = 5  # values that a reading is tested on
 PLATEAU = (0.5, 0.75)  # shares of the longest T from which on it is to be flat
 Columns = dict[str, np.ndarray]
 
@@ -201,7 +202,7 @@ def readings(config: dict[str, Any], trials: Columns, quantity: str) -> list[Pap
             T, y = largest(T, y)
         for share in PLATEAU if quantity == "accuracy" else (0.0,):
             part = share * T.max() <= T
-            if len(np.unique(T[part])) < 2 or part.sum() < 3:
+            if part.sum() < FEWEST:
                 continue
             test = trend(config, T[part], y[part], quantity)
             choice = "which weights, examples and statistic are shown"
