@@ -16,6 +16,7 @@ for an answer and no verdict: it is measured.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,6 +28,11 @@ KINDS = ("claim", "hypothesis", "question")
 ANSWERS = ("confirmed", "refuted", "undecided")
 NOTHING_OPEN = "nothing is left open"
 SMOKE = "undecided: smoke decides nothing"
+BRIEF = {
+    "reproduced under": "reproduced under some readings",
+    "depends on": "depends on the reading",
+}
+WHOSE = {"claim": "the paper's claims", "hypothesis": "our hypotheses", "question": "our questions"}
 # Verdicts of records from before readings were listed. They are read, and not repeated.
 FORMER = ("reproduced", "not reproduced", "differs", "undecided", "beyond the paper")
 
@@ -134,6 +140,14 @@ class Finding:
         return self.answer or "measured"
 
     @property
+    def brief(self) -> str:
+        """The verdict without what it depends on; for counts."""
+        for start, short in BRIEF.items():
+            if self.verdict.startswith(start):
+                return short
+        return self.verdict
+
+    @property
     def word(self) -> str:
         """The first word of the verdict, or its first two where that is *not*; for styles."""
         words = self.verdict.replace(":", "").split()
@@ -172,6 +186,22 @@ class Finding:
         if verdict != finding.verdict:
             raise InputError("verdict of a finding", finding.verdict, ascii(verdict))
         return finding
+
+
+def counts(findings: Sequence[Finding]) -> str:
+    """How often each verdict, the paper's claims apart from what is ours.
+
+    >>> ours = Finding.of_hypothesis("x", "refuted", "y")
+    >>> counts([Finding.of_claim("x", [PaperReading.printed("holds")], "y"), ours, ours])
+    "the paper's claims: 1 reproduced; our hypotheses: 2 refuted"
+    """
+    parts = []
+    for kind, whose in WHOSE.items():
+        counted = Counter(finding.brief for finding in findings if finding.kind == kind)
+        if counted:
+            words = ", ".join(f"{count} {verdict}" for verdict, count in counted.items())
+            parts.append(f"{whose}: {words}")
+    return "; ".join(parts)
 
 
 def verdict_of(readings: Sequence[PaperReading]) -> str:

@@ -16,7 +16,8 @@ from typing import Any
 from dudley.core.boundary.damage import refusing
 from dudley.core.errors import DudleyError, InputError, UnknownName
 from dudley.lab.figures.draw import draw
-from dudley.lab.pages.page import counts, made
+from dudley.lab.finding import counts
+from dudley.lab.pages.page import made
 from dudley.lab.pages.results import FINDINGS, RECORD, Results, committed
 from dudley.lab.pages.run import findings_table, readings_sections
 from dudley.show.as_html import fragment

@@ -54,7 +54,10 @@ def test_without_results_a_page_says_so(root: Path):
 
 def test_the_index_lists_every_experiment(root: Path):
     text = page.index(root)
-    assert "[toy-line](toy-line.md)" in text and "paper: 1 reproduced, 1 undecided" in text
+    assert (
+        "[toy-line](toy-line.md)" in text
+        and "paper: the paper's claims: 1 reproduced; our hypotheses: 1 undecided" in text
+    )
     assert set(page.pages(root)) == {"index.md", *(f"{name}.md" for name in EXPERIMENTS)}
 
 

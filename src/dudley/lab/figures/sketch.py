@@ -40,6 +40,7 @@ class Sketch(Drawing):
 def sentence_of(finding: Finding) -> str:
     """A claim and what was found, in sentences.
 
+    >>> from dudley.lab.finding import PaperReading
     >>> printed = PaperReading.printed("holds")
     >>> sentence_of(Finding.of_claim("m grows in T.", [printed], "the exponent is 0.3"))
     'Claim: m grows in T. Here, reproduced: the exponent is 0.3.'

@@ -6,14 +6,13 @@ import inspect
 import json
 import re
 import sys
-from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from dudley.lab.experiment import EXPERIMENTS, SCALES, Experiment, in_order
 from dudley.lab.figures.draw import figures, file_name
-from dudley.lab.finding import Finding
+from dudley.lab.finding import counts
 from dudley.lab.grid.estimate import duration
 from dudley.lab.pages.numbers import flattened, gathered, numbers
 from dudley.lab.pages.results import Results, committed
@@ -64,12 +63,6 @@ def index(root: Path | None = None) -> str:
     words = "\n".join(f"- **{verdict}**: {text}" for verdict, text in MEANING.items())
     head = ["experiment", "source", "question", "found"]
     return "\n\n".join([INDEX, table(head, rows), section("Verdicts", words)]) + "\n"
-
-
-def counts(findings: list[Finding]) -> str:
-    """How often each verdict."""
-    counted = Counter(finding.verdict for finding in findings)
-    return ", ".join(f"{count} {verdict}" for verdict, count in counted.items())
 
 
 def page(experiment: Experiment, results: dict[str, Results]) -> str:
