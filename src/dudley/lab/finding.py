@@ -90,7 +90,8 @@ class Finding:
 
     def __post_init__(self):
         if self.kind not in KINDS:
-            raise InputError("kind of a finding", " | ".join(KINDS), ascii(self.kind))
+            fix = "make it by Finding.of_claim, of_hypothesis or of_question"
+            raise InputError("kind of a finding", " | ".join(KINDS), ascii(self.kind), fix)
         count = len(self.readings)
         if self.kind == "claim" and not count:
             fix = "list what the paper leaves open, and run it"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from dudley.lab.figures.sketch import Sketch
 from dudley.lab.finding import Finding, PaperReading
@@ -11,6 +12,7 @@ from dudley.show.document import Cell, Document, Listing, Prose, Section, Table
 
 HEADS = ["claim", "verdict", "found"]
 READINGS = ["left open", "chosen", "the paper", "outcome"]
+SHOWN = 4  # numbers of a reading in its row
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
@@ -38,7 +40,20 @@ def readings_sections(findings: Sequence[Finding]) -> tuple[Section, ...]:
 
 
 def texts(reading: PaperReading) -> tuple[str, str, str, str]:
-    return reading.choice, reading.chosen, reading.paper, reading.outcome
+    """A row of the table of readings."""
+    words = [text for name, value in reading.numbers.items() if (text := _number(name, value))]
+    behind = f" ({', '.join(words[:SHOWN])})" if words else ""
+    return reading.choice, reading.chosen, reading.paper, f"{reading.outcome}{behind}"
+
+
+def _number(name: str, value: Any) -> str:
+    """A number or an interval by name; nothing where it is neither."""
+    if isinstance(value, list) and len(value) == 2 and "interval" in name:
+        ends = ("–" if end is None else f"{end:.3g}" for end in value)
+        return f"{name.replace('_', ' ')} [{', '.join(ends)}]"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{name.replace('_', ' ')} {value:.3g}"
+    return ""
 
 
 def finished(title: str, findings: Sequence[Finding], files: Path, figures: str) -> Document:

@@ -122,7 +122,7 @@ class Masked(Experiment):
             Finding.of_question(
                 "How well does one head learn to guess masked tokens?",
                 f"it falls short of the best possible accuracy by {short['difference']:.3f} "
-                f"[{low:.3f}, {high:.3f}] on average",
+                f"[{low:.3f}, {high:.3f}] on average; the hold-out is looked at once, at the end",
                 {"cells": rows, "short_of_bayes": short},
             ),
             Finding.of_question(
