@@ -9,8 +9,8 @@ check on the plateau, loss ≥ .9 log 2, to the drop at most a quarter of all st
 Readings, set beforehand: a drop is below .1 or below half of log 2, and abrupt within a quarter or
 a tenth of the steps so far; a length is learnt if one seed learns it, if one still has a small loss
 at the last check, or if most seeds learn it. The time to the drop is fitted as a power of T with
-censored seeds (`statistics.waiting`; Weibull's times, which have a constant rate among them, and
-log-normal ones beside).
+censored seeds (`statistics.waiting`), with Weibull's and with log-normal times; which stands first
+was chosen after both had been seen, so that both are always told.
 
 ``scan`` goes on to longer T, at the paper's scale for five times as many steps: where nothing is
 learnt in 10,000 it may be that it cannot be, or that it takes longer. (The paper: none for T > 50.)
