@@ -11,6 +11,7 @@ import pyarrow.parquet
 
 from dudley.core.errors import InputError
 from dudley.lab.experiment import Bench, Experiment, Finding
+from dudley.lab.finding import PaperReading
 
 
 class Toy(Experiment):
@@ -38,8 +39,16 @@ class Toy(Experiment):
         slope = float(np.polyfit(x, y, 1)[0])
         rows = [{"x": int(a), "y": float(b)} for a, b in zip(x, y, strict=True)]
         numbers = {"slope": slope, "interval": [slope - 1, slope + 1], "line": rows}
-        verdict = "reproduced" if slope > 1 else "not reproduced"
+        choice, silent = "what grows means", "nobody says"
+        readings = [
+            PaperReading(
+                choice, f"slope above {least}", silent, "holds" if slope > least else "fails"
+            )
+            for least in (0, 1)
+        ]
         return [
-            Finding("y grows with x", verdict, f"the slope is {slope:.2f}", numbers),
-            Finding("x is | odd", "undecided", "nobody looked", {"far": float("inf")}),
+            Finding.of_claim("y grows with x", readings, f"the slope is {slope:.2f}", numbers),
+            Finding.of_hypothesis(
+                "x is | odd", "undecided", "nobody looked", {"far": float("inf")}
+            ),
         ]

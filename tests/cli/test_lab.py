@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dudley.lab.experiment import EXPERIMENTS, Finding
+from dudley.lab.finding import SMOKE
 from dudley.lab.pages.run import finished
 from dudley.show.as_text import text
 from lab_toy import Toy
@@ -30,17 +31,19 @@ def test_the_list_has_every_experiment_and_its_verdicts(dudley, place: Path):
     )
     done = dudley("lab", "list", "--results", "r")
     assert "toy-line  (nobody 2000, figure 1)" in done.out and done.err == ""
-    assert "smoke: 1 reproduced, 1 undecided" in done.out
+    words = " ".join(done.out.split())
+    assert f"smoke: the paper's claims: 1 {SMOKE}; our hypotheses: 1 {SMOKE}" in words
     items = dudley("lab", "list", "--results", "r", "--json").json()["items"]
     assert {item["id"] for item in items} == set(EXPERIMENTS)
     (toy,) = [item for item in items if item["id"] == "toy-line"]
-    assert toy["results"] == {"smoke": ["reproduced", "undecided"]}
+    assert toy["results"] == {"smoke": [SMOKE, SMOKE]}
 
 
 def test_a_run_says_what_was_found_and_where_it_is(dudley, place: Path):
     done = dudley("lab", "run", "toy-line", "--scale", "smoke")
     assert done.code == 0 and done.err == ""
-    assert "reproduced" in done.out and "the slope is" in done.out
+    assert SMOKE in done.out and "the slope is" in done.out
+    assert "Readings of: y grows with x" in done.out and "slope above 1" in done.out
     folder = Path("dudley-lab") / "toy-line" / "smoke"
     assert f"files: {folder}" in done.out
     assert {path.name for path in folder.iterdir()} == {
@@ -51,7 +54,8 @@ def test_a_run_says_what_was_found_and_where_it_is(dudley, place: Path):
 
 def test_findings_with_long_claims_fit_a_narrow_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
-    findings = [Finding("a claim of many words " * 6, "undecided", "not enough data " * 9)]
+    claim, data = "a claim of many words " * 6, "not enough data " * 9
+    findings = [Finding.of_hypothesis(claim, "undecided", data)]
     lines = text(finished("toy-line, smoke", findings, Path("run"), "draw")).splitlines()
     assert len(lines) > 6 and max(map(len, lines)) <= 60
 
@@ -60,7 +64,8 @@ def test_a_run_in_json_has_null_for_what_is_not_finite(dudley):
     document = dudley("lab", "run", "toy-line", "--scale", "smoke", "--json").json()
     assert document["kind"] == "findings" and len(document["items"]) == 2
     first, second = document["items"]
-    assert first["verdict"] == "reproduced" and first["fresh"] and first["scale"] == "smoke"
+    assert first["verdict"] == SMOKE and first["fresh"] and first["scale"] == "smoke"
+    assert [reading["outcome"] for reading in first["readings"]] == ["holds", "holds"]
     assert second["numbers"] == {"far": None}
 
 

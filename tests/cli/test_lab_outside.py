@@ -14,6 +14,7 @@ from dudley.core import outside
 from dudley.core.errors import InputError
 from dudley.lab.experiment import EXPERIMENTS
 from dudley.lab.figures.sketch import SKETCHES
+from dudley.lab.finding import SMOKE
 from dudley.lab.outside import GROUP, REGISTRIES, find
 from dudley.lab.runners.packed_work import PackedWork
 
@@ -37,7 +38,7 @@ def coins(tmp_path: Path, monkeypatch) -> Iterator[Path]:
 
 def test_a_file_is_run_like_any_other_experiment(dudley, coins: Path):
     done = dudley("lab", "run", "coins.py", "--scale", "smoke", "--out", "run")
-    assert done.code == 0 and "the deviation falls as 1/√m  reproduced" in done.out
+    assert done.code == 0 and f"the deviation falls as 1/√m  {SMOKE}" in done.out
     assert "figures: dudley lab figures coins.py --results run" in done.out
     record = json.loads((coins.parent / "run/provenance.json").read_text(encoding="utf-8"))
     assert record["experiment"] == "coins" and record["file"]["name"] == "coins.py"

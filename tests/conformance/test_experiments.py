@@ -11,9 +11,10 @@ import pytest
 import dudley.lab.experiments
 from dudley.lab import summary
 from dudley.lab.conduct import analyse
-from dudley.lab.experiment import EXPERIMENTS, SCALES, VERDICTS
+from dudley.lab.experiment import EXPERIMENTS, SCALES
 from dudley.lab.figures import draw
 from dudley.lab.figures.sketch import SKETCHES
+from dudley.lab.finding import SMOKE
 from dudley.lab.pages import page
 from dudley.lab.pages.results import committed
 from dudley.lab.store.find import stores
@@ -56,7 +57,7 @@ def test_smoke_runs_and_finds(name: str, smoke: SmokeRuns):
     held = smoke(name)
     assert held.findings and held.tables
     for finding in held.findings:
-        assert finding.verdict in VERDICTS and finding.claim and finding.observation
+        assert finding.verdict == SMOKE and finding.claim and finding.observation
     for place in stores(held.folder).values():
         assert set(summary(place).batches) == {"done"}
     assert held.provenance["config"] == json.loads(json.dumps(EXPERIMENTS[name].config("smoke")))
@@ -66,7 +67,7 @@ def test_smoke_runs_and_finds(name: str, smoke: SmokeRuns):
 def test_the_analysis_is_a_function_of_the_tables(name: str, smoke: SmokeRuns, tmp_path: Path):
     held = smoke.copy(name, tmp_path)
     before = (held.folder / "findings.json").read_text(encoding="utf-8")
-    analyse(name, held.config, held.folder)
+    analyse(name, held.config, held.folder, "smoke")
     assert (held.folder / "findings.json").read_text(encoding="utf-8") == before
 
 

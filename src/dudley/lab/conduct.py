@@ -97,7 +97,7 @@ def record(
 
     ``seconds`` are those of the last start; those that it went on from are told beside it.
     """
-    analyse(name, config, folder)
+    analyse(name, config, folder, scale)
     provenance_record = provenance() | {
         "experiment": name,
         "scale": scale,
@@ -133,9 +133,9 @@ def sealed(config: Mapping[str, Any], outputs: Iterable[Path]) -> dict[str, Any]
     }
 
 
-def analyse(name: str, config: dict[str, Any], folder: Path) -> list[Finding]:
-    """What follows from the tables, written to findings.json."""
-    conclusions = known()[name].analyse(config, folder)
+def analyse(name: str, config: dict[str, Any], folder: Path, scale: str) -> list[Finding]:
+    """What follows from the tables, written to findings.json; nothing is decided by smoke."""
+    conclusions = [one.at_scale(scale) for one in known()[name].analyse(config, folder)]
     _write(folder / FINDINGS, [finding.as_json() for finding in conclusions])
     return conclusions
 

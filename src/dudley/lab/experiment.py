@@ -1,55 +1,29 @@
 """An experiment: what is run at each scale, and what follows from the results.
 
-Three scales: ``smoke`` takes seconds and shows that everything works; ``laptop`` takes minutes on
-two cores; ``paper`` is the printed protocol, on a GPU. ``run`` trains and writes tables (Parquet)
-into a folder; ``analyse`` reads those tables, and nothing else, and returns findings: numbers with
-intervals, and for each claim of the paper a verdict. Figures and pages are drawn from the folder
-(`dudley.lab.figures`), so that none of them needs a training.
+Three scales: ``smoke`` takes seconds, shows that everything works and decides nothing; ``laptop``
+takes minutes on two cores; ``paper`` is the printed protocol, on a GPU. ``run`` trains and writes
+tables (Parquet) into a folder; ``analyse`` reads those tables, and nothing else, and returns
+findings: numbers with intervals, for each claim of the paper the readings that were run and a
+verdict over all of them, and answers to hypotheses of ours (`dudley.lab.finding`). Figures and
+pages are drawn from the folder (`dudley.lab.figures`), so that none of them needs a training.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dudley.core.boundary.paths import is_plain
 from dudley.core.errors import InputError
 from dudley.core.registry import Registry
+from dudley.lab.finding import Finding
 
 if TYPE_CHECKING:
     from dudley.lab.store.location import RunLocation
 
 SCALES = ("smoke", "laptop", "paper")
-VERDICTS = ("reproduced", "not reproduced", "differs", "undecided", "beyond the paper")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A claim, what we found, and the numbers behind it.
-
-    ``verdict``: reproduced, not reproduced, differs, undecided, or beyond the paper.
-    """
-
-    claim: str
-    verdict: str
-    observation: str  # the key "found" in files
-    numbers: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self):
-        if self.verdict not in VERDICTS:
-            raise InputError("verdict of a finding", " | ".join(VERDICTS), self.verdict)
-
-    def as_json(self) -> dict[str, Any]:
-        texts = {"claim": self.claim, "verdict": self.verdict, "found": self.observation}
-        return texts | {"numbers": asdict(self)["numbers"]}
-
-    @staticmethod
-    def read(record: dict[str, Any]) -> Finding:
-        """From what `as_json` wrote."""
-        fields = {"observation" if key == "found" else key: record[key] for key in record}
-        return Finding(**fields)
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def findings(folder: Path) -> list[Finding]:
     where = f"{folder / FINDINGS}"
     if not isinstance(items, list):
         raise InputError(where, "a list of findings", type(items).__name__, FIX)
-    with refusing(where, "findings with claim, verdict, found and numbers", FIX):
+    with refusing(where, "findings with claim, kind, verdict, readings, found and numbers", FIX):
         made = [Finding.read(item) for item in items]
     for finding in made:
         texts = (finding.claim, finding.verdict, finding.observation)

@@ -16,10 +16,12 @@ from typing import Any
 from dudley.core.boundary.damage import refusing
 from dudley.core.errors import DudleyError, InputError, UnknownName
 from dudley.lab.figures.draw import draw
-from dudley.lab.pages.page import counts, made
+from dudley.lab.finding import counts
+from dudley.lab.pages.page import made
 from dudley.lab.pages.results import FINDINGS, RECORD, Results, committed
+from dudley.lab.pages.run import findings_table, readings_sections
 from dudley.show.as_html import fragment
-from dudley.show.document import Cell, Document, Folded, Listing, Section, Table
+from dudley.show.document import Document, Folded, Listing, Section
 
 COMMITTED, RUNS = "committed", "runs"
 STORE = "store.sqlite"
@@ -91,12 +93,9 @@ def page(source: str, place: str, results: Path | None, runs: Path) -> dict[str,
 
     shown = _results(source, place, results, runs)
     experiment = known()[shown.name]
-    rows = [
-        [f.claim, Cell(f.verdict, look=f.verdict.replace(" ", "-")), f.observation]
-        for f in shown.findings
-    ]
     blocks = (
-        Section("Found", (Table.of(["claim", "verdict", "found"], rows),)),
+        Section("Found", (findings_table(shown.findings),)),
+        *readings_sections(shown.findings),
         Folded("Provenance", (Listing(made(shown)),)),
     )
     document = Document(

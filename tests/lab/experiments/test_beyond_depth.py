@@ -15,6 +15,7 @@ def planted(folder, accuracy: float, price: float, gap: float = 0.1):
     source = np.random.default_rng(0)
     L = np.repeat([1, 2, 4], 40)
     columns = {"L": L, "m": np.full(len(L), 60), "train": np.ones(len(L))}
+    columns["train_loss"] = np.zeros(len(L))
     columns["holdout"] = 0.9 + accuracy * np.log2(L) + source.normal(0, 0.005, len(L))
     columns["log10_needed_n"] = 5 + price * np.log2(L) + source.normal(0, 0.02, len(L))
     columns |= {"gap": np.full(len(L), gap), "gap_bound": np.full(len(L), 0.5)}
@@ -34,15 +35,20 @@ def test_a_planted_price_is_recovered(tmp_path):
     found = planted(tmp_path, accuracy=0.0, price=0.4)
     low, high = finding(found, "multiplies the examples").numbers["trend"]["interval"]
     assert low < 0.4 < high and high - low < 0.05
-    assert finding(found, "does not depend on depth").numbers["trend"]["equivalent"]
+    flat = finding(found, "does not depend on depth")
+    assert flat.numbers["trend"]["equivalent"] and flat.verdict == "confirmed"
 
 
 def test_a_planted_trend_of_accuracy_is_found(tmp_path):
-    line = finding(planted(tmp_path, 0.04, 0.4), "does not depend on depth").numbers["trend"]
+    found = finding(planted(tmp_path, 0.04, 0.4), "does not depend on depth")
+    line = found.numbers["trend"]
+    assert found.verdict == "refuted"
     assert line["slope"] == pytest.approx(0.04, abs=0.005)
     assert not line["equivalent"] and line["told"] == "grows"
 
 
 def test_a_broken_bound_is_seen(tmp_path):
     found = planted(tmp_path, 0.0, 0.4, gap=0.6)
-    assert finding(found, "stays below").numbers["violations"] == 120
+    below = finding(found, "stays below")
+    assert below.numbers["violations"] == 120 and below.verdict == "refuted"
+    assert finding(planted(tmp_path, 0.0, 0.4), "stays below").verdict == "confirmed"

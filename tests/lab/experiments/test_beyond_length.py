@@ -49,4 +49,7 @@ def test_planted_trends_are_found(tmp_path):
 def test_a_null_is_flat(tmp_path):
     found = planted(tmp_path, accuracy=0.0, price=0.0)
     for words in ("Sparse and: held-out", "Sparse majority: the derived"):
-        assert finding(found, words).numbers["trend"]["equivalent"]
+        flat = finding(found, words)
+        assert flat.numbers["trend"]["equivalent"] and flat.verdict == "confirmed"
+    below = finding(found, "stays below")  # every bound is 1, which no gap of this loss exceeds
+    assert below.verdict == "undecided" and below.numbers["telling"] == 0

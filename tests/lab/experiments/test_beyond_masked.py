@@ -24,9 +24,12 @@ def test_smoke(smoke):
     assert set(table["V"]) == {3, 4}
     assert (table["theorem_gap"] >= table["gap"]).all()
     assert (table["theorem_derived"] > 0).all()
-    exponents = finding(found, "√V").numbers["exponents"]
-    assert exponents["printed"] == pytest.approx(0.5, abs=1e-3)
-    assert 0 < exponents["derived"] < 0.5
+    laws = finding(found, "√V").numbers["laws"]
+    assert laws["printed"]["exponent"] == pytest.approx(0.5, abs=1e-3)
+    assert 0 < laws["derived"]["exponent"] < 0.5
+    assert (
+        laws["printed"]["goodness"]["statistic"] < 1e-9 < laws["derived"]["goodness"]["statistic"]
+    )
     over_T = finding(found, "length of the sequence").numbers["derived"]
     assert max(over_T) == pytest.approx(min(over_T), rel=1e-9)
 

@@ -36,13 +36,23 @@ def test_the_radius_that_costs_accuracy_is_found(tmp_path):
     columns["gap_bound"] = np.minimum(0.3 + 0.05 * np.log2(np.minimum(r, 32) + 1), 1.0)
     columns["risk_bound"] = columns["train_bounded"] + columns["gap_bound"]
     one = np.ones(len(r))
-    columns |= {"train": one, "gap": 0.01 * one, "log10_needed_n": 5 * one}
+    columns |= {"train": one, "gap": 0.01 * one, "log10_needed_n": 5 * one, "train_loss": 0 * one}
     write(tmp_path / "trials.parquet", columns)
     found = experiment.analyse(config, tmp_path)
     assert finding(found, "costs accuracy").numbers["kept"] == [x for x in radii[:-1] if x >= 3]
     best = finding(found, "best guarantee").numbers["best"]
     assert best["radius"] == 3.0
     assert best["risk_bound"]["mean"] == pytest.approx(0.32 + 0.05 * 2)
+    assert finding(found, "costs accuracy").verdict == "confirmed"
+    dead = np.arange(len(r)) % 30 == 0  # the first of every radius: equal logits
+    tied = {"train": np.where(dead, 0.0, 1.0), "train_loss": np.where(dead, np.log(2), 0.0)}
+    tied["holdout"] = np.where(dead, 0.0, columns["holdout"])
+    write(tmp_path / "trials.parquet", columns | tied)
+    again = experiment.analyse(config, tmp_path)
+    counts = finding(again, "dead").numbers["dead"]
+    assert [row["dead"] for row in counts] == [1] * len(config["radii"])
+    accuracy = finding(again, "costs accuracy").numbers["cells"][-1]["holdout"]
+    assert accuracy["mean"] > 0.97 and accuracy["trials"] == 29, "no accuracy of 0 is averaged"
     worse = np.where(np.isinf(r), columns["holdout"], 0.75)
     write(tmp_path / "trials.parquet", columns | {"holdout": worse})
     assert finding(experiment.analyse(config, tmp_path), "costs accuracy").numbers["kept"] == []

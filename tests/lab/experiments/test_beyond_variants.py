@@ -28,9 +28,11 @@ def test_planted_differences(tmp_path):
     }
     same = np.ones(len(names))
     columns |= {"train": same, "steps": same, "gap": 0.1 * same, "gap_bound": same}
+    columns["train_loss"] = 0 * same
     write(tmp_path / "trials.parquet", columns)
     one = study("beyond-variants")
     found = one.analyse(one.config("laptop"), tmp_path)
+    assert finding(found, "Held-out accuracy").verdict == "refuted"
     told = finding(found, "Held-out accuracy").observation.split("; ")
     verdicts = {word.split()[0]: word.split()[-1] for word in told}
     assert verdicts == {

@@ -13,7 +13,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from dudley.core.errors import InputError
 from dudley.lab.experiment import EXPERIMENTS, Bench
+from dudley.lab.finding import Finding
 from dudley.train.problem import Problem
 from dudley.train.trainer import Memory, Trainer
 
@@ -182,7 +184,7 @@ RECORDS = sorted(path.parent for path in RESULTS.glob("*/*/findings.json"))
 LONG = {"edelman2021-and", "edelman2021-and-far"}  # bootstraps of seconds
 # With AVX-512 numpy's logarithms end otherwise than without, by 4 units in the last place at most;
 # a hundred operations make 100 · 4 · 2⁻⁵² < 1e-13 of it. Fits of curves stop within 1e-6.
-FITTED = {*LONG, "li2026-excess"}
+FITTED = {*LONG, "edelman2021-parity", "li2026-excess"}
 
 
 @pytest.mark.parametrize(
@@ -212,8 +214,63 @@ def test_findings_are_those_of_the_tables(record: Path, tmp_path: Path):
 
 
 def test_the_critical_size_of_the_papers_grid_grows_sublinearly():
-    kept = json.loads((RESULTS / "edelman2021-and/paper/findings.json").read_text("utf-8"))[0]
-    assert kept["verdict"] == "reproduced" and kept["numbers"]["α_interval"][1] < 1
+    record = json.loads((RESULTS / "edelman2021-and/paper/findings.json").read_text("utf-8"))[0]
+    assert record["verdict"] == "reproduced" and record["numbers"]["α_interval"][1] < 1
+
+
+def recorded_findings() -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (f"{path.parent.parent.name} {path.parent.name}", finding)
+        for path in RESULTS.glob("*/*/findings.json")
+        for finding in json.loads(path.read_text(encoding="utf-8"))
+    ]
+
+
+def test_every_verdict_has_what_is_behind_it():
+    """A claim has readings with outcomes that give the verdict; nothing else has readings."""
+    kinds = set()
+    for where, record in recorded_findings():
+        kinds.add(record["kind"])
+        assert Finding.read(record).verdict == record["verdict"], where
+        assert bool(record.get("readings")) == (record["kind"] == "claim"), (where, record["claim"])
+        bare = {name: value for name, value in record.items() if name != "readings"}
+        if record["kind"] == "claim":
+            with pytest.raises(InputError, match="readings of a claim"):
+                Finding.read(bare)
+    assert kinds == {"claim", "hypothesis", "question"}
+
+
+LAW = {"θ", "exponent", "slope", "change"}  # what a fitted law is reported by
+
+
+def laws_without_test(tree: Any, place: str) -> list[str]:
+    """Where among numbers a fitted law stands without its goodness of fit."""
+    if isinstance(tree, list):
+        return [bad for part in tree for bad in laws_without_test(part, place)]
+    if not isinstance(tree, dict):
+        return []
+    named = {key for key in LAW & set(tree) if isinstance(tree[key], float)}
+    tested = isinstance(tree.get("goodness"), dict) and {"test", "p"} <= set(tree["goodness"])
+    bad = [f"{place} {sorted(named)}"] if named and not tested else []
+    return bad + [
+        one for key, part in tree.items() for one in laws_without_test(part, f"{place}.{key}")
+    ]
+
+
+def test_every_fitted_law_has_its_goodness_of_fit():
+    bad, laws = [], 0
+    for where, record in recorded_findings():
+        laws += json.dumps(record).count('"goodness"')
+        bad += laws_without_test(record, f"{where}: {record['claim'][:40]}")
+    assert not bad and laws > 300
+    assert laws_without_test({"a": [{"exponent": 0.5}]}, "planted") == ["planted.a ['exponent']"]
+
+
+def test_the_failed_equivalence_is_shown_as_refuted():
+    path = RESULTS / "edelman2021-and-far/paper/findings.json"
+    first = json.loads(path.read_text(encoding="utf-8"))[0]
+    assert first["kind"] == "hypothesis" and first["verdict"] == "refuted"
+    assert first["numbers"]["rate"]["test_interval"][1] < -first["numbers"]["rate"]["margin"]
 
 
 BROKEN = re.compile(r"\d*\.\d+(?:e[+-]\d+)?")

@@ -12,6 +12,7 @@ from dudley.lab.conduct import conduct
 from dudley.lab.experiment import EXPERIMENTS, Finding
 from dudley.lab.figures import draw
 from dudley.lab.figures.sketch import Sketch, sentence_of
+from dudley.lab.finding import SMOKE
 from dudley.lab.pages.results import Results, committed, finished
 from dudley.show.figures import style
 from lab_toy import Toy
@@ -28,7 +29,7 @@ def test_results_are_read(results: Results):
     assert (results.name, results.scale, results.tables) == ("toy-line", "smoke", ["line"])
     assert results.table("line")["x"].tolist() == [0, 1, 2, 3, 4]
     assert 1.5 < results.number("slope") < 2.5 and results.has("interval")
-    assert results.with_number("far").verdict == "undecided"
+    assert results.with_number("far").answer == "undecided"
     with pytest.raises(UnknownName, match="did you mean slope"):
         results.number("slopes")
     with pytest.raises(UnknownName, match="did you mean line"):
@@ -52,7 +53,7 @@ def test_committed_results_come_largest_scale_first(tmp_path: Path, results: Res
 def test_an_experiment_without_figures_of_its_own_has_plain_ones(results: Results):
     (sketch,) = draw.figures(results)
     assert sketch.findings == (results.findings[0],)
-    assert "Claim: y grows with x. Here, reproduced: the slope is" in sketch.caption
+    assert f"Claim: y grows with x. Here, {SMOKE}: the slope is" in sketch.caption
 
 
 def test_figures_are_the_same_twice_and_nothing_is_left_over(results: Results, tmp_path: Path):
@@ -97,5 +98,7 @@ def test_what_is_ordered_gets_lighter():
     assert lights == sorted(lights)
 
 
-def test_a_finding_beyond_the_paper_is_called_so():
-    assert sentence_of(Finding("a", "beyond the paper", "b.")) == "Beyond the paper: a. Here: b."
+def test_a_finding_beyond_the_paper_is_called_ours():
+    assert sentence_of(Finding.of_question("a", "b.")) == "Our question: a. Here: b."
+    refuted = Finding.of_hypothesis("a", "refuted", "b.")
+    assert sentence_of(refuted) == "Our hypothesis: a. Here, refuted: b."

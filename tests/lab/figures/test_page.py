@@ -30,6 +30,8 @@ def test_a_page_says_all(root: Path):
         "## Found at scale `paper`", "## Found at scale `laptop`", "**reproduced**",
         "**undecided**", "the slope is 2.0", "seeds 7", "Made on a processor", "torch",
         "figures/toy-line-paper-finding-1.svg", "y = 2x + noise.", "| `points` | 100 |",
+        "the paper's", "our hypothesis", "### The readings behind the verdicts",
+        "| what grows means | slope above 1 | nobody says | holds |",
     ):  # fmt: skip
         assert part in text, part
     assert text.count(".svg)") == 1  # the figures of the largest scale only
@@ -52,7 +54,10 @@ def test_without_results_a_page_says_so(root: Path):
 
 def test_the_index_lists_every_experiment(root: Path):
     text = page.index(root)
-    assert "[toy-line](toy-line.md)" in text and "paper: 1 reproduced, 1 undecided" in text
+    assert (
+        "[toy-line](toy-line.md)" in text
+        and "paper: the paper's claims: 1 reproduced; our hypotheses: 1 undecided" in text
+    )
     assert set(page.pages(root)) == {"index.md", *(f"{name}.md" for name in EXPERIMENTS)}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dudley.core.registry import Registry
-from dudley.lab.experiment import Finding
+from dudley.lab.finding import Finding
 from dudley.lab.pages.results import Results
 from dudley.show.figures.drawing import Drawing
 
@@ -41,13 +41,16 @@ class Sketch(Drawing):
 def sentence_of(finding: Finding) -> str:
     """A claim and what was found, in sentences.
 
-    >>> sentence_of(Finding("m grows sublinearly in T.", "reproduced", "the exponent is 0.3"))
-    'Claim: m grows sublinearly in T. Here, reproduced: the exponent is 0.3.'
+    >>> from dudley.lab.finding import PaperReading
+    >>> printed = PaperReading.printed("holds")
+    >>> sentence_of(Finding.of_claim("m grows in T.", [printed], "the exponent is 0.3"))
+    'Claim: m grows in T. Here, reproduced: the exponent is 0.3.'
     """
     claim = sentence(finding.claim.removeprefix("Not in the paper: "))
-    if finding.verdict == "beyond the paper":
-        return f"Beyond the paper: {claim} Here: {sentence(finding.observation)}"
-    return f"Claim: {claim} Here, {finding.verdict}: {sentence(finding.observation)}"
+    kind = "Claim" if finding.kind == "claim" else f"Our {finding.kind}"
+    if finding.kind == "question":
+        return f"{kind}: {claim} Here: {sentence(finding.observation)}"
+    return f"{kind}: {claim} Here, {finding.verdict}: {sentence(finding.observation)}"
 
 
 def sentence(text: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from dudley.lab.experiment import Experiment
+from dudley.lab.finding import counts
 from dudley.lab.pages.results import Results
 from dudley.show.document import Document, Points, Prose, Section
 
@@ -23,6 +23,7 @@ def item(
         "source": experiment.source,
         "question": experiment.question,
         "results": verdicts,
+        "counts": {scale: counts(folder.findings) for scale, folder in results.items()},
         "damaged": damaged,
     }
 
@@ -41,15 +42,6 @@ def document(items: Sequence[dict[str, Any]]) -> Document:
 
 
 def _scales(experiment: dict[str, Any]) -> list[str]:
-    lines = [f"{scale}: {counted(verdicts)}" for scale, verdicts in experiment["results"].items()]
+    lines = [f"{scale}: {text}" for scale, text in experiment["counts"].items()]
     damaged = experiment["damaged"].items()
     return lines + [f"{scale}: unreadable, skipped: {reason}" for scale, reason in damaged]
-
-
-def counted(verdicts: Sequence[str]) -> str:
-    """How often each verdict occurs.
-
-    >>> counted(["reproduced", "undecided", "reproduced"])
-    '2 reproduced, 1 undecided'
-    """
-    return ", ".join(f"{count} {verdict}" for verdict, count in Counter(verdicts).items())

@@ -1,4 +1,4 @@
-"""An experiment as a document: each claim with its verdict, the figures, the provenance."""
+"""An experiment as a document: claims with readings and verdicts, the figures, the provenance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dudley.lab.experiment import EXPERIMENTS
 from dudley.lab.figures.draw import draw
 from dudley.lab.pages.page import made
 from dudley.lab.pages.results import Results
-from dudley.lab.pages.run import findings_table
+from dudley.lab.pages.run import findings_table, readings_sections
 from dudley.show.document import Block, Document, Folded, Listing, Picture, Section
 from dudley.show.pages import made_by
 
@@ -20,6 +20,7 @@ def document(folder: Path) -> Document:
     experiment = EXPERIMENTS[results.name]
     blocks: list[Block] = [
         Section("Found", (findings_table(results.findings),)),
+        *readings_sections(results.findings),
         Section("Figures", tuple(pictures(results))),
         Folded("Provenance", (Listing(made(results)),)),
     ]

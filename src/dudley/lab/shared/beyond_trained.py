@@ -19,6 +19,7 @@ import numpy as np
 from dudley.core.backend import torch
 from dudley.lab import TrialGrid
 from dudley.lab.experiment import Bench
+from dudley.lab.finding import Finding
 from dudley.lab.shared.training_table import write
 from dudley.lab.statistics.trend import Slope, equivalence, estimate, slope, welch
 from dudley.lab.training import memory_of, packed, train_batch, train_grid, trainings
@@ -192,14 +193,56 @@ def trend(x: Any, y: Any, margin: float, alpha: float = 0.05) -> dict[str, Any]:
         "equivalent": same.equivalent,
         "equivalence_p": same.p,
         "told": direction,
+        "goodness": line.goodness.as_json(),
     }
 
 
-def holds(columns: Mapping[str, np.ndarray], bound: str = "gap_bound") -> dict[str, Any]:
-    """In how many trials the measured gap exceeds the bound, and the least room between them."""
-    room = np.asarray(columns[bound], float) - np.asarray(columns["gap"], float)
+def flat(line: Mapping[str, Any]) -> str:
+    """The answer to "does not depend on it", from a `trend`."""
+    low, high = line["interval"]
+    if line["equivalent"]:
+        return "confirmed"
+    return "refuted" if low > 0 or high < 0 else "undecided"
+
+
+def dead(columns: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Which networks of two logits end with equal logits on every example.
+
+    Equal logits count as errors, so that both accuracies are 0, and the loss is log 2. Such a
+    network decides nothing and never moves again: its accuracy is no number to average.
+    """
+    none = (columns["train"] == 0) & (columns["holdout"] == 0)
+    return none & (np.abs(columns["train_loss"] - math.log(2)) < 1e-5)
+
+
+def holds(
+    columns: Mapping[str, np.ndarray], bound: str = "gap_bound", trivial: float = 1.0
+) -> dict[str, Any]:
+    """In how many trials the measured gap exceeds the bound, and the least room between them.
+
+    ``telling`` counts the bounds below the trivial one: the others cannot be violated.
+    """
+    bounds = np.asarray(columns[bound], float)
+    room = bounds - np.asarray(columns["gap"], float)
     return {
         "trials": len(room),
+        "telling": int((bounds < trivial * (1 - 1e-9)).sum()),
         "violations": int((room < 0).sum()),
         "least_room": float(room.min()),
     }
+
+
+def validity(
+    columns: Mapping[str, np.ndarray], bound: str = "gap_bound", trivial: float = 1.0
+) -> Finding:
+    """The hypothesis that no gap exceeds its bound: untested where all bounds are trivial."""
+    numbers = holds(columns, bound, trivial)
+    text = "{telling} of {trials} bounds are below the trivial one".format(**numbers)
+    if numbers["violations"]:
+        answer, end = "refuted", f"{numbers['violations']} are violated"
+    elif numbers["telling"]:
+        answer, end = "confirmed", "none is violated"
+    else:
+        answer, end = "undecided", "nothing was tested"
+    hypothesis = "The measured gap stays below the derived bound"
+    return Finding.of_hypothesis(hypothesis, answer, f"{text}: {end}", numbers)

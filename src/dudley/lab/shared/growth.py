@@ -13,12 +13,14 @@ import numpy as np
 
 from dudley.lab.statistics.critical import (
     LAWS,
+    SLOPES,
     Cells,
     by_block,
     critical,
     held_out,
     law,
 )
+from dudley.lab.statistics.halfway import half_success as half_of_column, halfway
 from dudley.lab.statistics.proportions import wilson
 from dudley.lab.statistics.trend import estimate
 
@@ -70,20 +72,65 @@ def information(T: int, s: int = 3) -> float:
     return log2(comb(T, s)) / -(p * log2(p) + (1 - p) * log2(1 - p))
 
 
-def growth(cells: Cells, bootstrap: dict[str, int], compare: bool = True) -> dict[str, Any]:
-    """Both laws fitted to all cells, with one slope b and with b depending on T.
+KIND = {"one": "plain", "tilted": "tilted", "free": "free"}  # of slopes, as files name them
 
-    ``difference``, where they are compared: held-out log-likelihood of the power law less that of
-    the log law, summed over cells, with its interval and by T.
+
+def half_success(cells: Cells, level: float = 0.95) -> list[dict[str, Any]]:
+    """m½ of every T, where a logistic curve through its cells is ½, with its profile interval.
+
+    Where no cell crosses ½ it is a censored estimate, told by ``beyond``: the curve's continuation.
+    An end of the interval that the data do not give is None.
+    """
+    rows = []
+    for T in cells.lengths:
+        column = cells.only(cells.T == T)
+        half = half_of_column(column.m, column.successes, column.trials, level)
+        rows.append({
+            "T": int(T), "m": finite(half.m),
+            "interval": [finite(half.lowest), finite(half.highest)],
+            "beyond": half.beyond, "largest": int(column.m.max()),
+            "goodness": half.goodness.as_json(),
+        })  # fmt: skip
+    return rows
+
+
+def elasticity(cells: Cells, level: float = 0.95) -> dict[str, Any] | None:
+    """log(m½ at the longest T / m½ at the shortest) per log of the ratio of both T.
+
+    No law is behind it but the logistic curves at the two ends. None where one has none.
+    """
+    shortest, longest = cells.lengths[0], cells.lengths[-1]
+    ends = []
+    for T in (shortest, longest):
+        column = cells.only(cells.T == T)
+        ends.append(halfway(column.m, column.successes, column.trials))
+    if not all(np.isfinite(end.error) for end in ends):
+        return None
+    ratio = float(np.log(longest / shortest))
+    change = float(np.log(ends[1].m / ends[0].m)) / ratio
+    value = estimate(change, float(np.hypot(ends[0].error, ends[1].error)) / ratio, level=level)
+    return {
+        "value": value.slope, "interval": [value.lowest, value.highest],
+        "from": int(shortest), "to": int(longest),
+    }  # fmt: skip
+
+
+def growth(cells: Cells, bootstrap: dict[str, int], compare: bool = True) -> dict[str, Any]:
+    """All laws fitted to all cells: with one slope b, with b tilted by T, with b free at each T.
+
+    Every law has the test of its fit. ``difference``, where they are compared: held-out
+    log-likelihood of the power law less that of the log law, summed over cells, with its interval
+    and by T; ``gain_of_power_of_log``: that of the third law less each of the others.
     """
     laws: dict[str, Any] = {}
-    for kind, tilted in (("plain", False), ("tilted", True)):
+    for slopes in SLOPES:
         by_law: dict[str, Any] = {}
         for name in LAWS:
-            fitted = law(cells, name, tilted)
+            fitted = law(cells, name, slopes)
             by_law[name] = {
                 "θ": fitted.θ.value,
                 "interval": [finite(fitted.θ.lowest), finite(fitted.θ.highest)],
+                "goodness": fitted.goodness.as_json(),
                 "κ": fitted.κ, "b": fitted.b.tolist(), "likelihood": fitted.θ.likelihood,
                 "dispersion": fitted.dispersion, "deviance": fitted.deviance,
                 "critical": [
@@ -94,10 +141,14 @@ def growth(cells: Cells, bootstrap: dict[str, int], compare: bool = True) -> dic
                 m_0 = float(np.exp(fitted.κ))
                 slope = fitted.θ.value * m_0
                 by_law[name] |= {"γ": slope, "intercept": m_0 - slope * fitted.middle}
-        if compare and len(cells.lengths) > 2:
-            each = [held_out(cells, name, tilted) for name in LAWS]
-            by_law["difference"] = difference(cells, each[0] - each[1])
-        laws[kind] = by_law
+        if compare and len(cells.lengths) > 2 and slopes != "free":
+            each = {name: held_out(cells, name, slopes) for name in LAWS}
+            by_law["difference"] = difference(cells, each["power"] - each["log"])
+            by_law["gain_of_power_of_log"] = {
+                name: difference(cells, each["power of log"] - each[name])
+                for name in ("power", "log")
+            }
+        laws[KIND[slopes]] = by_law
     scatter = by_block(cells, bootstrap["draws"], bootstrap["seed"] + 2_000)
     laws["blocks"] = {
         "error": finite(scatter.error),
@@ -105,6 +156,22 @@ def growth(cells: Cells, bootstrap: dict[str, int], compare: bool = True) -> dic
         "draws": len(scatter.values),
     }
     return laws
+
+
+def fitted_law(grown: dict[str, Any], name: str) -> str:
+    """A law with its parameter, interval and test in words; slopes free at every T."""
+    fitted = grown["free"][name]
+    low, high = ("–" if end is None else f"{end:.2f}" for end in fitted["interval"])
+    symbol = {"power": "α", "log": "λ", "power of log": "q"}[name]
+    p = fitted["goodness"]["p"]
+    tested = "not tested" if p is None else f"p = {p:.2g}"
+    return f"{symbol} = {fitted['θ']:.2f} [{low}, {high}], goodness of fit {tested}"
+
+
+def rejected(grown: dict[str, Any], name: str, level: float) -> bool:
+    """Do free curves at every T reject a law of the critical m? Slopes are free in both."""
+    p = grown["free"][name]["goodness"]["p"]
+    return p is not None and p < level
 
 
 def difference(cells: Cells, each: np.ndarray) -> dict[str, Any]:

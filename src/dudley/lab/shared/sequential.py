@@ -118,7 +118,10 @@ def critical_sizes(config: Mapping[str, Any], cells: Cells) -> list[dict[str, An
             "text": f"{value:.0f}" if np.isfinite(value) else f"> {sizes[-1]}",
             "error": None, "interval": [finite(end[i]) for end in outcome.interval],
             "full_interval": [finite(end[i]) for end in outcome.full_interval],
-            "logistic": {"m": finite(curve.m), "error": finite(curve.error)},
+            "logistic": {
+                "m": finite(curve.m), "error": finite(curve.error),
+                "goodness": curve.goodness.as_json(),
+            },
             "trials": int(outcome.n[i].sum()), "information": information(T),
         })  # fmt: skip
     return rows
@@ -147,4 +150,4 @@ def spent(config: Mapping[str, Any], trials: Mapping[str, np.ndarray]) -> Findin
         "design": dict(design), "columns": rows,
     }  # fmt: skip
     claim = "Which critical m do trials give that are spent where success crosses ½?"
-    return Finding(claim, "beyond the paper", text, numbers)
+    return Finding.of_question(claim, text, numbers)

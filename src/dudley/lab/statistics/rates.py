@@ -2,6 +2,8 @@
 
 Trials are drawn again within each n (what n are looked at is design, not chance); a mean that is
 known by its standard error scatters like a normal variable, cut off at a tiny positive number.
+Whether a power of n fits at all is tested by χ²: log means against the weighted line, with the
+scatter of the draws as standard errors. Exact values have local exponents instead of a test.
 
 >>> n = np.repeat([100, 400, 1600], 50)
 >>> values = np.random.default_rng(0).exponential(3.0 / n)
@@ -19,17 +21,22 @@ import numpy as np
 
 from dudley.core.errors import InputError
 from dudley.lab.statistics.bootstrap import Scatter
+from dudley.lab.statistics.goodness import GoodnessOfFit, chi_square, deviation, untested
 
 TINY = 1e-300
 
 
 @dataclass(frozen=True)
 class Rate:
-    """An exponent of n and its interval; ``low`` and ``high`` are the means' intervals by n."""
+    """An exponent of n, its interval, and the test of the law.
+
+    ``low`` and ``high`` are the means' intervals by n.
+    """
 
     slope: float
     lowest: float
     highest: float
+    goodness: GoodnessOfFit
     n: list[int]
     means: list[float]
     low: list[float]
@@ -78,9 +85,37 @@ def log_ratio(
     return Scatter.of(_logs(first / np.maximum(second, TINY)).mean(1), level)
 
 
-def slope_of(n: Any, values: Any) -> float:
-    """The least-squares slope of log values on log n, of numbers that are known exactly."""
-    return float(_slopes(np.asarray(n, float), np.asarray(values, float)[None])[0])
+@dataclass(frozen=True)
+class ExactPower:
+    """The exponent of n of exact values; ``local`` are the least and the largest of neighbours."""
+
+    exponent: float
+    local: tuple[float, float]
+    goodness: GoodnessOfFit
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "exponent": self.exponent,
+            "local": list(self.local),
+            "goodness": self.goodness.as_json(),
+        }
+
+
+def exact_power(n: Any, values: Any) -> ExactPower:
+    """The least-squares line of log values on log n, of numbers that are known exactly.
+
+    >>> law = exact_power([1, 2, 4], [1.0, 4.0, 16.0])
+    >>> round(law.exponent, 12), law.goodness.against
+    (2.0, 'exact values, at most 0.0% off')
+    """
+    x, y = np.log(np.asarray(n, float)), _logs(np.asarray(values, float))
+    slope, intercept = np.polyfit(x, y, 1)
+    local = np.diff(y) / np.diff(x)
+    few = len(x) < 3
+    goodness = (
+        untested("two values") if few else deviation(np.exp(y), np.exp(intercept + slope * x))
+    )
+    return ExactPower(float(slope), (float(local.min()), float(local.max())), goodness)
 
 
 def _rate(sizes: np.ndarray, means: np.ndarray, drawn: np.ndarray, level: float) -> Rate:
@@ -90,7 +125,9 @@ def _rate(sizes: np.ndarray, means: np.ndarray, drawn: np.ndarray, level: float)
     tail = (1 - level) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
     summary = ([int(x) for x in sizes], means.tolist(), low.tolist(), high.tolist())
-    return Rate(float(_slopes(sizes, means[None])[0]), scatter.lowest, scatter.highest, *summary)
+    goodness = chi_square(np.log(np.asarray(sizes, float)), _logs(means), _logs(drawn).std(0))
+    slope = float(_slopes(sizes, means[None])[0])
+    return Rate(slope, scatter.lowest, scatter.highest, goodness, *summary)
 
 
 def _logs(values: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ tests (TOST) reject |slope| ≥ margin at level α exactly if the slope's 1 − 
 
 With ``robust`` the error is HC3's (MacKinnon and White 1985), right also where the scatter of y
 depends on x; with ``groups`` the clusters' (rows of one group are dependent), with n_groups − 1
-degrees. TOST: Schuirmann (1987).
+degrees. TOST: Schuirmann (1987). A line is a law: it carries a test of its fit (`goodness`).
 
 >>> import numpy as np
 >>> x = np.arange(20.0)
@@ -21,24 +21,29 @@ False
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
 
 from dudley.core.errors import InputError
+from dudley.lab.statistics.goodness import NO_LAW, GoodnessOfFit, lack_of_fit
 
 
 @dataclass(frozen=True)
 class Slope:
-    """A slope, its standard error and interval; ``degrees`` of freedom may be infinite."""
+    """A slope, its standard error and interval; ``degrees`` of freedom may be infinite.
+
+    ``goodness`` tests the line; of a mean or a difference, where none was fitted, it is `NO_LAW`.
+    """
 
     slope: float
     error: float
     lowest: float
     highest: float
     degrees: float
+    goodness: GoodnessOfFit
     intercept: float = 0.0
     p: float = 1.0  # of "no slope", two-sided
 
@@ -55,7 +60,7 @@ class Equivalence:
 
 
 def slope(x: Any, y: Any, level: float = 0.95, robust: bool = True, groups: Any = None) -> Slope:
-    """The least-squares slope of y on x."""
+    """The least-squares slope of y on x, with Fisher's test of lack of fit."""
     x, y = np.asarray(x, float), np.asarray(y, float)
     if x.shape != y.shape or x.ndim != 1 or len(np.unique(x)) < 2 or len(x) < 3:
         raise InputError("x and y of a trend", "as many of each, two x, three points", x.shape)
@@ -79,7 +84,7 @@ def slope(x: Any, y: Any, level: float = 0.95, robust: bool = True, groups: Any 
     else:
         spread = (X.T @ X) * (left @ left) / degrees
     error = float(np.sqrt(max(0.0, (inverse @ spread @ inverse)[1, 1])))
-    return estimate(float(b), error, degrees, level, float(a))
+    return replace(estimate(float(b), error, degrees, level, float(a)), goodness=lack_of_fit(x, y))
 
 
 def estimate(
@@ -88,7 +93,7 @@ def estimate(
     """A value that was estimated elsewhere, with its standard error, as a `Slope`."""
     half = float(student.ppf(0.5 + level / 2, degrees)) * error
     p = 2 * float(student.sf(abs(value) / error, degrees)) if error > 0 else float(value == 0)
-    return Slope(value, error, value - half, value + half, degrees, intercept, p)
+    return Slope(value, error, value - half, value + half, degrees, NO_LAW, intercept, p)
 
 
 def welch(a: Any, b: Any, level: float = 0.95) -> Slope:

@@ -4,8 +4,10 @@ Without dropout of embeddings and attention weights a token's score and value de
 position alone, and attention over a batch is one product with a table. That is another protocol
 than the paper's. So, first, on the paper's grid: does it move success rates? An equivalence test
 (two one-sided tests) of the mean difference over cells, and of the difference in α, against margins
-set beforehand. Then, with it, T = 10³ … 10⁵, m around what both laws expect there. A run that ends
-with training accuracy < 1 "did not fit", which is told apart from "did not generalise".
+set beforehand: confirmed if both are equivalent, refuted if one is shown to be larger. Then, with
+it, T = 10³ … 10⁵, m around what both laws expect there. A run that ends with training accuracy < 1
+"did not fit", which is told apart from "did not generalise". Successes are counted by the best
+check, as in the paper, and by the last. Laws: `shared.laws`.
 
 The printed protocol's trials are copied from a record of edelman2021-and with the same protocol,
 seed and number of trials where one lies beside this experiment's folder, and trained otherwise.
@@ -20,16 +22,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dudley.lab.experiment import Bench, Experiment, Finding, experiment
-from dudley.lab.experiments.edelman2021_and.experiment import certified, decidable
+from dudley.lab.experiments.edelman2021_and.findings import below_one, certified, decidable
 from dudley.lab.shared.edelman2021_protocol import LEARNT, LENGTHS, SIZES, sparse_and
 from dudley.lab.shared.growth import (
     crossings,
+    elasticity,
     exponent_interval,
-    favoured,
     finite,
     growth,
+    half_success,
     rates,
 )
+from dudley.lab.shared.laws import CRITERIA, law_findings
 from dudley.lab.shared.training_table import PLAIN, read, trained, write
 from dudley.lab.statistics.critical import Cells, by_block, exponent
 from dudley.lab.statistics.proportions import wilson
@@ -102,12 +106,15 @@ class SparseAndFar(Experiment):
             part: read(folder / f"{part}.parquet") for part in ("printed", "collapsed", "far")
         }
         cells = {part: successes(config, table) for part, table in tables.items()}
-        whole = joined(cells["collapsed"], cells["far"])
+        whole = {
+            by: joined(*(successes(config, tables[part], by) for part in ("collapsed", "far")))
+            for by in CRITERIA
+        }
         return [
             same(config, cells["printed"], cells["collapsed"]),
             fits(config, tables["far"]),
             *grows(config, whole, cells["far"]),
-            predicted(config, whole),
+            predicted(config, whole["best"]),
         ]
 
 
@@ -124,8 +131,9 @@ def recorded(config: dict[str, Any], folder: Path) -> dict[str, Any] | None:
     return {name: c for name, c in read(other / "trials.parquet").items() if name in PLAIN}
 
 
-def successes(config: dict[str, Any], table: dict[str, np.ndarray]) -> Cells:
-    return Cells.of(table["T"], table["m"], table["best"] > config["learnt"])
+def successes(config: dict[str, Any], table: dict[str, np.ndarray], by: str = "best") -> Cells:
+    """Successes by the best check, as the paper counts, or by the last."""
+    return Cells.of(table["T"], table["m"], table[by] > config["learnt"])
 
 
 def joined(first: Cells, other: Cells) -> Cells:
@@ -190,10 +198,11 @@ def same(config: dict[str, Any], printed: Cells, collapsed: Cells) -> Finding:
             f"{'yes' if tested.equivalent else 'no, it is larger' if apart else 'not shown'} "
             f"(p = {tested.p:.2g})"
         )
-    decided = len(slopes) == 2 and "undecided" not in verdicts
-    verdict = "beyond the paper" if decided else "undecided"
+    answer = "confirmed" if verdicts == ["same", "same"] else "undecided"
+    if "apart" in verdicts:
+        answer = "refuted"
     text = "Without these dropouts less with them: " + "; ".join(words) + "."
-    return Finding(claim, verdict, text, numbers)
+    return Finding.of_hypothesis(claim, answer, text, numbers)
 
 
 def fits(config: dict[str, Any], far: dict[str, np.ndarray]) -> Finding:
@@ -216,55 +225,54 @@ def fits(config: dict[str, Any], far: dict[str, np.ndarray]) -> Finding:
         f"generalised, {int((~hit & fitted).sum())} fitted their sample and did not generalise, "
         f"{unfit} did not fit it ({unfit / len(hit):.1%} [{low:.1%}, {high:.1%}])."
     )
-    claim = "At long T, do runs fail to fit or to generalise?"
-    return Finding(claim, "beyond the paper", text, {"cells": rows, "did_not_fit": unfit})
+    question = "At long T, do runs fail to fit or to generalise?"
+    return Finding.of_question(question, text, {"cells": rows, "did_not_fit": unfit})
 
 
-def grows(config: dict[str, Any], whole: Cells, far: Cells) -> list[Finding]:
-    """The exponent over the whole range, and the two laws."""
-    claims = (
-        "The critical m grows sublinearly, also far beyond the paper's T.",
-        "Does the critical m grow as log T, or as a power of T?",
-    )
-    points = crossings(whole, config["bootstrap"])
+def grows(config: dict[str, Any], whole: dict[str, Cells], far: Cells) -> list[Finding]:
+    """Growth over the whole range by both criteria, and the laws."""
+    hypothesis = "The critical m grows sublinearly, also far beyond the paper's T."
+    best = whole["best"]
+    points, halves = crossings(best, config["bootstrap"]), half_success(best)
     table = ", ".join(f"{row['T']:,}: {row['text']}" for row in points)
-    numbers: dict[str, Any] = {"critical": points, "rates": rates(far)}
-    if not decidable(whole):
-        few = f"Too few outcomes. Critical m by T: {table}."
-        return [Finding(claim, "undecided", few, numbers) for claim in claims]
-    grown = growth(whole, config["bootstrap"])
-    lowest, highest = exponent_interval(grown)
-    numbers |= {"growth": grown, "α_interval": [finite(lowest), finite(highest)]}
-    α, favourite = grown["plain"]["power"]["θ"], favoured(grown)
-    undecided = lowest <= 1 <= highest
-    first = Finding(
-        claims[0],
-        "undecided" if undecided else "beyond the paper",
-        f"α = {α:.2f} [{lowest:.2f}, {highest:.2f}] (95 %, the widest of three) over T = "
-        f"{whole.T.min():,} to {whole.T.max():,}: "
-        + ("not settled" if undecided else "sublinear" if highest < 1 else "superlinear")
-        + f". Critical m by T: {table}.",
-        numbers,
+    numbers: dict[str, Any] = {"critical": points, "rates": rates(far), "half_success": halves}
+    numbers["half_success_by_last_check"] = half_success(whole["last"])
+    grown = {
+        name: growth(cells, config["bootstrap"], compare=name == "best")
+        if decidable(cells)
+        else None
+        for name, cells in whole.items()
+    }
+    outcomes, words = [], []
+    for name, laws in grown.items():
+        if laws is None:
+            outcomes.append("undecided")
+            continue
+        low, high = exponent_interval(laws)
+        ends = elasticity(whole[name])
+        low_end, high_end = (-np.inf, np.inf) if ends is None else ends["interval"]
+        outcomes += [below_one(low, high), below_one(low_end, high_end)]
+        words.append(
+            f"{CRITERIA[name]}, exponent {laws['plain']['power']['θ']:.2f} [{low:.2f}, {high:.2f}] "
+            "(95 %, the widest of three)"
+            + ("" if ends is None else f", between the ends {ends['value']:.2f} "
+               f"[{low_end:.2f}, {high_end:.2f}]")
+        )  # fmt: skip
+        numbers["growth" if name == "best" else "growth_by_last_check"] = laws
+        if name == "best":
+            numbers["α_interval"] = [finite(low), finite(high)]
+    answer = {frozenset({"holds"}): "confirmed", frozenset({"fails"}): "refuted"}.get(
+        frozenset(outcomes), "undecided"
     )
-    parts = [
-        f"{grown[kind]['difference']['sum']:+.1f} "
-        f"[{grown[kind]['difference']['interval'][0]:.1f}, "
-        f"{grown[kind]['difference']['interval'][1]:.1f}] with {words}"
-        for kind, words in (("plain", "one slope b"), ("tilted", "b depending on T"))
-    ]
-    second = Finding(
-        claims[1],
-        "undecided" if favourite == "undecided" else "beyond the paper",
-        "Log-likelihood of a T left out, power law less log law, summed over cells: "
-        + " and ".join(parts)
-        + (". Undecided." if favourite == "undecided" else f". Both favour the {favourite} law."),
-        {"favoured": favourite} | {kind: grown[kind]["difference"] for kind in ("plain", "tilted")},
+    text = (
+        f"From T = {best.T.min():,} to {best.T.max():,}: {'; '.join(words) or 'too few outcomes'}. "
+        f"First crossings by T: {table}."
     )
-    return [first, second]
+    return [Finding.of_hypothesis(hypothesis, answer, text, numbers), *law_findings(grown)]
 
 
 def predicted(config: dict[str, Any], whole: Cells) -> Finding:
     """What certificates ask for."""
     numbers, words = certified(whole, config["learnt"], CONFIDENCE)
     words += " The derived bound at trained norms was evaluated in edelman2021-and alone."
-    return Finding("What sample sizes do certificates predict?", "beyond the paper", words, numbers)
+    return Finding.of_question("What sample sizes do certificates predict?", words, numbers)

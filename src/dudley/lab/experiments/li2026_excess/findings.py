@@ -5,19 +5,21 @@ interval of a measured mean. A printed rate is *violated* if the excess risk fal
 the printed bound does on the same n, by more than the margin and beyond its interval; *consistent*
 if it falls as fast, again by the whole interval; else *undecided*. For trained heads a violated
 rate on a finite range would refute no bound by itself, and is told apart from a violated value.
+
+What the statements leave open is the constant, where it is hidden: they are read with c = 1, by
+value, and with any c, by the rate alone. Both are readings of every claim.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from dudley.lab.experiment import Finding
 from dudley.lab.experiments.li2026_excess.classes import PROBLEMS
-from dudley.lab.statistics.rates import Rate, log_ratio, rate, rate_of_means, slope_of
+from dudley.lab.finding import Finding, PaperReading
+from dudley.lab.statistics.rates import Rate, exact_power, log_ratio, rate, rate_of_means
 
 Rows = Sequence[Mapping[str, Any]]
 CLAIMS = {
@@ -28,6 +30,8 @@ CLAIMS = {
     "noisy one-hot": "Theorems 5.3, 5.8: excess risk O(log n/n) with label noise",
     "two points": "Theorem 4.4: the approximation error counts once",
 }
+CONSTANT = "the constant"
+RATES = {"consistent": "holds", "violated": "fails", "undecided": "undecided"}
 LIFTS = {"square": "regression", "logistic": "classification"}
 
 
@@ -64,14 +68,12 @@ def of_class(rules, name: str, rows: Rows, bounds: Rows) -> Finding:
     numbers: dict[str, Any] = {"problem": name, "formula_against_draws": apart, "table": []}
     power = PROBLEMS[name].rate
     if power is not None and fitted.sum() > 1 and exact.std() > 0:
-        local = np.diff(np.log(exact[fitted])) / np.diff(np.log(n[fitted]))
-        numbers["exact_slope"] = slope_of(n[fitted], exact[fitted])
-        numbers["exact_slope_range"] = [float(local.min()), float(local.max())]
+        numbers["exact"] = exact_power(n[fitted], exact[fitted]).as_json()
         drawn = fitted & (column(rows, "mean") > 0)
         if drawn.sum() > 1:
             means, errors = column(rows, "mean")[drawn], column(rows, "error")[drawn]
             rate = rate_of_means(n[drawn], means, errors, rules["draws"], rules["seed"])
-            numbers["drawn_slope"] = interval(rate)
+            numbers["drawn"] = interval(rate)
     for statement, of_statement in grouped([b for b in bounds if b["name"] == name], "statement"):
         printed = by_size(of_statement, "printed")
         if not printed:
@@ -80,24 +82,42 @@ def of_class(rules, name: str, rows: Rows, bounds: Rows) -> Finding:
         line: dict[str, Any] = {"statement": statement, "violated_at": above}
         line["up_to_a_constant"] = any(b["up_to_a_constant"] for b in of_statement)
         common = [k for k in n[fitted] if printed.get(k, 0) > 0]
-        if "exact_slope_range" in numbers and len(common) > 1:
-            line["printed_slope"] = slope_of(common, [printed[k] for k in common])
-            low, high = numbers["exact_slope_range"]
-            line["rate"] = judged(low, high, line["printed_slope"], rules["slope_margin"])
+        if "exact" in numbers and len(common) > 1:
+            law = exact_power(common, [printed[k] for k in common])
+            line["printed"] = law.as_json()
+            low, high = numbers["exact"]["local"]
+            line["rate"] = judged(low, high, law.exponent, rules["slope_margin"])
         numbers["table"].append(line)
-    bad = any(one["violated_at"] or one.get("rate") == "violated" for one in numbers["table"])
-    return Finding(CLAIMS[name], "not reproduced" if bad else "reproduced", class_text(numbers),
-                   numbers)  # fmt: skip
+    readings = [one for line in numbers["table"] for one in readings_of(line)]
+    return Finding.of_claim(CLAIMS[name], readings, class_text(numbers), numbers)
+
+
+def readings_of(line: Mapping[str, Any]) -> list[PaperReading]:
+    """A statement by its value, c = 1 where it hides a constant, and by its rate."""
+    hidden, statement = line["up_to_a_constant"], line["statement"]
+    paper = "hides a constant" if hidden else "prints every constant"
+    at = {"violated_at": line["violated_at"]}
+    value = "fails" if line["violated_at"] else "holds"
+    if "rate" not in line and not hidden:
+        return [PaperReading.printed(value, statement=statement, **at)]
+    choice, named, other = CONSTANT, "c = 1", "any c, by its rate"
+    if not hidden:
+        choice, named, other = "whether values or rates are compared", "its value", "its rate"
+    rate = RATES[line["rate"]] if "rate" in line else "holds" if value == "holds" else "undecided"
+    return [
+        PaperReading(choice, f"{statement}, {named}", paper, value, at),
+        PaperReading(choice, f"{statement}, {other}", paper, rate),
+    ]
 
 
 def class_text(numbers: Mapping[str, Any]) -> str:
     """In words."""
     parts = []
-    if "exact_slope" in numbers:
-        low, high = numbers["exact_slope_range"]
+    if "exact" in numbers:
+        low, high = numbers["exact"]["local"]
         parts.append(
-            f"the exact excess risk falls like n^{numbers['exact_slope']:.2f} "
-            f"(local slopes {low:.2f} to {high:.2f})"
+            f"the exact excess risk falls like n^{numbers['exact']['exponent']:.2f} "
+            f"(local slopes {low:.2f} to {high:.2f}; {numbers['exact']['goodness']['against']})"
         )
     for line in numbers["table"]:
         where = (
@@ -105,7 +125,7 @@ def class_text(numbers: Mapping[str, Any]) -> str:
             if line["violated_at"]
             else "never below it on this range"
         )
-        slope = f", slope {line['printed_slope']:.2f}" if "printed_slope" in line else ""
+        slope = f", slope {line['printed']['exponent']:.2f}" if "printed" in line else ""
         c = " with c = 1" if line["up_to_a_constant"] else ""
         parts.append(f"{line['statement']} as printed{c} is {where}{slope}")
     return "; ".join(parts) + "."
@@ -166,10 +186,9 @@ def against(
                 k for k, low in zip(mine.n, mine.low, strict=True) if low > values[k]
             ]
     if "printed" in line and min(line["printed"]) > 0:
-        line["printed_slope"] = slope_of(mine.n, line["printed"])
-        line["rate"] = judged(
-            mine.lowest, mine.highest, line["printed_slope"], rules["slope_margin"]
-        )
+        law = exact_power(mine.n, line["printed"])
+        line["printed_law"] = law.as_json()
+        line["rate"] = judged(mine.lowest, mine.highest, law.exponent, rules["slope_margin"])
         if floor is not None and floor > rules["floor"]:
             line["rate"] = "undecided"  # what is measured is how well it was trained
         if few(rules, trials):
@@ -183,11 +202,16 @@ def of_kind(kind: str, arms: Sequence[Mapping[str, Any]]) -> Finding:
     above = sum(bool(one.get("printed_violated_at")) for one in lines)
     rates = [one["rate"] for one in lines if "rate" in one]
     counts = {word: rates.count(word) for word in ("consistent", "violated", "undecided")}
-    verdict = "undecided"
-    if above:
-        verdict = "not reproduced"
-    elif rates and counts["consistent"] == len(rates):
-        verdict = "reproduced"
+    least = "undecided"
+    if rates and counts["consistent"] == len(rates):
+        least = "holds"
+    elif counts["violated"]:
+        least = "fails"
+    paper = "hides constants"
+    readings = [
+        PaperReading(CONSTANT, "c = 1", paper, "fails" if above else "holds", {"above": above}),
+        PaperReading(CONSTANT, "any c, by the rates", paper, least, counts),
+    ]
     stuck = sum(arm["floor"] is not None for arm in arms)
     text = (
         f"{len(lines)} comparisons of trained heads with printed bounds (c = 1): the bound is "
@@ -201,13 +225,14 @@ def of_kind(kind: str, arms: Sequence[Mapping[str, Any]]) -> Finding:
             "near it, their excess risk is one of training, and no rate is told."
         )
     claim = f"li2026, sections 5 and 6, {kind}: the printed bounds hold and their rates are met"
-    return Finding(claim, verdict, text, {"arms": list(arms), "rates": counts, "above": above})
+    numbers = {"arms": list(arms), "rates": counts, "above": above}
+    return Finding.of_claim(claim, readings, text, numbers)
 
 
 # (title, column that varies, same data?)
 VARIANTS = (
-    ("Robust losses (Catoni, log-truncated) against the plain loss", "loss", True),
-    ("Truncated inputs against whole ones", "truncation", False),
+    ("What do robust losses (Catoni, log-truncated) do, against the plain loss?", "loss", True),
+    ("What does truncating inputs do, against whole ones?", "truncation", False),
 )
 
 
@@ -247,7 +272,7 @@ def of_variants(rules, heads: Rows, title: str, what: str, paired: bool) -> Find
         f"±{rules['ratio_margin']:g} by two one-sided tests"
     )
     sentence = f"The excess risk is {text} of {len(lines)} ({rule})."
-    return Finding(title, "beyond the paper", sentence, {"comparisons": lines})
+    return Finding.of_question(title, sentence, {"comparisons": lines})
 
 
 def is_plain(row: Mapping[str, Any], other: Mapping[str, Any], what: str) -> bool:
@@ -279,8 +304,9 @@ def of_derived(classes: Rows, arms: Sequence[Mapping[str, Any]], bounds: Rows) -
         f"{len(sound)} evaluations of derived bounds, {telling} of them below the trivial bound: "
         f"{len(broken) or 'none'} below the excess risk."
     )
-    verdict = "beyond the paper" if not broken else "differs"
-    return Finding("The derived bounds hold", verdict, text, {"broken": broken})
+    answer = "refuted" if broken else "confirmed" if telling else "undecided"
+    numbers = {"broken": broken, "evaluations": len(sound), "telling": telling}
+    return Finding.of_hypothesis("The derived bounds hold", answer, text, numbers)
 
 
 def grouped(rows: Iterable[Mapping[str, Any]], key: str) -> list[tuple[str, list]]:
@@ -301,6 +327,9 @@ def column(rows: Rows, name: str) -> np.ndarray:
 
 
 def interval(rate: Rate) -> dict[str, Any]:
-    """A slope and its interval."""
-    fields = asdict(rate)
-    return {"slope": fields["slope"], "interval": [fields["lowest"], fields["highest"]]}
+    """An exponent, its interval, and the test of the law."""
+    return {
+        "slope": rate.slope,
+        "interval": [rate.lowest, rate.highest],
+        "goodness": rate.goodness.as_json(),
+    }

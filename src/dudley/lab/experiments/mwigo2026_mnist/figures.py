@@ -28,7 +28,7 @@ def figures(results: Results) -> list[Sketch]:
         drawn.append(
             Sketch(
                 f"losses-{reading}",
-                f"Reading “{reading}”: loss on the test images (lines with quartiles shaded, "
+                f"PaperReading “{reading}”: loss on the test images (lines with quartiles shaded, "
                 "medians over trials) and on the training images (thin, dotted) over training.",
                 partial(losses, of_reading),
                 told_by(results, reading),

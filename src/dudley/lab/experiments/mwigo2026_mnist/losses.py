@@ -11,40 +11,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
 
-from dudley.lab.experiment import Finding
+from dudley.lab.experiments.mwigo2026_mnist.readings import BEYOND, in_words, of, read_as
+from dudley.lab.finding import Finding
 from dudley.lab.statistics.proportions import clopper_pearson
+from dudley.lab.statistics.rates import exact_power
 from dudley.lab.statistics.trend import slope, welch
 
 Columns = dict[str, np.ndarray]
 Config = dict[str, Any]
 KINDS = ("best", "last")
-BEYOND = {
-    "longer": "many more epochs",
-    "mini-batches": "mini-batches of 32",
-    "square": "descent on Φ = ½(f − y)²",
-}
 
 
 def findings(config: Config, trials: Columns) -> list[Finding]:
     """One finding a claim, for the readings that were trained."""
-    printed = of(trials, reading="printed")
-    first = [claim(config, printed) for claim in (falls, rate, table, epoch)]
+    first = [claim(config, trials) for claim in (falls, rate, table, epoch)]
     there = [of(trials, reading=name) for name in BEYOND if name in trials["reading"]]
     others = [beyond(config, one) for one in there]
     cells = {f.numbers.get("reading", "printed"): f.numbers["cells"] for f in (first[2], *others)}
     return [*first, *why(config, cells), *others]
-
-
-def of(columns: Columns, **where: Any) -> Columns:
-    """The rows where these columns have these values."""
-    rows = np.all([columns[name] == value for name, value in where.items()], axis=0)
-    return {name: column[rows] for name, column in columns.items()}
 
 
 def cells(trials: Columns, *names: str) -> Iterator[tuple[dict[str, Any], Columns]]:
@@ -94,7 +86,9 @@ def exponents(config: Config, trials: Columns, kind: str) -> list[dict[str, Any]
     level = shared(config["level"], len(several))
     lines = [slope(np.log(rows["N"]), np.log(rows[kind]), level) for _, rows in several]
     return [
-        named | {"exponent": line.slope, "interval": [line.lowest, line.highest]}
+        named
+        | {"exponent": line.slope, "interval": [line.lowest, line.highest]}
+        | {"goodness": line.goodness.as_json()}
         for (named, _), line in zip(several, lines, strict=True)
     ]
 
@@ -104,7 +98,11 @@ def verdict_on(steps: list[dict[str, Any]]) -> str:
     said = {step["says"] for step in steps}
     if not said or said == {"undecided"} or said == {"falls", "undecided"}:
         return "undecided"
-    return "reproduced" if said == {"falls"} else "not reproduced"
+    return "holds" if said == {"falls"} else "fails"
+
+
+def falling(config: Config, trials: Columns, kind: str) -> str:
+    return verdict_on(steps_in_N(config, trials, kind))
 
 
 def counted(steps: list[dict[str, Any]]) -> str:
@@ -145,10 +143,17 @@ def told_steps(config: Config, by: dict[str, list[dict[str, Any]]]) -> str:
 
 
 def falls(config: Config, trials: Columns) -> Finding:
+    words = {"best": "lowest test loss", "last": "test loss after the last epoch"}
+    readings = [
+        replace(reading, chosen=f"{reading.chosen}, {words[kind]}")
+        for kind in KINDS
+        for reading in read_as(config, trials, partial(falling, kind=kind))
+    ]
+    trials = of(trials, reading="printed")
     by = {kind: steps_in_N(config, trials, kind) for kind in KINDS}
-    return Finding(
+    return Finding.of_claim(
         "The test loss falls with the number of training images at every width.",
-        verdict_on(by["best"]),
+        readings,
         f"{told_steps(config, by)} Full batches, {trained_on(trials)}.",
         {"steps": by, "margin": config["margin"]},
     )
@@ -156,22 +161,32 @@ def falls(config: Config, trials: Columns) -> Finding:
 
 def rate(config: Config, trials: Columns) -> Finding:
     """The exponents of the paper's table beside ours."""
-    by = {kind: exponents(config, trials, kind) for kind in KINDS}
     theirs = {}
     for d_m in sorted({row["d_m"] for row in config["theirs"]}):
         printed = [row for row in config["theirs"] if row["d_m"] == d_m]
-        logs = np.log([[row[name] for row in printed] for name in ("N", "lowest")])
-        theirs[d_m] = float(np.polyfit(logs[0], logs[1], 1)[0])
-    known = [line for line in by["best"] if line["d_m"] in theirs]
-    inside = [line["interval"][0] <= theirs[line["d_m"]] <= line["interval"][1] for line in known]
-    verdict = "reproduced" if all(inside) else "differs" if any(inside) else "not reproduced"
-    powers = ", ".join(f"{power:.2f} (d_m = {d_m:,})" for d_m, power in theirs.items())
-    return Finding(
+        theirs[d_m] = exact_power(*([row[name] for row in printed] for name in ("N", "lowest")))
+
+    def agree(config: Config, rows: Columns) -> list[bool]:
+        """Whether the paper's exponent lies inside the interval of ours, where it has one."""
+        lines = exponents(config, rows, "best")
+        ends = [(theirs[x["d_m"]].exponent, *x["interval"]) for x in lines if x["d_m"] in theirs]
+        return [low <= power <= high for power, low, high in ends]
+
+    def outcome(config: Config, rows: Columns) -> str:
+        inside = agree(config, rows)
+        return "undecided" if not inside else "holds" if all(inside) else "fails"
+
+    readings = read_as(config, trials, outcome)
+    trials = of(trials, reading="printed")
+    by = {kind: exponents(config, trials, kind) for kind in KINDS}
+    inside = agree(config, trials)
+    powers = ", ".join(f"{law.exponent:.2f} (d_m = {d_m:,})" for d_m, law in theirs.items())
+    return Finding.of_claim(
         f"The lowest test loss falls with N as in Table 1, whose exponents are {powers}.",
-        verdict if known else "undecided",
+        readings,
         f"That exponent lies inside the interval of ours in {sum(inside)} of {len(inside)} cases."
         + _spanned(config, by["best"]) + " The lowest is selected on the test images.",
-        {"exponents": by, "theirs": [{"d_m": d, "exponent": e} for d, e in theirs.items()]},
+        {"exponents": by, "theirs": [{"d_m": d} | law.as_json() for d, law in theirs.items()]},
     )  # fmt: skip
 
 
@@ -222,15 +237,24 @@ def inside(lines: list[dict[str, Any]]) -> dict[str, list[bool]]:
     }
 
 
+def same_table(config: Config, trials: Columns) -> str:
+    """The outcome of "the same table", of one reading and tokenisation; it takes all cells."""
+    inside = [line["theirs_inside"] for line in in_both(beside(config, trials))]
+    if inside and float(np.mean(inside)) < config["cells_inside"]:
+        return "fails"
+    return "holds" if len(inside) == len(config["theirs"]) else "undecided"
+
+
 def table(config: Config, trials: Columns) -> Finding:
+    readings = read_as(config, trials, same_table)
+    trials = of(trials, reading="printed")
     lines = beside(config, trials)
     shares = {tokens: float(np.mean(own)) for tokens, own in inside(lines).items()}
-    agrees = max(shares.values(), default=0.0) >= config["cells_inside"]
     ratios = [line["lowest"] / line["their_lowest"] for line in in_both(lines)]
     by = f" Ours are {min(ratios):.2g} to {max(ratios):.2g} times theirs." if ratios else ""
-    return Finding(
+    return Finding.of_claim(
         "Table 1: the lowest test loss of every cell.",
-        "undecided" if not shares else "reproduced" if agrees else "differs",
+        readings,
         told_cells(config, lines) + by,
         {"cells": lines, "share_inside": shares, "needed": config["cells_inside"]},
     )
@@ -249,12 +273,24 @@ def told_cells(config: Config, lines: list[dict[str, Any]]) -> str:
 
 def epoch(config: Config, trials: Columns) -> Finding:
     """Does the test loss turn within the epochs?"""
+
+    def share(rows: Columns) -> tuple[int, list[float]]:
+        """How many trainings are best at their last epoch, and the interval of their share."""
+        count = int((rows["best_epoch"] == rows["epochs"]).sum())
+        ends = clopper_pearson(count, len(rows["epochs"]), config["level"])
+        return count, [float(end) for end in ends]
+
+    def turns(config: Config, rows: Columns) -> str:
+        low, high = share(rows)[1]
+        return "fails" if low > 0.5 else "holds" if high < 0.5 else "undecided"
+
+    readings = read_as(config, trials, turns)
+    trials = of(trials, reading="printed")
     ends = trials["best_epoch"] == trials["epochs"]
-    interval = [float(end) for end in clopper_pearson(int(ends.sum()), len(ends), config["level"])]
-    differs, agrees = interval[0] > 0.5, interval[1] < 0.5
-    return Finding(
+    interval = share(trials)[1]
+    return Finding.of_claim(
         "Table 1: the lowest test loss comes at an epoch between 95 and 546, before the end.",
-        "differs" if differs else "reproduced" if agrees else "undecided",
+        readings,
         f"In {int(ends.sum())} of {len(ends)} trainings by full batches the lowest test loss is "
         f"that of the last epoch, {int(trials['epochs'].max())} ({config['level']:.0%} interval of "
         f"the share [{interval[0]:.2f}, {interval[1]:.2f}]). There the number of epochs, which the "
@@ -276,30 +312,24 @@ def why(config: Config, cells: dict[str, list[dict[str, Any]]]) -> list[Finding]
     if not lines:
         return []
     text = "; ".join(
-        f"{named(line['reading'])}: {line['loss']}, {line['epoch']} and {line['both']} of "
+        f"{in_words(line['reading'])}: {line['loss']}, {line['epoch']} and {line['both']} of "
         f"{line['cells']}"
         for line in lines
     )
     share, nearest = max((line["both"] / line["cells"], line["reading"]) for line in lines)
     if share >= config["cells_inside"]:
-        end = f"{named(nearest)} gives it"
+        end = f"{in_words(nearest)} gives it"
     else:
-        end = f"{named(nearest)} comes nearest, with {share:.0%}" if share else "none has any"
+        end = f"{in_words(nearest)} comes nearest, with {share:.0%}" if share else "none has any"
     return [
-        Finding(
+        Finding.of_question(
             "Why does Table 1 differ? The paper says “batch gradient descent” with rate .1, and "
             "gives no number of epochs.",
-            "beyond the paper",
             "Cells whose printed loss, printed epoch, and both at once lie among ours: "
             f"{text}. {config['cells_inside']:.0%} were to count as the same table: {end}.",
             {"readings": lines},
         )
     ]
-
-
-def named(reading: str) -> str:
-    """A reading in words."""
-    return BEYOND.get(reading, "as printed")
 
 
 def beyond(config: Config, trials: Columns) -> Finding:
@@ -318,9 +348,8 @@ def beyond(config: Config, trials: Columns) -> Finding:
         f" {told_cells(config, lines)} The printed epoch of the lowest loss lies among ours in "
         f"{epochs} of {len(known)} cells{never}."
     )
-    return Finding(
-        f"Not in the paper: {named(reading)}.",
-        "beyond the paper",
+    return Finding.of_question(
+        f"Not in the paper: {in_words(reading)}.",
         f"{trained_on(trials)}.{like if known else ''} {told_steps(config, by)}"
         + _spanned(config, powers["best"])
         + f" The lowest is at the last epoch in {ends} of {len(trials['best'])} trainings; the "

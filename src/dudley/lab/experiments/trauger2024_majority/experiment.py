@@ -9,9 +9,14 @@ hold-out that nothing was chosen by, and ``last``, the last weights on that hold
 Trends are tested on all runs, not on maxima: the slope on T (HC3 interval) and an equivalence
 test. Margins were set beforehand, as changes over the whole range of T that nobody would call a
 trend: 10 % of the mean for the norm; 10 % of log 2, the loss of guessing, for the gap; .05, 10 % of
-the way from guessing to certainty, for the accuracy. "No trend" is *reproduced* if the equivalence
-test says so; otherwise a rise or fall whose interval excludes 0 contradicts it, or it is undecided.
-Of the norm the paper says only that it does not rise: so one of the one-sided tests is enough.
+the way from guessing to certainty, for the accuracy. "No trend" holds if the equivalence test says
+so; otherwise a rise or fall whose interval excludes 0 contradicts it, or it is undecided. Of the
+norm the paper says only that it does not rise: so one of the one-sided tests is enough. Of the
+accuracy it says that it plateaus as T grows: so what is tested is the upper part of the range, from
+half and from three quarters of the longest T on, with the same margin.
+
+Readings: the weights of least validation loss on the validation set, as in the paper; the same
+weights on a hold-out; the last weights; and the largest of the runs at each T, as plotted.
 
 The smaller scales differ from the printed protocol as their ``variant`` says.
 """
@@ -27,6 +32,7 @@ import numpy as np
 from dudley.lab.experiment import Bench, Experiment, Finding, experiment
 from dudley.lab.experiments.trauger2024_majority.bounds import FORMS, corollary
 from dudley.lab.experiments.trauger2024_majority.protocol import KEPT, LENGTHS, majority, trained
+from dudley.lab.finding import PaperReading
 from dudley.lab.shared.training_table import read, write
 from dudley.lab.statistics.proportions import clopper_pearson
 from dudley.lab.statistics.trend import equivalence, estimate, slope
@@ -54,6 +60,19 @@ FIGURES = {
     "accuracy": "Figure 3: the accuracy plateaus as T grows.",
 }
 NAMES = {"l1": "ℓ1 norm", "gap": "gap", "accuracy": "accuracy"}
+VERSIONS = {
+    "leaky": ("the validation set that chose the weights, all runs", "reads the best epoch there"),
+    "clean": ("a hold-out that chose nothing, all runs", "has none"),
+    "last": ("the last weights on that hold-out, all runs", "does not show them"),
+    "maxima": ("the validation set, the largest of the runs", "plots this"),
+}
+OF_NORM = {  # a norm needs no examples
+    "leaky": ("the weights of least validation loss, all runs", "says best epoch"),
+    "last": ("the last weights, all runs", "does not show them"),
+    "maxima": ("the weights of least validation loss, the largest of the runs", "plots this"),
+}
+FEWEST = 5  # values that a reading is tested on
+PLATEAU = (0.5, 0.75)  # shares of the longest T from which on it is to be flat
 Columns = dict[str, np.ndarray]
 
 
@@ -149,6 +168,7 @@ def trend(config: dict[str, Any], T: np.ndarray, y: np.ndarray, quantity: str) -
         "p_equivalence": test.p,
         "interval_equivalence": [test.lowest, test.highest],
         "runs": len(y),
+        "goodness": fit.goodness.as_json(),
     }
     if len(np.unique(T)) >= 3:
         by_T = slope(T / span, y, config["level"], groups=T)
@@ -156,15 +176,43 @@ def trend(config: dict[str, Any], T: np.ndarray, y: np.ndarray, quantity: str) -
     return numbers
 
 
-def verdict(numbers: dict[str, Any], quantity: str) -> str:
+def outcome(numbers: dict[str, Any], quantity: str) -> str:
     """Of "no trend"; of the norm the paper says that it does not rise, so it may fall."""
     lowest, highest = numbers["interval"]
     one_sided = quantity == "l1"
     if numbers["equivalent"] or (
         one_sided and numbers["interval_equivalence"][1] < numbers["margin"]
     ):
-        return "reproduced"
-    return "not reproduced" if lowest > 0 or (highest < 0 and not one_sided) else "undecided"
+        return "holds"
+    return "fails" if lowest > 0 or (highest < 0 and not one_sided) else "undecided"
+
+
+def largest(T: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The largest value at each T, as the paper plots it."""
+    lengths = np.unique(T)
+    return lengths, np.array([y[t == T].max() for t in lengths])
+
+
+def readings(config: dict[str, Any], trials: Columns, quantity: str) -> list[PaperReading]:
+    """Trend or plateau, for each version and, of a plateau, each place where it may begin."""
+    conclusions = []
+    for version, (chosen, paper) in (OF_NORM if quantity == "l1" else VERSIONS).items():
+        T, y = trials["T"], quantities(trials, version.replace("maxima", "leaky"))[quantity]
+        if version == "maxima":
+            T, y = largest(T, y)
+        for share in PLATEAU if quantity == "accuracy" else (0.0,):
+            part = share * T.max() <= T
+            if part.sum() < FEWEST:
+                continue
+            test = trend(config, T[part], y[part], quantity)
+            choice = "which weights, examples and statistic are shown"
+            words, about = chosen, paper
+            if share:
+                choice = f"where the plateau begins; {choice}"
+                words = f"T ≥ {T[part].min()}: {chosen}"
+                about = f"does not say where it begins; {paper}"
+            conclusions.append(PaperReading(choice, words, about, outcome(test, quantity), test))
+    return conclusions
 
 
 def figure(config: dict[str, Any], trials: Columns, quantity: str) -> Finding:
@@ -184,23 +232,31 @@ def figure(config: dict[str, Any], trials: Columns, quantity: str) -> Finding:
     fit = _fitted(trials)
     if fit.sum() >= 6 and len(np.unique(T[fit])) >= 3:
         numbers["trend_of_fitted_runs"] = trend(config, T[fit], values["clean"][fit], quantity)
-    main = tests["leaky"]
-    low, high = main["interval"]
     maxima = ", ".join(f"{line['T']}: {line['leaky_max']:.3g}" for line in lines)
-    text = (
-        f"From T = {T.min()} to {T.max()} the {NAMES[quantity]} changes by {main['change']:.3g}, "
-        f"95 % interval [{low:.3g}, {high:.3g}], on all {len(T)} runs; margin ±"
-        f"{main['margin']:.3g}, equivalence {'shown' if main['equivalent'] else 'not shown'} "
-        f"(p = {main['p_equivalence']:.2g}). Largest of the runs, as plotted, by T: {maxima}."
-    )
+    text = f"From T = {T.min()} to {T.max()} {_change(NAMES[quantity], tests['leaky'])}"
+    of_figure = readings(config, trials, quantity)
+    if quantity == "accuracy":
+        first = of_figure[0]
+        numbers["plateau"] = first.numbers
+        text += f" As a plateau, for {first.chosen}, {_change(NAMES[quantity], first.numbers)}"
     if quantity != "l1":
-        clean = tests["clean"]
-        text += (
-            f" Without the leak: {clean['change']:.3g} [{clean['interval'][0]:.3g}, "
-            f"{clean['interval'][1]:.3g}]."
-        )
-    text += f" {fit.sum()} of {len(T)} runs reached training accuracy 1. {_scale(config)}"
-    return Finding(FIGURES[quantity], verdict(main, quantity), text, numbers)
+        text += f" On a hold-out that chose nothing {_change(NAMES[quantity], tests['clean'])}"
+    text += (
+        f" Largest of the runs, as plotted, by T: {maxima}. {fit.sum()} of {len(T)} runs reached "
+        f"training accuracy 1. {_scale(config)}"
+    )
+    return Finding.of_claim(FIGURES[quantity], of_figure, text, numbers)
+
+
+def _change(name: str, test: dict[str, Any]) -> str:
+    low, high = test["interval"]
+    fit = test["goodness"]["p"]
+    return (
+        f"the {name} changes by {test['change']:.3g}, 95 % interval [{low:.3g}, {high:.3g}], on "
+        f"{test['runs']} runs; margin ±{test['margin']:.3g}, equivalence "
+        f"{'shown' if test['equivalent'] else 'not shown'} (p = {test['p_equivalence']:.2g}); "
+        f"lack of fit of a line {'not tested' if fit is None else f'p = {fit:.2g}'}."
+    )
 
 
 def fitted(config: dict[str, Any], trials: Columns) -> Finding:
@@ -223,24 +279,31 @@ def fitted(config: dict[str, Any], trials: Columns) -> Finding:
         f"{shares}. Trends over runs that did not fit mix the length with unfinished training. "
         f"{_scale(config)}"
     )
-    said = "reproduced" if fit.all() else "differs"
-    return Finding("Runs end because the training accuracy is 1.", said, text, {"by_T": lines})
+    answer = "confirmed" if fit.all() else "refuted"
+    hypothesis = "All runs end because the training accuracy is 1, as the authors' script allows."
+    return Finding.of_hypothesis(hypothesis, answer, text, {"by_T": lines})
 
 
 def leak(config: dict[str, Any], trials: Columns) -> Finding:
     """What choosing the weights on the set that is reported is worth."""
     leaky, clean = (quantities(trials, version) for version in ("leaky", "clean"))
-    numbers = {}
+    numbers, answers = {}, []
     for quantity in ("gap", "accuracy"):
-        apart = leaky[quantity] - clean[quantity]
+        apart, margin = leaky[quantity] - clean[quantity], config["margins"][quantity]["change"]
         error = float(apart.std(ddof=1)) / math.sqrt(len(apart))
         mean = estimate(float(apart.mean()), error, len(apart) - 1, config["level"])
+        test = equivalence(mean, margin, config["alpha"])
+        larger = test.lowest >= margin or test.highest <= -margin
+        answers.append("confirmed" if test.equivalent else "refuted" if larger else "undecided")
         numbers[quantity] = {"mean": mean.slope, "interval": [mean.lowest, mean.highest],
-                             "largest": float(np.abs(apart).max())}  # fmt: skip
+                             "largest": float(np.abs(apart).max()), "margin": margin,
+                             "equivalent": test.equivalent}  # fmt: skip
     gap, accuracy = numbers["gap"], numbers["accuracy"]
-    return Finding(
-        "Choosing weights on the validation set that is reported matters little.",
-        "beyond the paper",
+    answer = "refuted" if "refuted" in answers else answers[0]
+    return Finding.of_hypothesis(
+        "Choosing weights on the validation set that is reported matters little (less than the "
+        "margins of the figures).",
+        answer if len({*answers}) == 1 or answer == "refuted" else "undecided",
         f"Reported less hold-out, mean over runs with its interval: gap {gap['mean']:.2g} "
         f"[{gap['interval'][0]:.2g}, {gap['interval'][1]:.2g}], accuracy {accuracy['mean']:.2g} "
         f"[{accuracy['interval'][0]:.2g}, {accuracy['interval'][1]:.2g}]. {_scale(config)}",
@@ -266,9 +329,8 @@ def bounded(config: dict[str, Any], trials: Columns) -> list[Finding]:
     vacuous = sum(line["gap"] >= config["bounds"]["clip"] for line in lines)
     n = int(trials["m"][0])
     return [
-        Finding(
-            "Corollary 4.1.1 bounds the gap of these networks (the paper does not evaluate it).",
-            "beyond the paper",
+        Finding.of_question(
+            "What does Corollary 4.1.1 say of these networks? (The paper does not evaluate it.)",
             f"At the trained norms and n = {n}, with constant 1, the printed value is negative in "
             f"{below} of {len(lines)} runs ({span['printed'][0]:.2g} to {span['printed'][1]:.2g}): "
             f"the logarithm is. Derived, it is {span['derived'][0]:.2g} to "
@@ -276,9 +338,8 @@ def bounded(config: dict[str, Any], trials: Columns) -> list[Finding]:
             "norms allow, so it says nothing. (Biases left out, heads counted by section 4.2.)",
             {"runs": lines},
         ),
-        Finding(
-            "The calculus' bound at the trained norms.",
-            "beyond the paper",
+        Finding.of_question(
+            "What does the calculus' bound say at the trained norms?",
             f"For cross-entropy clipped at {config['bounds']['clip']:g}, it is vacuous at n = {n} "
             f"in {vacuous} of {len(lines)} runs; it falls to half the range at n from "
             f"10^{min(sized):.1f} to 10^{max(sized):.1f}.",
