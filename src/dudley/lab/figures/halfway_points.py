@@ -1,20 +1,19 @@
 """The m at which half of the trials succeed, by T: the points that figures draw.
 
 The first m of a grid whose observed share exceeds ½ lies below the true crossing more often than
-above it, since noise in an early cell is enough. So figures draw `halfway` instead: where a
-logistic curve through all cells of a T is ½, with the 95 % interval of log m½.
+above it, since noise in an early cell is enough. So figures draw `half_success` instead, as the
+findings have it: where a logistic curve through all cells of a T is ½, with its profile interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, isfinite, log
+from math import isfinite
 from typing import Any
 
-from dudley.lab.statistics.halfway import halfway
+from dudley.lab.statistics.halfway import half_success
 
-NORMAL = 1.96  # standard errors on either side in a 95 % interval
 WIDEST = 10.0  # an interval that goes further than tenfold says nothing: there is no point
 
 
@@ -49,9 +48,9 @@ def halfway_points(rates: Sequence[dict[str, Any]]) -> list[HalfwayPoint]:
         if len({row["m"] for row in cells}) < 2:
             continue
         columns = ([row[name] for row in cells] for name in ("m", "successes", "trials"))
-        half = halfway(*columns)
-        if isfinite(half.m) and NORMAL * half.error < log(WIDEST):
-            reach = exp(NORMAL * half.error)
-            interval = (half.m / reach, half.m * reach)
+        half = half_success(*columns)
+        interval = (half.lowest, half.highest)
+        narrow = half.m / WIDEST < half.lowest and half.highest < half.m * WIDEST
+        if isfinite(half.m) and narrow:
             points.append(HalfwayPoint(T, half.m, interval, max(row["m"] for row in cells)))
     return points

@@ -14,8 +14,8 @@ the whole grid it is a censored estimate, the curve's continuation beyond the gr
 >>> import numpy as np
 >>> m = np.arange(50, 201, 10)
 >>> p = 1 / (1 + (100 / m) ** 8)
->>> found = halfway(m, np.round(1000 * p), np.full(16, 1000))
->>> round(found.m), round(found.error, 3)
+>>> curve = halfway(m, np.round(1000 * p), np.full(16, 1000))
+>>> round(curve.m), round(curve.error, 3)
 (100, 0.004)
 >>> half = half_success(m, np.round(50 * p), np.full(16, 50))
 >>> round(half.lowest), round(half.highest), half.beyond
@@ -92,8 +92,8 @@ def half_success(m: Any, successes: Any, trials: Any, level: float = 0.95) -> Ha
             low, high = 0.0, np.inf
         return HalfSuccess(np.nan, low, high, True, curve.goodness)
 
-    def best_at(place: float) -> float:
-        rising = fit((np.log(m) - place)[:, None], k, n)
+    def best_at(log_half: float) -> float:
+        rising = fit((np.log(m) - log_half)[:, None], k, n)
         return rising.likelihood if rising.beta[0] > 0 else -np.inf
 
     ends = min(np.log(m[0]), np.log(curve.m)) - REACH, max(np.log(m[-1]), np.log(curve.m)) + REACH

@@ -16,7 +16,11 @@ from dudley.show.figures import style
 FEW = 5  # curves in the left panel; the paper shows four
 APART = 0.005  # between neighbouring curves, as a share of the axis: no interval hides another
 POINT = "#0072B2"
-LAWS = {"power": ("power law", "-", style.GREY), "log": ("a + b log T", "--", "#000000")}
+LAWS = {
+    "power": ("power law", "-", style.GREY),
+    "log": ("a + b log T", "--", "#000000"),
+    "power of log": ("power of log T", "-.", "#009E73"),
+}
 HALF = (
     "m½, where a logistic curve through all cells of a T is ½, with 95 % intervals "
     "(triangles: beyond the largest m tried, so the curve is continued)"
