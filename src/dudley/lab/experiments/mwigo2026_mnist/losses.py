@@ -18,6 +18,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from dudley.lab.experiment import Finding
+from dudley.lab.experiments.mwigo2026_mnist.protocol import split
 from dudley.lab.statistics.proportions import clopper_pearson
 from dudley.lab.statistics.trend import slope, welch
 
@@ -28,6 +29,11 @@ BEYOND = {
     "longer": "many more epochs",
     "mini-batches": "mini-batches of 32",
     "square": "descent on Φ = ½(f − y)²",
+    "standardised": "pixels (x/255 − .1307)/.3081",
+    "standardised-longer": "pixels (x/255 − .1307)/.3081, many more epochs",
+    "standardised-mini-batches": "pixels (x/255 − .1307)/.3081, mini-batches of 32",
+    "standardised-square": "pixels (x/255 − .1307)/.3081, descent on Φ = ½(f − y)²",
+    "signed": "pixels 2x/255 − 1",
 }
 
 
@@ -178,7 +184,9 @@ def rate(config: Config, trials: Columns) -> Finding:
 def beside(config: Config, trials: Columns) -> list[dict[str, Any]]:
     """Our cells with the paper's: lowest and last loss, epochs, and where a new run would fall."""
     printed = {(row["d_m"], row["N"]): row for row in config["theirs"]}
-    if "square" in trials["reading"]:  # another loss than that of the paper's table
+    if {split(reading)[1] for reading in trials["reading"].tolist()} == {
+        "square"
+    }:  # another loss than that of the paper's table
         printed = {}
     conclusions = []
     for named, rows in cells(trials, "tokens", "d_m", "N"):
