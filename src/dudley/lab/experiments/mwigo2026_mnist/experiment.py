@@ -20,6 +20,7 @@ import numpy as np
 from dudley.lab.experiment import Bench, Experiment, experiment
 from dudley.lab.experiments.mwigo2026_mnist import (
     bounds as mwigo2026_bounds,
+    choices as mwigo2026_choices,
     losses as mwigo2026_losses,
 )
 from dudley.lab.experiments.mwigo2026_mnist.protocol import of_scale
@@ -106,6 +107,7 @@ class MnistDescent(Experiment):
         trials, starts = (read(folder / f"{name}.parquet") for name in ("trials", "starts"))
         return [
             *mwigo2026_losses.findings(config, trials),
+            *mwigo2026_choices.findings(config, trials),
             *mwigo2026_bounds.findings(config, trials, starts),
         ]
 

@@ -10,7 +10,7 @@ scatter is that of subsets and first weights; the test images are the same throu
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -18,33 +18,66 @@ import numpy as np
 from scipy.stats import t as student
 
 from dudley.lab.experiment import Finding
-from dudley.lab.experiments.mwigo2026_mnist.protocol import split
+from dudley.lab.experiments.mwigo2026_mnist.protocol import SCALED, split
 from dudley.lab.statistics.proportions import clopper_pearson
 from dudley.lab.statistics.trend import slope, welch
 
 Columns = dict[str, np.ndarray]
 Config = dict[str, Any]
 KINDS = ("best", "last")
+PIXELS = {"printed": "x/255", "standardised": "(x/255 − .1307)/.3081", "signed": "2x/255 − 1"}
 BEYOND = {
     "longer": "many more epochs",
     "mini-batches": "mini-batches of 32",
     "square": "descent on Φ = ½(f − y)²",
-    "standardised": "pixels (x/255 − .1307)/.3081",
-    "standardised-longer": "pixels (x/255 − .1307)/.3081, many more epochs",
-    "standardised-mini-batches": "pixels (x/255 − .1307)/.3081, mini-batches of 32",
-    "standardised-square": "pixels (x/255 − .1307)/.3081, descent on Φ = ½(f − y)²",
-    "signed": "pixels 2x/255 − 1",
+    "standardised": f"pixels {PIXELS['standardised']}",
+    "standardised-longer": f"pixels {PIXELS['standardised']}, many more epochs",
+    "standardised-mini-batches": f"pixels {PIXELS['standardised']}, mini-batches of 32",
+    "standardised-square": f"pixels {PIXELS['standardised']}, descent on Φ = ½(f − y)²",
+    "signed": f"pixels {PIXELS['signed']}",
 }
 
 
 def findings(config: Config, trials: Columns) -> list[Finding]:
     """One finding a claim, for the readings that were trained."""
-    printed = of(trials, reading="printed")
-    first = [claim(config, printed) for claim in (falls, rate, table, epoch)]
+    scalings = {
+        reading: of(trials, reading=reading)
+        for reading in ("printed", *SCALED)
+        if reading in trials["reading"]
+    }
+    first = [over_scalings(claim, config, scalings) for claim in (falls, rate, table, epoch)]
     there = [of(trials, reading=name) for name in BEYOND if name in trials["reading"]]
     others = [beyond(config, one) for one in there]
     cells = {f.numbers.get("reading", "printed"): f.numbers["cells"] for f in (first[2], *others)}
     return [*first, *why(config, cells), *others]
+
+
+def over_scalings(
+    claim: Callable[[Config, Columns], Finding], config: Config, scalings: dict[str, Columns]
+) -> Finding:
+    """A claim under every scaling of the pixels that was run, all else as printed.
+
+    The paper leaves the scaling open: where two scalings decide a claim differently, it "differs".
+    The numbers are those with x/255; those of other scalings are in the findings on them.
+    """
+    by = {reading: claim(config, rows) for reading, rows in scalings.items()}
+    if len(by) == 1:
+        return by["printed"]
+    verdicts = {finding.verdict for finding in by.values()}
+    decided = verdicts - {"undecided"}
+    verdict = verdicts.pop() if len(verdicts) == 1 else "undecided"
+    depends = "It depends on the scaling of pixels. " if len(decided) > 1 else ""
+    text = " ".join(
+        f"Pixels {PIXELS[reading]}, {finding.verdict}: {finding.observation}"
+        for reading, finding in by.items()
+    )
+    listed = [{"reading": reading, "verdict": finding.verdict} for reading, finding in by.items()]
+    return Finding(
+        by["printed"].claim,
+        "differs" if depends else verdict,
+        depends + text,
+        by["printed"].numbers | {"by_pixels": listed},
+    )
 
 
 def of(columns: Columns, **where: Any) -> Columns:
@@ -184,10 +217,8 @@ def rate(config: Config, trials: Columns) -> Finding:
 def beside(config: Config, trials: Columns) -> list[dict[str, Any]]:
     """Our cells with the paper's: lowest and last loss, epochs, and where a new run would fall."""
     printed = {(row["d_m"], row["N"]): row for row in config["theirs"]}
-    if {split(reading)[1] for reading in trials["reading"].tolist()} == {
-        "square"
-    }:  # another loss than that of the paper's table
-        printed = {}
+    if all(split(reading)[1] == "square" for reading in set(trials["reading"].tolist())):
+        printed = {}  # another loss than that of the paper's table
     conclusions = []
     for named, rows in cells(trials, "tokens", "d_m", "N"):
         logs, count = np.log(rows["best"]), len(rows["best"])
@@ -326,8 +357,9 @@ def beyond(config: Config, trials: Columns) -> Finding:
         f" {told_cells(config, lines)} The printed epoch of the lowest loss lies among ours in "
         f"{epochs} of {len(known)} cells{never}."
     )
+    status = "Left open by the paper" if reading in SCALED else "Not in the paper"
     return Finding(
-        f"Not in the paper: {named(reading)}.",
+        f"{status}: {named(reading)}.",
         "beyond the paper",
         f"{trained_on(trials)}.{like if known else ''} {told_steps(config, by)}"
         + _spanned(config, powers["best"])
