@@ -226,6 +226,9 @@ def test_the_table_is_compared_with_the_papers():
     assert losses.table(CONFIG, like | {"best": 5 * like["best"]}).verdict == "differs"
     lines = losses.table(CONFIG, like).numbers["cells"]
     assert len(lines) == 18 and all(line["selected"] > 0 for line in lines)
+    few = losses.of(like, N=400)  # three cells of nine: the other six could agree or not
+    assert losses.table(CONFIG, few).verdict == "undecided"
+    assert losses.table(CONFIG, few | {"best": 5 * few["best"]}).verdict == "differs"
 
 
 def test_the_reading_that_has_losses_and_epochs_is_named():

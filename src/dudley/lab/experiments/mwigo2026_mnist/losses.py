@@ -262,15 +262,20 @@ def inside(lines: list[dict[str, Any]]) -> dict[str, list[bool]]:
 
 
 def table(config: Config, trials: Columns) -> Finding:
-    lines = beside(config, trials)
-    shares = {tokens: float(np.mean(own)) for tokens, own in inside(lines).items()}
-    agrees = max(shares.values(), default=0.0) >= config["cells_inside"]
+    """Is it the same table? Cells that were not trained could agree or not: both are considered."""
+    lines, count = beside(config, trials), len(config["theirs"])
+    by = inside(lines)
+    shares = {tokens: float(np.mean(agreeing)) for tokens, agreeing in by.items()}
+    least = [sum(agreeing) / count for agreeing in by.values()]
+    most = [(count - agreeing.count(False)) / count for agreeing in by.values()]
+    agrees = max(least, default=0.0) >= config["cells_inside"]
+    differs = max(most, default=1.0) < config["cells_inside"]
     ratios = [line["lowest"] / line["their_lowest"] for line in in_both(lines)]
-    by = f" Ours are {min(ratios):.2g} to {max(ratios):.2g} times theirs." if ratios else ""
+    times = f" Ours are {min(ratios):.2g} to {max(ratios):.2g} times theirs." if ratios else ""
     return Finding(
         "Table 1: the lowest test loss of every cell.",
-        "undecided" if not shares else "reproduced" if agrees else "differs",
-        told_cells(config, lines) + by,
+        "reproduced" if agrees else "differs" if differs else "undecided",
+        told_cells(config, lines) + times,
         {"cells": lines, "share_inside": shares, "needed": config["cells_inside"]},
     )
 
