@@ -9,7 +9,7 @@ import pytest
 
 from dudley.core.backend import torch
 from dudley.lab.experiment import SCALES
-from dudley.lab.experiments.mwigo2026_mnist import bounds, losses
+from dudley.lab.experiments.mwigo2026_mnist import bounds, choices, losses, protocol
 from dudley.lab.experiments.mwigo2026_mnist.experiment import MnistDescent, summary
 from dudley.lab.experiments.mwigo2026_mnist.protocol import THEIRS, of_scale
 from dudley.lab.experiments.mwigo2026_mnist.readings import OPEN
@@ -47,13 +47,16 @@ def test_smoke_writes_tables_and_findings(held):
         grid["trials"] * len(grid["task"]["m"]) * 2 for grid in of_scale("smoke")["grids"]
     )
     assert len(trials["N"]) == len(curves["N"]) == expected
-    assert len(starts["N"]) == 2 * 2 * 2 * 3  # of every cell and trial once, whatever the reading
+    cells = {"unit": 2 * 2, "standardised": 2 + 1, "signed": 1}  # of every cell and trial once
+    for pixels, count in cells.items():
+        assert (starts["pixels"] == pixels).sum() == count * 2 * 3
+    assert len(starts["N"]) == 2 * 3 * sum(cells.values())
     assert np.all(trials["best"] <= trials["last"])
     assert np.all(trials["best_epoch"] <= trials["epochs"])
     assert {*trials["epochs"][trials["reading"] == "mini-batches"]} == {4}
     longer = curves["epoch"][curves["reading"] == "longer"]
     assert all(list(line) == [20, 40] for line in longer) and len(longer) == 6
-    assert len(found) == 10
+    assert len(found) == 18
     json.dumps([one.as_json() for one in found], allow_nan=False)
     assert (folder / "store").exists()
 
@@ -80,6 +83,19 @@ def test_a_recorded_training_is_plain_gradient_descent(held):
     with torch.no_grad():
         ours = float(loss(model(X).reshape(-1), y.float()))
     assert last == pytest.approx(ours, abs=2e-5)
+
+
+def test_a_start_is_that_of_its_pixels(held):
+    """Cells are alike under two scalings; what Lemma 4 is asked of is the reading's own."""
+    starts, cell = read(held.folder / "starts.parquet"), {"tokens": "flat", "d_m": 32, "N": 20}
+    plain, scaled = (
+        bounds.starts_of(starts, reading, cell) for reading in ("square", "standardised-square")
+    )
+    assert len(plain["N"]) == len(scaled["N"]) == 3
+    assert set(plain["X_fro"]) == {inputs_of("flat")["X_fro"]}
+    assert set(scaled["X_fro"]) == {inputs_of("flat", "standardised")["X_fro"]}
+    older = {name: column for name, column in plain.items() if name != "pixels"}
+    assert len(bounds.starts_of(older, "square", cell)["N"]) == 3  # records without such a column
 
 
 def test_the_start_is_that_of_the_training():
@@ -111,10 +127,14 @@ def test_an_epoch_is_one_pass_at_every_scale():
             steps = -(-m[0] // how["batch"]) if how["batch"] else 1
             assert grid["steps_of_epoch"] == steps and how["evaluate_every"] % steps == 0
             assert len(m) == 1 or how["batch"] is None
-    printed = [grid for grid in of_scale("paper")["grids"] if grid["reading"] == "printed"]
-    ours = {(grid["model"]["d_m"], N) for grid in printed for N in grid["task"]["m"]}
-    assert ours == {(row["d_m"], row["N"]) for row in THEIRS}
-    assert all(grid["trials"] >= 10 for grid in printed)
+            pixels = protocol.split(grid["reading"])[0]
+            assert grid["task"].get("pixels", "unit") == pixels
+            assert ("pixels" in grid["task"]) == (pixels != "unit")  # keys of records stay
+    for reading in ("printed", "standardised", "standardised-longer", "signed"):
+        grids = [grid for grid in of_scale("paper")["grids"] if grid["reading"] == reading]
+        ours = {(grid["model"]["d_m"], N) for grid in grids for N in grid["task"]["m"]}
+        assert ours == {(row["d_m"], row["N"]) for row in THEIRS}
+        assert all(grid["trials"] >= 10 for grid in grids)
 
 
 def planted(exponent, noise, trials=10, scale=1.0, end=False, seed=0):
@@ -208,6 +228,9 @@ def test_the_table_is_compared_with_the_papers():
     assert losses.table(CONFIG, like | {"best": 5 * like["best"]}).verdict == NEVER
     lines = losses.table(CONFIG, like).numbers["cells"]
     assert len(lines) == 18 and all(line["selected"] > 0 for line in lines)
+    few = losses.of(like, N=400)  # three cells of nine: the other six could agree or not
+    assert losses.table(CONFIG, few).verdict == "undecided"
+    assert losses.table(CONFIG, few | {"best": 5 * few["best"]}).verdict == NEVER
 
 
 def test_the_reading_that_has_losses_and_epochs_is_named():
@@ -232,6 +255,85 @@ def test_another_loss_is_not_set_beside_the_papers():
     square = like | {"reading": np.full(len(like["N"]), "square")}
     assert losses.in_both(losses.beside(CONFIG, like))
     assert not losses.in_both(losses.beside(CONFIG, square))
+
+
+def joined(*parts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Trainings of several readings."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def as_reading(trials, reading, factor=1.0, epochs=600):
+    """The same trainings under another name, their lowest losses times a factor."""
+    count, scaled = len(trials["N"]), {kind: factor * trials[kind] for kind in losses.KINDS}
+    names = {"reading": np.full(count, reading), "epochs": np.full(count, epochs)}
+    return trials | scaled | names
+
+
+def test_a_claim_is_judged_under_every_scaling():
+    like = like_the_papers(0.3)
+    far = as_reading(like, "printed", 5)
+
+    def table(*parts):
+        return losses.table(CONFIG, joined(*parts))
+
+    assert table(far).verdict == table(far, as_reading(like, "signed", 5)).verdict == NEVER
+    assert table(far, as_reading(like, "standardised")).verdict == DEPENDS
+    assert table(like, as_reading(like, "signed")).verdict == "reproduced"
+    unknown = as_reading(like, "signed") | {"d_m": like["d_m"] + 1}  # no cell is in both tables
+    outcomes = [reading.outcome for reading in table(like, unknown).readings]
+    assert outcomes == ["holds", "holds", "undecided", "undecided"]  # flat and patches of each
+
+
+@pytest.mark.parametrize(
+    "factor, noise, word", [(0.2, 0.1, "matters"), (1.0, 0.02, "no"), (1.0, 1.0, "undecided")]
+)
+def test_a_choice_matters_makes_no_difference_or_is_undecided(factor, noise, word):
+    plain, other = (planted(-0.5, noise, seed=seed) for seed in (0, 1))
+    trials = joined(plain, as_reading(other, "standardised", factor))
+    rows = {row["choice"]: row for row in choices.findings(CONFIG, trials)[0].numbers["choices"]}
+    assert rows["pixels"][word] == 18  # two tokenisations, nine cells
+    low, high = rows["pixels"]["ratios"]
+    assert low / factor < 1 < high / factor
+    assert rows["tokens"]["matters"] == 0 and sum(rows["tokens"][w] for w in choices.WORDS) == 18
+
+
+def test_intervals_of_a_choice_hold_at_once():
+    """A factor that is planted lies in all eighteen intervals of most runs."""
+    covered = []
+    for seed in range(40):
+        plain, other = (planted(-0.5, 0.2, seed=2 * seed + i) for i in (0, 1))
+        lines = choices.comparisons(CONFIG, joined(plain, as_reading(other, "signed", 0.5)))
+        intervals = [line["interval"] for line in lines if line["choice"] == "pixels"]
+        assert len(intervals) == 18
+        covered.append(all(low < 0.5 < high for low, high in intervals))
+    assert np.mean(covered) > 0.85
+
+
+def test_only_one_choice_differs_in_a_comparison():
+    plain = planted(-0.5, 0.1)
+    readings = ("standardised-longer", "standardised", "mini-batches", "square", "longer")
+    epochs = {"standardised-longer": 2400, "longer": 6000}
+    trials = joined(plain, *(as_reading(plain, r, 1.0, epochs.get(r, 600)) for r in readings))
+    compared = {
+        (line["choice"], *sorted((line["from"], line["to"])))
+        for line in choices.comparisons(CONFIG, trials)
+    }
+    assert compared == {
+        ("tokens", "flat", "patches"),
+        ("pixels", "printed", "standardised"),  # not the longer ones: their epochs differ
+        ("epochs", "longer", "printed"),
+        ("epochs", "standardised", "standardised-longer"),
+        ("batches", "mini-batches", "printed"),
+    }
+    assert "square" not in choices.judged(trials)
+    assert choices.findings(CONFIG, plain) == []
+
+
+def test_ours_are_multiples_of_the_papers():
+    trials = as_reading(like_the_papers(0.1), "standardised", 0.5)
+    rows = choices.multiples(CONFIG, trials)
+    assert len(rows) == 18 and all(0.4 < row["ratio"] < 0.6 for row in rows)
+    assert all(row["interval"][0] < row["ratio"] < row["interval"][1] < 1 for row in rows)
 
 
 def test_minima_at_the_last_epoch_are_flagged():
@@ -272,9 +374,10 @@ def test_hypotheses_that_hold_are_said_to_hold():
 
 
 def test_lemma_4_and_theorem_5_fail_on_digits(held):
-    lemma, theorem = held.findings[-2:]
+    lemma, theorem, *scaled = held.findings[-4:]
     assert [one.outcome for one in lemma.readings] == ["fails", "fails"]
     assert [one.outcome for one in theorem.readings] == ["fails", "undecided"]
+    assert all(finding.claim.endswith("Pixels standardised.") for finding in scaled)
     for line in lemma.numbers["cells"]:
         assert line["features"]["holds"] == line["cubed"]["holds"] == 0
         assert line["whatever_radii"][0] > 1

@@ -70,7 +70,7 @@ CELLS: dict[str, Callable[[Config], Config]] = {
 KEYS = {
     "trial", "T", "m", "L", "V", "task", "radius", "variant",  # beyond-*
     "problem", "name", "n", "statement", "form", "arm",  # li2026-excess
-    "reading", "tokens", "d_m", "N",  # mwigo2026-mnist
+    "reading", "tokens", "pixels", "d_m", "N",  # mwigo2026-mnist
 }  # fmt: skip
 # Of the whole grid, not of a cell: δ is shared by all radii; what a shorter run ends with.
 OF_ALL = {

@@ -65,6 +65,25 @@ def test_patches():
                 assert X[i, 4 * r + c].tolist() == pytest.approx(patch.tolist())
 
 
+@pytest.mark.parametrize("how", ["flat", "patches"])
+def test_pixels_are_scaled(how):
+    """By the usual formulas; with the default every bit is what it was."""
+    raw = torch.from_numpy(mnist.TOKENS[how](images("train")[0])).float()
+    assert torch.equal(tokens_of("train", how)[0], raw / 255)
+    standardised, signed = (tokens_of("train", how, p)[0] for p in ("standardised", "signed"))
+    torch.testing.assert_close(standardised, (raw / 255 - 0.1307) / 0.3081)
+    torch.testing.assert_close(signed, 2 * raw / 255 - 1)
+    assert float(standardised.min()) == pytest.approx(-0.1307 / 0.3081)  # what is added is black
+
+
+def test_a_task_scales_what_it_trains_and_tests_on():
+    plain, task = Mnist01(m=20), Mnist01(m=20, pixels="standardised")
+    assert "pixels" not in plain.config() and task.config()["pixels"] == "standardised"
+    for name in ("sample", "held_out"):
+        before, after = (getattr(one, name)(KEYS).inputs for one in (plain, task))
+        torch.testing.assert_close(after, (before - 0.1307) / 0.3081)
+
+
 def test_a_trial_has_a_subset_of_its_own():
     task = Mnist01(m=500)
     chosen, data = task.indices(KEYS), task.sample(KEYS)
@@ -85,7 +104,7 @@ def test_all_are_evaluated_on_all_test_images():
     assert data.cell.tolist() == [0, 0, 0] and torch.equal(data.labels, y.expand(3, -1))
 
 
-@pytest.mark.parametrize("wrong", [{"m": 0}, {"m": 12_666}, {"tokens": "rows"}])
+@pytest.mark.parametrize("wrong", [{"m": 0}, {"m": 12_666}, {"tokens": "rows"}, {"pixels": "z"}])
 def test_refusals(wrong):
     with pytest.raises(DudleyError):
         Mnist01(**{"m": 10, **wrong})

@@ -2,8 +2,12 @@
 
 A 28×28 image does not divide into tokens of 64 pixels, and the paper does not say how it was cut.
 Two readings: ``flat``, the rows one after another, zeros added at the end, cut into 13 tokens; and
-``patches``, two zeros added on every side and the 32×32 image cut into 16 patches of 8×8. Grey
-levels are divided by 255.
+``patches``, two zeros added on every side and the 32×32 image cut into 16 patches of 8×8.
+
+Nor does the paper say how grey levels x ∈ {0, …, 255} become numbers. Three usual ways: ``unit``,
+x/255; ``standardised``, (x/255 − .1307)/.3081, with mean and deviation of all of MNIST's training
+images; and ``signed``, 2x/255 − 1. What is added to an image is black, as its background is, and
+is scaled with it: it is 0 only with ``unit``.
 
 Each trial has its own random subset of m training images; all are evaluated on all test images.
 The images: © Y. LeCun and C. Cortes, CC BY-SA 3.0; see ``train/data/README.md``.
@@ -60,13 +64,21 @@ def patches(pictures: np.ndarray) -> np.ndarray:
 
 
 TOKENS = {"flat": flat, "patches": patches}
+PIXELS = {"unit": (0.0, 1.0), "standardised": (0.1307, 0.3081), "signed": (0.5, 0.5)}
+"""Of each scaling: what is taken from x/255, and by what the rest is divided."""
 
 
 @cache
-def tokens_of(split: str, how: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Tokens (N, T, 64), float32 in [0, 1], and labels (N,), int64."""
+def tokens_of(split: str, how: str, pixels: str = "unit") -> tuple[torch.Tensor, torch.Tensor]:
+    """Tokens (N, T, 64), float32, their pixels scaled, and labels (N,), int64.
+
+    >>> [float(tokens_of("test", "flat", pixels)[0].min()) for pixels in ("unit", "signed")]
+    [0.0, -1.0]
+    """
     pictures, labels = images(split)
-    return torch.from_numpy(TOKENS[how](pictures)).float() / 255, torch.from_numpy(labels).long()
+    shift, scale = PIXELS[pixels]
+    tokens = (torch.from_numpy(TOKENS[how](pictures)).float() / 255 - shift) / scale
+    return tokens, torch.from_numpy(labels).long()
 
 
 @TASKS.register("mnist01")
@@ -78,19 +90,22 @@ class Mnist01(Task):
     holdout: ClassVar[int] = TEST
     m: int  # training images, a random subset for each trial
     tokens: str = "flat"  # how an image is cut: flat or patches
+    pixels: str = "unit"  # how grey levels are scaled: unit, standardised or signed
 
     def __post_init__(self):
         if size_of("m of mnist01", self.m) > TRAIN:
             raise InputError("m of mnist01", f"at most {TRAIN} images", self.m)
         if self.tokens not in TOKENS:
             raise UnknownName("tokenisation", self.tokens, TOKENS)
+        if self.pixels not in PIXELS:
+            raise UnknownName("scaling of pixels", self.pixels, PIXELS)
 
     def indices(self, keys: torch.Tensor) -> torch.Tensor:
         """The training images of every trial, (E, m): a random subset in random order."""
         return permutations(keys, Stream.INDICES, 0, TRAIN)[:, : self.m]
 
     def sample(self, keys):
-        X, y = (part.to(keys.device) for part in tokens_of("train", self.tokens))
+        X, y = (part.to(keys.device) for part in tokens_of("train", self.tokens, self.pixels))
         chosen = self.indices(keys)
         return Labelled(X[chosen], y[chosen])
 
@@ -99,6 +114,6 @@ class Mnist01(Task):
         checked_cells(keys, cell_keys, cell)
         if stream != Stream.HOLDOUT:
             raise InputError("split of mnist01", "HOLDOUT, the test images", stream.name)
-        X, y = (part.to(keys.device)[None] for part in tokens_of("test", self.tokens))
+        X, y = (part.to(keys.device)[None] for part in tokens_of("test", self.tokens, self.pixels))
         same_cell = torch.zeros(len(keys), dtype=torch.int64, device=keys.device)
         return Labelled(X, y.expand(len(keys), -1), same_cell)

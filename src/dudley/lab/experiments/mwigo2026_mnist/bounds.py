@@ -13,11 +13,13 @@ is min(|f − y|, 1); its mean on the test images is at most √(2 · mean of ½
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dudley.lab.experiments.mwigo2026_mnist.losses import Columns, Config, cells, of
+from dudley.lab.experiments.mwigo2026_mnist.protocol import split
 from dudley.lab.finding import Finding, PaperReading
 from dudley.lab.statistics.trend import slope
 from dudley.theorems.mwigo2026.training import TrainingStart
@@ -27,19 +29,33 @@ BLOCKS = {"Q": "W_Q", "K": "W_K", "V": "W_v", "O": "w"}
 CELL = ("tokens", "d_m", "N")
 
 
+ON_SQUARE = {"square": "", "standardised-square": " Pixels standardised."}  # what claims add
+
+
 def findings(config: Config, trials: Columns, starts: Columns) -> list[Finding]:
     """Distances for every reading; Lemma 4 and Theorem 5 where Φ was descended on."""
     conclusions = [distances(config, trials, starts)]
-    square = of(trials, reading="square")
-    if len(square["N"]):
-        rate = next(
-            grid["training"]["optimiser"]["lr"]
-            for grid in config["grids"]
-            if grid["reading"] == "square"
-        )
-        each = [(cell, joined(rows, of(starts, **cell))) for cell, rows in cells(square, *CELL)]
-        conclusions += [lemma_4(config, each, rate), theorem_5(config, each, rate)]
+    for reading, more in ON_SQUARE.items():
+        square = of(trials, reading=reading)
+        if len(square["N"]):
+            rate = next(
+                grid["training"]["optimiser"]["lr"]
+                for grid in config["grids"]
+                if grid["reading"] == reading
+            )
+            each = [
+                (cell, joined(rows, starts_of(starts, reading, cell)))
+                for cell, rows in cells(square, *CELL)
+            ]
+            both = lemma_4(config, each, rate), theorem_5(config, each, rate)
+            conclusions += [replace(finding, claim=finding.claim + more) for finding in both]
     return conclusions
+
+
+def starts_of(starts: Columns, reading: str, cell: dict[str, Any]) -> Columns:
+    """The starts of a cell; where no pixels were scaled, they have no such column."""
+    scaled = {"pixels": split(reading)[0]} if "pixels" in starts else {}
+    return of(starts, **cell, **scaled)
 
 
 def joined(rows: Columns, starts: Columns) -> list[dict[str, Any]]:
@@ -56,7 +72,7 @@ def distances(config: Config, trials: Columns, starts: Columns) -> Finding:
     lines, slopes = [], []
     for named, rows in cells(trials, "reading", *CELL):
         cell = {name: named[name] for name in CELL}
-        both = joined(rows, of(starts, **cell))
+        both = joined(rows, starts_of(starts, named["reading"], cell))
         line = dict(named)
         for block in BLOCKS:
             first = "O_l2" if block == "O" else f"{block}_fro"

@@ -1,10 +1,10 @@
 """MNIST, 0 against 1: full-batch descent of a shallow encoder (mwigo2026, appendix B).
 
-Tokens of dimension 64, cut in two ways since the paper does not say how; d_m ∈ {64, 1024, 4096};
-N ∈ {400, 1200, 10000} training images, a subset of its own for every trial; LeCun initialisation;
-gradient descent with rate .1; the 2,115 test images after every epoch. The paper's Table 1 gives
-the lowest test loss over epochs: that selects on the test images, a leak which is reproduced here,
-named, and printed beside the loss after the last epoch.
+Tokens of dimension 64, cut in two ways and their pixels scaled in three, since the paper does not
+say how; d_m ∈ {64, 1024, 4096}; N ∈ {400, 1200, 10000} training images, a subset of its own for
+every trial; LeCun initialisation; gradient descent with rate .1; the 2,115 test images after every
+epoch. The paper's Table 1 gives the lowest test loss over epochs: that selects on the test images,
+a leak which is reproduced here, named, and printed beside the loss after the last epoch.
 
 Tables: ``trials`` (one row a training), ``curves`` (some epochs of each), ``starts`` (one row a
 trial: what Lemma 4 asks of the first weights).
@@ -20,6 +20,7 @@ import numpy as np
 from dudley.lab.experiment import Bench, Experiment, experiment
 from dudley.lab.experiments.mwigo2026_mnist import (
     bounds as mwigo2026_bounds,
+    choices as mwigo2026_choices,
     losses as mwigo2026_losses,
 )
 from dudley.lab.experiments.mwigo2026_mnist.protocol import of_scale
@@ -88,22 +89,25 @@ class MnistDescent(Experiment):
         starts = {}
         for trial in trials:
             settings = trial.config
-            name = (
-                settings["task"]["tokens"],
-                settings["model"]["d_m"],
-                settings["task"]["m"],
-                settings["trial"],
-            )
+            task = settings["task"]
+            named = {
+                "tokens": task["tokens"],
+                "pixels": task.get("pixels", "unit"),
+                "d_m": settings["model"]["d_m"],
+                "N": task["m"],
+                "trial": settings["trial"],
+            }
+            name = tuple(named.values())
             if name not in starts:
-                named = dict(zip(("tokens", "d_m", "N", "trial"), name, strict=True))
                 start = start_of(settings, bench.device)
-                starts[name] = named | start | inputs_of(settings["task"]["tokens"])
+                starts[name] = named | start | inputs_of(named["tokens"], named["pixels"])
         write(folder / "starts.parquet", _columns([*starts.values()]))
 
     def analyse(self, config: dict[str, Any], folder: Path):
         trials, starts = (read(folder / f"{name}.parquet") for name in ("trials", "starts"))
         return [
             *mwigo2026_losses.findings(config, trials),
+            *mwigo2026_choices.findings(config, trials),
             *mwigo2026_bounds.findings(config, trials, starts),
         ]
 

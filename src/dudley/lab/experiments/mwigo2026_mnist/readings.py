@@ -7,16 +7,26 @@ from typing import Any
 
 import numpy as np
 
+from dudley.lab.experiments.mwigo2026_mnist.protocol import split
 from dudley.lab.finding import PaperReading
 
 Columns = dict[str, np.ndarray]
 Config = dict[str, Any]
-OPEN = "how images are cut into tokens, how many epochs, full or mini-batches"
-SILENT = "names no tokens and no number of epochs, and says batch gradient descent"
+OPEN = "how pixels are scaled, how images are cut into tokens, how many epochs, which batches"
+SILENT = (
+    "states neither the scaling of pixels nor tokens nor a number of epochs, and says batch "
+    "gradient descent"
+)
+PIXELS = {"standardised": "(x/255 − .1307)/.3081", "signed": "2x/255 − 1"}
 BEYOND = {
     "longer": "many more epochs",
     "mini-batches": "mini-batches of 32",
     "square": "descent on Φ = ½(f − y)²",
+    "standardised": f"pixels {PIXELS['standardised']}",
+    "standardised-longer": f"pixels {PIXELS['standardised']}, many more epochs",
+    "standardised-mini-batches": f"pixels {PIXELS['standardised']}, mini-batches of 32",
+    "standardised-square": f"pixels {PIXELS['standardised']}, descent on Φ = ½(f − y)²",
+    "signed": f"pixels {PIXELS['signed']}",
 }
 
 
@@ -28,14 +38,15 @@ def of(columns: Columns, **where: Any) -> Columns:
 
 def in_words(reading: str) -> str:
     """A reading in words."""
-    return BEYOND.get(reading, "as printed")
+    return BEYOND.get(reading, "as printed, pixels x/255")
 
 
 def read_as(config: Config, trials: Columns, outcome: Callable[..., str]) -> list[PaperReading]:
     """The outcome of a claim under every reading that was trained on the paper's loss."""
     return [
         PaperReading(OPEN, f"{in_words(reading)}, {tokens}", SILENT, outcome(config, rows))
-        for reading in ("printed", "longer", "mini-batches")
+        for reading in ("printed", *BEYOND)
+        if split(reading)[1] != "square"
         for tokens in sorted({*trials["tokens"].tolist()})
         if len((rows := of(trials, reading=reading, tokens=tokens))["N"])
     ]

@@ -65,9 +65,9 @@ def smallest(F: torch.Tensor) -> float:
 
 
 @cache
-def inputs_of(tokens: str) -> dict[str, float]:
+def inputs_of(tokens: str, pixels: str = "unit") -> dict[str, float]:
     """The largest ‖X‖_F and the largest norm of a token, over all training and test images."""
-    X = torch.cat([tokens_of(split, tokens)[0] for split in ("train", "test")]).double()
+    X = torch.cat([tokens_of(split, tokens, pixels)[0] for split in ("train", "test")]).double()
     return {
         "X_fro": float(X.flatten(1).norm(dim=1).max()),
         "X_row2inf": float(X.norm(dim=2).max()),
