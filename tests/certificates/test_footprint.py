@@ -148,8 +148,8 @@ def test_the_library_loads_what_a_method_needs(folder):
 @pytest.mark.parametrize(
     ("words", "allowed", "certificates", "most"),
     [
-        (["--method", "hold-out"], HOLD_OUT | SHOWN, 29, 108),
-        (["--train", "train.npz"], AUTO | SHOWN, 51, 162),
+        (["--method", "hold-out"], HOLD_OUT | SHOWN, 29, 109),
+        (["--train", "train.npz"], AUTO | SHOWN, 51, 163),
     ],
     ids=["hold-out", "auto"],
 )
