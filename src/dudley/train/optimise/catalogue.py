@@ -7,7 +7,7 @@ units itself says in its metadata how they are read (:func:`read_by`).
 
 >>> from dataclasses import dataclass
 >>> shapes = Catalogue("shape")
->>> @shapes.named("box")
+>>> @shapes.register("box")
 ... @dataclass(frozen=True)
 ... class Box:
 ...     sides: tuple[float, ...]
@@ -39,7 +39,7 @@ class Catalogue(Generic[Unit]):
     def __init__(self, kind: str, modules: str | None = None):
         self.units: Registry[type[Unit]] = Registry(kind, modules)
 
-    def named(self, name: str) -> Callable[[UnitClass], UnitClass]:
+    def register(self, name: str) -> Callable[[UnitClass], UnitClass]:
         """Register a class under this name, which becomes its attribute ``name``."""
 
         def add(unit: UnitClass) -> UnitClass:

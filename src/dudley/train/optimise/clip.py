@@ -34,7 +34,7 @@ def clip(grads: Tensors, limit: float) -> torch.Tensor:
     return total
 
 
-@OPTIMISERS.named("clipped")
+@OPTIMISERS.register("clipped")
 @dataclass(frozen=True)
 class Clipped(Optimiser):
     """Any optimiser; it follows clipped gradients."""

@@ -37,7 +37,7 @@ from dudley.train.optimise.magnitudes import structure
 from dudley.train.optimise.penalties import Penalty, penalty_of
 
 
-@OPTIMISERS.named("constrained")
+@OPTIMISERS.register("constrained")
 @dataclass(frozen=True)
 class Constrained(Optimiser):
     """An optimiser whose weights stay in balls and feel penalties."""
