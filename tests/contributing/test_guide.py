@@ -64,3 +64,27 @@ def test_what_is_absent_is_seen():
     text = "`weights/absent.py`, `tests/absent/`, [a](docs/absent.md), `dudley.absent`"
     assert len(paths(text)) == 3 and all(map(absent, paths(text)))
     assert [find_spec(module) for module in modules(text)] == [None]
+
+
+def ways(text: str) -> dict[str, str]:
+    """The paragraphs of "How to add …" by what they add."""
+    part = text.partition("## How to add …")[2].partition("\n## ")[0]
+    return dict(re.findall(r"^\*\*(.+?)\.\*\* (.+)$", part, re.MULTILINE))
+
+
+def untried(text: str) -> list[str]:
+    """What can be added without a test that adds it."""
+    return [
+        name
+        for name, words in ways(text).items()
+        if not re.search(r"Tried by `tests/[\w/]+\.py`[^.]*(\.py`[^.]*)*\.$", words)
+    ]
+
+
+def test_each_way_ends_with_the_test_that_tries_it():
+    assert len(ways(GUIDE)) == 14 and untried(GUIDE) == []
+
+
+def test_a_way_that_nothing_tries_is_seen():
+    text = "## How to add …\n\n**A chair.** Build it.\n\n**A lamp.** Tried by `tests/lamp.py`.\n"
+    assert untried(text) == ["A chair"]
