@@ -4,12 +4,12 @@ An optimiser that treats all entries alike then makes a few passes instead of a 
 weight. Weights that decay and weights that do not are kept apart.
 
 >>> weights = {"W": torch.ones(2, 3, 1), "b": torch.zeros(2, 1, 4), "V": torch.ones(2, 1, 2)}
->>> flats, own = flattened(weights, {"W": True, "b": False, "V": True})
+>>> flats, views = flattened(weights, {"W": True, "b": False, "V": True})
 >>> {name: tuple(row.shape) for name, row in flats.items()}
 {'decayed': (2, 5), 'other': (2, 4)}
 >>> flats["decayed"].mul_(3.0)[0]
 tensor([3., 3., 3., 3., 3.])
->>> float(own["V"].sum())
+>>> float(views["V"].sum())
 12.0
 """
 

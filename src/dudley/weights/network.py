@@ -7,8 +7,8 @@ a readout where no head is stored) is declared and listed with its status.
 
 >>> import dudley as du
 >>> from dudley.weights.network import describe
->>> found = describe(du.measure("tiny-bert"), {"T": 4})
->>> cap = du.capacity(found.network, found.inputs, n=1e6, loss=found.loss)
+>>> description = describe(du.measure("tiny-bert"), {"T": 4})
+>>> cap = du.capacity(description.network, description.inputs, n=1e6, loss=description.loss)
 >>> cap.gap(0.05)
 Traceback (most recent call last):
 dudley.core.errors.NotYetPaid: read off after training, and not paid for: ...

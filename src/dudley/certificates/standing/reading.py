@@ -12,8 +12,8 @@ the network lacks are fixed ones that change nothing: W_c the first k rows of th
 
 >>> from dudley.networks.files import EXAMPLES
 >>> from dudley.certificates.hypothesis import load
->>> found = read_off(load(EXAMPLES / "sparse-and" / "model.safetensors"))
->>> [(name, sorted(one.trained)) for name, one in found.items()]
+>>> readings = read_off(load(EXAMPLES / "sparse-and" / "model.safetensors"))
+>>> [(name, sorted(one.trained)) for name, one in readings.items()]
 [('head', ['W_QK', 'W_v']), ('block', ['W_QK', 'W_v', 'w']), ('encoder', ['W_K', 'W_QK', 'W_v'])]
 """
 

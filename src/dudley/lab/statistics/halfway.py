@@ -10,8 +10,8 @@ exceeds 1. Unlike `crossing`, it is no more right than the logistic shape.
 >>> import numpy as np
 >>> m = np.arange(50, 201, 10)
 >>> p = 1 / (1 + (100 / m) ** 8)
->>> found = halfway(m, np.round(1000 * p), np.full(16, 1000))
->>> round(found.m), round(found.error, 3)
+>>> crossing = halfway(m, np.round(1000 * p), np.full(16, 1000))
+>>> round(crossing.m), round(crossing.error, 3)
 (100, 0.004)
 """
 

@@ -5,14 +5,14 @@ times, the first is compared with the first, and so on. A result differs if any 
 NaN equals NaN, and nothing equals what is absent.
 
 >>> from dudley.lab.store.table import TrialTable
->>> one = TrialTable(({"m": 5, "grid.status": "done", "result.loss": 0.25},
+>>> first = TrialTable(({"m": 5, "grid.status": "done", "result.loss": 0.25},
 ...              {"m": 6, "grid.status": "done", "result.loss": 0.5}))
 >>> other = TrialTable(({"m": 5, "grid.status": "done", "result.loss": 0.5},
 ...                {"m": 7, "grid.status": "done", "result.loss": 0.5}))
->>> found = compare(one, other)
->>> found.only, found.common, found.columns
+>>> comparison = compare(first, other)
+>>> comparison.only, comparison.common, comparison.columns
 ((1, 1), 1, {'result.loss': (1, 0.25)})
->>> found.fields
+>>> comparison.fields
 {'m': (['6'], ['7'])}
 """
 

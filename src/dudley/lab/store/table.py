@@ -26,8 +26,8 @@ from dudley.lab.store.store import Store
 class TrialTable:
     """Rows as dicts; columns as arrays.
 
-    >>> found = TrialTable(({"task.m": 50, "result.success": True}, {"task.m": 60}))
-    >>> found["task.m"], found.names
+    >>> rows = TrialTable(({"task.m": 50, "result.success": True}, {"task.m": 60}))
+    >>> rows["task.m"], rows.names
     (array([50, 60]), ['task.m', 'result.success'])
     """
 

@@ -23,8 +23,9 @@ largest of their head count as 80 below.
 >>> bits = torch.ones(5, 20)
 >>> classifiers.evaluate(weights, pack(bits)).shape
 torch.Size([3, 5, 2])
->>> one = classifiers.member(weights, 2).eval()
->>> bool((one(one.tokens(bits))[:, 0] - classifiers.evaluate(weights, pack(bits))[2]).norm() < 1e-5)
+>>> member = classifiers.member(weights, 2).eval()
+>>> logits = classifiers.evaluate(weights, pack(bits))[2]
+>>> bool((member(member.tokens(bits))[:, 0] - logits).norm() < 1e-5)
 True
 """
 

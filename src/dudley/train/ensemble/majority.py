@@ -20,8 +20,9 @@ on the processor in float64, so that they are the same on every device.
 >>> bits = torch.ones(5, 20)  # five examples for all; (3, 5, 20): each trial has its own
 >>> classifiers.evaluate(weights, pack(bits)).shape
 torch.Size([3, 5, 2])
->>> one = classifiers.member(weights, 2)
->>> bool((one(one.tokens(bits))[:, 0] - classifiers.forward(weights, pack(bits))[2]).norm() < 1e-5)
+>>> member = classifiers.member(weights, 2)
+>>> logits = classifiers.forward(weights, pack(bits))[2]
+>>> bool((member(member.tokens(bits))[:, 0] - logits).norm() < 1e-5)
 True
 """
 

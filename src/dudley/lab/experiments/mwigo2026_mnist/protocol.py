@@ -45,10 +45,10 @@ def grids(
 ) -> list[dict[str, Any]]:
     """One grid for each width and, with mini-batches, each number of examples.
 
-    >>> [one] = grids("printed", [64], [400, 1200], epochs=600, every=1, trials=10)
-    >>> one["task"]["m"], one["training"]["steps"], one["training"]["batch"]
+    >>> [config] = grids("printed", [64], [400, 1200], epochs=600, every=1, trials=10)
+    >>> config["task"]["m"], config["training"]["steps"], config["training"]["batch"]
     ([400, 1200], 600, None)
-    >>> [one["training"]["steps"] for one in grids("mini-batches", [64], [400, 1200], 3, 1, 1)]
+    >>> [c["training"]["steps"] for c in grids("mini-batches", [64], [400, 1200], 3, 1, 1)]
     [39, 114]
     """
     mini = reading == "mini-batches"
