@@ -41,25 +41,25 @@ def state(**levels: int):
 def test_finds_the_planted_blocks_where_local_moves_end(search):
     start = state(_10=1, _23=-1)
     local = pruned(search, start)[1]
-    found, value = annealed(search, start, looks=1500, seed=1)
-    held = found["0.W_v"].levels.ravel()
+    best_state, value = annealed(search, start, looks=1500, seed=1)
+    levels = best_state["0.W_v"].levels.ravel()
     assert value < 0.02 < local
-    assert set(np.flatnonzero(held)) == {3, 17} and held[3] == -held[17] > 0
+    assert set(np.flatnonzero(levels)) == {3, 17} and levels[3] == -levels[17] > 0
 
 
 def test_what_is_returned_is_the_best_seen(search):
     best = state(_3=1, _17=-1)
     least = search.value(best)
-    found, value = annealed(search, best, looks=50, hot=100.0)
-    assert value == search.value(found) <= least
+    best_state, value = annealed(search, best, looks=50, hot=100.0)
+    assert value == search.value(best_state) <= least
     assert annealed(search, best, looks=0) == (best, least)
 
 
 def test_the_same_seed_walks_the_same_way(search):
     start = state(_3=1, _23=-1)
-    one, two = (annealed(search, start, 200, seed=3) for _ in range(2))
-    assert one[1] == two[1]
-    assert all(np.array_equal(one[0][name].levels, two[0][name].levels) for name in start)
+    first, second = (annealed(search, start, 200, seed=3) for _ in range(2))
+    assert first[1] == second[1]
+    assert all(np.array_equal(first[0][name].levels, second[0][name].levels) for name in start)
 
 
 def test_a_change_moves_one_entry_or_exchanges_two():

@@ -16,9 +16,9 @@ def test_a_sparse_and_is_found_and_certified():
     """T = 16, n = 10⁴: the hidden places and [CLS], and a number far below 6 %."""
     data = drawn({"name": "and", "T": 16, "s": 3}, 10_000, seed=7)
     model = fit_head(data, {"name": "bits", "T": 16}, SMALL)
-    found = NormCover()(model, data, norms=["sparse"])
-    assert found.value <= 0.01
-    assert not found.vacuous
+    certificate = NormCover()(model, data, norms=["sparse"])
+    assert certificate.value <= 0.01
+    assert not certificate.vacuous
     assert np.abs(model.weights["0.W_v"]).max() == 1.0
     assert np.abs(model.weights["0.v"]).max() <= 8.0
     assert all(np.count_nonzero(W) <= 6 for W in model.weights.values())
@@ -29,10 +29,10 @@ def test_a_sparse_and_is_found_and_certified():
 def test_the_same_seed_gives_the_same_head_and_settings_are_recorded():
     data = drawn({"name": "majority", "T": 6, "s": 3}, 400, seed=0)
     config = HeadFit(steps=30, polish=10, batch=64, seed=3)
-    one, two = (fit_head(data, {"name": "bits", "T": 6}, config) for _ in range(2))
-    assert one.sha256 == two.sha256
+    first, second = (fit_head(data, {"name": "bits", "T": 6}, config) for _ in range(2))
+    assert first.sha256 == second.sha256
     assert (
-        one.sha256
+        first.sha256
         != fit_head(
             data, {"name": "bits", "T": 6}, HeadFit(steps=30, polish=10, batch=64, seed=4)
         ).sha256

@@ -40,15 +40,15 @@ def test_every_case_has_three_seeds_and_holds():
 @pytest.mark.parametrize("row", SMALL, ids=named)
 def test_a_code_word_gives_the_recorded_number(row):
     """The model is what its bits decode to; nothing is trained."""
-    told = OCCAM.read_declared(row.get("declared", {}))
+    declared = OCCAM.read_declared(row.get("declared", {}))
     empty = blank(row["network"], row["encoding"])
-    weights = decode(CodeWord.from_json(row["choices"]["code"]), frame_of(empty, told))
+    weights = decode(CodeWord.from_json(row["choices"]["code"]), frame_of(empty, declared))
     model = Hypothesis(row["network"], row["encoding"], weights)
     data = drawn(row["task"], row["n"], row["seed"])
     assert (model.sha256, data.sha256) == (row["model_sha256"], row["data_sha256"])
-    found = OCCAM.certify(model, data, told, OCCAM.read_choices(row["choices"]))
-    assert found.value == pytest.approx(row["value"], rel=1e-12)
-    assert found.facts.errors == row["facts"]["errors"]
+    certificate = OCCAM.certify(model, data, declared, OCCAM.read_choices(row["choices"]))
+    assert certificate.value == pytest.approx(row["value"], rel=1e-12)
+    assert certificate.facts.errors == row["facts"]["errors"]
 
 
 def test_mnist_pays_its_bits_and_saw_no_picture_apart():

@@ -127,9 +127,9 @@ def test_a_step_that_is_given_up_leaves_no_trace(monkeypatch):
     now = [0.0]
 
     def long_pruning(search, state, looks):
-        found, now[0] = pruned(search, state, looks=looks), 2.0
+        search_result, now[0] = pruned(search, state, looks=looks), 2.0
         search.watch.look()
-        return found
+        return search_result
 
     monkeypatch.setattr(quantised, "pruned", long_pruning)
     watch = Watch(1.0, clock=lambda: now[0])
@@ -160,8 +160,8 @@ def test_the_command_says_what_it_left_out_and_how_to_get_it(dudley, tmp_path: P
 
 def test_a_picture_has_a_row_for_what_was_left_out():
     model, data = off_the_grid()
-    found = standing(model, data, papers=("mwigo2026",), watch=without_time())
-    rows = {row.name: row for row in found.rows}
+    picture = standing(model, data, papers=("mwigo2026",), watch=without_time())
+    rows = {row.name: row for row in picture.rows}
     assert rows["norm-cover"].value is not None  # is never left out
     assert rows["occam"].value is not None and "left out after 1 s" in rows["occam"].note
     late = [rows["pac-bayes"], rows["mwigo2026/lemma-2"]]

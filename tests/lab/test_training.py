@@ -76,12 +76,12 @@ def test_what_shares_a_batch():
 
 
 def test_majorities_of_several_lengths_share_a_batch_unless_their_data_are_endless():
-    def own(T: int, **how) -> str:
+    def share_of(T: int, **how) -> str:
         task = {"name": "majority", "T": T, "s": 3, "m": 24}
         return shares(Trial(toy.config(**how) | {"task": task, "model": MAJORITY}, 0))
 
-    assert own(20) == own(40) and own(20, batch=8) == own(40, batch=8)
-    assert own(20, batch=8, online=True) != own(40, batch=8, online=True)
+    assert share_of(20) == share_of(40) and share_of(20, batch=8) == share_of(40, batch=8)
+    assert share_of(20, batch=8, online=True) != share_of(40, batch=8, online=True)
 
 
 MAJORITY = {"name": "majority-classifier", "d": 8, "k": 4, "width": 8}
@@ -116,8 +116,8 @@ def test_the_largest_trials_of_the_papers_fit_a_processor():
     assert cost(Trial({"task": mnist, "model": wide, "training": how}, 0)).bytes < 2 * GIB
     majority = {"name": "majority", "T": 200, "s": 9, "m": 300}
     usual = {"name": "majority-classifier"}
-    one = cost(Trial({"task": majority, "model": usual, "training": how | {"batch": 128}}, 0))
-    assert 50 * one.bytes < 2 * GIB
+    price = cost(Trial({"task": majority, "model": usual, "training": how | {"batch": 128}}, 0))
+    assert 50 * price.bytes < 2 * GIB
 
 
 MEASURED = """
@@ -157,9 +157,9 @@ for one in tasks:
 )
 def test_estimated_memory_is_that_of_a_process_within_a_factor_of_3(tasks: list):
     command = [sys.executable, "-c", MEASURED, json.dumps(tasks)]
-    told = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert told.returncode == 0, told.stderr
-    for task, ratio in zip(tasks, map(float, told.stdout.split()), strict=True):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    for task, ratio in zip(tasks, map(float, done.stdout.split()), strict=True):
         assert 1 / 3 < ratio < 3, (task, ratio)
 
 
@@ -187,9 +187,9 @@ def test_another_packing_gives_nearly_the_same_table(tmp_path: Path):
     assert len(set(parts["grid.batch"])) == 4
     for name in [name for name in whole.names if name.startswith("result.")]:
         np.testing.assert_allclose(whole[name], parts[name], rtol=0, atol=1e-5)
-    for one, two in zip(*(curves(tmp_path / f, "loss") for f in "ab"), strict=True):
-        assert one[0].tolist() == two[0].tolist() == [4, 8, 12]
-        np.testing.assert_allclose(one[1], two[1], rtol=0, atol=1e-5)
+    for first, second in zip(*(curves(tmp_path / f, "loss") for f in "ab"), strict=True):
+        assert first[0].tolist() == second[0].tolist() == [4, 8, 12]
+        np.testing.assert_allclose(first[1], second[1], rtol=0, atol=1e-5)
 
 
 def test_results_stand_in_the_order_of_the_grid(tmp_path: Path):

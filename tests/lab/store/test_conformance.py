@@ -72,11 +72,11 @@ class Shared(Backend):
         theirs = {"user": owner.st_uid, "group": owner.st_gid} if os.geteuid() == 0 else {}
         left, limited = {str(pid)}, set[str]()
         while left:
-            for one in left:
-                command = ["prlimit", "--pid", one, f"--fsize={size}:"]
+            for process in left:
+                command = ["prlimit", "--pid", process, f"--fsize={size}:"]
                 done = subprocess.run(command, capture_output=True, text=True, **theirs)
                 # A connection that was closed a moment ago has a process that ends by itself.
-                assert done.returncode == 0 or not lives(int(one)), done.stderr
+                assert done.returncode == 0 or not lives(int(process)), done.stderr
             limited |= left
             left = set(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()) - limited
 

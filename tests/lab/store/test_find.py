@@ -26,9 +26,9 @@ def test_places_below_are_found_by_name(place: RunLocation):
     for name in ("near", "far", "far/round-1"):
         tiny(place / name)
     tiny(place / "near-by")
-    found = stores(place)
-    assert sorted(found) == ["far", "far/round-1", "near", "near-by"]
-    assert summary(found["far/round-1"]).trials == {"done": 4}
+    listed = stores(place)
+    assert sorted(listed) == ["far", "far/round-1", "near", "near-by"]
+    assert summary(listed["far/round-1"]).trials == {"done": 4}
 
 
 def test_a_name_that_only_begins_alike_is_another_run(of_all: str):

@@ -70,13 +70,13 @@ def test_a_store_that_may_not_be_written_is_read(readable: Path, tmp_path: Path)
         with pytest.raises(StoreFailed, match="may not be written: attempt to write a readonly"):
             store.begin("code", {})
         store.close()
-        found = table(folder)
+        results = table(folder)
         assert len(curves(folder, "state")[8][0]) == 13
         with pytest.raises((StoreFailed, OSError)):
             Store.prepare(folder, GRID, BATCHES, resume=True)
     assert (folder / "store.sqlite").read_bytes() == before
     assert sorted(path.name for path in folder.iterdir())[-1] == "store.sqlite"
-    assert found == table(folder)
+    assert results == table(folder)
 
 
 def test_what_is_no_database_is_told(tmp_path: Path):
@@ -131,9 +131,9 @@ def test_runs_of_one_database_know_nothing_of_each_other(database: str, tmp_path
 
 def test_several_workers_share_a_database(database: str, tmp_path: Path):
     place = RunLocation.of(f"{database}#run")
-    found = run(GRID, BATCHES, toy.logistic, place, workers=2)
-    assert found == run(GRID, BATCHES, toy.logistic, tmp_path)
-    assert run(GRID, BATCHES, toy.logistic, str(place)) == found  # finished: nothing is done
+    results = run(GRID, BATCHES, toy.logistic, place, workers=2)
+    assert results == run(GRID, BATCHES, toy.logistic, tmp_path)
+    assert run(GRID, BATCHES, toy.logistic, str(place)) == results  # finished: nothing is done
 
 
 def test_a_place_is_held_by_one(place: RunLocation):
@@ -144,10 +144,10 @@ def test_a_place_is_held_by_one(place: RunLocation):
         run_lock(place),
     ):
         pass
-    with pytest.raises(RuntimeError) as kept, run_lock(place):
+    with pytest.raises(RuntimeError) as refusal, run_lock(place):
         raise RuntimeError("broken off")
     with run_lock(place):  # free again, though the error and its frames are still there
-        assert kept.value is not None
+        assert refusal.value is not None
 
 
 def test_a_place_is_free_when_its_holder_is_killed(place: RunLocation):

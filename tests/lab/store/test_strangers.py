@@ -73,10 +73,10 @@ def test_a_name_is_no_way_out_of_a_folder(name: str):
         RunLocation.of(f"postgresql://ada@db/runs#{name}")
 
 
-@pytest.mark.parametrize("told", ["", "postgresql:/u:secret@h/db#run"])
-def test_an_address_that_is_none_is_no_folder(told: str):
+@pytest.mark.parametrize("address", ["", "postgresql:/u:secret@h/db#run"])
+def test_an_address_that_is_none_is_no_folder(address: str):
     with pytest.raises(InputError, match="place of a run") as caught:
-        RunLocation.of(told)
+        RunLocation.of(address)
     assert "secret" not in str(caught.value)
 
 

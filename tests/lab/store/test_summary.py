@@ -32,15 +32,15 @@ def stopped(place: RunLocation) -> None:
 
 def test_a_run_is_counted(place: RunLocation):
     stopped(place)
-    found = summary(place)
-    assert found.batches == {"done": 1, "failed": 1, "waiting": 1}
-    assert found.trials == {"done": 4, "failed": 4, "waiting": 4}
-    assert (found.name, found.work, found.done) == ("toy", 60.0, 28.0)
-    assert found.running == ()
-    ((failure),) = found.failures
+    counts = summary(place)
+    assert counts.batches == {"done": 1, "failed": 1, "waiting": 1}
+    assert counts.trials == {"done": 4, "failed": 4, "waiting": 4}
+    assert (counts.name, counts.work, counts.done) == ("toy", 60.0, 28.0)
+    assert counts.running == ()
+    ((failure),) = counts.failures
     assert (failure.batch, failure.attempt) == (1, 1) and "a bad batch" in failure.error
-    assert found.speed is not None and found.seconds > 0
-    assert 28.0 / found.seconds <= found.speed <= 28.0 / 0.024
+    assert counts.speed is not None and counts.seconds > 0
+    assert 28.0 / counts.seconds <= counts.speed <= 28.0 / 0.024
     by_m = cells(place, ["task.m"])
     assert by_m == {(3,): {"waiting": 4}, (5,): {"failed": 4}, (7,): {"done": 4}}
     assert list(by_m) == [(3,), (5,), (7,)]  # as in the grid
@@ -54,9 +54,16 @@ def test_who_works_is_told(place: RunLocation):
     assert taken is not None
     session = Session(taken)
     session.progress(7.0)
-    ((one),) = summary(store).running
-    assert (one.batch, one.attempt, one.owner, one.share) == (0, 1, Owner.me(), 0.25)
-    assert one.began is not None and one.heard is not None and one.began <= one.heard
+    ((running),) = summary(store).running
+    assert (running.batch, running.attempt, running.owner, running.share) == (
+        0,
+        1,
+        Owner.me(),
+        0.25,
+    )
+    assert (
+        running.began is not None and running.heard is not None and running.began <= running.heard
+    )
     assert summary(store).speed is None and summary(store).done == 7.0
     store.close()
 
@@ -68,8 +75,8 @@ def test_a_batch_that_failed_and_was_done_shows_both(place: RunLocation):
     with pytest.raises(BatchFailed):
         run(GRID, BATCHES, fails, place)
     run(GRID, BATCHES, toy.logistic, place)
-    found = summary(place)
-    assert found.batches == {"done": 3} and len(found.failures) == 3
+    counts = summary(place)
+    assert counts.batches == {"done": 3} and len(counts.failures) == 3
 
 
 def test_cells_keep_the_types_of_their_values(place: RunLocation):
@@ -79,10 +86,10 @@ def test_cells_keep_the_types_of_their_values(place: RunLocation):
     Store.prepare(place, grid, [Batch(0, grid.trials, Cost(1, 1.0))], True).close()
     by = cells(place, ["x.a {b}, $[0]"])
     assert by[(None,)] == {"waiting": 2}  # null, and absent
-    found = [cell[0] for cell in by]
-    assert len(found) == len(values)
-    assert found[:3] == [1, 1.5, "1"] and found[3] is False and found[4] is None
-    assert [found[5], found[7]] == ["[1, 2]", 'odd "name"'] and found[6] == '{"a": 1}'
+    labels = [cell[0] for cell in by]
+    assert len(labels) == len(values)
+    assert labels[:3] == [1, 1.5, "1"] and labels[3] is False and labels[4] is None
+    assert [labels[5], labels[7]] == ["[1, 2]", 'odd "name"'] and labels[6] == '{"a": 1}'
     assert cells(place, ["nothing"]) == {(None,): {"waiting": len(configs)}}
     with pytest.raises(InputError, match="at least one"):
         cells(place, [])
