@@ -4,18 +4,35 @@
 
 Two rules. A variable, argument, attribute or function is not called by the act that made it
 (``told``, ``found`` …): it is called by what it is. The variable of a comprehension is excepted,
-where one line shows both. And a public class has a name that no other class of the package has.
+where one line shows both. And a public class, or a capitalised alias of one at the top of a module,
+has a name that no other class or alias of the package has.
+
+The first rule is for all Python here: modules and tests, examples in docstrings, and the ``python``
+blocks of the documentation.
 """
 
 from __future__ import annotations
 
 import ast
+import doctest
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("src", "benchmarks", "scripts", "tests", "docs", "conftest.py", "README.md")
+# Tests whose names are still to be changed.
+EXEMPT = (
+    "tests/theorems",
+    "tests/lab/experiments",
+    "tests/audit",
+    "tests/conformance",
+    "tests/show/test_errata.py",
+    "tests/cli/test_theorems.py",
+    "tests/certificates/test_standing.py",
+)
 ACTS = {"told", "found", "one", "own", "held", "kept", "given", "asked"}
 NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.MatchAs, ast.MatchStar, ast.ExceptHandler)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -53,18 +70,58 @@ def classes(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.name
 
 
+def examples(text: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and source of each example in the docstrings of a module."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            continue
+        if node.body and ast.get_docstring(node, clean=False):
+            first = node.body[0]
+            words = "\n".join(text.splitlines()[first.lineno - 1 : first.end_lineno])
+            for example in doctest.DocTestParser().get_examples(words.replace('"""', "   ")):
+                yield first.lineno + example.lineno, example.source
+
+
+def blocks(text: str) -> Iterator[tuple[int, str]]:
+    """Line and source of each ``python`` block of a page."""
+    for block in re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        yield text[: block.start(1)].count("\n") + 1, block[1]
+
+
+def pieces(path: Path) -> Iterator[tuple[int, ast.Module]]:
+    """Line and syntax of each piece of Python in a file: the module first, then its examples."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        yield from ((line, ast.parse(source)) for line, source in blocks(text))
+        return
+    tree = ast.parse(text)
+    yield 1, tree
+    for line, source in examples(text, tree):
+        yield line, ast.parse(source)
+
+
+def files(paths: list[Path]) -> list[Path]:
+    """The Python files and pages at and below the paths, without those that are exempt."""
+    inside = [
+        file
+        for path in paths
+        for file in ([path] if path.is_file() else [*path.rglob("*.py"), *path.rglob("*.md")])
+    ]
+    exempt = [ROOT / path for path in EXEMPT]
+    return sorted(file for file in inside if not any(map(file.is_relative_to, exempt)))
+
+
 def main(paths: list[Path]) -> int:
     complaints, homes = [], defaultdict(list)
-    for path in sorted(
-        file for root in paths for file in ([root] if root.is_file() else root.rglob("*.py"))
-    ):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        complaints += [
-            f"{path}:{line}: {name!r} names an act, not a thing" for line, name in acts(tree)
-        ]
-        if path.is_relative_to(ROOT / "src"):
-            for line, name in classes(tree):
-                homes[name].append(f"{path}:{line}")
+    for path in files(paths):
+        for start, tree in pieces(path):
+            complaints += [
+                f"{path}:{start + line - 1}: {name!r} names an act, not a thing"
+                for line, name in acts(tree)
+            ]
+            if path.is_relative_to(ROOT / "src") and start == 1:
+                for line, name in classes(tree):
+                    homes[name].append(f"{path}:{line}")
     for name, places in sorted(homes.items()):
         if len(places) > 1:
             complaints.append(f"{places[0]}: class {name} is also at {', '.join(places[1:])}")
@@ -74,4 +131,4 @@ def main(paths: list[Path]) -> int:
 
 if __name__ == "__main__":
     named = [Path(word).resolve() for word in sys.argv[1:]]
-    sys.exit(main(named or [ROOT / folder for folder in ("src", "benchmarks", "scripts")]))
+    sys.exit(main(named or [ROOT / folder for folder in FOLDERS]))

@@ -82,3 +82,19 @@ def test_classes_outside_the_package_may_share_a_name(lint, tmp_path: Path, monk
     (tmp_path / "b.py").write_text("class Ball: pass\n", encoding="utf-8")
     monkeypatch.setattr(lint, "ROOT", tmp_path)
     assert lint.main([tmp_path]) == 0
+
+
+def test_examples_and_pages_are_read_too(lint, tmp_path: Path, capsys):
+    module, page = tmp_path / "a.py", tmp_path / "b.md"
+    module.write_text('def f():\n    """Say.\n\n    >>> told = 1\n    """\n', encoding="utf-8")
+    page.write_text("# Page\n\n```python\na = 1\nfound = a\n```\n\nfound = 1\n", encoding="utf-8")
+    assert lint.main([tmp_path]) == 1
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == [
+        f"{module}:4: 'told' names an act, not a thing",
+        f"{page}:5: 'found' names an act, not a thing",
+    ]
+
+
+def test_what_is_exempt_exists(lint):
+    assert all((lint.ROOT / path).exists() for path in (*lint.EXEMPT, *lint.FOLDERS))
