@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dudley.certificates.base import Model, method_named
+from dudley.certificates.base import CertifiedModel, method_named
 from dudley.certificates.certificate import RISK, Certificate
 from dudley.certificates.data import Dataset, rows_of
 from dudley.core.errors import InputError
@@ -42,7 +42,7 @@ class Ranking:
 
 
 def best_of(
-    model: Model,
+    model: CertifiedModel,
     train: Dataset | None,
     holdout: Dataset | None,
     methods: Sequence[str],

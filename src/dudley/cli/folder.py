@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dudley.core.boundary.paths import is_plain
 
 if TYPE_CHECKING:
-    from dudley.certificates.base import Model
+    from dudley.certificates.base import CertifiedModel
     from dudley.certificates.certificate import Certificate
     from dudley.certificates.data import Dataset
 
@@ -45,7 +45,7 @@ def keep(certificate: Certificate, path: Path) -> None:
         file.write_text(certificate.text(), encoding="utf-8")
 
 
-def keep_all(model: Model, train: Dataset, certificate: Certificate, folder: Path) -> None:
+def keep_all(model: CertifiedModel, train: Dataset, certificate: Certificate, folder: Path) -> None:
     """Write the model, its data and the certificate into a folder that is made if it is absent."""
     import numpy as np
 

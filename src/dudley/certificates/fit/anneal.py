@@ -13,14 +13,14 @@ from dataclasses import replace
 import numpy as np
 
 from dudley.certificates.codes.kinds.sparse import SparsePart
-from dudley.certificates.fit.quantised import Search, State
+from dudley.certificates.fit.quantised import Search, SparseState
 
 REACH = 4  # new entries start on levels up to this
 
 
 def annealed(
-    search: Search, state: State, looks: int, seed: int = 0, hot: float = 0.3
-) -> tuple[State, float]:
+    search: Search, state: SparseState, looks: int, seed: int = 0, hot: float = 0.3
+) -> tuple[SparseState, float]:
     """The best state among ``looks`` random changes, and its value."""
     rng, names = np.random.default_rng(seed), list(state)
     now, value = dict(state), search.value(state)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dudley.certificates.base import METHODS
-from dudley.certificates.codes.base import Frame, Weights, cheapest, write
+from dudley.certificates.codes.base import Frame, WeightArrays, cheapest, write
 from dudley.certificates.codes.kinds.low_rank import LowRankCode, Product
 from dudley.certificates.codes.kinds.sparse import SparseCode, SparsePart
 from dudley.certificates.codes.kinds.subspace import short
@@ -30,8 +30,8 @@ from dudley.core.errors import DudleyError, InputError
 from dudley.core.watch import Watch
 
 LARGEST = 100_000  # weights: to write a code word takes a time that grows with their square
-State = dict[str, SparsePart]
-Candidate = tuple[float, Weights]  # about its bound, and the weights
+SparseState = dict[str, SparsePart]
+Candidate = tuple[float, WeightArrays]  # about its bound, and the weights
 Move = Callable[[SparsePart], SparsePart]
 
 
@@ -45,18 +45,18 @@ class Search:
     delta: float = 0.05
     watch: Watch = field(default_factory=Watch)
 
-    def word(self, state: State) -> int:
+    def word(self, state: SparseState) -> int:
         """The length of the sparse code word."""
         return write(
             "sparse", tuple(state[name] for name, _ in self.frame.shapes), self.frame
         ).length
 
-    def weights(self, state: State) -> Weights:
+    def weights(self, state: SparseState) -> WeightArrays:
         """What it decodes to."""
         parts = tuple(state[name] for name, _ in self.frame.shapes)
         return SparseCode().weights(parts, self.frame)
 
-    def value(self, state: State, limit: float = math.inf) -> float:
+    def value(self, state: SparseState, limit: float = math.inf) -> float:
         """About the bound; infinity at once where the bits alone exceed the limit."""
         self.watch.look()
         try:
@@ -68,7 +68,7 @@ class Search:
         share = self.examples.errors(self.weights(state)) / self.examples.n
         return relaxed(share, length, self.n, self.delta)
 
-    def value_of(self, weights: Weights) -> float:
+    def value_of(self, weights: WeightArrays) -> float:
         """The same for any weights that have a code."""
         self.watch.look()
         word = cheapest(weights, self.frame)
@@ -166,7 +166,7 @@ def compress(
     return Hypothesis(model.tables, model.encoding_table, best)
 
 
-def _product(weights: Weights, frame: Frame, q: int, r: int) -> Weights | None:
+def _product(weights: WeightArrays, frame: Frame, q: int, r: int) -> WeightArrays | None:
     """Every matrix as a product of two quantised factors of rank r (smaller ones as they are)."""
     parts = []
     for name, shape in frame.shapes:
@@ -180,8 +180,8 @@ def _product(weights: Weights, frame: Frame, q: int, r: int) -> Weights | None:
 
 
 def pruned(
-    search: Search, state: State, rounds: int = 8, looks: int = 20_000
-) -> tuple[State, float]:
+    search: Search, state: SparseState, rounds: int = 8, looks: int = 20_000
+) -> tuple[SparseState, float]:
     """Local search: coarser levels, simpler steps, fewer nonzeros, other levels; then again.
 
     It ends when a round changes nothing, after ``rounds`` of them, or after so many ``looks``.

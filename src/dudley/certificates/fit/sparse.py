@@ -22,7 +22,7 @@ from dudley.certificates.codes.kinds.sparse import folds_of, unfolded
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.anneal import annealed
 from dudley.certificates.fit.forward import FitExamples, blank
-from dudley.certificates.fit.quantised import Search, State, pruned, quantised
+from dudley.certificates.fit.quantised import Search, SparseState, pruned, quantised
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.occam.method import checked_frame
 from dudley.core.backend import torch
@@ -63,7 +63,7 @@ def fit_sparse(
     trials = all_foldings(frame) if foldings is None else list(foldings)
     trainings = list(itertools.product(trials, penalties))
 
-    def candidates(i: int, folds: dict[str, str], λ: float) -> list[tuple[State, float]]:
+    def candidates(i: int, folds: dict[str, str], λ: float) -> list[tuple[SparseState, float]]:
         U = trained(examples, frame, folds, λ, steps, batch, lr, 1000 * seed + i)
         kinds = {name: "plain" if fold == ZERO else fold for name, fold in folds.items()}
         grids = (
@@ -71,11 +71,11 @@ def fit_sparse(
         )
         return [pruned(search, state) for state in grids]
 
-    def polish(i: int, state: State) -> tuple[State, float]:
+    def polish(i: int, state: SparseState) -> tuple[SparseState, float]:
         start = annealed(whole, state, looks, 1000 * seed + i)[0] if looks else state
         return pruned(whole, start, 2)
 
-    states: list[tuple[State, float]] = []
+    states: list[tuple[SparseState, float]] = []
     for i, (folds, λ) in enumerate(trainings):
         step = f"training {i + 1} of {len(trainings)}"
         states += watch.do(step, partial(candidates, i, folds, λ), needed=not states) or []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 certify = typer.Typer(
     help="Upper bounds on the error of one model.", no_args_is_help=True, rich_markup_mode=None
 )
-Delta = Annotated[float, typer.Option(help="The bound fails with at most this probability.")]
+DeltaOption = Annotated[float, typer.Option(help="The bound fails with at most this probability.")]
 Out = Annotated[Path | None, typer.Option(help="The certificate file to write (.json).")]
 Given = Annotated[
     Path,
@@ -55,7 +55,7 @@ def certify_model(
     encoding: Annotated[
         str | None, typer.Option(help='Of the inputs, JSON: {"name": "bits", "T": 32}.')
     ] = None,
-    delta: Delta = 0.05,
+    delta: DeltaOption = 0.05,
     declare: Declare = None,
     budget: Budget = 120,
     out: Out = None,
@@ -116,7 +116,7 @@ def certify_train(
         str | None, typer.Option(help='Of a data file, JSON: {"name": "bits", "T": 32}.')
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the data and of the training.")] = 0,
-    delta: Delta = 0.05,
+    delta: DeltaOption = 0.05,
     budget: Budget = 600,
     out: Annotated[Path, typer.Option(help="Folder for model, data and certificate.")] = Path(
         "dudley-certificate"
@@ -225,7 +225,7 @@ def certify_picture(
         Path | None,
         typer.Option(help="Examples that no choice has seen: the measured error and the hold-out."),
     ] = None,
-    delta: Delta = 0.05,
+    delta: DeltaOption = 0.05,
     declare: Declare = None,
     paper: Annotated[
         list[str] | None, typer.Option(help="Published bounds of this paper only; may be repeated.")

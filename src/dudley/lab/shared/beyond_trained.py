@@ -22,7 +22,7 @@ from dudley.lab.experiment import Bench
 from dudley.lab.shared.training_table import write
 from dudley.lab.statistics.trend import Slope, equivalence, estimate, slope, welch
 from dudley.lab.training import memory_of, packed, train_batch, train_grid, trainings
-from dudley.train.ensemble.base import Weights
+from dudley.train.ensemble.base import WeightTensors
 from dudley.train.losses import loss_of
 from dudley.train.optimise.magnitudes import structure
 from dudley.train.problem import Problem
@@ -34,7 +34,7 @@ NORMS = ("op", "fro", "l11", "row1inf", "col1inf", "col2inf", "row2inf", "linf")
 SPLITS = ("train", "holdout")
 
 
-def norms(weights: Weights) -> dict[str, torch.Tensor]:
+def norms(weights: WeightTensors) -> dict[str, torch.Tensor]:
     """Norms of every weight, (E,) each, as ``norms.0.W_QK.l11``."""
     sizes = {}
     for name, W in weights.items():
@@ -65,7 +65,7 @@ BOUNDED = {"ramp": ramp, "clipped": clipped}
 
 
 @torch.no_grad()
-def at_the_end(problem: Problem, weights: Weights, bounded: str) -> dict[str, torch.Tensor]:
+def at_the_end(problem: Problem, weights: WeightTensors, bounded: str) -> dict[str, torch.Tensor]:
     """Norms and bounded losses of the last weights."""
     flat = norms(weights)
     for split in SPLITS:

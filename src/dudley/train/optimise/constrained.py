@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.train.optimise.balls import WeightBall, ball_of, chosen
-from dudley.train.optimise.base import OPTIMISERS, Optimiser, Tensors, per_trial
+from dudley.train.optimise.base import OPTIMISERS, Optimiser, ReadTensors, per_trial
 from dudley.train.optimise.catalogue import read_by
 from dudley.train.optimise.magnitudes import structure
 from dudley.train.optimise.penalties import Penalty, penalty_of
@@ -63,7 +63,7 @@ class Constrained(Optimiser):
             structure(norm).kind != "singular" for norm in acting
         )
 
-    def start(self, weights: Tensors) -> dict[str, torch.Tensor]:
+    def start(self, weights: ReadTensors) -> dict[str, torch.Tensor]:
         taken: dict[str, WeightBall] = {}
         centres = {}
         for ball in self.balls:
@@ -85,7 +85,9 @@ class Constrained(Optimiser):
                 _put(weights[name], penalty.proximal(weights[name], rate), alive)
         self._project(weights, state, alive)
 
-    def _project(self, weights: Tensors, state: Tensors, alive: torch.Tensor | None) -> None:
+    def _project(
+        self, weights: ReadTensors, state: ReadTensors, alive: torch.Tensor | None
+    ) -> None:
         for ball in self.balls:
             for name in chosen(ball.weights, weights):
                 nearest = ball.project(weights[name], state.get(f"centre.{name}"))

@@ -32,7 +32,7 @@ from dudley.core.constraint import radius_of
 from dudley.core.errors import InputError
 from dudley.core.norms import norm_named
 from dudley.train.optimise.balls import chosen
-from dudley.train.optimise.base import Tensors, per_trial
+from dudley.train.optimise.base import ReadTensors, per_trial
 from dudley.train.optimise.catalogue import made
 from dudley.train.optimise.magnitudes import structure
 
@@ -53,7 +53,7 @@ class Penalty:
             raise InputError("norm of a penalty", f"one of {', '.join(SUMS)}", self.norm)
         radius_of(f"strength of the penalty on {self.norm}", self.strength)
 
-    def value(self, weights: Tensors) -> torch.Tensor:
+    def value(self, weights: ReadTensors) -> torch.Tensor:
         """strength · Σ‖W‖ over the chosen weights of each trial, (E,) float64, with gradients."""
         norms = [self._norm(weights[name].double()) for name in chosen(self.weights, weights)]
         return self.strength * torch.stack(norms).sum(0)
