@@ -145,10 +145,10 @@ def meets(session: Session, marks: Path) -> None:
     logistic(session)
 
 
-def die_at(place: str, number: int) -> None:
+def die_at(location: str, number: int) -> None:
     """Arrange for SIGKILL at the ``number``-th time at a place: in a file, or in a statement."""
     die = dying(number)
-    if place == "file":  # half a checkpoint
+    if location == "file":  # half a checkpoint
 
         def half(path: Path, state: np.ndarray) -> None:
             path.write_bytes(b"\x93NUMPY")
@@ -157,10 +157,10 @@ def die_at(place: str, number: int) -> None:
             save(path, state)
 
         globals()["save"] = half  # logistic looks it up
-    elif place == "removal":  # a batch is done, its files still stand
+    elif location == "removal":  # a batch is done, its files still stand
         checkpoints.remove = lambda claim: die()
     else:
-        after_each(place, die)
+        after_each(location, die)
 
 
 def main() -> int:

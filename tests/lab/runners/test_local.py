@@ -86,9 +86,9 @@ FEW = [("file", 2), ("INSERT INTO checkpoints", 2), ("removal", 1)]
     "kills", [pytest.param(FEW, id="few"), pytest.param(KILLS, id="many", marks=pytest.mark.slow)]
 )
 def test_killed_again_and_again_it_ends_with_the_same_table(tmp_path, unbroken: Path, kills):
-    for place, number in kills:
-        process = begin(tmp_path, "--kill", place, str(number))
-        assert process.wait(60) == -signal.SIGKILL, (place, number, process.communicate())
+    for location, number in kills:
+        process = begin(tmp_path, "--kill", location, str(number))
+        assert process.wait(60) == -signal.SIGKILL, (location, number, process.communicate())
     assert "done" in (statuses := {row["grid.status"] for row in table(tmp_path)})
     assert statuses != {"done"}, "the kills left nothing to resume"
     go(tmp_path)

@@ -99,9 +99,9 @@ class Flag:
 
 
 def test_asked_to_stop_it_stops_at_a_checkpoint_and_goes_on_later(
-    tmp_path, local, place: RunLocation
+    tmp_path, local, location: RunLocation
 ):
-    store = Store.prepare(place, GRID, BATCHES, resume=True)
+    store = Store.prepare(location, GRID, BATCHES, resume=True)
     start, _ = store.begin("code", {})
     marks, stop = tmp_path / "marks", Flag()
     marks.mkdir()
@@ -119,7 +119,7 @@ def test_asked_to_stop_it_stops_at_a_checkpoint_and_goes_on_later(
     assert {one.status for one in standing} == {"waiting"}
     assert sum(0 < one.done < one.work for one in standing) == 2
     store.close()
-    assert_same(place, go(place), local)
+    assert_same(location, go(location), local)
 
 
 def test_work_that_cannot_travel_is_refused(tmp_path: Path):

@@ -132,7 +132,7 @@ def test_what_the_store_refuses_is_raised_by_the_work(store: Store, tmp_path: Pa
         remote.checkpoint(1, lambda path: None)
 
 
-def test_at_the_desk_a_message_is_taken_at_once_and_its_sender_waits_for_the_answer():
+def test_in_the_mailbox_a_message_is_taken_at_once_and_its_sender_waits_for_the_answer():
     async def meet() -> tuple[Sequence[Message], Sequence[Message], MailboxReply]:
         mailbox = Mailbox()
         sender = asyncio.create_task(mailbox.send((1, 1), [("progress", (1.0,))]))

@@ -21,8 +21,8 @@ GRID = toy.toy_grid()
 
 
 @pytest.fixture
-def store(place: RunLocation):
-    store = Store.prepare(place, GRID, toy.toy_batches(GRID), resume=True)
+def store(location: RunLocation):
+    store = Store.prepare(location, GRID, toy.toy_batches(GRID), resume=True)
     yield store
     store.close()
 
@@ -52,7 +52,7 @@ def saved(session: Session, *steps: int) -> Session:
 
 def loss_steps(store: Store) -> list[int]:
     number = GRID.trials.index(store.packing[0].trials[0])
-    return list(curves(store.place, "loss")[number][0])
+    return list(curves(store.location, "loss")[number][0])
 
 
 def stored_chunks(store: Store) -> list[str]:
@@ -108,7 +108,7 @@ def test_points_after_the_checkpoint_are_replaced(store: Store):
     session = again(session)
     session.append(2, {"loss": np.arange(4)})
     number = GRID.trials.index(store.packing[0].trials[3])
-    steps, values = curves(store.place, "loss")[number]
+    steps, values = curves(store.location, "loss")[number]
     assert list(steps) == [1, 2] and list(values) == [1.0, 3.0]
 
 
@@ -172,13 +172,13 @@ def test_points_keep_what_is_not_a_number(store: Store):
     session = Session(toy.taken(store))
     session.append(0, {"a": np.arange(4), "loss": np.array([1.5, np.nan, np.inf, -0.0])})
     session.append(1, {"a": np.arange(4)})
-    losses = [curves(store.place, "loss")[GRID.trials.index(t)] for t in session.batch.trials]
+    losses = [curves(store.location, "loss")[GRID.trials.index(t)] for t in session.batch.trials]
     assert [list(steps) for steps, _ in losses] == [[0]] * 4
     values = np.array([value[0] for _, value in losses])
     np.testing.assert_array_equal(values, np.array([1.5, np.nan, np.inf, -0.0], dtype=np.float32))
     assert np.signbit(values[3])
     with pytest.raises(KeyError, match="did you mean loss"):
-        curves(store.place, "los")
+        curves(store.location, "los")
 
 
 def test_finish_is_idempotent_and_clears_the_checkpoints(store: Store):
@@ -190,7 +190,7 @@ def test_finish_is_idempotent_and_clears_the_checkpoints(store: Store):
         session.finish([{}] * 4)
     assert stored_chunks(store) == []
     assert [one.status for one in store.standing()] == ["done", "waiting", "waiting"]
-    rows = [row for row in table(store.place) if row["grid.status"] == "done"]
+    rows = [row for row in table(store.location) if row["grid.status"] == "done"]
     assert len(rows) == 4 and rows[0]["result.loss"] == 0.5 and rows[0]["result.n"] == 3
     assert np.isnan(rows[0]["result.bad"])
 
@@ -216,7 +216,7 @@ def test_a_large_checkpoint_comes_back_on_another_machine(store: Store):
     session = Session(toy.taken(store))
     session.checkpoint(1, partial(Path.write_bytes, data=data))
     session.claim.release()
-    elsewhere = Store.open(store.place)
+    elsewhere = Store.open(store.location)
     step, path = Session(toy.taken(elsewhere)).latest() or (None, None)
     assert step == 1 and path is not None and path.read_bytes() == data
     if store.database.shared:
@@ -260,7 +260,7 @@ def test_what_is_done_stays_as_it_is(store: Store):
     session.claim.fail("late")
     session.claim.release()
     assert [one.status for one in store.standing()].count("done") == 1
-    assert {row["result.x"] for row in table(store.place) if "result.x" in row} == {1}
+    assert {row["result.x"] for row in table(store.location) if "result.x" in row} == {1}
 
 
 @pytest.mark.parametrize("done", [float("nan"), -1.0])

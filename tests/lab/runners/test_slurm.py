@@ -74,10 +74,10 @@ def test_jobs_of_a_queue_share_a_database_and_one_that_dies_is_replaced(
 ):
     monkeypatch.setattr("dudley.lab.runners.slurm.ASK", 1.0)
     monkeypatch.setattr("dudley.lab.runners.slurm.PATIENCE", 1.0)
-    place = RunLocation.of(f"{database}#toy")
+    location = RunLocation.of(f"{database}#toy")
     work = partial(toy.dies, marks=tmp_path, times=1)
     on = f"slurm?folder={tmp_path}/jobs&minutes=5&partition=any"
-    results = run(GRID, toy.toy_batches(GRID), work, place, on=on, workers=2)
+    results = run(GRID, toy.toy_batches(GRID), work, location, on=on, workers=2)
     assert results == run(GRID, toy.toy_batches(GRID), toy.logistic, tmp_path / "local")
     assert (tmp_path / "death0").exists()
     assert "#SBATCH --partition=any" in next((tmp_path / "jobs").rglob("*.sh")).read_text()
@@ -87,11 +87,11 @@ def test_jobs_of_a_queue_share_a_database_and_one_that_dies_is_replaced(
 def test_jobs_that_outlived_an_earlier_start_are_ended_first(
     tmp_path: Path, database: str, slurm: Path
 ):
-    place = RunLocation.of(f"{database}#toy")
+    location = RunLocation.of(f"{database}#toy")
     on = f"slurm?folder={tmp_path}/jobs"
     with pytest.raises(BatchFailed):
-        run(GRID, toy.toy_batches(GRID), fails, place, on=on)
+        run(GRID, toy.toy_batches(GRID), fails, location, on=on)
     (owner,) = (tmp_path / "jobs").rglob("*.owner")
-    results = run(GRID, toy.toy_batches(GRID), toy.logistic, place, on=on)
+    results = run(GRID, toy.toy_batches(GRID), toy.logistic, location, on=on)
     assert set(results["grid.status"]) == {"done"}
     assert (slurm / "cancelled").read_text().split() == [owner.stem]

@@ -30,13 +30,13 @@ class Folders(Backend):
 
     folder: Path
 
-    def place(self, name: str) -> RunLocation:
+    def location(self, name: str) -> RunLocation:
         return RunLocation.of(self.folder / name)
 
     @contextmanager
-    def full(self, place: RunLocation) -> Iterator[None]:
-        assert place.folder is not None
-        largest = max(path.stat().st_size for path in place.folder.iterdir())
+    def full(self, location: RunLocation) -> Iterator[None]:
+        assert location.folder is not None
+        largest = max(path.stat().st_size for path in location.folder.iterdir())
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest + ROOM, before[1]))
         try:
@@ -52,11 +52,11 @@ class Shared(Backend):
     url: str
     server: Server
 
-    def place(self, name: str) -> RunLocation:
+    def location(self, name: str) -> RunLocation:
         return RunLocation.of(f"{self.url}#{name}")
 
     @contextmanager
-    def full(self, place: RunLocation) -> Iterator[None]:
+    def full(self, location: RunLocation) -> Iterator[None]:
         """Every process of the server, and those that it starts."""
         if self.server.pid is None:
             raise Inapplicable("the limit can be set for a server of our own only")

@@ -1,4 +1,4 @@
-"""How a place of a run is spelled, and what is refused."""
+"""How the location of a run is spelled, and what is refused."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from each import each
 
 @pytest.mark.parametrize("words", ["runs/and", "a#b", "/x/postgresql", "50%", "."])
 def test_what_is_no_address_is_a_folder(words: str):
-    place = RunLocation.of(words)
-    assert place == RunLocation.of(Path(words)) == RunLocation.of(place)
-    assert (place.folder, place.url, place.run) == (Path(words), None, None)
-    assert (place / "x").folder == Path(words) / "x"
+    location = RunLocation.of(words)
+    assert location == RunLocation.of(Path(words)) == RunLocation.of(location)
+    assert (location.folder, location.url, location.run) == (Path(words), None, None)
+    assert (location / "x").folder == Path(words) / "x"
 
 
 @pytest.mark.parametrize(
@@ -33,10 +33,10 @@ def test_what_is_no_address_is_a_folder(words: str):
     ],
 )
 def test_an_address_is_a_database_and_a_run(words: str, url: str | None, run: str):
-    place = RunLocation.of(words)
-    assert (place.url, place.run) == (url or words.partition("#")[0], run)
-    assert place.folder is None and (place / "x").run == f"{run}/x"
-    assert RunLocation.of(str(place)) == place == pickle.loads(pickle.dumps(place))
+    location = RunLocation.of(words)
+    assert (location.url, location.run) == (url or words.partition("#")[0], run)
+    assert location.folder is None and (location / "x").run == f"{run}/x"
+    assert RunLocation.of(str(location)) == location == pickle.loads(pickle.dumps(location))
 
 
 @each(
@@ -63,10 +63,10 @@ def test_others_are_refused(words: str | Path, match: str):
     "words", ["postgresql://ada:s3cr:et@h/d#r", "postgresql://ada@h/d?x=1&password=s3cr:et#r"]
 )
 def test_a_password_is_never_shown(words: str):
-    place = RunLocation.of(words)
-    for shown in (str(place), repr(place), place.description, repr(place / "x")):
+    location = RunLocation.of(words)
+    for shown in (str(location), repr(location), location.description, repr(location / "x")):
         assert "s3cr" not in shown and "ada" in shown
-    assert place.url is not None and "s3cr:et" in place.url
+    assert location.url is not None and "s3cr:et" in location.url
     with pytest.raises(InputError) as error:
         RunLocation.of(words.replace("/d", "/"))
     assert "s3cr" not in str(error.value)

@@ -49,7 +49,7 @@ def oversee(order: Order) -> None:
     def begin(slots: list[int]) -> list[Process]:
         begun = []
         for slot in slots:
-            args = (order.store.place, work, order.start, slot, order.stop)
+            args = (order.store.location, work, order.start, slot, order.stop)
             process = context.Process(target=_worker, args=args)
             with variables(order.environment), _deaf():
                 process.start()
@@ -62,10 +62,10 @@ def oversee(order: Order) -> None:
     supervise(order, begin, pause)
 
 
-def _worker(place: RunLocation, work: PackedWork, start: int, slot: int, stop) -> None:
+def _worker(location: RunLocation, work: PackedWork, start: int, slot: int, stop) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and sets the flag
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
-    store = Store.open(place)
+    store = Store.open(location)
     if _parent().is_alive():  # else the next run may be under way: leave its batches to it
         work_batches(store, work.unpack(), start, slot, lambda: bool(stop.value))
     store.close()

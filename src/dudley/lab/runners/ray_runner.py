@@ -65,7 +65,7 @@ class OnRay(Runner):
             if not 0 <= value < float("inf"):
                 raise InputError(f"{what} of a batch", "a finite number ≥ 0", value)
 
-    def expect(self, place: RunLocation) -> None:
+    def expect(self, location: RunLocation) -> None:
         the_ray()
 
     def work_off(self, order: Order) -> None:

@@ -73,7 +73,7 @@ def named(store: Store, file: str) -> Path:
     if not NAME.fullmatch(file):
         fix = "somebody else wrote it: take another store"
         raise InputError(
-            f"checkpoint in {store.place}", "a name such as checkpoints/1.2.3", file, fix
+            f"checkpoint in {store.location}", "a name such as checkpoints/1.2.3", file, fix
         )
     return _folder(store) / file.partition("/")[2]
 
@@ -82,7 +82,7 @@ def _folder(store: Store) -> Path:
     folder = store.files / "checkpoints"
     if folder.is_symlink():
         fix = "move the whole run instead"
-        raise InputError(f"checkpoints of {store.place}", "a folder", "a link to elsewhere", fix)
+        raise InputError(f"checkpoints of {store.location}", "a folder", "a link to elsewhere", fix)
     return folder
 
 

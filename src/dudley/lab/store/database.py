@@ -52,14 +52,14 @@ class Database:
             event.listen(engine, "begin", _begin)
 
     @staticmethod
-    def of(place: RunLocation) -> Database:
-        """That of a place; nothing is opened yet."""
-        if place.folder is not None:
-            return Database.file(place.folder / "store.sqlite")
-        assert place.url is not None
+    def of(location: RunLocation) -> Database:
+        """The database of a location; nothing is opened yet."""
+        if location.folder is not None:
+            return Database.file(location.folder / "store.sqlite")
+        assert location.url is not None
         try:
-            url = sa.make_url(place.url).set(drivername="postgresql+psycopg")
-            return Database(sa.create_engine(url, pool_pre_ping=True), str(place))
+            url = sa.make_url(location.url).set(drivername="postgresql+psycopg")
+            return Database(sa.create_engine(url, pool_pre_ping=True), str(location))
         except ImportError:
             raise missing("psycopg", "a store on PostgreSQL", "postgres") from None
 

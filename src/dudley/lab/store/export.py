@@ -30,24 +30,24 @@ from dudley.lab.store.table import TrialTable, flattened
 ROWS = 1 << 17  # of curves, in memory at a time
 
 
-def export(place: Store | RunLocation | Path | str, folder: Path | str) -> tuple[Path, Path]:
+def export(location: Store | RunLocation | Path | str, folder: Path | str) -> tuple[Path, Path]:
     """Write both files into a folder; each is whole or as it was before. A live run may be read.
 
     Both are of one moment. Where one cannot be written, neither is moved into place.
     """
-    if not isinstance(place, Store):
-        with closing(Store.open(place)) as store:
+    if not isinstance(location, Store):
+        with closing(Store.open(location)) as store:
             return export(store, folder)
     _parquet()
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     of_trials, of_curves = folder / "trials.parquet", folder / "curves.parquet"
-    with place.database.reading() as connection:
-        trials = _trials(place, connection)
+    with location.database.reading() as connection:
+        trials = _trials(location, connection)
 
         def both(path: Path) -> None:
             trials.to_parquet(path)
-            placed(of_curves, partial(_write_curves, place, connection))
+            placed(of_curves, partial(_write_curves, location, connection))
 
         placed(of_trials, both)
     return of_trials, of_curves

@@ -81,9 +81,9 @@ class TrialTable:
         pyarrow.parquet.write_table(pyarrow.table(columns), path)
 
 
-def table(place: RunLocation | Path | str) -> TrialTable:
+def table(location: RunLocation | Path | str) -> TrialTable:
     """The trials of a run with whatever results they have; a live run may be read."""
-    store = Store.open(place)
+    store = Store.open(location)
     with store.database.reading() as connection:
         rows = connection.execute(store.trials().order_by(trials.c.number)).all()
     store.close()
@@ -99,9 +99,9 @@ def flattened(row: sa.Row) -> dict[str, Any]:
     return flat(columns)
 
 
-def curves(place: RunLocation | Path | str, metric: str) -> list[tuple[np.ndarray, np.ndarray]]:
+def curves(location: RunLocation | Path | str, metric: str) -> list[tuple[np.ndarray, np.ndarray]]:
     """Steps and values of a metric for every trial, in the grid's order (empty: none yet)."""
-    store = Store.open(place)
+    store = Store.open(location)
     with store.database.reading() as connection:
         members = connection.execute(store.trials().order_by(trials.c.number)).all()
         rows = connection.execute(store.points()).all()

@@ -20,15 +20,15 @@ WAIT = 120.0  # seconds: SQLite itself waits up to 60 for a lock
 def two_writers_on_one_cell(backend: Backend, thorough: bool = False) -> None:
     """They want one batch; they finish one batch; one finishes what is being taken from it."""
     rounds = 60 if thorough else 8
-    place = backend.place("contended")
-    stores = prepared(place, 3 * rounds, size=1), Store.open(place)
+    location = backend.location("contended")
+    stores = prepared(location, 3 * rounds, size=1), Store.open(location)
     with ThreadPoolExecutor(2) as pool:
         for i in range(rounds):
             winner = _want(pool, stores)
             winner.fail("set aside")
             _finish(pool, stores, i)
             _finish_and_take(pool, stores, i)
-    done = sum(row["grid.status"] == "done" for row in table(place))
+    done = sum(row["grid.status"] == "done" for row in table(location))
     assert done == 2 * rounds, f"{done} cells done of {2 * rounds}"
     for store in stores:
         store.close()
@@ -96,6 +96,6 @@ def _finish_and_take(pool: ThreadPoolExecutor, stores: tuple[Store, Store], i: i
 def _result(store: Store, session: Session) -> str:
     return next(
         row["result.by"]
-        for row in table(store.place)
+        for row in table(store.location)
         if row["grid.batch"] == session.batch.number and "result.by" in row
     )
