@@ -111,11 +111,11 @@ class State:
         not begin as those of an unbroken run.
         """
         groups: dict[str, Tensors] = {attribute: {} for attribute in GROUPS.values()}
-        alone: Tensors = {}
+        ungrouped: Tensors = {}
         with safe_open(str(path), "pt", device="cpu") as file:
             live, names = (json.loads(file.metadata()[key]) for key in ("live", "names"))
             for name in names:
                 group, _, short = name.partition("/")
                 tensor = file.get_tensor(name).to(device, copy=True)
-                (groups[GROUPS[group]] if short else alone)[short or name] = tensor
-        return State(alone["step"], alone["alive"], alone["ended"], **groups), live
+                (groups[GROUPS[group]] if short else ungrouped)[short or name] = tensor
+        return State(ungrouped["step"], ungrouped["alive"], ungrouped["ended"], **groups), live

@@ -58,12 +58,12 @@ class FitExamples:
     def closed(self) -> Callable[[Any, torch.Tensor], torch.Tensor] | None:
         """The closed form for (weights, B), where there is one."""
         nodes = self.model.network.nodes
-        alone = len(nodes) == 1 and _plain_head(nodes[0])
+        single_head = len(nodes) == 1 and _plain_head(nodes[0])
         if isinstance(self.model.encoding, Blocks):
-            return (lambda params, m: _on_blocks(nodes[0], params[0], m)) if alone else None
+            return (lambda params, m: _on_blocks(nodes[0], params[0], m)) if single_head else None
         if self.model.encoding_table.get("name") != "bits":
             return None
-        if alone:
+        if single_head:
             return lambda params, B: _head(nodes[0], params[0], B)
         first = len(nodes) > 2 and _embedding(nodes[0]) and _mixing(nodes[1])
         if first and all(map(_on_rows, nodes[2:])):

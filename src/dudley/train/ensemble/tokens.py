@@ -83,11 +83,11 @@ class TokensEnsemble(Ensemble):
         dtype = next(iter(weights.values())).dtype
         X = unit_rows(codes, self.V, dtype)  # (E or 1, N, T, V+T)
         axis = 0 if len(X) > 1 or len(next(iter(weights.values()))) == 1 else None
-        mapped = torch.func.vmap(self._alone, in_dims=(0, axis))
+        mapped = torch.func.vmap(self._read_member, in_dims=(0, axis))
         out = mapped(dict(weights), X if axis == 0 else X[0])
         return out if self.every else out[:, :, 0]
 
-    def _alone(self, weights: WeightTensors, X: torch.Tensor) -> torch.Tensor:
+    def _read_member(self, weights: WeightTensors, X: torch.Tensor) -> torch.Tensor:
         nest = self.node.parameters(X.shape[-1])[0]
         return self.node.apply(filled(nest, weights, "weights."), X)
 
