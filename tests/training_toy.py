@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dudley.lab import TrialGrid, TrialTable
-from dudley.lab.training import packed, train_grid, trainings
+from dudley.lab.training import pack, train_grid, trainings
 from dudley.train.problem import Problem
 from dudley.train.state import State
 from dudley.train.trainer import Memory, Pace, Trainer
@@ -91,7 +91,7 @@ def toy_grid(steps: int = 76) -> TrialGrid:
 def train_toy(folder: Path | str, workers: int = 1, pace: Pace | None = None) -> TrialTable:
     """The grid in its two batches, however many workers there are."""
     grid = toy_grid()
-    return train_grid(grid, folder, workers=workers, batches=packed(grid, 1 << 30), pace=pace)
+    return train_grid(grid, folder, workers=workers, batches=pack(grid, 1 << 30), pace=pace)
 
 
 _checks = count()

@@ -26,7 +26,7 @@ import torch  # noqa: E402
 
 from dudley.certificates.fit.heads import HeadFit, fit_best  # noqa: E402
 from dudley.certificates.fit.posterior import PosteriorTraining  # noqa: E402
-from dudley.certificates.samples import drawn  # noqa: E402
+from dudley.certificates.samples import draw_examples  # noqa: E402
 from dudley.certificates.standing import standing  # noqa: E402
 from dudley.core.provenance import provenance  # noqa: E402
 from dudley.show import standing as tables  # noqa: E402
@@ -47,7 +47,10 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     start = time.perf_counter()
-    train, test = drawn(TASK, options.n, options.seed), drawn(TASK, options.n, options.seed, "test")
+    train, test = (
+        draw_examples(TASK, options.n, options.seed),
+        draw_examples(TASK, options.n, options.seed, "test"),
+    )
     tried = [HeadFit(penalty=p, seed=options.seed) for p in PENALTIES]
     model, used = fit_best(train, ENCODING, tried)
     trained = time.perf_counter()

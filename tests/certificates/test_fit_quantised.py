@@ -12,13 +12,13 @@ from dudley.certificates.codes.base import frame_of
 from dudley.certificates.codes.kinds.sparse import SparsePart
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.forward import FitExamples, blank
-from dudley.certificates.fit.quantised import Search, compress, pruned, quantised, relaxed
+from dudley.certificates.fit.quantised import Search, compress, prune, quantise, relaxed_bound
 from dudley.certificates.fit.sparse import all_foldings, fit_sparse
 from dudley.certificates.fit.subspace import fit_subspace
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import kl_upper
 from dudley.certificates.methods.occam.declared import OccamChoices
-from dudley.certificates.samples import drawn
+from dudley.certificates.samples import draw_examples
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 
@@ -65,7 +65,7 @@ SEEN = {
     ],
 }
 SEEN_LATER = SEEN | {"layer": [{"node": "positions", "T": 6, "P": "free"}, *SEEN["layer"]]}
-AND = drawn({"name": "and", "T": T, "s": 2}, 2000, seed=0)
+AND = draw_examples({"name": "and", "T": T, "s": 2}, 2000, seed=0)
 
 
 def random_model(tables, encoding, seed=0) -> Hypothesis:
@@ -123,13 +123,15 @@ def test_causal_attention_has_no_closed_form():
 @pytest.mark.parametrize(("share", "length"), [(0.0, 37), (0.01, 60), (0.3, 5)])
 def test_relaxed_is_the_kl_inverse(share, length):
     c = (length * np.log(2) - np.log(0.05)) / 1000
-    assert relaxed(share, length, 1000, 0.05) == pytest.approx(kl_upper(share, float(c)), rel=1e-6)
+    assert relaxed_bound(share, length, 1000, 0.05) == pytest.approx(
+        kl_upper(share, float(c)), rel=1e-6
+    )
 
 
 def test_quantised_levels():
-    part = quantised(np.array([[1.0, -0.3, 0.1]]), "plain", 4, digits=3)
+    part = quantise(np.array([[1.0, -0.3, 0.1]]), "plain", 4, digits=3)
     assert part.step == 0.25 and part.levels.tolist() == [[4, -1, 0]]
-    assert quantised(np.zeros((2, 2)), "odd", 4).levels.sum() == 0
+    assert quantise(np.zeros((2, 2)), "odd", 4).levels.sum() == 0
 
 
 def test_the_search_only_goes_down_and_finds_the_planted_head():
@@ -145,7 +147,7 @@ def test_the_search_only_goes_down_and_finds_the_planted_head():
         "0.W_v": SparsePart("odd", 1.0, start),
     }
     before = search.value(state)
-    best, value = pruned(search, state)
+    best, value = prune(search, state)
     assert value < before
     assert set(np.flatnonzero(best["0.W_v"].levels)) == {*hidden, T}
     assert search.examples.errors(search.weights(best)) == 0

@@ -15,11 +15,11 @@ from dudley.certificates.base import METHODS
 from dudley.certificates.data import Dataset
 from dudley.certificates.encodings import Bits, Codes, Rows
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.methods.norm_cover.cover import covered
+from dudley.certificates.methods.norm_cover.cover import cover_of
 from dudley.certificates.methods.norm_cover.declared import NormCoverChoices
 from dudley.certificates.methods.norm_cover.method import NormCover
-from dudley.certificates.methods.norm_cover.reduce import reduced, reduced_head
-from dudley.certificates.methods.norm_cover.sets import RECIPES, paid
+from dudley.certificates.methods.norm_cover.reduce import reduce_heads, reduced_head
+from dudley.certificates.methods.norm_cover.sets import RECIPES, pay_for_sets
 from dudley.certificates.methods.norm_cover.terms import terms
 from dudley.core.constraint import FREE, Nonzeros, Observed
 from dudley.core.errors import InputError, NotYetPaid, UnknownName
@@ -111,8 +111,8 @@ def test_norms_go_up_and_margins_go_down():
 
 
 def test_a_network_with_a_number_not_paid_for_is_refused():
-    less = reduced(bit().network, bit().weights, Bits(T))
-    made = paid(less.network, less.weights, RECIPES["l1"], Grid(), 2 * T + 1)
+    less = reduce_heads(bit().network, bit().weights, Bits(T))
+    made = pay_for_sets(less.network, less.weights, RECIPES["l1"], Grid(), 2 * T + 1)
     made.sets[0, "v"] = du.L1(Observed(1.0))
     with pytest.raises(NotYetPaid):
         _ = made.network
@@ -149,15 +149,15 @@ def test_a_cover_that_depends_on_the_sample_is_refused():
     head = Head(9, du.L2(1.0), v=du.L2(1.0), query="fixed", k=1, sigma="identity")
     tokens = du.Tokens(1.0, 5, 9)
     with pytest.raises(InputError, match="without n"):
-        covered(du.capacity(head, tokens, n=1000), 0.1)
+        cover_of(du.capacity(head, tokens, n=1000), 0.1)
     only = du.capacity(head, tokens, covers=("perceptron",))
     with pytest.raises(InputError, match="covers of the sample's points"):
-        covered(only, 0.1)
-    both = covered(du.capacity(head, tokens), 0.1)
+        cover_of(only, 0.1)
+    both = cover_of(du.capacity(head, tokens), 0.1)
     assert {b.cover for b in both.blocks} <= {"volumetric", "maurey", "rounding-nearest", "grid"}
     wide = Head(400, du.L2(1.0), v=du.L2(1.0), query="fixed", k=1, sigma="identity")
     wide = du.capacity(wide, du.Tokens(1.0, 2, 400))
-    assert covered(wide, 0.5).log_size > wide.entropy(0.5, 2)  # what a sample would have saved
+    assert cover_of(wide, 0.5).log_size > wide.entropy(0.5, 2)  # what a sample would have saved
 
 
 def test_the_split_is_feasible_and_no_worse_than_the_calculus():
@@ -165,7 +165,7 @@ def test_the_split_is_feasible_and_no_worse_than_the_calculus():
     head = Head(33, query="fixed", k=1, sigma="identity", **sets)
     capacity = du.capacity(head, du.Tokens(1.0, 17, 33, row1inf=1.0))
     for ε in (0.05, 0.2, 0.45):
-        log_size = covered(capacity, ε)
+        log_size = cover_of(capacity, ε)
         assert log_size.log_size <= capacity.entropy(ε)
         assert sum(b.resolution for b in log_size.blocks) <= ε
 
@@ -185,7 +185,7 @@ def test_the_reduction_is_exact_and_cheaper():
     W_QK[-1] = plain.weights["0.v"][:, 0]
     model = with_scores(W_QK, plain.weights["0.W_v"])
     assert np.array_equal(model.outputs(ALL), plain.outputs(ALL))
-    less = reduced(model.network, model.weights, model.encoding)
+    less = reduce_heads(model.network, model.weights, model.encoding)
     assert less.heads == ("0",)
     assert np.array_equal(less.weights["0.v"], plain.weights["0.v"])
     data = sample(3000)
@@ -201,12 +201,12 @@ def test_the_reduction_is_refused_where_the_query_depends_on_the_input():
     for encoding in (Codes(4, 4, cls=False), Rows(4, 8, 1.0)):
         with pytest.raises(InputError, match="same for every input"):
             reduced_head(head, np.zeros((8, 8)), encoding)
-        network = reduced(Chain((head,)), {"0.W_QK": np.zeros((8, 8))}, encoding)
+        network = reduce_heads(Chain((head,)), {"0.W_QK": np.zeros((8, 8))}, encoding)
         assert network.heads == ()
     every = Head(11, FREE, FREE, query="all", sigma="identity")
     behind = Chain((every, Head(11, FREE, FREE, k=1, query="cls", sigma="identity")))
     weights = {f"{i}.W_QK": np.zeros((11, 11)) for i in (0, 1)}
-    assert reduced(behind, weights, Bits(T)).heads == ()
+    assert reduce_heads(behind, weights, Bits(T)).heads == ()
     with pytest.raises(InputError, match="cls"):
         reduced_head(every, np.zeros((11, 11)), Bits(T))
 

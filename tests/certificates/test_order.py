@@ -38,7 +38,7 @@ def test_orders_and_draws_are_uniform_and_known():
     assert sorted(order.permutation("x", 1000)) == list(range(1000))
     first = [order.permutation(f"seed {i}", 4)[0] for i in range(4000)]
     assert np.abs(np.bincount(first) - 1000).max() < 4 * 28
-    places = order.drawn("x", 40_000, 10)
+    places = order.draw("x", 40_000, 10)
     assert np.abs(np.bincount(places) - 4000).max() < 4 * 60
 
 

@@ -148,9 +148,9 @@ def test_draws_are_those_of_the_posterior_and_the_data(monkeypatch):
     other = posterior(size=1.0 + 1e-12)
     assert not np.allclose(monte_carlo.weights(other, data, pairs)["0.W_v"], W["0.W_v"])
     assert not np.allclose(monte_carlo.weights(Q, copies(301), pairs)["0.W_v"], W["0.W_v"])
-    errors = monte_carlo._counted(Q, data, 700)
+    errors = monte_carlo._count_errors(Q, data, 700)
     monkeypatch.setattr(monte_carlo, "TOGETHER", 100)
-    assert monte_carlo._counted(Q, data, 700) == errors
+    assert monte_carlo._count_errors(Q, data, 700) == errors
     z = (monte_carlo.weights(Q, data, np.arange(4000))["0.W_v"] - Q.weights["0.W_v"]) / 0.3
     assert stats.kstest(z.ravel(), "norm").pvalue > 1e-3
     places = monte_carlo.examples(Q, copies(7), np.arange(7000))

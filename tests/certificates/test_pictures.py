@@ -7,7 +7,7 @@ import pytest
 
 from dudley.certificates.data import rows_of
 from dudley.certificates.pictures import APART, pictures
-from dudley.certificates.samples import drawn
+from dudley.certificates.samples import draw_examples
 from dudley.core.errors import InputError
 from dudley.train.tasks.mnist import TRAIN
 
@@ -35,8 +35,8 @@ def test_the_pictures_apart_do_not_change():
 
 def test_drawn_as_a_task():
     task = {"name": "mnist01", "tokens": "pictures"}
-    assert drawn(task, 30, 2).sha256 == pictures(30, 2).sha256
-    assert drawn(task, 2115, 2, "test").sha256 == pictures(split="test").sha256
+    assert draw_examples(task, 30, 2).sha256 == pictures(30, 2).sha256
+    assert draw_examples(task, 2115, 2, "test").sha256 == pictures(split="test").sha256
 
 
 def test_refusals():

@@ -23,7 +23,7 @@ from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.occam.method import checked_frame
 from dudley.certificates.price import Bill, Price
-from dudley.certificates.samples import drawn
+from dudley.certificates.samples import draw_examples
 
 FOLDER = Path(__file__).resolve().parents[2] / "results" / "certificates"
 NAMES = ("norm-cover", "occam", "pac-bayes", "language", "validity")
@@ -55,8 +55,8 @@ def occam(kind: str, task: str, n: int) -> list[dict[str, Any]]:
 
 def worst(rows: list[dict[str, Any]], field: str, seeds: int = 2) -> float:
     """The largest number over seeds, of which there must be a few."""
-    drawn = [row["seed"] for row in rows]
-    assert len(set(drawn)) == len(drawn) >= seeds, f"seeds {drawn}"
+    used = [row["seed"] for row in rows]
+    assert len(set(used)) == len(used) >= seeds, f"seeds {used}"
     return max(row[field] for row in rows)
 
 
@@ -199,7 +199,7 @@ def test_occam_numbers_follow_from_their_facts():
 def test_occam_heads_are_certified_again_from_their_code_words(task):
     """The data from task and seed, the model from the word: both hashes, and the number."""
     for row in occam("head", task, 10_000):
-        data = drawn(row["task"], row["n"], row["seed"])
+        data = draw_examples(row["task"], row["n"], row["seed"])
         empty, unit = blank(row["network"], row["encoding"]), method_named("occam")
         declared = unit.read_declared({"delta": record("occam")["delta"]})
         name, description = read(

@@ -20,7 +20,7 @@ from dudley.calculus.union import Grid
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.methods.norm_cover.cover import covered
+from dudley.certificates.methods.norm_cover.cover import cover_of
 from dudley.certificates.methods.norm_cover.declared import NormCoverChoices
 from dudley.certificates.methods.norm_cover.method import NormCover
 from dudley.certificates.methods.norm_cover.terms import terms
@@ -152,7 +152,7 @@ def test_norms_are_rounded_up_and_margins_down():
 
     def log_N(radius, ε):
         head = du.Head(d, du.LInf(radius), v=du.LInf(0.0), query="fixed", k=1, sigma="identity")
-        return covered(du.capacity(head, du.Tokens(1.0, T + 1, d, row1inf=1.0)), ε).log_size
+        return cover_of(du.capacity(head, du.Tokens(1.0, T + 1, d, row1inf=1.0)), ε).log_size
 
     costs = {"norm down": log_N(1.0, 2.0), "margin up": log_N(32.0, 64.0), "ours": log_N(32.0, 2.0)}
     assert costs["norm down"] == costs["margin up"] == 0 < 30 < costs["ours"]
@@ -191,7 +191,7 @@ def test_the_reduction_leaks_where_the_query_depends_on_the_input():
     )
     capacity = du.capacity(one_row, du.Tokens(1.0, 3, d, row1inf=math.sqrt(2)))
     γ = 0.25
-    c = covered(capacity, γ / 2).log_size - math.log(δ)
+    c = cover_of(capacity, γ / 2).log_size - math.log(δ)
     leaky = 0
     for repeat in range(REPEATS):
         labels, seen = rng.integers(0, 2, V), rng.integers(0, V, n)

@@ -9,7 +9,7 @@ import torch
 
 from dudley.lab import Batch, Trial, TrialGrid
 from dudley.lab.grid.batch import together
-from dudley.lab.probe import shortened, speed
+from dudley.lab.probe import shorten, speed
 from dudley.lab.training import cost, trainings
 
 HOW = {"optimiser": {"name": "adam", "lr": 0.01}, "steps": 40, "evaluate_every": 4}
@@ -51,10 +51,10 @@ def test_a_training_of_one_step_is_counted_whole():
 def test_a_step_is_short_whatever_the_trial(T: int, part: int | None, m: int):
     task = CONFIG["task"] | {"T": T, "m": 10_000, "holdout": 5000}
     config = CONFIG | {"task": task, "training": HOW | {"batch": part}}
-    cut = shortened(Trial(config, 0)).config
+    cut = shorten(Trial(config, 0)).config
     assert cut["task"] == task | {"m": m, "holdout": m}
     assert cut["model"] == config["model"] and cut["training"] == config["training"]
-    assert shortened(Trial(CONFIG, 0)).config == CONFIG, "a small one is left as it is"
+    assert shorten(Trial(CONFIG, 0)).config == CONFIG, "a small one is left as it is"
 
 
 def test_the_work_of_what_is_cut_is_counted_as_cut():

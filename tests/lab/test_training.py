@@ -14,7 +14,7 @@ import training_toy as toy
 from dudley.core.errors import InputError
 from dudley.core.philox import keys_tensor
 from dudley.lab import Trial, curves
-from dudley.lab.training import cost, memory_of, packed, shares, train_grid, trainings
+from dudley.lab.training import cost, memory_of, pack, shares, train_grid, trainings
 from dudley.train.tasks.registry import task_of
 
 PAPER = {
@@ -88,7 +88,7 @@ MAJORITY = {"name": "majority-classifier", "d": 8, "k": 4, "width": 8}
 
 
 def test_the_papers_grid_is_a_batch_for_every_T(paper):
-    batches = packed(paper, 90 * GIB)
+    batches = pack(paper, 90 * GIB)
     assert [len(batch) for batch in batches] == [800] * 11
     lengths = [{t.config["task"]["T"] for t in batch.trials} for batch in batches]
     assert lengths == [{T} for T in reversed(PAPER["task"]["T"])]
@@ -97,7 +97,7 @@ def test_the_papers_grid_is_a_batch_for_every_T(paper):
 
 def test_batches_fit_the_memory_of_a_processor(paper):
     limit = memory_of("cpu")
-    batches = packed(paper, limit)
+    batches = pack(paper, limit)
     assert sum(map(len, batches)) == len({t.key for b in batches for t in b.trials}) == 8800
     for batch in batches:
         assert len(batch) * max(cost(t).bytes for t in batch.trials) <= limit
@@ -105,7 +105,7 @@ def test_batches_fit_the_memory_of_a_processor(paper):
         T: [len(b) for b in batches if b.trials[0].config["task"]["T"] == T] for T in (100, 800)
     }
     assert min(sizes[100]) > 60 and 10 <= min(sizes[800]) <= 40, "nor are they small"
-    two = packed(paper, limit, workers=2)
+    two = pack(paper, limit, workers=2)
     assert max(b.cost.work for b in two) <= sum(b.cost.work for b in two) / 2
 
 
@@ -183,7 +183,7 @@ def test_the_same_seed_and_packing_give_the_same_table(tmp_path: Path):
 def test_another_packing_gives_nearly_the_same_table(tmp_path: Path):
     grid = small()
     whole = train_grid(grid, tmp_path / "a")
-    parts = train_grid(grid, tmp_path / "b", batches=packed(grid, GIB, largest=1))
+    parts = train_grid(grid, tmp_path / "b", batches=pack(grid, GIB, largest=1))
     assert len(set(parts["grid.batch"])) == 4
     for name in [name for name in whole.names if name.startswith("result.")]:
         np.testing.assert_allclose(whole[name], parts[name], rtol=0, atol=1e-5)

@@ -147,7 +147,7 @@ def test_a_hostile_file_is_refused_in_one_line(fetch, name: str):
 )
 def test_names_and_sizes_are_refused_before_a_byte_is_read(announced: list[str], words: str):
     with pytest.raises(InputError, match=words):
-        drop.announced(announced, 1000 if "600" in str(announced) else 1 << 30)
+        drop.read_announcement(announced, 1000 if "600" in str(announced) else 1 << 30)
 
 
 @pytest.mark.parametrize("change", [-1, 1])

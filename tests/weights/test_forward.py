@@ -14,7 +14,7 @@ import torch.nn.functional as F
 import checkpoints
 import dudley as du
 from checkpoints import H, L, V, d
-from dudley.weights.measure import planned
+from dudley.weights.measure import plan_of
 from dudley.weights.named_tensors import open_weights
 from dudley.weights.network import describe
 
@@ -219,7 +219,7 @@ def filled(network, load: dict, width: int):
 def matrices(folder) -> dict:
     """The stored matrices by role and layer, and what the network makes of them at its ends."""
     with open_weights(folder) as weights:
-        made = planned(weights, folder, None)
+        made = plan_of(weights, folder, None)
         load = {
             key: m.load(weights.load).double().numpy().copy() for key, m in made.matrices.items()
         }

@@ -14,7 +14,7 @@ from checkpoints import FAMILIES, H, K, L, T, V, d
 from dudley.calculus.union import pay
 from dudley.core.errors import InputError, NotYetPaid, UnknownName
 from dudley.weights.balls import MATRIX
-from dudley.weights.measure import planned
+from dudley.weights.measure import plan_of
 from dudley.weights.named_tensors import open_weights
 from dudley.weights.network import describe
 
@@ -89,7 +89,7 @@ def test_the_described_network_computes_what_torch_computes(norm_first: bool):
     m = du.measure(module)
     description = describe(m, {"T": 5, "X.row2inf": 3.0})
     with open_weights(module) as weights:
-        made = planned(weights, module, None)
+        made = plan_of(weights, module, None)
         load = {(m.role, m.layer): m.load(weights.load).numpy() for m in made.matrices.values()}
     params = fill(description.network.parameters(d)[0], load)
     rng = np.random.default_rng(0)

@@ -93,7 +93,7 @@ def best_of(
 
 
 def at_share(declared: Mapping[str, Any], delta: float, methods: int) -> dict[str, Any]:
-    """What a method is told that is one of several; what it is one of already is multiplied.
+    """The declarations of a method that is one of several: ``among`` is multiplied by their number.
 
     >>> at_share({"seed": 3, "among": 3}, 0.05, 2)
     {'seed': 3, 'among': 6, 'delta': 0.05}

@@ -56,7 +56,7 @@ def conduct(
 
 def starts(location: RunLocation) -> list[dict[str, str]]:
     """Which processes began or continued the grids at a location, and with which sources."""
-    every = itertools.chain(*looked_at(location, lambda store: store.starts()).values())
+    every = itertools.chain(*in_every_store(location, lambda store: store.starts()).values())
     first: dict[tuple[str, str], str] = {}
     for at, owner, code in sorted(every):
         first.setdefault((owner, code), at)
@@ -68,10 +68,10 @@ def packing(location: RunLocation) -> dict[str, list[int]]:
 
     The last digits of results depend on it: a kernel may round otherwise in another batch.
     """
-    return looked_at(location, lambda store: [len(batch) for batch in store.packing])
+    return in_every_store(location, lambda store: [len(batch) for batch in store.packing])
 
 
-def looked_at(location: RunLocation, look: Callable[[Store], Seen]) -> dict[str, Seen]:
+def in_every_store(location: RunLocation, look: Callable[[Store], Seen]) -> dict[str, Seen]:
     """Call a function on every store at a location: the answers by the names of the stores.
 
     Where there is no store, there are no answers.
@@ -107,7 +107,7 @@ def record(
     provenance_record = provenance() | {
         "experiment": name,
         "scale": scale,
-        **sealed(config, folder.glob("*.parquet")),
+        **digests_of(config, folder.glob("*.parquet")),
         "machine": _machine(bench.device),
         "precision": "float32" if bench.device == "cpu" else config.get("precision", "fast"),
         "seconds": seconds,
@@ -128,8 +128,8 @@ def outside_file(experiment: Experiment) -> dict[str, Any]:
     return {"file": {"name": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}}
 
 
-def sealed(config: Mapping[str, Any], outputs: Iterable[Path]) -> dict[str, Any]:
-    """What a record is of: its config, the sources and its files, by their sha256."""
+def digests_of(config: Mapping[str, Any], outputs: Iterable[Path]) -> dict[str, Any]:
+    """The config of a record, and the sha256 of the config, of the sources and of its files."""
     text = json.dumps(config, sort_keys=True)
     return {
         "config": json.loads(text),
@@ -147,7 +147,7 @@ def analyse(name: str, config: dict[str, Any], folder: Path) -> list[Finding]:
 
 
 def _write(path: Path, content: Any) -> None:
-    """Whole, or as it was before."""
+    """Write JSON; if that fails, the file stays as it was before."""
     with written(path) as part:
         part.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -22,7 +22,7 @@ ENTRYWISE = {"l1"}  # those that are the same for weights side by side in rows
 
 
 @torch.no_grad()
-def measured(
+def measure_all(
     problem: Problem,
     weights: WeightTensors,
     first: WeightTensors,

@@ -16,7 +16,7 @@ from pathlib import Path
 from dudley.core.boundary.text import line
 from dudley.core.errors import InputError
 from dudley.weights.architecture import Architecture, Config
-from dudley.weights.computation import changed, offset_gains
+from dudley.weights.computation import changing_setting, offset_gains
 from dudley.weights.layout import LAYOUTS, Layout
 from dudley.weights.mapping import read_mapping
 from dudley.weights.named_tensors import Weights
@@ -56,7 +56,7 @@ def choose(weights: Weights, config: dict, layout) -> tuple[Layout, Architecture
 def _read(name: str, config: dict) -> tuple[Layout, Architecture]:
     layout = LAYOUTS[name]
     architecture = layout.architecture(config)
-    return layout, replace(architecture, odd=architecture.odd or changed(config))
+    return layout, replace(architecture, odd=architecture.odd or changing_setting(config))
 
 
 def _stated(weights: Weights, config: dict) -> str | None:
@@ -129,5 +129,5 @@ def _mapped(weights: Weights, config: dict, path: Path) -> tuple[Layout, Archite
         expected = f"plus = 1, since norms of {config['model_type']} multiply by 1 + weight"
         raise InputError(f"{path.name}: {plain[0]}", expected, "none")
     architecture = architecture.with_given(**sizes)
-    odd = architecture.odd or changed(config)
+    odd = architecture.odd or changing_setting(config)
     return layout, replace(architecture, odd=odd), f"{path.name}: roles as the mapping file says"

@@ -47,12 +47,12 @@ def measure(
     expect_device(device)
     heads = None if heads is None else size_of("H", heads)
     with open_weights(example(checkpoint), example(base)) as weights:
-        made = planned(weights, checkpoint, layout, heads)
+        made = plan_of(weights, checkpoint, layout, heads)
         if init is None:
             run = Walk(weights, made, device, rank_tolerance, progress)
             return replace(run.measurement(), source=_named(checkpoint, weights))
         with open_weights(example(init)) as start:
-            before = planned(start, init, layout or made.layout, heads)
+            before = plan_of(start, init, layout or made.layout, heads)
             run = Walk(weights, made, device, rank_tolerance, progress, start, before)
             measurement = run.measurement()
             return replace(
@@ -83,7 +83,7 @@ def example(checkpoint):
     return checkpoint
 
 
-def planned(weights: Weights, checkpoint, layout, heads: int | None = None) -> TensorPlan:
+def plan_of(weights: Weights, checkpoint, layout, heads: int | None = None) -> TensorPlan:
     """The plan of a checkpoint: layout chosen, architecture read, every tensor matched."""
     config = dict(weights.config or {})
     if isinstance(checkpoint, torch.nn.Module):

@@ -28,7 +28,7 @@ import numpy as np
 from dudley.calculus.union import Grid
 from dudley.certificates.encodings import Bits
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.methods.norm_cover.reduce import constant_row, reduced
+from dudley.certificates.methods.norm_cover.reduce import constant_row, reduce_heads
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
 from dudley.core.vocabulary import known
@@ -102,7 +102,7 @@ def _sizes(model: Hypothesis, inputs: Tokens) -> dict[str, float]:
 
 def _parts(model: Hypothesis):
     """The head and its weights, v in place of W_QK; W_c and w are ``None`` where there is none."""
-    less = reduced(model.network, model.weights, model.encoding)
+    less = reduce_heads(model.network, model.weights, model.encoding)
     nodes = list(getattr(less.network, "nodes", (less.network,)))
     kinds = [type(node) for node in nodes]
     if kinds not in ([Head], [Head, Readout]):

@@ -11,7 +11,7 @@ import typer
 
 from dudley.calculus.union import Grid
 from dudley.cli.output import Json, print_document, print_json
-from dudley.cli.progress import watched
+from dudley.cli.progress import watch_steps
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.vocabulary import parse_assignments
 from dudley.networks import explain, files, proof
@@ -90,7 +90,7 @@ def derive(
     cap = capacity(described.network, described.inputs, settings["n"], described.loss)
     delta = float(settings["delta"] or SETTINGS["delta"])
     derivation = Derivation(cap, delta, settings["epsilon"], union, assumptions)
-    with watched() as watch:
+    with watch_steps() as watch:
         watch.say("deriving the bound")
         if as_json:
             item = _item(name, derivation, show_explain, show_proof)

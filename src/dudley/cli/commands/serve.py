@@ -57,9 +57,9 @@ def serve(
     settings = Settings(host, port, guarded, results, runs, limit << 20)
     app = create_app(settings)
     if check:
-        from dudley.web.check import checked
+        from dudley.web.check import check_answers
 
-        answers = checked(app, settings)
+        answers = check_answers(app, settings)
         if as_json:
             print_json("serve", [{"id": settings.address, "answers": answers}])
         else:

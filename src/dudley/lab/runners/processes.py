@@ -42,8 +42,10 @@ class Process:
 
 
 def oversee(order: Order) -> None:
-    """Keep the asked number of processes at it until no batch waits."""
+    """Keep the requested number of worker processes running until no batch waits."""
     work = PackedWork.of(order.work)
+    # A forked child would inherit torch's threads, locks and CUDA context, which do not survive a
+    # fork; a spawned process starts clean on every platform.
     context = multiprocessing.get_context("spawn")
 
     def begin(slots: list[int]) -> list[Process]:
@@ -84,7 +86,11 @@ def _parent() -> BaseProcess:
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """A process started here and now hears no SIGINT from the first on."""
+    """A context in which SIGINT is blocked: a process that is started in it inherits that.
+
+    Ctrl-C reaches the whole group of processes. Only the parent is to act on it, and a child could
+    hear it before it has set its own handler.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -70,7 +70,7 @@ class OnRay(Runner):
 
     def work_off(self, order: Order) -> None:
         ray = the_ray()
-        with _connected(self.address):
+        with _connection(self.address):
             self._warn_of_want()
             try:
                 _Tasks(self, order).work_off()
@@ -199,7 +199,7 @@ class _Tasks:
 
 
 @contextmanager
-def _connected(address: str | None) -> Iterator[None]:
+def _connection(address: str | None) -> Iterator[None]:
     """A connection to the cluster: the one that stands, or one for this time."""
     ray = the_ray()
     if ray.is_initialized():

@@ -21,7 +21,7 @@ from dudley.lab import TrialGrid
 from dudley.lab.experiment import Bench
 from dudley.lab.shared.training_table import write
 from dudley.lab.statistics.trend import Slope, equivalence, estimate, slope, welch
-from dudley.lab.training import memory_of, packed, train_batch, train_grid, trainings
+from dudley.lab.training import memory_of, pack, train_batch, train_grid, trainings
 from dudley.train.ensemble.base import WeightTensors
 from dudley.train.losses import loss_of
 from dudley.train.optimise.magnitudes import structure
@@ -96,7 +96,7 @@ def train_parts(
         bench.place(folder),
         bench.device,
         bench.workers,
-        packed(grid, memory_of(bench.device, bench.memory), bench.workers, spread=1.01),
+        pack(grid, memory_of(bench.device, bench.memory), bench.workers, spread=1.01),
         work=partial(train_batch, ending=partial(measure_the_end, bounded=bounded)),
         on=bench.on,
         progress=bench.progress,
@@ -120,7 +120,7 @@ def tabulate(
 ) -> None:
     """Train what the config says, and write ``trials.parquet``.
 
-    ``told(row)``: the columns of a trial that are the study's own, its setting and its bound.
+    ``row_of(row)`` gives the columns that only this study has: a trial's setting and its bound.
     """
     rows = train_parts(name, config, folder, bench, bounded)
     table = [{"trial": row["config"]["trial"], **row_of(row), **summed(row)} for row in rows]

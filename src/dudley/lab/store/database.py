@@ -80,7 +80,7 @@ class Database:
             source.backup(copy)
             source.close()
         except sqlite3.Error as error:
-            raise _failed(path, error) from error
+            raise _failure(path, error) from error
         engine = sa.create_engine("sqlite://", creator=lambda: copy, poolclass=StaticPool)
         return Database(engine, f"{path}, which may not be written")
 
@@ -124,23 +124,23 @@ class Database:
         try:
             yield
         except (exc.DatabaseError, sqlite3.DatabaseError) as error:
-            if _ours(error):
+            if _is_a_mistake_of_ours(error):
                 raise
-            raise _failed(self.where, error) from error
+            raise _failure(self.where, error) from error
 
     def close(self) -> None:
         self.engine.dispose()
 
 
-def refused(error: BaseException | None) -> bool:
+def is_read_only(error: BaseException | None) -> bool:
     """Is it that a file of SQLite may be read and not written?"""
     cause = getattr(error, "orig", error)
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
     return code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
 
-def _ours(error: Exception) -> bool:
-    """A statement that should not have been sent is an error in this package."""
+def _is_a_mistake_of_ours(error: Exception) -> bool:
+    """Did this package send a statement that it should not have sent?"""
     cause = getattr(error, "orig", error)
     if getattr(cause, "sqlstate", None) == NO_RIGHT:
         return False
@@ -148,7 +148,7 @@ def _ours(error: Exception) -> bool:
     return isinstance(error, wrong)
 
 
-def _failed(where: object, error: Exception) -> StoreFailed:
+def _failure(where: object, error: Exception) -> StoreFailed:
     cause = str(getattr(error, "orig", error)).strip()
     first = cause.splitlines()[0] if cause else type(error).__name__
     return StoreFailed(

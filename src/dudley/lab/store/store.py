@@ -23,7 +23,7 @@ from dudley.core.errors import InputError
 from dudley.lab.grid.batch import Batch, Cost
 from dudley.lab.grid.trial import Trial, TrialGrid, difference
 from dudley.lab.store import schema
-from dudley.lab.store.database import Database, StoreFailed, refused
+from dudley.lab.store.database import Database, StoreFailed, is_read_only
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.schema import DONE, VERSION, sa
@@ -59,13 +59,13 @@ class Store:
         """The store of a location; one whose tables are of another version is refused."""
         location = RunLocation.of(location)
         if location.folder is not None and not (location.folder / "store.sqlite").is_file():
-            raise _none(location)
+            raise _no_run(location)
         try:
-            database, run = _opened(Database.of(location), location)
+            database, run = _open_run(Database.of(location), location)
         except StoreFailed as error:
-            if location.folder is None or not refused(error.__cause__):
+            if location.folder is None or not is_read_only(error.__cause__):
                 raise
-            database, run = _opened(Database.copied(location.folder / "store.sqlite"), location)
+            database, run = _open_run(Database.copied(location.folder / "store.sqlite"), location)
             database.freeze()
         return Store(location, database, run)
 
@@ -73,7 +73,10 @@ class Store:
     def prepare(
         location: RunLocation | Path | str, grid: TrialGrid, batches: Sequence[Batch], resume: bool
     ) -> Store:
-        """The place's store, made if there is none; its packing stands, once made."""
+        """The store of a location; it is made if there is none.
+
+        A store that exists keeps the packing with which it was made.
+        """
         location = RunLocation.of(location)
         if location.folder is not None:
             (location.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
@@ -167,7 +170,7 @@ class Store:
         return TrialGrid(trials, run.name, int(run.seed))
 
     def standing(self) -> list[BatchStatus]:
-        """Every batch, in the order of the packing."""
+        """The status of every batch, in the order of the packing."""
         c = schema.batches.c
         wanted = sa.select(c.number, c.status, c.work, c.done, c.error)
         with self.database.reading() as connection:
@@ -175,7 +178,7 @@ class Store:
         return [BatchStatus(*row) for row in rows]
 
     def starts(self) -> list[tuple[str, str, str]]:
-        """When it was begun or gone on with, by which process, and with which code."""
+        """When the run was begun or continued, by which process, and with which code."""
         c = schema.starts.c
         wanted = sa.select(c.at, c.owner, c.code).where(c.run == self.run).order_by(c.id)
         with self.database.reading() as connection:
@@ -185,7 +188,7 @@ class Store:
         """Note a start: its number, and the code versions of the starts before it."""
         before = {code for *_, code in self.starts()}
         with self.database.writing() as connection:
-            start = _added(
+            start = _insert(
                 connection,
                 schema.starts,
                 run=self.run,
@@ -197,22 +200,25 @@ class Store:
         return start, before
 
 
-def _opened(database: Database, location: RunLocation) -> tuple[Database, int]:
-    """With tables of this version, and the number of the location's run; nothing is left open."""
+def _open_run(database: Database, location: RunLocation) -> tuple[Database, int]:
+    """The database and the number of the location's run.
+
+    Tables of another version are refused, and then no connection stays open.
+    """
     try:
         with database.reading() as connection:
             version = version_of(connection)
             expect_current(version, location)
             run = None if version is None else _run_number(connection, location)
         if run is None:
-            raise _none(location)
+            raise _no_run(location)
     except BaseException:
         database.close()
         raise
     return database, run
 
 
-def _none(location: RunLocation) -> InputError:
+def _no_run(location: RunLocation) -> InputError:
     return InputError(location.description, "the store of a run", "none", location.another)
 
 
@@ -234,7 +240,7 @@ def _make(
         got = f"{len(packed)} places for {len(grid)} trials, {len(set(packed) & set(number))} met"
         raise InputError("batches", "every trial of the grid in one place", got, "use plan")
     about = {"name": grid.name, "seed": str(grid.seed), "hash": grid.hash, "label": location.run}
-    run = _added(connection, schema.runs, schema=VERSION, created=_now(), **about)
+    run = _insert(connection, schema.runs, schema=VERSION, created=_now(), **about)
     rows = [
         {
             "number": i,
@@ -266,7 +272,7 @@ def _make(
     )
 
 
-def _added(connection: sa.Connection, table: sa.Table, **values) -> int:
+def _insert(connection: sa.Connection, table: sa.Table, **values) -> int:
     """Insert a row; the number it got."""
     key = connection.execute(sa.insert(table).values(**values)).inserted_primary_key
     assert key is not None

@@ -87,10 +87,10 @@ def table(location: RunLocation | Path | str) -> TrialTable:
     with store.database.reading() as connection:
         rows = connection.execute(store.trials().order_by(trials.c.number)).all()
     store.close()
-    return TrialTable(tuple(map(flattened, rows)))
+    return TrialTable(tuple(map(flatten, rows)))
 
 
-def flattened(row: sa.Row) -> dict[str, Any]:
+def flatten(row: sa.Row) -> dict[str, Any]:
     """The columns of a row of `Store.trials`."""
     about = {"batch": row.pack, "place": row.place, "status": row.status, "hash": row.hash}
     columns = json.loads(row.config) | {"grid": about | {"key": int(row.key, 16)}}

@@ -54,10 +54,10 @@ class Catalogue(Generic[Unit]):
         if not isinstance(config, Mapping) or not isinstance(config.get("name"), str):
             raise InputError(kind, 'an object with a "name"', config)
         fields = {key: value for key, value in config.items() if key != "name"}
-        return made(self.units[config["name"]], fields, f"{kind} {config['name']}")
+        return make_unit(self.units[config["name"]], fields, f"{kind} {config['name']}")
 
 
-def made(unit: type[Unit], fields: Mapping[str, Any], what: str) -> Unit:
+def make_unit(unit: type[Unit], fields: Mapping[str, Any], what: str) -> Unit:
     """A dataclass from the fields of a JSON object; unknown and missing ones are refused."""
     if not isinstance(fields, Mapping):
         raise InputError(what, "an object with fields", fields)

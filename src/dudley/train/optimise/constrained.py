@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
-from dudley.train.optimise.balls import WeightBall, ball_of, chosen
+from dudley.train.optimise.balls import WeightBall, ball_of, choose_names
 from dudley.train.optimise.base import OPTIMISERS, Optimiser, ReadTensors, per_trial
 from dudley.train.optimise.catalogue import read_by
 from dudley.train.optimise.magnitudes import structure
@@ -67,21 +67,21 @@ class Constrained(Optimiser):
         taken: dict[str, WeightBall] = {}
         centres = {}
         for ball in self.balls:
-            for name in chosen(ball.weights, weights):
+            for name in choose_names(ball.weights, weights):
                 if name in taken:
                     raise InputError(f"balls for {name}", "one", f"{taken[name]} and {ball}")
                 taken[name] = ball
                 if ball.around == "start":
                     centres[f"centre.{name}"] = weights[name].detach().clone()
         for penalty in self.penalties:
-            chosen(penalty.weights, weights)
+            choose_names(penalty.weights, weights)
         self._project(weights, centres, None)
         return self.optimiser.start(weights) | centres
 
     def update(self, weights, grads, state, rate, alive, decayed):
         self.optimiser.update(weights, grads, state, rate, alive, decayed)
         for penalty in self.penalties:
-            for name in chosen(penalty.weights, weights):
+            for name in choose_names(penalty.weights, weights):
                 _put(weights[name], penalty.proximal(weights[name], rate), alive)
         self._project(weights, state, alive)
 
@@ -89,7 +89,7 @@ class Constrained(Optimiser):
         self, weights: ReadTensors, state: ReadTensors, alive: torch.Tensor | None
     ) -> None:
         for ball in self.balls:
-            for name in chosen(ball.weights, weights):
+            for name in choose_names(ball.weights, weights):
                 nearest = ball.project(weights[name], state.get(f"centre.{name}"))
                 _put(weights[name], nearest, alive)
 

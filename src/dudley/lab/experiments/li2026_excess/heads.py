@@ -36,7 +36,7 @@ from dudley.core.philox import Stream, normal, uniform
 from dudley.lab import RunLocation, Session, TrialGrid, TrialTable
 from dudley.lab.experiment import Bench
 from dudley.lab.experiments.li2026_excess.tails import SIGN, EntryLaw
-from dudley.lab.training import memory_of, packed, train_batch, train_grid
+from dudley.lab.training import memory_of, pack, train_batch, train_grid
 from dudley.train.ensemble.layers import LayersEnsemble
 from dudley.train.losses import LOSSES, logistic, loss_of, square
 from dudley.train.measures import MEASURES, WeightTensors
@@ -224,7 +224,7 @@ def train_heads(grid: TrialGrid, folder: RunLocation, bench: Bench) -> TrialTabl
     """Every trial of the grid; goes on where it was broken off."""
     on_one_gpu = bench.on == "local" and torch.device(bench.device).type == "cuda"
     workers = 1 if on_one_gpu else bench.workers
-    batches = packed(grid, memory_of(bench.device, bench.memory), workers, spread=SPREAD)
+    batches = pack(grid, memory_of(bench.device, bench.memory), workers, spread=SPREAD)
     return train_grid(
         grid, folder, bench.device, workers, batches,
         work=work, on=bench.on, progress=bench.progress,

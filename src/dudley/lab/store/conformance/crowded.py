@@ -9,7 +9,7 @@ from multiprocessing.synchronize import Barrier
 from dudley.lab.runners.session import Session
 from dudley.lab.runners.worker import work_batches
 from dudley.lab.store.conformance.backend import Backend
-from dudley.lab.store.conformance.sample import prepared, process, sample
+from dudley.lab.store.conformance.sample import prepare_store, process, sample
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import attempts, batches, sa
 from dudley.lab.store.store import Store
@@ -20,7 +20,7 @@ def many_writers(backend: Backend, thorough: bool = False) -> None:
     """No cell lost, none done twice, no error of a lock."""
     cells, writers = (10_000, 4) if thorough else (100, 2)
     location = backend.location("crowded")
-    store = prepared(location, cells, size=1)
+    store = prepare_store(location, cells, size=1)
     starts = [store.begin("code", {})[0] for _ in range(writers)]
     together = get_context("spawn").Barrier(writers)
     working = [process(_serve, location, start, together) for start in starts]

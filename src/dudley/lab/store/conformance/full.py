@@ -10,7 +10,7 @@ import numpy as np
 from dudley.core.errors import InputError
 from dudley.lab.runners.session import Session
 from dudley.lab.store.conformance.backend import Backend
-from dudley.lab.store.conformance.sample import prepared, taken
+from dudley.lab.store.conformance.sample import prepare_store, take_batch
 from dudley.lab.store.database import StoreFailed
 from dudley.lab.store.table import curves, table
 
@@ -21,8 +21,8 @@ LARGE = 64 << 20  # bytes of a checkpoint that finds no room
 def full_disk(backend: Backend, thorough: bool = False) -> None:
     """Points are appended until none fits; then a checkpoint; then there is room again."""
     location = backend.location("full")
-    store = prepared(location, 2, size=E)
-    session = Session(taken(store))
+    store = prepare_store(location, 2, size=E)
+    session = Session(take_batch(store))
     draw = np.random.default_rng(0)
 
     def append(step: int) -> None:
@@ -53,7 +53,7 @@ def full_disk(backend: Backend, thorough: bool = False) -> None:
     )
     append(written + 1)
     session.claim.release()
-    session = Session(taken(store))
+    session = Session(take_batch(store))
     step, path = session.latest() or (None, None)
     assert step == 1 and path is not None and path.read_bytes() == b"one"
     append(2)

@@ -11,7 +11,7 @@ from dudley.lab.runners.session import Session
 from dudley.lab.store.conformance.backend import Backend
 from dudley.lab.store.conformance.sample import (
     assert_right,
-    prepared,
+    prepare_store,
     process,
     sample,
     work,
@@ -32,7 +32,7 @@ def read_while_writing(backend: Backend, thorough: bool = False) -> None:
     while that look lasts: whatever the speed of either, all but two batches' ends are looked at.
     """
     location, count = backend.location("observed"), 120 if thorough else 15
-    prepared(location, count, SIZE).close()
+    prepare_store(location, count, SIZE).close()
     ready, turns = (get_context("spawn").Semaphore(0) for _ in range(2))
     writer = process(work_off, location, count, SIZE, partial(_in_turn, ready=ready, turns=turns))
     store, before, looks = Store.open(location), (0, 0), 0

@@ -38,12 +38,12 @@ def sample(batches: int, size: int = 4) -> tuple[TrialGrid, tuple[Batch, ...]]:
     return grid, tuple(Batch(m, one, Cost(1, 10.0)) for m, one in enumerate(packed))
 
 
-def prepared(location: RunLocation, batches: int, size: int = 4) -> Store:
+def prepare_store(location: RunLocation, batches: int, size: int = 4) -> Store:
     grid, packed = sample(batches, size)
     return Store.prepare(location, grid, packed, resume=True)
 
 
-def taken(store: Store) -> Claim:
+def take_batch(store: Store) -> Claim:
     """The next batch, by this process."""
     start, _ = store.begin("code", {"device": "none"})
     claimed = claim(store, Owner.me(), start)
@@ -83,7 +83,7 @@ def expected(grid: TrialGrid) -> list[float]:
 def work_off(location: RunLocation, batches: int, size: int = 4, how: Work = work) -> None:
     """What a runner does: alone with the location, take over, and serve until none waits."""
     with run_lock(location):
-        store = prepared(location, batches, size)
+        store = prepare_store(location, batches, size)
         take_over(store)
         sweep(store)
         start, _ = store.begin("code", {"device": "none"})
