@@ -42,6 +42,9 @@ class Period:
         if asks_nothing and device.type in {"cuda", *COMPILED}:
             problem.refresh(int(state.step), how.evaluate_every)
             problem.batch(state.step)  # what is drawn once is drawn before
+        # Many small operations cost more to start than to compute, so these three, which are called
+        # at every step, are compiled into a few kernels each. Shapes never change within a problem:
+        # ``dynamic=False`` spares guards on them, and a second compilation with symbolic sizes.
         if asks_nothing and device.type in COMPILED and problem.ensemble.many_small:
             for part in ("_losses", "_update", "_evaluate"):
                 setattr(self, part, torch.compile(getattr(self, part), dynamic=False))

@@ -107,6 +107,7 @@ class OnSlurm(Runner):
                 workers[0].job.done(force_check=True)
                 last_question = end
             while time.monotonic() < end and all(worker.ended() is None for worker in workers):
+                # Ends of jobs are seen in files on a shared disk, where no event can be waited for.
                 time.sleep(0.05)
             if order.stop.value:
                 (jobs / STOP).touch()

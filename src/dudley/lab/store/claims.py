@@ -154,6 +154,7 @@ def take_over(store: Store, patience: float = 10.0) -> int:
                     owner,
                     "end it, then resume",
                 )
+        # A worker that ends with its run does so within milliseconds, and nothing announces it.
         time.sleep(0.02)
     retry(store)
     return freed

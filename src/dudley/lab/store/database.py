@@ -30,6 +30,9 @@ from dudley.core.extras import missing
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import sa
 
+# WAL: readers and one writer do not wait for each other. NORMAL: a commit survives the death of
+# the process; after a power cut the last ones may be lost, and their batches are computed again.
+# A writer waits up to 60 s for its turn, since a hundred processes may finish at once.
 PRAGMAS = ("busy_timeout=60000", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
 MAKING = 0x6475646C6579  # the advisory lock of who makes tables: "dudley"
 NO_RIGHT = "42501"  # SQLSTATE insufficient_privilege
