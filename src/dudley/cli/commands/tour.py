@@ -15,6 +15,7 @@ from dudley.cli.folder import CERTIFICATE, MODEL, TRAIN, keep_all
 from dudley.cli.output import Json, print_document, print_json
 from dudley.cli.progress import watch_steps
 from dudley.core.errors import InputError
+from dudley.core.extras import expect_installed
 from dudley.show.document import Block, Document, Points, Properties, Prose, Section
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def tour(
     """
     if out.exists() and not out.is_dir():
         raise InputError("--out", "a folder", f"the file {out}")
+    expect_installed("torch", "the tour")
+    expect_installed("matplotlib", "the report of the tour", "plots")
     story = Story(n, tuple(paper or ()), out)
     start = time.perf_counter()
     for number, (title, step) in enumerate(story.steps, 1):
