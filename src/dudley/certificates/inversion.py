@@ -57,11 +57,6 @@ def kl_upper(q: float, c: float) -> float:
     return _outward(guess, lambda p: _kl_surely_above(q, p, c))
 
 
-def kl_lower(q: float, c: float) -> float:
-    """min{p : kl(q‖p) ≤ c}, from below; q itself must be exact."""
-    return max(0.0, math.nextafter(1.0 - kl_upper(math.nextafter(1.0 - q, 1.0), c), 0.0))
-
-
 # -- floats: a candidate ----------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@
 ``grid.trial``, ``grid.name`` and ``grid.seed`` of the grid, ``grid.code`` (sha256 of the modules)
 and ``grid.device`` (as told by ``about``) of the start that worked on it last, empty where there is
 none, ``grid.attempt``, and ``grid.seconds``, the time of all attempts at its batch that have ended
-(NaN where there is none, or where version 1 of the store kept none).
+(NaN where there is none).
 ``curves.parquet`` has a row a trial and step: ``grid.trial``, ``grid.step``, and a float32 column a
 metric (null where a step has none of it), batch by batch.
 """
