@@ -93,7 +93,7 @@ class Situation:
 
     values: Mapping[str, float]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         checked: dict[str, float] = {}
         for name, value in self.values.items():
             expect_known(name)

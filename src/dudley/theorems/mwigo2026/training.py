@@ -93,7 +93,7 @@ class TrainingStart:
     correlation_c: float
     delta: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for W in ("W_Q", "W_K", "W_v"):
             R, ξ, η = (getattr(self, f"{W}_{what}") for what in ("moved", "op", "fro"))
             if not 0 < R <= ξ <= η:
