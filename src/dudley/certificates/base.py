@@ -69,16 +69,18 @@ class Method(ABC, Generic[D, C]):
         """The entries that make the number small."""
 
     @abstractmethod
-    def certify(self, model: CertifiedModel, data: Any, declared: D, choices: C) -> Certificate:
+    def certify(
+        self, model: CertifiedModel, data: Any, declared: D, choices: C
+    ) -> Certificate[D, C, Any]:
         """The certificate; the same arguments give the same one."""
 
-    def __call__(self, model: CertifiedModel, data: Any, **declared: Any) -> Certificate:
+    def __call__(self, model: CertifiedModel, data: Any, **declared: Any) -> Certificate[D, C, Any]:
         """Choose, then certify."""
         return self.made(model, data, self.read_declared(declared))
 
     def made(
         self, model: CertifiedModel, data: Any, declared: D, choices: C | None = None
-    ) -> Certificate:
+    ) -> Certificate[D, C, Any]:
         """The certificate of a model and data that can have one; choices are looked for first.
 
         Whoever makes or verifies a certificate comes this way, so no method can leave out the

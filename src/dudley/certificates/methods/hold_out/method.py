@@ -79,7 +79,7 @@ class HoldOut(Method[HoldOutDeclared, HoldOutChoices]):
 
     def certify(
         self, model: Hypothesis, data: Dataset, declared: HoldOutDeclared, choices: HoldOutChoices
-    ) -> Certificate:
+    ) -> Certificate[HoldOutDeclared, HoldOutChoices, HoldOutFacts]:
         """The certificate."""
         plan = plan_of(declared, data.n)
         if choices.interval not in plan.intervals:

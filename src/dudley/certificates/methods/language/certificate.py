@@ -79,7 +79,7 @@ DRAWN = (
 
 def certify(
     model: Coded, corpus: Corpus, choices: LanguageChoices | None = None, **declared: Any
-) -> Certificate:
+) -> Certificate[LanguageDeclared, LanguageChoices, LanguageFacts]:
     """The certificate; without ``choices`` the best entries are looked for first."""
     return certify_declared(
         model, corpus, from_json(LanguageDeclared, declared, "declaration", NAME), choices
@@ -88,7 +88,7 @@ def certify(
 
 def certify_declared(
     model: Coded, corpus: Corpus, declared: LanguageDeclared, choices: LanguageChoices | None
-) -> Certificate:
+) -> Certificate[LanguageDeclared, LanguageChoices, LanguageFacts]:
     """The same, of what is declared as a record."""
     declared = of_model(model, declared)
     if (model.gpt.V, model.gpt.T) != (corpus.V, corpus.T):

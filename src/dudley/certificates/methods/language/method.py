@@ -16,7 +16,11 @@ from dudley.certificates.certificate import Certificate
 from dudley.certificates.methods.language import certificate, files
 from dudley.certificates.methods.language.coded import Coded
 from dudley.certificates.methods.language.corpus import Corpus
-from dudley.certificates.methods.language.declared import LanguageChoices, LanguageDeclared
+from dudley.certificates.methods.language.declared import (
+    LanguageChoices,
+    LanguageDeclared,
+    LanguageFacts,
+)
 from dudley.core.errors import InputError
 
 
@@ -45,7 +49,7 @@ class LanguageMethod(Method[LanguageDeclared, LanguageChoices]):
 
     def certify(
         self, model: Coded, data: Corpus, declared: LanguageDeclared, choices: LanguageChoices
-    ) -> Certificate:
+    ) -> Certificate[LanguageDeclared, LanguageChoices, LanguageFacts]:
         """The certificate."""
         return certificate.certify_declared(model, data, declared, choices)
 

@@ -86,7 +86,7 @@ class Occam(Method[OccamDeclared, OccamChoices]):
 
     def certify(
         self, model: Hypothesis, data: Dataset, declared: OccamDeclared, choices: OccamChoices
-    ) -> Certificate:
+    ) -> Certificate[OccamDeclared, OccamChoices, OccamFacts]:
         """The certificate."""
         frame, word = checked_frame(model, declared), choices.code
         name, description = read(word, frame)

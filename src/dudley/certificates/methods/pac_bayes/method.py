@@ -79,7 +79,7 @@ class PacBayes(Method[PacBayesDeclared, PacBayesChoices]):
         data: Dataset,
         declared: PacBayesDeclared,
         choices: PacBayesChoices,
-    ) -> Certificate:
+    ) -> Certificate[PacBayesDeclared, PacBayesChoices, PacBayesFacts]:
         """The certificate."""
         Q = _expect_posterior(model, declared)
         counted = Q.prior.counted(data)
