@@ -143,7 +143,7 @@ def by_trial(base, lift, K, words, counts, noise, dropout):
 
 
 def by_kernels(base, lift, K, words, counts, noise, dropout):
-    keys = choose.joined(noise.keys)
+    keys = choose.join_keys(noise.keys)
     return choose.fused.Fused.apply(base, lift, K, words, counts, keys, noise.step, dropout)
 
 
@@ -211,7 +211,7 @@ def far_apart(size: float = 1.0) -> tuple[torch.Tensor, list[torch.Tensor], list
 def by_read_far(device, size: float = 1.0) -> torch.Tensor:
     """Their logits by the kernel for evaluation."""
     words, tensors, (bias, W, b) = far_apart(size)
-    attention = collapse.collapsed(*(one.float().to(device) for one in tensors))
+    attention = collapse.collapse_attention(*(one.float().to(device) for one in tensors))
     rest = [one.float().to(device) for one in (bias, W, b)]
     assert collapse.fused_collapse is not None
     cell, reads = (torch.tensor([n], device=device) for n in (0, words.shape[2]))
@@ -260,7 +260,7 @@ def of_kernels(device="cpu", names: Iterable[str] = CASES) -> dict:
         for settings.precision in ("ieee", "fp16") if name in NARROW else ("ieee",):
             outputs = answers(case, by_kernels, torch.float32, device)
             answers_by[name, settings.precision] = outputs
-        keys, step = choose.joined(case.noise.keys).to(device), case.noise.step.to(device)
+        keys, step = choose.join_keys(case.noise.keys).to(device), case.noise.step.to(device)
         rows = [
             choose.fused.factors(keys, step, case.M, case.D, case.H, t, case.dropout[0]).cpu()
             for t in (0, case.T, case.T + 2)

@@ -17,7 +17,7 @@ MODEL, TRAIN, CERTIFICATE = "model.safetensors", "train.npz", "certificate.json"
 DOCUMENTS = "documents.npz"  # of a language model
 
 
-def named(path: Path) -> Path:
+def named_path(path: Path) -> Path:
     """The file or folder itself, or the shipped example of that name."""
     from dudley.networks.files import EXAMPLES
 
@@ -27,7 +27,7 @@ def named(path: Path) -> Path:
 
 def within(path: Path, name: str) -> Path:
     """The file itself, or the one of that name in a folder or in a shipped example."""
-    folder = named(path)
+    folder = named_path(path)
     return folder / name if folder.is_dir() else path
 
 

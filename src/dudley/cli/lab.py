@@ -26,7 +26,7 @@ Name = Annotated[
 
 
 @lab_app.command("list")
-def list_experiments(
+def listed(
     files: Annotated[
         list[Path] | None,
         typer.Argument(help="Python files with more experiments, which are executed."),

@@ -43,7 +43,7 @@ def create_app(settings: Settings) -> FastAPI:
         title="dudley explorer", docs_url=None, redoc_url=None, openapi_url=None, telemetry=SILENT
     )
     app.add_middleware(Guard, settings=settings)
-    app.add_exception_handler(DudleyError, _refused)
+    app.add_exception_handler(DudleyError, _refusal)
     busy = threading.Lock()  # one file at a time: measuring may take all memory
 
     @app.get("/")
@@ -155,7 +155,7 @@ def _json(answer: dict[str, Any]) -> Response:
     return Response(text, media_type="application/json")
 
 
-def _refused(request: Request, error: Exception) -> Response:
+def _refusal(request: Request, error: Exception) -> Response:
     named = not request.url.query  # what is unknown stands in the address itself
     status = 404 if isinstance(error, UnknownName) and named else 400
     text = json.dumps({"error": str(error)}, ensure_ascii=False)

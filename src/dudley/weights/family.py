@@ -37,9 +37,9 @@ def choose(weights: Weights, config: dict, layout) -> tuple[Layout, Architecture
     """The layout, the architecture that its reader makes of the config, and what was assumed."""
     if layout is not None and str(layout) not in LAYOUTS:
         if Path(layout).suffix == ".toml" or os.path.isfile(layout):
-            return _mapped(weights, config, Path(layout))
+            return _read_mapping(weights, config, Path(layout))
         LAYOUTS[str(layout)]  # refuses, and names the nearest
-    stated = _stated(weights, config)
+    stated = _family_stated(weights, config)
     if stated is not None and layout is not None and str(layout) != stated:
         _expect_same(weights, config, stated, str(layout))
     if stated is not None:
@@ -59,7 +59,7 @@ def _read(name: str, config: dict) -> tuple[Layout, Architecture]:
     return layout, replace(architecture, odd=architecture.odd or changing_setting(config))
 
 
-def _stated(weights: Weights, config: dict) -> str | None:
+def _family_stated(weights: Weights, config: dict) -> str | None:
     """The family that the config names, by its type or by its class; another one is refused."""
     name, classes = config.get("model_type"), config.get("architectures")
     if name is None and not classes:
@@ -113,7 +113,7 @@ def _by_names(weights: Weights) -> str:
     )
 
 
-def _mapped(weights: Weights, config: dict, path: Path) -> tuple[Layout, Architecture, str]:
+def _read_mapping(weights: Weights, config: dict, path: Path) -> tuple[Layout, Architecture, str]:
     """A mapping file, completed by the config's sizes and refused where it contradicts them."""
     layout, architecture = read_mapping(path)
     settings = Config(config)

@@ -52,13 +52,13 @@ def measure(
         made = plan_of(weights, checkpoint, layout, heads)
         if init is None:
             run = Walk(weights, made, device, rank_tolerance, progress)
-            return replace(run.measurement(), source=_named(checkpoint, weights))
+            return replace(run.measurement(), source=_name_of(checkpoint, weights))
         with open_weights(example(init)) as start:
             before = plan_of(start, init, layout or made.layout, heads)
             run = Walk(weights, made, device, rank_tolerance, progress, start, before)
             measurement = run.measurement()
             return replace(
-                measurement, source=_named(checkpoint, weights), init=_named(init, start)
+                measurement, source=_name_of(checkpoint, weights), init=_name_of(init, start)
             )
 
 
@@ -69,7 +69,7 @@ def expect_device(device: str) -> None:
         raise InputError("device", "cpu or cuda", absent)
 
 
-def _named(checkpoint: Checkpoint, weights: Weights) -> str:
+def _name_of(checkpoint: Checkpoint, weights: Weights) -> str:
     """A checkpoint as the caller named it."""
     return str(checkpoint) if isinstance(checkpoint, str | Path) else weights.source
 

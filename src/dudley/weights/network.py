@@ -40,7 +40,7 @@ from dudley.networks.robust import Robust
 from dudley.weights.balls import constraint
 from dudley.weights.layout import ATTENTION, LAYOUTS
 from dudley.weights.measurement import MatrixRow, Measurement
-from dudley.weights.output import output_of, unused
+from dudley.weights.output import output_of, unused_roles
 
 GIVEN = ("T", "X.row2inf", "X.row1inf", "w.l2", "w.l1", "margin", "loss.lipschitz", "loss.range")
 
@@ -361,7 +361,7 @@ class _Build:
             )
         if self.m.assumed:
             assumptions.append(Assumption("layout", self.m.assumed, declared))
-        other = unused(self.m, self.head)
+        other = unused_roles(self.m, self.head)
         skipped = [use.name for use in self.m.tensors if not use.used]
         skipped += [self.m.row(role).source for role in other]
         if skipped:

@@ -73,7 +73,7 @@ def derive(
         raise UnknownName("name for derive", unusable[0], [*SETTINGS, "margin", "T", "W_QK.l11"])
     union, assumptions = None, ()
     if checkpoint is not None:
-        described = _measured(
+        described = _describe_checkpoint(
             checkpoint, inputs, init=init, base=base, layout=layout, device=device
         )
         union, assumptions = Grid(), described.assumptions
@@ -102,7 +102,7 @@ def derive(
     show()  # once no progress is shown any more
 
 
-def _measured(checkpoint: str, inputs: dict, **options):
+def _describe_checkpoint(checkpoint: str, inputs: dict, **options):
     """The description of a checkpoint, measured now; H is no input of it but of the measurement."""
     from dudley.cli.commands.measure import progress
     from dudley.weights.measure import measure
