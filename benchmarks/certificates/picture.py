@@ -29,7 +29,8 @@ from dudley.certificates.fit.posterior import PosteriorTraining  # noqa: E402
 from dudley.certificates.samples import draw_examples  # noqa: E402
 from dudley.certificates.standing import standing  # noqa: E402
 from dudley.core.provenance import provenance  # noqa: E402
-from dudley.show import standing as tables  # noqa: E402
+from dudley.show.as_text import text  # noqa: E402
+from dudley.show.standing import document  # noqa: E402
 
 TASK = {"name": "majority", "T": 32, "s": 3}
 ENCODING = {"name": "bits", "T": 32}
@@ -80,7 +81,7 @@ def main() -> None:
     options.out.write_text(
         json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    print(tables.text(picture))
+    print(text(document(picture)))
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "src"))
 
 from dudley.core.provenance import provenance  # noqa: E402
-from dudley.lab import Batch, Cost, Grid, Session, Trial, run, table  # noqa: E402
+from dudley.lab import Batch, Cost, Session, Trial, TrialGrid, run, table  # noqa: E402
 from dudley.lab.conduct import digests_of  # noqa: E402
 from dudley.lab.training import pack, train_batch, trainings  # noqa: E402
 from dudley.train.problem import Problem  # noqa: E402
@@ -162,7 +162,7 @@ def compared(on: str) -> dict[str, Any]:
 def empty() -> dict[str, Any]:
     """A run that only writes: what a cell costs where nothing is computed."""
     trials = [Trial({"trial": i}, key=i) for i in range(CELLS)]
-    grid = Grid(trials, "idle", SEED)
+    grid = TrialGrid(trials, "idle", SEED)
     costs = {}
     for size in (1, 50):
         cut = range(0, CELLS, size)

@@ -88,7 +88,7 @@ def test_an_audit_says_how_many_attacks_have_ended(monkeypatch):
 def test_a_derivation_and_a_forecast_are_told(dudley, monkeypatch):
     said: list[str] = []
 
-    def nothing(config, bench, tell) -> list[forecast.Part]:
+    def nothing(config, bench, tell) -> list[forecast.ForecastPart]:
         tell("packing")
         return []
 
