@@ -44,12 +44,12 @@ def library(axis: str | None) -> None:
     """What a move asks for: every statement, and the network."""
     compare(THEIRS, axis, PAPERS, FORMS)
     if axis is None:
-        calculus.described(HERE).gap(HERE["delta"])
+        calculus.capacity_of(HERE).gap(HERE["delta"])
         return
     sweep = Sweep.parse(axis)
     for value in sweep.values:
         situation = HERE | {sweep.name: value}
-        calculus.described(situation).gap(situation["delta"])
+        calculus.capacity_of(situation).gap(situation["delta"])
 
 
 def served(app, axis: str | None) -> None:

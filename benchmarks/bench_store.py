@@ -52,7 +52,7 @@ def work(session: Session) -> None:
 
 
 @pytest.fixture(params=["folder", "postgres"])
-def place(request, tmp_path: Path) -> Iterator[RunLocation]:
+def location(request, tmp_path: Path) -> Iterator[RunLocation]:
     if request.param == "folder":
         yield RunLocation.of(tmp_path / "run")
         return
@@ -71,26 +71,26 @@ def smallest(work: Callable[[], object], times: int) -> float:
     return min(durations)
 
 
-def test_a_summary_costs_little_more_than_reading_the_export(place: RunLocation, tmp_path: Path):
+def test_a_summary_costs_little_more_than_reading_the_export(location: RunLocation, tmp_path: Path):
     whole = grid()
     batches = [Batch(i, (trial,), Cost(1, 1.0)) for i, trial in enumerate(whole.trials)]
-    store = Store.prepare(place, whole, batches, resume=True)
+    store = Store.prepare(location, whole, batches, resume=True)
     start, _ = store.begin("code", {"device": "cpu"})
     begun = time.process_time()
     work_batches(store, work, start, 0, lambda: False)
     each = (time.process_time() - begun) / CELLS
     store.close()
-    file, _ = export(place, tmp_path)
+    file, _ = export(location, tmp_path)
 
     def summarise() -> None:
-        assert summary(place).trials == {"done": CELLS}
+        assert summary(location).trials == {"done": CELLS}
 
     def asked_by_axis() -> None:
-        assert len(cells(place, ["task.T", "task.m"])) == CELLS // 50
+        assert len(cells(location, ["task.T", "task.m"])) == CELLS // 50
 
     read = smallest(lambda: pyarrow.parquet.read_table(file, use_threads=False), 20)
     durations = {"summary": smallest(summarise, 10), "cells": smallest(asked_by_axis, 10)}
-    print(f"\n{place}: {1e6 * each:.0f} µs of this process a cell; read in {1e3 * read:.1f} ms")
+    print(f"\n{location}: {1e6 * each:.0f} µs of this process a cell; read in {1e3 * read:.1f} ms")
     for what, took in durations.items():
         print(f"  open and {what}: {1e3 * took:.1f} ms, {took / read:.1f} times")
     assert durations["summary"] <= ALLOWED * read

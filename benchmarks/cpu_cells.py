@@ -25,7 +25,7 @@ import protocols  # noqa: E402
 from gpu_ascent import machine, source_hash  # noqa: E402
 
 from dudley.lab.grid.trial import TrialGrid  # noqa: E402
-from dudley.lab.training import packed, train_grid, trainings  # noqa: E402
+from dudley.lab.training import pack, train_grid, trainings  # noqa: E402
 
 CELLS = {"T": 100, "m": (60, 80, 100, 120)}
 COLUMNS = ("task.T", "task.m", "trial", "result.extremes.holdout_accuracy",
@@ -47,7 +47,7 @@ def main() -> None:
         and trial.config["trial"] < options.trials
     ]
     grid = TrialGrid(wanted, "and-cells", 0)
-    batches = packed(grid, 2 << 30, options.workers)
+    batches = pack(grid, 2 << 30, options.workers)
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         table = train_grid(grid, folder, workers=options.workers, batches=batches, progress=True)

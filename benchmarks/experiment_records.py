@@ -18,9 +18,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
 
 import pyarrow.parquet as pq  # noqa: E402
-from dudley.lab.experiments.base import EXPERIMENTS, Bench  # noqa: E402
 
 from dudley.lab.conduct import record  # noqa: E402
+from dudley.lab.experiment import EXPERIMENTS, Bench  # noqa: E402
 from dudley.lab.experiments.edelman2021_and import experiment as edelman2021_and  # noqa: E402
 from dudley.lab.shared.training_table import PLAIN  # noqa: E402
 

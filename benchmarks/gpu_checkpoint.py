@@ -39,7 +39,7 @@ def numbers(item, path="") -> dict[str, float]:
         pairs = [(f"{path}.{i}", v) for i, v in enumerate(item)]
     else:
         return {path: float(item)} if isinstance(item, int | float) else {}
-    return {k: v for place, value in pairs for k, v in numbers(value, place).items()}
+    return {k: v for location, value in pairs for k, v in numbers(value, location).items()}
 
 
 def main() -> int:

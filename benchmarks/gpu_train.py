@@ -30,7 +30,7 @@ from gpu_ascent import machine, source_hash  # noqa: E402
 from ordinary import seconds  # noqa: E402
 
 from dudley.lab import curves  # noqa: E402
-from dudley.lab.training import memory_of, packed, train_grid, trainings  # noqa: E402
+from dudley.lab.training import memory_of, pack, train_grid, trainings  # noqa: E402
 from dudley.train.period import Period  # noqa: E402
 from dudley.train.precision import precision  # noqa: E402
 from dudley.train.problem import Problem  # noqa: E402
@@ -50,7 +50,7 @@ def now(device: str) -> float:
 def run(name: str, config: dict, trials: int, device: str, out: Path, curve: tuple[str, ...]):
     """Train a grid into a table of trials and, for some metrics, their curves."""
     grid = trainings(name, SEED, config, trials)
-    batches = packed(grid, memory_of(device))
+    batches = pack(grid, memory_of(device))
     with tempfile.TemporaryDirectory() as folder:
         start = now(device)
         table = train_grid(grid, folder, device, batches=batches, pace=Pace(checkpoint=120.0),
@@ -168,7 +168,7 @@ def repeat(device: str, out: Path) -> dict:
     config["task"]["T"] = [100]
     config["training"]["steps"] = 200
     grid = trainings("and", SEED, config, protocols.AND_TRIALS)
-    (batch,) = packed(grid, memory_of(device))
+    (batch,) = pack(grid, memory_of(device))
     seen = []
     for _ in range(2):
         memory = Memory()

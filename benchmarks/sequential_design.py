@@ -28,7 +28,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 from design_agreement import agreement, full_cells  # noqa: E402
 
 from dudley.core.provenance import provenance  # noqa: E402
-from dudley.lab.conduct import sealed  # noqa: E402
+from dudley.lab.conduct import digests_of  # noqa: E402
 from dudley.lab.shared.growth import finite  # noqa: E402
 from dudley.lab.shared.training_table import read  # noqa: E402
 from dudley.lab.statistics.critical import Cells, law  # noqa: E402
@@ -192,7 +192,7 @@ def main() -> None:
     versions = {name: metadata.version(name) for name in ("numpy", "scipy", "pyarrow")}
     document = provenance() | {
         "command": ["benchmarks/sequential_design.py", *sys.argv[1:]],
-        **sealed(CONFIG, outputs),
+        **digests_of(CONFIG, outputs),
         "inputs": {
             f"results/{RECORD}/trials.parquet": hashlib.sha256(source.read_bytes()).hexdigest()
         },

@@ -50,7 +50,7 @@ class Case:
         keys = [(2**63 + 5) * (e + 1) % 2**64 for e in range(len(self.counts))]
         return Noise(keys_tensor(keys), torch.tensor(7))
 
-    def given(self) -> dict[str, torch.Tensor]:
+    def inputs(self) -> dict[str, torch.Tensor]:
         """Inputs in float64; K and the gradient of mixed are orthogonal to the vector of ones."""
         source, E = torch.Generator().manual_seed(0), len(self.counts)
 
@@ -113,14 +113,14 @@ def answers(case: Case, attend, dtype=torch.float64, device="cpu") -> dict[str, 
 
     Mixed and the gradient of K are free in their means over coordinates, which are taken off.
     """
-    given = {name: x.to(device) for name, x in case.given().items()}
-    leaves = [given[name].to(dtype).requires_grad_() for name in NAMES[2:]]
+    inputs = {name: x.to(device) for name, x in case.inputs().items()}
+    leaves = [inputs[name].to(dtype).requires_grad_() for name in NAMES[2:]]
     noise = Noise(case.noise.keys.to(device), case.noise.step.to(device))
-    mixed, mass = attend(*leaves, given["words"], given["counts"], noise, case.dropout)
-    pulls = given["d_mixed"].to(dtype), given["d_mass"].to(dtype)
+    mixed, mass = attend(*leaves, inputs["words"], inputs["counts"], noise, case.dropout)
+    pulls = inputs["d_mixed"].to(dtype), inputs["d_mass"].to(dtype)
     d_base, d_lift, d_K = torch.autograd.grad((mixed, mass), leaves, pulls)
-    found = (centred(mixed), mass, d_base, d_lift, centred(d_K))
-    return {name: x.detach().cpu().double() for name, x in zip(NAMES, found, strict=True)}
+    outputs = (centred(mixed), mass, d_base, d_lift, centred(d_K))
+    return {name: x.detach().cpu().double() for name, x in zip(NAMES, outputs, strict=True)}
 
 
 def by_definition(base, lift, K, words, counts, noise, dropout):
@@ -129,10 +129,12 @@ def by_definition(base, lift, K, words, counts, noise, dropout):
     κ, μ = choose.factors(noise, M, base.shape[1] - 1, D, H, dropout)
     mixed, mass = torch.zeros_like(K), K.new_zeros(E, M, H)
     for e, m in enumerate(counts.tolist()):
-        one, own = slice(e, e + 1), slice(0, m)
-        masks = κ[one, own].to(K), μ[one, own].to(K)
-        found = plain.attend(base[one], lift[one], K[one, :, own], words[one, own], *masks)
-        mixed[one, :, own], mass[one, own] = found
+        member, rows = slice(e, e + 1), slice(0, m)
+        masks = κ[member, rows].to(K), μ[member, rows].to(K)
+        outputs = plain.attend(
+            base[member], lift[member], K[member, :, rows], words[member, rows], *masks
+        )
+        mixed[member, :, rows], mass[member, rows] = outputs
     return mixed, mass
 
 
@@ -141,7 +143,7 @@ def by_trial(base, lift, K, words, counts, noise, dropout):
 
 
 def by_kernels(base, lift, K, words, counts, noise, dropout):
-    keys = choose.joined(noise.keys)
+    keys = choose.join_keys(noise.keys)
     return choose.fused.Fused.apply(base, lift, K, words, counts, keys, noise.step, dropout)
 
 
@@ -159,11 +161,11 @@ def classifiers() -> tuple[AndEnsemble, dict[str, torch.Tensor], torch.Tensor]:
 def by_tail(device) -> torch.Tensor:
     """An evaluation in float32 that takes the kernel, also where it is only interpreted."""
     networks, weights, words = classifiers()
-    fits, and_classifier.tail_fits = and_classifier.tail_fits, lambda *given: True
+    fits, and_classifier.tail_fits = and_classifier.tail_fits, lambda *_: True
     weights = {name: W.float().to(device) for name, W in weights.items()}
-    found = networks.evaluate(weights, words.to(device))
+    logits = networks.evaluate(weights, words.to(device))
     and_classifier.tail_fits = fits
-    return found.double().cpu()
+    return logits.double().cpu()
 
 
 def majorities() -> tuple[MajorityEnsemble, dict[str, torch.Tensor], Shared]:
@@ -182,14 +184,14 @@ def by_read(device) -> torch.Tensor:
     """As `by_tail`, for majority classifiers."""
     networks, weights, rows = majorities()
     networks, weights = on(device, networks, weights)
-    shared = Shared(rows.rows.to(device), tuple(own.to(device) for own in rows.members))
+    shared = Shared(rows.rows.to(device), tuple(apart.to(device) for apart in rows.members))
     with taking_kernels(), torch.no_grad():
-        found = networks.evaluate(weights, shared)
-        own = networks.evaluate(weights, rows.rows[rows.cell].to(device))
+        logits = networks.evaluate(weights, shared)
+        apart = networks.evaluate(weights, rows.rows[rows.cell].to(device))
         some = networks.evaluate(weights, shared, torch.tensor([True, False, True], device=device))
-    assert own.equal(found), "the same rows, given to each member"
-    assert some[[0, 2]].equal(found[[0, 2]]) and not some[1].any(), "nothing for whom nobody asks"
-    return found.double().cpu()
+    assert apart.equal(logits), "the same rows, given to each member"
+    assert some[[0, 2]].equal(logits[[0, 2]]) and not some[1].any(), "nothing for whom nobody asks"
+    return logits.double().cpu()
 
 
 def far_apart(size: float = 1.0) -> tuple[torch.Tensor, list[torch.Tensor], list[torch.Tensor]]:
@@ -202,14 +204,14 @@ def far_apart(size: float = 1.0) -> tuple[torch.Tensor, list[torch.Tensor], list
     a = torch.tensor([-45.0, 45.0, -45.0]).double().repeat(1, 2, 1)
     bits = torch.randint(2, (1, 5, T), generator=source)
     bits[0, 0], bits[0, 1] = 0, 1
-    given = [a, some(1, 2, T + 1), some(1, 2, 3, D), size * some(1, 2, T + 1, D)]
-    return pack(bits), given, [some(1, 1, D), some(1, D, 2), some(1, 1, 2)]
+    tensors = [a, some(1, 2, T + 1), some(1, 2, 3, D), size * some(1, 2, T + 1, D)]
+    return pack(bits), tensors, [some(1, 1, D), some(1, D, 2), some(1, 1, 2)]
 
 
 def by_read_far(device, size: float = 1.0) -> torch.Tensor:
     """Their logits by the kernel for evaluation."""
-    words, given, (bias, W, b) = far_apart(size)
-    attention = collapse.collapsed(*(one.float().to(device) for one in given))
+    words, tensors, (bias, W, b) = far_apart(size)
+    attention = collapse.collapse_attention(*(one.float().to(device) for one in tensors))
     rest = [one.float().to(device) for one in (bias, W, b)]
     assert collapse.fused_collapse is not None
     cell, reads = (torch.tensor([n], device=device) for n in (0, words.shape[2]))
@@ -243,35 +245,35 @@ def on(device, networks, weights):
 @contextmanager
 def taking_kernels():
     """Majority classifiers take kernels, also where these are only interpreted."""
-    asked = collapse.fits, majority.fits
+    checks = collapse.fits, majority.fits
     collapse.fits = majority.fits = lambda weighted: True
     yield
-    collapse.fits, majority.fits = asked
+    collapse.fits, majority.fits = checks
 
 
 def of_kernels(device="cpu", names: Iterable[str] = CASES) -> dict:
     """All that kernels answer: (case, precision) ↦ by NAMES, (case, "rows") ↦ factors, the tail."""
-    found, settings = {}, choose.fused.SETTINGS
+    answers_by, settings = {}, choose.fused.SETTINGS
     before = settings.precision
     for name in names:
         case = CASES[name]
         for settings.precision in ("ieee", "fp16") if name in NARROW else ("ieee",):
-            one = answers(case, by_kernels, torch.float32, device)
-            found[name, settings.precision] = one
-        keys, step = choose.joined(case.noise.keys).to(device), case.noise.step.to(device)
+            outputs = answers(case, by_kernels, torch.float32, device)
+            answers_by[name, settings.precision] = outputs
+        keys, step = choose.join_keys(case.noise.keys).to(device), case.noise.step.to(device)
         rows = [
             choose.fused.factors(keys, step, case.M, case.D, case.H, t, case.dropout[0]).cpu()
             for t in (0, case.T, case.T + 2)
         ]
-        found[name, "rows"] = torch.stack(rows)
+        answers_by[name, "rows"] = torch.stack(rows)
     for settings.precision in ("ieee", "fp16"):
-        found["tail", settings.precision] = by_tail(device)
-        found["majority", settings.precision] = by_read(device)
-        found["majority sums", settings.precision] = by_sums(device)
-        found["majority far", settings.precision] = by_read_far(device)
-        found["majority too large", settings.precision] = by_read_far(device, 1e6)
+        answers_by["tail", settings.precision] = by_tail(device)
+        answers_by["majority", settings.precision] = by_read(device)
+        answers_by["majority sums", settings.precision] = by_sums(device)
+        answers_by["majority far", settings.precision] = by_read_far(device)
+        answers_by["majority too large", settings.precision] = by_read_far(device, 1e6)
     settings.precision = before
-    return found
+    return answers_by
 
 
 if __name__ == "__main__":

@@ -18,16 +18,16 @@ def study(name: str):
     return EXPERIMENTS[name]
 
 
-def check_smoke(held: Results) -> tuple[list[Finding], dict[str, np.ndarray]]:
+def check_smoke(results: Results) -> tuple[list[Finding], dict[str, np.ndarray]]:
     """The findings of a smoke run, and its table of trials."""
-    one = study(held.name)
+    experiment = study(results.name)
     for scale in SCALES:
-        json.dumps(one.config(scale))
-        assert one.config(scale) == one.config(scale)
-    found, table = held.findings, read(held.folder / "trials.parquet")
-    assert found and all(finding.verdict == SMOKE for finding in found)
-    assert all(finding.kind != "claim" for finding in found), "no paper is answerable for these"
-    config = one.config("smoke")
+        json.dumps(experiment.config(scale))
+        assert experiment.config(scale) == experiment.config(scale)
+    findings, table = results.findings, read(results.folder / "trials.parquet")
+    assert findings and all(finding.verdict == SMOKE for finding in findings)
+    assert all(finding.kind != "claim" for finding in findings), "no paper is answerable for these"
+    config = experiment.config("smoke")
     cells = sum(
         np.prod([len(v) for v in part["task"].values() if isinstance(v, list)], dtype=int)
         for part in config["parts"]
@@ -35,11 +35,11 @@ def check_smoke(held: Results) -> tuple[list[Finding], dict[str, np.ndarray]]:
     assert len(table["trial"]) == cells * config["trials"]
     assert np.isfinite(table["gap_bound"]).all() and (table["gap_bound"] > 0).all()
     assert ((table["holdout"] >= 0) & (table["holdout"] <= 1)).all()
-    return found, table
+    return findings, table
 
 
-def finding(found: list[Finding], words: str) -> Finding:
+def finding(findings: list[Finding], words: str) -> Finding:
     """The one whose claim has these words."""
-    matching = [one for one in found if words in one.claim]
-    assert len(matching) == 1, [one.claim for one in found]
+    matching = [one for one in findings if words in one.claim]
+    assert len(matching) == 1, [one.claim for one in findings]
     return matching[0]

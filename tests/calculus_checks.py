@@ -53,9 +53,9 @@ def check_power_law(allocate, Cs, βs, ε: float):
 
 def check_forms(chain, log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray):
     """optimised ≤ tree ≤ dudley ≤ 1 and proper ≤ improper, on the same entropies."""
-    one = np.ones(len(log_n))
+    ones = np.ones(len(log_n))
     dudley = chain.dudley(log_H, log_n, grid)
-    assert (dudley <= one).all()
+    assert (dudley <= ones).all()
     above = [dudley, dudley]
     for form in (chain.tree, chain.optimised):
         proper, improper = (form(log_H, log_n, grid, proper) for proper in (True, False))

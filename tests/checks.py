@@ -243,11 +243,11 @@ def check_covers_alone(case: Case, seed: int = 0, count: int = 150):
     X, Z = case.inputs(rng, case.n)
     metric = oracles.distances(case.form, weights, X, Z)
     for ε in float(entropy.radius) * np.array([0.97, 0.7, 0.45, 0.25]):
-        found = math.log(len(oracles.greedy_net(metric, 2 * ε)))
+        log_size = math.log(len(oracles.greedy_net(metric, 2 * ε)))
         for cover in entropy.covers:
             ratio = ExactRatio((cover.bound, 1.0), ε)
             H = math.exp(float(cover.log_entropy(ratio, math.log(len(X)))))
-            assert found * (1 - ROUNDING) <= H, f"{cover.name} on {case.name}"
+            assert log_size * (1 - ROUNDING) <= H, f"{cover.name} on {case.name}"
 
 
 def log_ball(p: int, q: float) -> float:
@@ -347,6 +347,6 @@ def check_norms(W: np.ndarray, implied, slack: float = 1e-9):
     for known in (None, rank):
         for name in NORMS:
             for also in ("op", "linf", "col1inf", "row1inf"):
-                given = ((name, sizes[name]), (also, sizes[also]))
-                for other, bound in implied(given, W.shape, known).items():
-                    assert sizes[other] <= bound * (1 + slack), f"{other} from {given}"
+                known_sizes = ((name, sizes[name]), (also, sizes[also]))
+                for other, bound in implied(known_sizes, W.shape, known).items():
+                    assert sizes[other] <= bound * (1 + slack), f"{other} from {known_sizes}"

@@ -102,13 +102,13 @@ def _code_rank(cover, case, W, ε, X, Z):
     U, s, V = np.linalg.svd(W)
     root = np.sqrt(s[:, None, :r])
     A, C = U[:, :, :r] * root, np.swapaxes(root, 1, 2) * V[:, :r, :]
-    found, log_size = [], 0.0
+    codes, log_size = [], 0.0
     for factor, share in ((A, a / (a + b)), (C, b / (a + b))):
         metric = oracles.distances("linear", factor)
         net = oracles.greedy_net(metric, share * ε / math.sqrt(B))
-        found.append(factor[np.array(net)[metric[:, net].argmin(axis=1)]])
+        codes.append(factor[np.array(net)[metric[:, net].argmin(axis=1)]])
         log_size += math.log(len(net))
-    return found[0] @ found[1], log_size
+    return codes[0] @ codes[1], log_size
 
 
 def _features(case, X, Z):

@@ -47,9 +47,9 @@ def toy_batches(grid: TrialGrid) -> tuple[Batch, ...]:
 def taken(store: Store) -> Claim:
     """The next batch of a store, for a start of its own."""
     start, _ = store.begin("code", {})
-    found = claim(store, Owner.me(), start)
-    assert found is not None
-    return found
+    claimed = claim(store, Owner.me(), start)
+    assert claimed is not None
+    return claimed
 
 
 def logistic(
@@ -58,13 +58,13 @@ def logistic(
     """STEPS steps of x ↦ 3.9 x (1 − x) for every trial, from its key; none beyond its gate."""
     if marks is not None:
         (marks / f"{session.batch.number}.{os.getpid()}").touch()
-    kept = session.latest()
-    if kept is None:
+    latest = session.latest()
+    if latest is None:
         first, state = 0, np.array([(key % 997 + 1) / 1000 for key in session.batch.keys])
         session.append(0, {"state": state, "step": np.zeros(len(state))})
     else:
-        first = kept[0]
-        with kept[1].open("rb") as file:
+        first = latest[0]
+        with latest[1].open("rb") as file:
             state = np.load(file)
     for step in range(first + 1, STEPS + 1):
         if gates is not None and not let_through(session, gates, step):
@@ -145,10 +145,10 @@ def meets(session: Session, marks: Path) -> None:
     logistic(session)
 
 
-def die_at(place: str, number: int) -> None:
+def die_at(location: str, number: int) -> None:
     """Arrange for SIGKILL at the ``number``-th time at a place: in a file, or in a statement."""
     die = dying(number)
-    if place == "file":  # half a checkpoint
+    if location == "file":  # half a checkpoint
 
         def half(path: Path, state: np.ndarray) -> None:
             path.write_bytes(b"\x93NUMPY")
@@ -157,10 +157,10 @@ def die_at(place: str, number: int) -> None:
             save(path, state)
 
         globals()["save"] = half  # logistic looks it up
-    elif place == "removal":  # a batch is done, its files still stand
+    elif location == "removal":  # a batch is done, its files still stand
         checkpoints.remove = lambda claim: die()
     else:
-        after_each(place, die)
+        after_each(location, die)
 
 
 def main() -> int:
@@ -172,13 +172,13 @@ def main() -> int:
     parser.add_argument("--marks", type=Path)
     parser.add_argument("--gates", type=Path)
     parser.add_argument("--kill", nargs=2, metavar=("PLACE", "NUMBER"))
-    asked = parser.parse_args()
-    if asked.kill:
-        die_at(asked.kill[0], int(asked.kill[1]))
+    options = parser.parse_args()
+    if options.kill:
+        die_at(options.kill[0], int(options.kill[1]))
     grid = toy_grid()
-    work = partial(logistic, pause=asked.pause, marks=asked.marks, gates=asked.gates)
+    work = partial(logistic, pause=options.pause, marks=options.marks, gates=options.gates)
     try:
-        run(grid, toy_batches(grid), work, asked.folder, on=asked.on, workers=asked.workers)
+        run(grid, toy_batches(grid), work, options.folder, on=options.on, workers=options.workers)
     except KeyboardInterrupt:
         return 130
     return 0

@@ -24,11 +24,11 @@ def lives(pid: int) -> bool:
 def until(what: Callable[[], Any], process: subprocess.Popen | None = None) -> Any:
     """Wait for something true, and give it; the process that is to bring it about must live."""
     end = time.monotonic() + 180
-    while not (found := what()):
+    while not (answer := what()):
         assert process is None or process.poll() is None, process.communicate()
         assert time.monotonic() < end, "it does not come to pass"
         time.sleep(0.005)
-    return found
+    return answer
 
 
 def free_port() -> int:
@@ -36,6 +36,6 @@ def free_port() -> int:
     is taken, nobody else comes upon it but by chance."""
     while True:
         port = 24_000 + secrets.randbelow(8_000)
-        with suppress(OSError), socket.socket() as one:
-            one.bind(("", port))
+        with suppress(OSError), socket.socket() as listener:
+            listener.bind(("", port))
             return port

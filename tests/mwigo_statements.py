@@ -8,8 +8,8 @@ STATEMENTS = {i: s for i, s in load().items() if s.paper == "mwigo2026"}
 MATRICES = ("W_Q", "W_K", "W_v")
 
 
-def value(id: str, given: dict, form: str = "derived") -> float:
-    return STATEMENTS[f"mwigo2026/{id}"].evaluate_on(given, form).value
+def value(id: str, inputs: dict, form: str = "derived") -> float:
+    return STATEMENTS[f"mwigo2026/{id}"].evaluate_on(inputs, form).value
 
 
 def example(id: str, **changes) -> dict:

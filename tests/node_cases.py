@@ -26,9 +26,9 @@ QUICK = {"steps": 25, "lr": 0.12}
 
 def check_facts(problem: SearchProblem, **options) -> SearchRatios:
     """Raise if the search finds anything above what the node declares."""
-    found = search(problem, **options)
-    assert not found.exceeded(), f"found above declared: {found.exceeded()}"
-    return found
+    ratios = search(problem, **options)
+    assert not ratios.exceeded(), f"found above declared: {ratios.exceeded()}"
+    return ratios
 
 
 def head_start(prefix=(), T=5, d=4, k=3, after=None, B=2.0):
@@ -59,10 +59,10 @@ def head_start(prefix=(), T=5, d=4, k=3, after=None, B=2.0):
 
 
 def head(**changes):
-    own = {"W_v": S(2.0), "W_QK": S(2.0), "W_c": S(1.5), "k": 3} | changes
-    if own.get("W_Q") is not None:
-        own["W_QK"] = None
-    return du.Head(4, **own)
+    sets = {"W_v": S(2.0), "W_QK": S(2.0), "W_c": S(1.5), "k": 3} | changes
+    if sets.get("W_Q") is not None:
+        sets["W_QK"] = None
+    return du.Head(4, **sets)
 
 
 def mha(d=4, H=2, **changes):

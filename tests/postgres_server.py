@@ -47,9 +47,11 @@ class Server:
 
 def programs() -> Path | None:
     """The folder of initdb and postgres: Debian's newest, or where PATH has them."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parts[-2]))
-    if found:
-        return found[-1]
+    folders = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parts[-2])
+    )
+    if folders:
+        return folders[-1]
     here = shutil.which("postgres")
     return None if here is None else Path(here).parent
 
@@ -82,8 +84,8 @@ def running() -> Iterator[Server]:
             capture_output=True,
             **as_user,
         )
-        told = [word for setting in SETTINGS for word in ("-c", setting)]
-        command = [bin / "postgres", "-D", data, "-k", folder, *told]
+        options = [word for setting in SETTINGS for word in ("-c", setting)]
+        command = [bin / "postgres", "-D", data, "-k", folder, *options]
         process, url = started(command, data, folder / "log", as_user)
         try:
             yield Server(url, process.pid)
@@ -126,8 +128,8 @@ def answers(url: str, process: subprocess.Popen, data: Path) -> bool:
     while process.poll() is None and time.monotonic() < end:
         try:
             with psycopg.connect(url) as connection:
-                told = connection.execute("SHOW data_directory").fetchone()
-            if told == (str(data),):
+                row = connection.execute("SHOW data_directory").fetchone()
+            if row == (str(data),):
                 return True
         except psycopg.OperationalError:
             pass

@@ -43,8 +43,8 @@ class SmokeRuns:
 
 def digest(folder: Path) -> str:
     """Of the names and the contents of all files but stores, which change when they are read."""
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path in sorted(path for path in folder.glob("*") if path.is_file()):
         name, content = str(path.relative_to(folder)).encode(), path.read_bytes()
-        found.update(b"%d %s %d %s" % (len(name), name, len(content), content))
-    return found.hexdigest()
+        hasher.update(b"%d %s %d %s" % (len(name), name, len(content), content))
+    return hasher.hexdigest()

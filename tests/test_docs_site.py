@@ -31,17 +31,17 @@ def pins(path: Path) -> dict[str, str]:
 def test_the_lock_of_the_site_is_pinned_hashed_and_in_step():
     """It holds the extra `docs`, in the versions of requirements.lock where that has them."""
     text = (DOCS / "requirements.lock").read_text(encoding="utf-8")
-    held, others = pins(DOCS / "requirements.lock"), pins(ROOT / "requirements.lock")
+    docs_pins, others = pins(DOCS / "requirements.lock"), pins(ROOT / "requirements.lock")
     entries = re.split(r"^(?=[a-z0-9-]+==)", text, flags=re.MULTILINE)[1:]
-    assert len(entries) == len(held) > 10
+    assert len(entries) == len(docs_pins) > 10
     assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", entry) for entry in entries)
     assert not re.search(r"://|^-|^torch|^nvidia", text, re.MULTILINE)
-    assert {name: held[name] for name in held.keys() & others.keys()} == {
-        name: others[name] for name in held.keys() & others.keys()
+    assert {name: docs_pins[name] for name in docs_pins.keys() & others.keys()} == {
+        name: others[name] for name in docs_pins.keys() & others.keys()
     }
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for wanted in map(Requirement, project["optional-dependencies"]["docs"]):
-        assert wanted.specifier.contains(held[canonicalize_name(wanted.name)]), wanted
+        assert wanted.specifier.contains(docs_pins[canonicalize_name(wanted.name)]), wanted
 
 
 def broken(page: Path) -> list[str]:
@@ -69,13 +69,13 @@ class Links(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        self.ids.update(filter(None, [given.get("id"), given.get("name")]))
-        if tag == "a" and given.get("href"):
-            self.links.add(given["href"])
-        elif tag == "link" and "stylesheet" in (given.get("rel") or ""):
-            self.loaded.add(given["href"])
-        self.loaded.update(filter(None, [given.get("src"), given.get("srcset")]))
+        attributes = dict(attrs)
+        self.ids.update(filter(None, [attributes.get("id"), attributes.get("name")]))
+        if tag == "a" and attributes.get("href"):
+            self.links.add(attributes["href"])
+        elif tag == "link" and "stylesheet" in (attributes.get("rel") or ""):
+            self.loaded.add(attributes["href"])
+        self.loaded.update(filter(None, [attributes.get("src"), attributes.get("srcset")]))
 
 
 def foreign(page: Links) -> list[str]:
@@ -156,5 +156,5 @@ def test_formulas_are_mathml_and_every_public_name_is_told(site: Path, built: di
         assert "<math" in text
         shown = re.sub(r"<(pre|code).*?</\1>", "", text, flags=re.S)
         assert not re.search(r"\\(frac|le|sqrt|log|bigl|varepsilon)\b|\$\$", shown), name
-    told = {one.rpartition(".")[2] for one in built["api.html"].ids}
-    assert set(dudley.__all__) <= told
+    documented = {one.rpartition(".")[2] for one in built["api.html"].ids}
+    assert set(dudley.__all__) <= documented

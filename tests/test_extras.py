@@ -28,11 +28,13 @@ GUIDE = (ROOT / "docs/howto/certify.md").read_text(encoding="utf-8")
 BLOCK = """
 import json, sys
 blocked = set(json.loads(sys.argv.pop(1)))
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in blocked:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Absent())
+from importlib.machinery import PathFinder
+class Installed(PathFinder):  # a package that is absent has no spec; looking for it is no error
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        absent = name.partition(".")[0] in blocked
+        return None if absent else PathFinder.find_spec(name, path, target)
+sys.meta_path[:] = [Installed if finder is PathFinder else finder for finder in sys.meta_path]
 """
 COMMANDS_IN_TURN = (
     BLOCK
@@ -62,14 +64,26 @@ COMMANDS = {
         ["verify", "certificate.json", *FILES],
         ["report", "certificate.json", *FILES, "--out", "page.html"],
         ["measure", "checkpoint"],
+        ["certify", "train", "and", "--T", "8", "--n", "300", "--out", "trained"],
     ],
     "plots": [["compare", *SWEEP, "--out", "bounds.svg"]],
     "lab": [["lab", "run", "edelman2021-parity", "--scale", "smoke", "--dry-run"]],
+    "web": [["serve", "--check"]],
 }
+REFUSED = [  # commands, the extras that are there, and what the refusal says
+    (["certify", "model", "model.safetensors", *MODEL], "", "needs safetensors", "torch"),
+    (["verify", "certificate.json", *FILES], "", "needs safetensors", "torch"),
+    (
+        ["report", "certificate.json", *FILES, "--out", "page.html"],
+        "",
+        "needs safetensors",
+        "torch",
+    ),
+    (["tour", "--n", "100"], "torch", "needs matplotlib", "plots"),
+    (["tour", "--n", "100"], "", "needs torch", "torch"),
+]
 SLOW = {"lab": [["lab", "run", "edelman2021-and", "--scale", "smoke", "--out", "run"]]}
 MODULES = {
-    "web": "from dudley.web.app import create_app\nfrom dudley.web.safety import Settings\n"
-    "print(create_app(Settings()).title)",
     "postgres": "import psycopg",
     "ray": "import ray",
     "slurm": "import submitit",
@@ -148,6 +162,20 @@ def test_an_extra_is_enough_for_its_long_commands(tmp_path, extra):
 @pytest.mark.parametrize("extra", MODULES)
 def test_an_extra_brings_what_it_is_for(tmp_path, extra):
     run(tmp_path, extra, BLOCK + MODULES[extra])
+
+
+def test_what_an_extra_does_not_bring_is_named(tmp_path):
+    """Exit 2, one line that names the package and the extra, and nothing is computed before it."""
+    write_files(tmp_path)
+    model = [["certify", "model", "model.safetensors", *MODEL]]
+    run(tmp_path, "torch", COMMANDS_IN_TURN, json.dumps(model))
+    for words, extra, reason, fix in REFUSED:
+        start = BLOCK + "from dudley.cli import main\nmain(json.loads(sys.argv.pop(1)))"
+        command = [sys.executable, "-c", start, json.dumps(others(extra)), json.dumps(words)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 2 and done.stdout == "", (words, done.stderr)
+        assert reason in done.stderr and f"pip install '.[{fix}]'" in done.stderr
+        assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -61,14 +61,14 @@ def spoil(file: Path) -> None:
     file.write_text(text.replace("e", "é", 1), encoding="utf-8")
 
 
-def told(paths: Iterable[str]) -> str:
+def content(paths: Iterable[str]) -> str:
     return "".join(f"generate: {path} is stale; run make generate\n" for path in paths)
 
 
 def test_every_stale_file_is_named_and_mended(copy: Path, fresh: dict[str, str], capsys):
     for path in fresh:
         spoil(copy / path)
-    assert check(copy, capsys) == (1, told(fresh))
+    assert check(copy, capsys) == (1, content(fresh))
     assert generate.main(["--no-figures", "--root", str(copy)]) == 0
     assert {path: (copy / path).read_text(encoding="utf-8") for path in fresh} == fresh
     assert check(copy, capsys) == (0, "")
@@ -78,13 +78,13 @@ def test_a_stale_file_is_named_alone(copy: Path, fresh: dict[str, str], capsys):
     for path in fresh:
         before = (copy / path).read_text(encoding="utf-8")
         spoil(copy / path)
-        assert check(copy, capsys) == (1, told([path]))
+        assert check(copy, capsys) == (1, content([path]))
         (copy / path).write_text(before, encoding="utf-8")
 
 
 def test_an_absent_file_is_stale(copy: Path, fresh: dict[str, str], capsys):
     shutil.rmtree(copy / "docs")
-    assert check(copy, capsys) == (1, told(path for path in fresh if path.startswith("docs/")))
+    assert check(copy, capsys) == (1, content(path for path in fresh if path.startswith("docs/")))
 
 
 def test_what_is_generated_is_always_the_same(fresh: dict[str, str]):

@@ -1,5 +1,6 @@
 """`import dudley` is light, and every public name is what its stub says."""
 
+import ast
 import inspect
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 import dudley as du
 from dudley.core.lazy import homes
+from each import each
 
 SOURCE = Path(du.__file__).parent
 STUBS = sorted(SOURCE.rglob("__init__.pyi"))
@@ -55,6 +57,37 @@ def test_a_stub_lists_what_the_package_has(stub: Path):
     assert dir(package) == sorted(homes(stub)) == package.__all__
     with pytest.raises(AttributeError, match="no attribute 'absent'"):
         _ = package.absent
+
+
+LAZY = """
+from dudley.core.lazy import attach_stub
+__getattr__, __dir__ = attach_stub(__name__, __file__)
+__all__ = __dir__()
+"""
+
+
+def beyond_lazy(source: str) -> list[str]:
+    """Statements of an ``__init__`` that are neither its docstring nor those of a lazy one."""
+    lazy = {ast.unparse(node) for node in ast.parse(LAZY).body}
+    body = ast.parse(source).body
+    body = body[1:] if ast.get_docstring(ast.parse(source)) else body
+    lines = [ast.unparse(node) for node in body]
+    return [line for line in lines if line not in lazy and not line.startswith("__version__ = ")]
+
+
+@each("package", sorted(SOURCE.rglob("__init__.py")))
+def test_a_package_is_empty_or_lazy(package: Path):
+    source = package.read_text(encoding="utf-8")
+    assert beyond_lazy(source) == []
+    assert ("attach_stub" in source) == package.with_suffix(".pyi").exists()
+
+
+def test_a_package_with_contents_is_seen():
+    assert beyond_lazy('"""A package."""\n' + LAZY) == []
+    assert beyond_lazy(LAZY + "from dudley.core import errors\nA = 1\n") == [
+        "from dudley.core import errors",
+        "A = 1",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -82,3 +82,38 @@ def test_classes_outside_the_package_may_share_a_name(lint, tmp_path: Path, monk
     (tmp_path / "b.py").write_text("class Ball: pass\n", encoding="utf-8")
     monkeypatch.setattr(lint, "ROOT", tmp_path)
     assert lint.main([tmp_path]) == 0
+
+
+def test_examples_and_pages_are_read_too(lint, tmp_path: Path, capsys):
+    module, page = tmp_path / "a.py", tmp_path / "b.md"
+    module.write_text('def f():\n    """Say.\n\n    >>> told = 1\n    """\n', encoding="utf-8")
+    page.write_text("# Page\n\n```python\na = 1\nfound = a\n```\n\nfound = 1\n", encoding="utf-8")
+    assert lint.main([tmp_path]) == 1
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == [
+        f"{module}:4: 'told' names an act, not a thing",
+        f"{page}:5: 'found' names an act, not a thing",
+    ]
+
+
+def test_what_is_exempt_exists(lint):
+    assert all((lint.ROOT / path).exists() for path in (*lint.EXEMPT, *lint.FOLDERS))
+
+
+def test_an_alias_is_no_other_class_and_no_other_alias(lint, tmp_path: Path, monkeypatch):
+    package = tmp_path / "src"
+    package.mkdir()
+    monkeypatch.setattr(lint, "ROOT", tmp_path)
+    same = "Rows = dict[str, int]\nUnit = TypeVar('Unit')\nLIMIT = 3\nT = 4\n"
+    for name in ("a.py", "b.py"):
+        (package / name).write_text(same, encoding="utf-8")
+    assert lint.main([package]) == 0
+    for other in ("Rows = dict[str, float]\n", "class Rows: pass\n"):
+        (package / "c.py").write_text(other, encoding="utf-8")
+        assert lint.main([package]) == 1
+
+
+def test_every_exempt_alias_is_there(lint):
+    for path, name in lint.EXEMPT_ALIASES:
+        tree = ast.parse((lint.ROOT / path).read_text(encoding="utf-8"))
+        assert name in [alias for _, alias, _ in lint.classes(tree)]

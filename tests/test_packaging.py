@@ -29,15 +29,15 @@ def pins(lock: str) -> dict[str, str]:
     """Name ↦ version of a lock file; a line that is not pinned and hashed raises."""
     lines = [line for line in lock.splitlines() if not line.lstrip().startswith("#")]
     logical = re.sub(r" *\\\n *", " ", "\n".join(lines)).splitlines()
-    found = {}
+    versions = {}
     for line in filter(None, map(str.strip, logical)):
         match = PIN.fullmatch(line)
         if match is None:
             raise ValueError(f"not a pinned and hashed requirement: {line[:80]!r}")
-        if match["name"] in found:
+        if match["name"] in versions:
             raise ValueError(f"pinned twice: {match['name']}")
-        found[match["name"]] = match["version"]
-    return found
+        versions[match["name"]] = match["version"]
+    return versions
 
 
 def kept_out(names: set[str]) -> set[str]:
@@ -177,6 +177,6 @@ def test_no_document_and_no_message_installs_from_an_index_that_has_no_dudley():
     indexed = re.compile(r"pip install (-\S+ )*'?dudley\b")
     files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
     files += [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
-    found = [str(path.relative_to(ROOT)) for path in files if path != Path(__file__).resolve()
+    paths = [str(path.relative_to(ROOT)) for path in files if path != Path(__file__).resolve()
              and indexed.search(" ".join(path.read_text(encoding="utf-8").split()))]  # fmt: skip
-    assert found == []
+    assert paths == []

@@ -23,12 +23,14 @@ def read(path: Path) -> dict:
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda p: str(p.parent.relative_to(RESULTS)))
 def test_a_record_is_what_its_provenance_says(path: Path):
-    told = read(path)
-    assert {"command", "config", "config_sha256", "src_sha256", "machine", "precision"} <= set(told)
-    config = json.dumps(told["config"], sort_keys=True).encode()
-    assert hashlib.sha256(config).hexdigest() == told["config_sha256"]
-    assert told["outputs"]
-    for name, digest in told["outputs"].items():
+    record = read(path)
+    assert {"command", "config", "config_sha256", "src_sha256", "machine", "precision"} <= set(
+        record
+    )
+    config = json.dumps(record["config"], sort_keys=True).encode()
+    assert hashlib.sha256(config).hexdigest() == record["config_sha256"]
+    assert record["outputs"]
+    for name, digest in record["outputs"].items():
         assert hashlib.sha256((path.parent / name).read_bytes()).hexdigest() == digest
 
 
@@ -67,16 +69,16 @@ def successes(trials: dict[str, np.ndarray]) -> dict[tuple[int, int, int], bool]
     return dict(zip(zip(T, m, trials["trial"], strict=True), best > 0.99, strict=True))
 
 
-def differ(one: dict, other: dict, alpha: float) -> list[tuple[int, int]]:
+def differ(row: dict, other: dict, alpha: float) -> list[tuple[int, int]]:
     """The cells whose success rates differ, by Fisher's test at α over the number of cells."""
-    cells = sorted({cell[:2] for cell in one})
-    found = []
+    cells = sorted({cell[:2] for cell in row})
+    pairs = []
     for cell in cells:
-        counts = [[hit for key, hit in side.items() if key[:2] == cell] for side in (one, other)]
+        counts = [[hit for key, hit in side.items() if key[:2] == cell] for side in (row, other)]
         table = [[sum(hits), len(hits) - sum(hits)] for hits in counts]
         if fisher_exact(table).pvalue < alpha / len(cells):
-            found.append(cell)
-    return found
+            pairs.append(cell)
+    return pairs
 
 
 def test_the_papers_grids_are_trained_in_minutes():
@@ -86,14 +88,14 @@ def test_the_papers_grids_are_trained_in_minutes():
     assert parts["parity"]["trials"] == 30 and parts["parity"]["seconds"] <= 300
     assert record["ratio_ordinary_over_ensemble"] >= 500
     run = read(RESULTS / "gpu-train/provenance.json")
-    told = run["config"]["and"]
-    assert told["model"]["dropout"] == [0.1, 0.1, 0.1] and told["training"]["steps"] == 1000
+    config = run["config"]["and"]
+    assert config["model"]["dropout"] == [0.1, 0.1, 0.1] and config["training"]["steps"] == 1000
     trials = trials_of(f"{AND}/trials.parquet")
     assert len(successes(trials)) == 8800
     assert all(len(curve) == 100 for curve in trials["holdout_accuracy"])
     assert all(len(curve) == 500 for curve in trials_of(f"{PARITY}/printed.parquet")["loss"])
     record = read(RESULTS / AND / "provenance.json")
-    assert record["config"]["protocol"] == told
+    assert record["config"]["protocol"] == config
     assert record["src_sha256"] == run["src_sha256"] and record["machine"] == run["machine"]
     assert record["seconds"] == parts["and"]["seconds"]
     assert (
@@ -133,9 +135,9 @@ def test_the_cells_of_mnist_are_trained_as_printed():
     }  # fmt: skip
     assert set(trials["reading"]) == set(wanted)
     for reading, (epochs, axes) in wanted.items():
-        own = trials["reading"] == reading
-        cells = sorted(zip(*(trials[name][own].tolist() for name in names), strict=True))
-        assert cells == sorted(product(*axes)) and set(trials["epochs"][own]) == {epochs}
+        chosen = trials["reading"] == reading
+        cells = sorted(zip(*(trials[name][chosen].tolist() for name in names), strict=True))
+        assert cells == sorted(product(*axes)) and set(trials["epochs"][chosen]) == {epochs}
 
 
 def test_fast_products_do_not_move_success_rates():

@@ -22,9 +22,9 @@ def work(session: Session, off: float = 0.0, fails: tuple[int, ...] = ()) -> Non
     session.finish([{"square": m * m + off, "even": m % 2 == 0} for m in sizes])
 
 
-def tiny(place: RunLocation | Path, sizes=(5, 6), trials: int = 2, **how) -> None:
+def tiny(location: RunLocation | Path, sizes=(5, 6), trials: int = 2, **how) -> None:
     """Run it, a batch for every m."""
     whole = grid(sizes, trials)
     cells = [[t for t in whole.trials if t.config["m"] == m] for m in sizes]
     batches = [Batch(i, tuple(cell), Cost(8, float(len(cell)))) for i, cell in enumerate(cells)]
-    run(whole, batches, partial(work, **how), place, progress=False)
+    run(whole, batches, partial(work, **how), location, progress=False)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dudley.lab import TrialGrid, TrialTable
-from dudley.lab.training import packed, train_grid, trainings
+from dudley.lab.training import pack, train_grid, trainings
 from dudley.train.problem import Problem
 from dudley.train.state import State
 from dudley.train.trainer import Memory, Pace, Trainer
@@ -69,10 +69,10 @@ class Snapshots(Memory):
 ALWAYS = Pace(append=-1.0, checkpoint=-1.0)
 
 
-def train(one: Problem, folder: Path | None = None) -> tuple[Trainer, list[dict], Memory]:
+def train(problem: Problem, folder: Path | None = None) -> tuple[Trainer, list[dict], Memory]:
     """A training to its end: the trainer, its results and its sink."""
     sink = Memory() if folder is None else Snapshots(folder=folder)
-    trainer = Trainer(one, sink, ALWAYS)
+    trainer = Trainer(problem, sink, ALWAYS)
     results = trainer.run()
     assert results is not None
     return trainer, results, sink
@@ -82,19 +82,19 @@ def toy_grid(steps: int = 76) -> TrialGrid:
     """A batch trained plainly and one with a rule to stop and weights to keep; dropout in both."""
     trials = []
     for rules in ({}, RULES):
-        own = config(steps=steps, evaluate_every=2, **rules)
-        own["task"]["m"] = [16, 24]
-        trials += trainings("toy", 0, own, trials=4).trials
+        settings = config(steps=steps, evaluate_every=2, **rules)
+        settings["task"]["m"] = [16, 24]
+        trials += trainings("toy", 0, settings, trials=4).trials
     return TrialGrid(trials, "toy", 0)
 
 
 def train_toy(folder: Path | str, workers: int = 1, pace: Pace | None = None) -> TrialTable:
     """The grid in its two batches, however many workers there are."""
     grid = toy_grid()
-    return train_grid(grid, folder, workers=workers, batches=packed(grid, 1 << 30), pace=pace)
+    return train_grid(grid, folder, workers=workers, batches=pack(grid, 1 << 30), pace=pace)
 
 
-_asked = count()
+_checks = count()
 
 
 def slow_clock() -> float:
@@ -103,7 +103,7 @@ def slow_clock() -> float:
     Slower still when a process has lived for as long as those live that are killed at once: none
     comes to its end before it is killed, however late that is.
     """
-    time.sleep(0.03 if next(_asked) < 24 else 2.0)
+    time.sleep(0.03 if next(_checks) < 24 else 2.0)
     return time.monotonic()
 
 

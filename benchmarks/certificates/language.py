@@ -21,7 +21,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from dudley.certificates.methods.language.certificate import certify, decoded, held_out, recheck
+from dudley.certificates.methods.language.certificate import (
+    certify,
+    decode_model,
+    held_out,
+    recheck,
+)
 from dudley.certificates.methods.language.coded import Coded
 from dudley.certificates.methods.language.fit import CodeTraining, fit, fit_subspace
 from dudley.certificates.methods.language.gpt import Gpt
@@ -108,7 +113,7 @@ def main() -> None:
         if args.again:
             models = json.loads(args.again.read_text())["models"]
             row = next(row for row in models if row["name"] == name)
-            model, recipe = decoded(row["certificate"], train), CodeTraining(**row["recipe"])
+            model, recipe = decode_model(row["certificate"], train), CodeTraining(**row["recipe"])
             seconds = {what: s for what, s in row["seconds"].items() if what.startswith("train")}
         else:
             model, seconds = trained(name, recipe, train)

@@ -27,7 +27,7 @@ import torch  # noqa: E402
 from dudley.certificates.fit.heads import fit_best  # noqa: E402
 from dudley.certificates.fit.recipes import head_fits  # noqa: E402
 from dudley.certificates.methods.norm_cover.method import NormCover  # noqa: E402
-from dudley.certificates.samples import drawn  # noqa: E402
+from dudley.certificates.samples import draw_examples  # noqa: E402
 from dudley.core.provenance import provenance  # noqa: E402
 
 TASKS = ("and", "majority")
@@ -39,15 +39,15 @@ def cell(task: str, T: int, n: int, seed: int) -> dict:
     """One training, its certificate and its test error."""
     start = time.perf_counter()
     config = {"name": task, "T": T, "s": 3}
-    data = drawn(config, n, seed)
+    data = draw_examples(config, n, seed)
     encoding = {"name": "bits", "T": T}
     model, used = fit_best(data, encoding, head_fits(encoding, seed))
     trained = time.perf_counter()
     method = NormCover()
     certificate = method(model, data)
-    declared = method.declared({"norms": ["l1"]})
+    declared = method.read_declared({"norms": ["l1"]})
     norms_only = method.certify(model, data, declared, method.choose(model, data, declared))
-    fresh = drawn(config, FRESH, seed, "test")
+    fresh = draw_examples(config, FRESH, seed, "test")
     errors = int((model.margins(fresh) <= 0).sum())
     ended = time.perf_counter()
     return {

@@ -28,7 +28,7 @@ from dudley.certificates.fit.recipes import BLOCKS, SEARCHED, tables
 from dudley.certificates.fit.sparse import fit_sparse
 from dudley.certificates.fit.subspace import fit_subspace
 from dudley.certificates.pictures import DECLARED
-from dudley.certificates.samples import drawn
+from dudley.certificates.samples import draw_examples
 from dudley.core.backend import torch
 from dudley.core.provenance import provenance
 
@@ -92,7 +92,7 @@ def cases() -> list[dict[str, Any]]:
 
 def row(case: dict[str, Any], seed: int) -> dict[str, Any]:
     """One fit and its certificate."""
-    data = drawn(case["task"], case["n"], seed)
+    data = draw_examples(case["task"], case["n"], seed)
     wall, cpu = time.perf_counter(), time.process_time()
     choices = None
     if case["fit"] == "sparse":
@@ -104,11 +104,13 @@ def row(case: dict[str, Any], seed: int) -> dict[str, Any]:
         choices = {"code": word.to_json()}
     seconds = {"wall": time.perf_counter() - wall, "process": time.process_time() - cpu}
     occam = METHODS["occam"]
-    declared = occam.declared(case.get("declared", {}))
+    declared = occam.read_declared(case.get("declared", {}))
     certificate = occam.certify(
         model, data, declared, choices or occam.choose(model, data, declared)
     )
-    test = drawn(case["task"], 2115 if case["task"]["name"] == "mnist01" else 20_000, seed, "test")
+    test = draw_examples(
+        case["task"], 2115 if case["task"]["name"] == "mnist01" else 20_000, seed, "test"
+    )
     wrong = int((model.margins(test) <= 0).sum())
     return case | {
         "seed": seed,

@@ -34,7 +34,7 @@ from dudley.certificates.fit.recipes import BLOCKS, tables  # noqa: E402
 from dudley.certificates.methods.pac_bayes.method import PacBayes  # noqa: E402
 from dudley.certificates.methods.pac_bayes.monte_carlo import errors_of_pairs  # noqa: E402
 from dudley.certificates.pictures import DECLARED  # noqa: E402
-from dudley.certificates.samples import drawn  # noqa: E402
+from dudley.certificates.samples import draw_examples  # noqa: E402
 
 HEAD = {"node": "head", "query": "fixed", "v": "free", "W_v": "free"}
 BITS = {
@@ -87,8 +87,8 @@ FORM, OTHERS = "catoni", ("kl", "quadratic")
 
 def run(case: dict, seed: int) -> dict:
     """One posterior and its certificates."""
-    data = drawn(case["task"], case["n"], seed)
-    test = drawn(case["task"], case["test"], seed, "test")
+    data = draw_examples(case["task"], case["n"], seed)
+    test = draw_examples(case["task"], case["test"], seed, "test")
     started = time.perf_counter()
     prior_plan = PosteriorTraining(**case["prior_plan"], seed=seed) if case["prefix"] else None
     Q = fit(

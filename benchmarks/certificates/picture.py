@@ -26,10 +26,11 @@ import torch  # noqa: E402
 
 from dudley.certificates.fit.heads import HeadFit, fit_best  # noqa: E402
 from dudley.certificates.fit.posterior import PosteriorTraining  # noqa: E402
-from dudley.certificates.samples import drawn  # noqa: E402
+from dudley.certificates.samples import draw_examples  # noqa: E402
 from dudley.certificates.standing import standing  # noqa: E402
 from dudley.core.provenance import provenance  # noqa: E402
-from dudley.show import standing as tables  # noqa: E402
+from dudley.show.as_text import text  # noqa: E402
+from dudley.show.standing import document  # noqa: E402
 
 TASK = {"name": "majority", "T": 32, "s": 3}
 ENCODING = {"name": "bits", "T": 32}
@@ -47,7 +48,10 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     start = time.perf_counter()
-    train, test = drawn(TASK, options.n, options.seed), drawn(TASK, options.n, options.seed, "test")
+    train, test = (
+        draw_examples(TASK, options.n, options.seed),
+        draw_examples(TASK, options.n, options.seed, "test"),
+    )
     tried = [HeadFit(penalty=p, seed=options.seed) for p in PENALTIES]
     model, used = fit_best(train, ENCODING, tried)
     trained = time.perf_counter()
@@ -77,7 +81,7 @@ def main() -> None:
     options.out.write_text(
         json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    print(tables.text(picture))
+    print(text(document(picture)))
 
 
 if __name__ == "__main__":

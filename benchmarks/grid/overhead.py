@@ -40,9 +40,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "src"))
 
 from dudley.core.provenance import provenance  # noqa: E402
-from dudley.lab import Batch, Cost, Grid, Session, Trial, run, table  # noqa: E402
-from dudley.lab.conduct import sealed  # noqa: E402
-from dudley.lab.training import packed, train_batch, trainings  # noqa: E402
+from dudley.lab import Batch, Cost, Session, Trial, TrialGrid, run, table  # noqa: E402
+from dudley.lab.conduct import digests_of  # noqa: E402
+from dudley.lab.training import pack, train_batch, trainings  # noqa: E402
 from dudley.train.problem import Problem  # noqa: E402
 from dudley.train.trainer import Memory, Pace, Trainer  # noqa: E402
 
@@ -123,7 +123,7 @@ def on_ray() -> dict[str, Any]:
 def compared(on: str) -> dict[str, Any]:
     """The run on a runner, one batch at a time, against the bare trainings within it."""
     grid = trainings("overhead", SEED, CONFIG, TRIALS)
-    batches = packed(grid, 2 << 30, largest=LARGEST)
+    batches = pack(grid, 2 << 30, largest=LARGEST)
     with tempfile.TemporaryDirectory() as folder:
         notes = Path(folder)
         clock, processor = time.time(), time.process_time()
@@ -162,7 +162,7 @@ def compared(on: str) -> dict[str, Any]:
 def empty() -> dict[str, Any]:
     """A run that only writes: what a cell costs where nothing is computed."""
     trials = [Trial({"trial": i}, key=i) for i in range(CELLS)]
-    grid = Grid(trials, "idle", SEED)
+    grid = TrialGrid(trials, "idle", SEED)
     costs = {}
     for size in (1, 50):
         cut = range(0, CELLS, size)
@@ -201,7 +201,7 @@ def main() -> None:
     write(path, {"schema": "dudley.overhead/1", **record})
     config = {"protocol": CONFIG, "trials": TRIALS, "largest_batch": LARGEST, "seed": SEED}
     document = (
-        provenance() | sealed(config, [path]) | {"machine": machine(), "precision": "float32"}
+        provenance() | digests_of(config, [path]) | {"machine": machine(), "precision": "float32"}
     )
     write(options.out / "provenance.json", document)
     print(json.dumps(record, indent=2))

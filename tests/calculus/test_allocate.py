@@ -36,8 +36,8 @@ def test_power_law_against_search(blocks, ε):
     Cs, βs = map(list, zip(*blocks, strict=True))
     value, parts = allocate.power_law(Cs, βs, ε)
     rng = np.random.default_rng(0)
-    found = search(lambda e: (np.array(Cs) / np.maximum(e, 1e-300) ** 2).sum(axis=1), βs, ε, rng)
-    assert value <= found * (1 + 1e-9)
+    best = search(lambda e: (np.array(Cs) / np.maximum(e, 1e-300) ** 2).sum(axis=1), βs, ε, rng)
+    assert value <= best * (1 + 1e-9)
     assert math.isclose(float(np.dot(βs, parts)), ε, rel_tol=1e-9)
     assert math.isclose(float((np.array(Cs) / parts**2).sum()), value, rel_tol=1e-9)
 
@@ -47,10 +47,8 @@ def test_logarithmic_against_search(blocks, ε):
     ps, βs = map(list, zip(*blocks, strict=True))
     value, parts = allocate.logarithmic(ps, βs, ε)
     rng = np.random.default_rng(0)
-    found = search(
-        lambda e: -(np.array(ps) * np.log(np.maximum(e, 1e-300))).sum(axis=1), βs, ε, rng
-    )
-    assert value <= found + 1e-9 * sum(ps)
+    best = search(lambda e: -(np.array(ps) * np.log(np.maximum(e, 1e-300))).sum(axis=1), βs, ε, rng)
+    assert value <= best + 1e-9 * sum(ps)
     assert math.isclose(float(np.dot(βs, parts)), ε, rel_tol=1e-9)
     assert math.isclose(
         float(-(np.array(ps) * np.log(parts)).sum()), value, rel_tol=1e-9, abs_tol=1e-9
@@ -176,12 +174,12 @@ def test_proper_allocations_use_proper_covers():
 def test_answers_do_not_depend_on_what_was_asked_before():
     allocated = Allocated((block(ENTROPY), block(OTHER)))
     first = allocated.log_log(np.array([-1.0, -2.0]))
-    kept = first.copy()
+    copy_of_first = first.copy()
     try:
         first += 1.0
     except ValueError:
         return  # a read-only answer cannot be spoilt
-    assert (allocated.log_log(np.array([-1.0, -2.0])) == kept).all()
+    assert (allocated.log_log(np.array([-1.0, -2.0])) == copy_of_first).all()
 
 
 def test_log_sum():

@@ -75,9 +75,9 @@ def test_infinite_entropy_is_the_trivial_bound():
 def test_units_do_not_matter():
     """R̂/A of {c·f} with radius cA is that of {f}."""
     for scale in (1e-6, 1e6):
-        one = du.LinearMap((3, 2), du.L11(1.0)).entropy()
-        other = one.scaled(scale)
-        values = [chain.complexity(e, e.log_radius, LOG_N) for e in (one, other)]
+        entropy = du.LinearMap((3, 2), du.L11(1.0)).entropy()
+        other = entropy.scaled(scale)
+        values = [chain.complexity(e, e.log_radius, LOG_N) for e in (entropy, other)]
         assert values[0] == pytest.approx(values[1], rel=1e-6)
 
 
@@ -90,20 +90,20 @@ def test_power_laws_have_the_rate_that_theory_says():
 
 
 def test_covers_on_points_are_asked_for_at_least_n_points():
-    asked = []
+    resolutions = []
 
     class Spy:
         uses_points, log_radius = True, 0.0
 
         def log_log(self, log_ε, log_n=None):
-            asked.append(log_n)
+            resolutions.append(log_n)
             return np.zeros_like(log_ε)
 
     sizes = np.array([3.0, 4.0, 5.0, 2.0**31 + 1, 2.0**40 + 1])
     log_H = chain.entropies(Spy(), 0.0, np.log(sizes), chain.scales(np.log(sizes)))
     assert log_H.shape == (len(chain.scales(np.log(sizes))), len(sizes))
     expected = [2, 3, 32, 41]
-    assert sorted(asked) == pytest.approx([k * math.log(2) for k in expected], rel=1e-12)
+    assert sorted(resolutions) == pytest.approx([k * math.log(2) for k in expected], rel=1e-12)
 
 
 def test_a_single_example():

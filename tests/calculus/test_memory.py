@@ -15,11 +15,11 @@ SIZES = np.round(np.geomspace(10, 1e11, 23))
 
 def entropies():
     """Entropies of several makes: uniform and on points, single and composed."""
-    one = du.LinearMap((16, 8), du.L11(3.0)).entropy().scaled(2.0)
+    first = du.LinearMap((16, 8), du.L11(3.0)).entropy().scaled(2.0)
     columns = du.LinearMap((16, 8), du.Col2Inf(1.0)).entropy(rows=5)
     head = du.Head(d=16, W_QK=du.Col21(2.0), W_v=du.L11(1.0), W_c=du.Frobenius(1.0))
     cap = du.capacity(head >> du.Readout(w=du.L1(1.0)), du.Tokens(1.0, T=9))
-    return [one, columns, cap.allocated]
+    return [first, columns, cap.allocated]
 
 
 def test_a_sweep_gives_each_value_to_the_last_digit():
@@ -83,11 +83,11 @@ def test_equal_allocations_are_equal_and_unequal_ones_are_not():
         return du.capacity(net, du.Tokens(1.0, T=4)).allocated
 
     forget()
-    one = cap(2.0)
+    first = cap(2.0)
     forget()
     same, other = cap(2.0), cap(2.5)
-    assert one is not same and one == same and hash(one) == hash(same)
-    assert one != other and float(one(0.1)) == float(same(0.1)) != float(other(0.1))
+    assert first is not same and first == same and hash(first) == hash(same)
+    assert first != other and float(first(0.1)) == float(same(0.1)) != float(other(0.1))
 
 
 def test_the_hull_is_the_lower_hull():

@@ -162,8 +162,8 @@ def test_noise_free_with_an_imperfect_class():
     for n in (1, 4, 15, 60):
         for p1, p2 in ((0.1, 0.15), (0.3, 0.6), (0.5, 0.55), (0.02, 0.9)):
             k = np.arange(n + 1)
-            one, two = binom.pmf(k, n, p1), binom.pmf(k, n, p2)
-            picks_second = (two * np.cumsum(one[::-1])[::-1]).sum()  # errs no more often
+            first, second = binom.pmf(k, n, p1), binom.pmf(k, n, p2)
+            picks_second = (second * np.cumsum(first[::-1])[::-1]).sum()  # errs no more often
             exact = p1 + (p2 - p1) * picks_second
             bound = offset.excess(
                 constant(math.log(2)), n, 1.0, offset.NoiseFree(1.0), approximation=p1

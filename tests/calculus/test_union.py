@@ -81,8 +81,8 @@ def tree():
 
 
 def test_every_number_is_found_wherever_it_stands():
-    found = dict(observed_numbers(tree(), "top"))
-    assert found == {
+    numbers = dict(observed_numbers(tree(), "top"))
+    assert numbers == {
         "top.parts.0": 5.0,
         "top.parts.1.0.size": 0.3,
         "top.parts.1.0.margin": 0.3,

@@ -26,11 +26,11 @@ TINY = Gpt(V=32, T=24, d=8, heads=2, window=4, width=16)
 
 def sentences(n: int, seed: int = 0) -> Corpus:
     """n different strings of words."""
-    generator, found = np.random.default_rng(seed), {}
-    while len(found) < n:
+    generator, texts = np.random.default_rng(seed), {}
+    while len(texts) < n:
         words = generator.choice(WORDS, generator.integers(4, 8))
-        found.setdefault(" ".join(words), f"sentence {len(found)}")
-    return Corpus.of(list(found), list(found.values()), 24, 8)
+        texts.setdefault(" ".join(words), f"sentence {len(texts)}")
+    return Corpus.of(list(texts), list(texts.values()), 24, 8)
 
 
 def zeros(gpt: Gpt) -> Coded:

@@ -16,7 +16,7 @@ from dudley.certificates.methods.hold_out.method import HoldOut
 from dudley.core.errors import DudleyError, InputError, UnknownName
 from each import each
 
-TRAIN, HELD = (NoisyCopies((0.1,) * 12, 160)(np.random.default_rng(seed)) for seed in (3, 4))
+TRAIN, HOLDOUT = (NoisyCopies((0.1,) * 12, 160)(np.random.default_rng(seed)) for seed in (3, 4))
 MODEL = reader(12, 0)
 
 
@@ -32,30 +32,30 @@ NAMES = [f"part-{i}" for i in range(4)]
 
 
 def test_the_smallest_wins_at_its_share(parts):
-    found = best_of(MODEL, TRAIN, None, NAMES, 0.1)
+    ranking = best_of(MODEL, TRAIN, None, NAMES, 0.1)
     wrong = MODEL.margins(TRAIN) <= 0
     bounds = [binomial_upper(int(wrong[i::4].sum()), 40, math.log(40)) for i in range(4)]
-    assert found.best.value == pytest.approx(min(bounds))
-    values = [certificate.value for certificate in found.certificates]
+    assert ranking.best.value == pytest.approx(min(bounds))
+    values = [certificate.value for certificate in ranking.certificates]
     assert values == sorted(values) and len(values) == 4
-    assert all(c.declared.among == 4 and c.delta == 0.1 for c in found.certificates)
-    assert found.refused == {}
+    assert all(c.declared.among == 4 and c.delta == 0.1 for c in ranking.certificates)
+    assert ranking.refused == {}
 
 
 def test_one_method_is_that_method():
-    alone = HoldOut()(MODEL, HELD, delta=0.1, looks=3)
-    (found,) = best_of(
-        MODEL, None, HELD, ["hold-out"], 0.1, {"hold-out": {"looks": 3}}
+    alone = HoldOut()(MODEL, HOLDOUT, delta=0.1, looks=3)
+    (ranking,) = best_of(
+        MODEL, None, HOLDOUT, ["hold-out"], 0.1, {"hold-out": {"looks": 3}}
     ).certificates
-    assert found.to_json() == alone.to_json()
+    assert ranking.to_json() == alone.to_json()
 
 
 def test_who_refuses_keeps_its_share(parts):
     declared = {"part-1": {"refuse": True}}
-    found = best_of(MODEL, TRAIN, None, NAMES[:2], 0.1, declared)
-    assert found.refused == {"part-1": "part: expected another day, got today"}
-    assert [c.method for c in found.certificates] == ["part-0"]
-    assert found.best.bill.nats == pytest.approx(math.log(2))
+    ranking = best_of(MODEL, TRAIN, None, NAMES[:2], 0.1, declared)
+    assert ranking.refused == {"part-1": "part: expected another day, got today"}
+    assert [c.method for c in ranking.certificates] == ["part-0"]
+    assert ranking.best.bill.nats == pytest.approx(math.log(2))
     with pytest.raises(InputError, match=r"^part: expected another day, got today$"):
         best_of(MODEL, TRAIN, None, NAMES[1:2], 0.1, declared)
 
@@ -83,8 +83,8 @@ def test_an_unknown_method_is_told_all_names_the_nearest_first():
 
 
 def test_what_was_tried_before_is_paid_as_well(parts):
-    found = best_of(MODEL, TRAIN, None, NAMES[:2], 0.1, {"part-0": {"among": 3}})
-    paid = {c.method: (c.declared.among, c.bill.nats) for c in found.certificates}
+    ranking = best_of(MODEL, TRAIN, None, NAMES[:2], 0.1, {"part-0": {"among": 3}})
+    paid = {c.method: (c.declared.among, c.bill.nats) for c in ranking.certificates}
     assert paid["part-0"] == (6, pytest.approx(math.log(6)))
     assert paid["part-1"] == (2, pytest.approx(math.log(2)))
     free = {"part-0": {"among": 3, "free": True}}
@@ -98,9 +98,9 @@ def test_who_does_not_pay_is_not_shown(parts):
 
 
 def test_hold_out_sees_the_hold_out_and_the_others_the_training_set(parts):
-    found = best_of(MODEL, TRAIN, HELD, ["hold-out", "part-2"], 0.1)
-    hashes = {c.method: c.data["sha256"] for c in found.certificates}
-    assert hashes == {"hold-out": HELD.sha256, "part-2": TRAIN.sha256}
+    ranking = best_of(MODEL, TRAIN, HOLDOUT, ["hold-out", "part-2"], 0.1)
+    hashes = {c.method: c.data["sha256"] for c in ranking.certificates}
+    assert hashes == {"hold-out": HOLDOUT.sha256, "part-2": TRAIN.sha256}
     assert all(data is TRAIN for data in parts[2].seen)
 
 
@@ -108,8 +108,8 @@ def test_numbers_about_something_else_stand_behind(parts):
     values = [c.value for c in best_of(MODEL, TRAIN, None, NAMES[:2], 0.1).certificates]
     first = best_of(MODEL, TRAIN, None, NAMES[:2], 0.1).best.method
     declared = {first: {"about": "error of a randomised predictor"}}
-    found = best_of(MODEL, TRAIN, None, NAMES[:2], 0.1, declared)
-    assert [c.value for c in found.certificates] == values[::-1]
+    ranking = best_of(MODEL, TRAIN, None, NAMES[:2], 0.1, declared)
+    assert [c.value for c in ranking.certificates] == values[::-1]
 
 
 @each(
@@ -130,14 +130,14 @@ def test_numbers_about_something_else_stand_behind(parts):
 )
 def test_other_requests_are_refused(methods, declared):
     with pytest.raises(DudleyError):
-        best_of(MODEL, TRAIN, HELD, methods, 0.1, declared)
+        best_of(MODEL, TRAIN, HOLDOUT, methods, 0.1, declared)
 
 
 def test_missing_data_are_named(parts):
     with pytest.raises(InputError, match="a hold-out set"):
         best_of(MODEL, TRAIN, None, ["hold-out"], 0.1)
     with pytest.raises(InputError, match="a training set"):
-        best_of(MODEL, None, HELD, ["part-0"], 0.1)
+        best_of(MODEL, None, HOLDOUT, ["part-0"], 0.1)
 
 
 def test_a_hold_out_that_training_saw_is_refused(parts):

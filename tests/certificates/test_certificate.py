@@ -37,13 +37,13 @@ def made(value: float, least: float = 0.4) -> Certificate:
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.sampled_from([0.05, 0.3]))
 def test_the_baseline_is_the_lower_end_for_the_most_frequent_class(labels, delta):
     data = Dataset(np.zeros((len(labels), 1), int), np.array(labels))
-    found = baseline(data, delta)
+    least = baseline(data, delta)
     counts = [labels.count(c) for c in range(4)]
     n, k = len(labels), len(labels) - max(counts)
     expected = stats.beta.ppf(delta, k, n - k + 1) if k else 0.0
-    assert found["class"] == counts.index(max(counts)) and found["errors"] == k
-    assert found["error_at_least"] == pytest.approx(min(expected, k / n), rel=1e-9, abs=1e-15)
-    assert found["error_at_least"] <= k / n
+    assert least["class"] == counts.index(max(counts)) and least["errors"] == k
+    assert least["error_at_least"] == pytest.approx(min(expected, k / n), rel=1e-9, abs=1e-15)
+    assert least["error_at_least"] <= k / n
 
 
 def test_labels_of_any_size_have_a_baseline():
@@ -66,25 +66,25 @@ def test_odd_numbers_are_refused(odd):
 
 @given(st.floats(0, 1))
 def test_the_file_says_at_least_the_number(value):
-    told = json.loads(made(value).text())
-    assert told["value"] >= value and told["value"] <= value * (1 + 1e-9) + 1e-300
-    assert told["nats"] >= math.log(3)
-    assert told["schema"] == SCHEMA
+    record = json.loads(made(value).text())
+    assert record["value"] >= value and record["value"] <= value * (1 + 1e-9) + 1e-300
+    assert record["nats"] >= math.log(3)
+    assert record["schema"] == SCHEMA
 
 
 def test_the_file_holds_all_that_the_number_rests_on():
     certificate = HoldOut()(MODEL, DATA, delta=0.1, looks=5, population="coins")
-    told = json.loads(certificate.text())
-    assert told["model"] == {
+    record = json.loads(certificate.text())
+    assert record["model"] == {
         "sha256": MODEL.sha256,
         "weights": 10,
         "encoding": {"name": "bits", "T": 2},
     }
-    assert told["data"]["sha256"] == DATA.sha256
-    assert (told["data"]["n"], told["delta"], told["method"]) == (300, 0.1, "hold-out")
-    assert told["declared"]["population"] == "coins"
-    assert [price["name"] for price in told["prices"]] == ["looks"]
-    assert len(told["declarations"]) >= 4 and told["advice"]
+    assert record["data"]["sha256"] == DATA.sha256
+    assert (record["data"]["n"], record["delta"], record["method"]) == (300, 0.1, "hold-out")
+    assert record["declared"]["population"] == "coins"
+    assert [price["name"] for price in record["prices"]] == ["looks"]
+    assert len(record["declarations"]) >= 4 and record["advice"]
 
 
 def test_declarations_have_defaults_and_no_other_names():

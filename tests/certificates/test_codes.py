@@ -43,9 +43,9 @@ assert len(CODES) == 4
 
 
 def prefix_free(words: list[CodeWord]) -> bool:
-    told = sorted(map(str, words))
-    return len(set(told)) == len(told) and not any(
-        b.startswith(a) for a, b in itertools.pairwise(told)
+    strings = sorted(map(str, words))
+    return len(set(strings)) == len(strings) and not any(
+        b.startswith(a) for a, b in itertools.pairwise(strings)
     )
 
 
@@ -127,20 +127,20 @@ def test_bits_as_json(value, length):
 
 
 def test_tampered_json_is_refused():
-    told = CodeWord(5, 5).to_json()
+    record = CodeWord(5, 5).to_json()
     for wrong in (
-        told | {"bits": 4},
-        told | {"bits": 6},
-        told | {"bits": 13},
-        told | {"bits": 5.0},
-        told | {"bits": True},
-        told | {"base64": told["base64"][:-1]},
-        told | {"base64": "KA=\n="},
-        told | {"base64": 3},
+        record | {"bits": 4},
+        record | {"bits": 6},
+        record | {"bits": 13},
+        record | {"bits": 5.0},
+        record | {"bits": True},
+        record | {"base64": record["base64"][:-1]},
+        record | {"base64": "KA=\n="},
+        record | {"base64": 3},
         {"bits": 5},
         None,
     ):
-        if wrong == told | {"bits": 6}:  # the padding is zeros: another word, refused by decoding
+        if wrong == record | {"bits": 6}:  # the padding is zeros: another word, refused by decoding
             assert CodeWord.from_json(wrong) == CodeWord(10, 6)
         else:
             with pytest.raises(InputError):
@@ -197,18 +197,18 @@ def test_points_of_a_subspace_come_back(rank):
         kind, back = read(write("subspace", point, FRAME), FRAME)
         assert kind == "subspace" and same(CODES[kind].weights(back, FRAME), weights)
         if rank == 0:
-            found = cheapest(weights, FRAME)
-            assert found is not None and same(decoded(found, FRAME), weights)
+            code = cheapest(weights, FRAME)
+            assert code is not None and same(decoded(code, FRAME), weights)
 
 
 def test_a_subspace_is_that_of_its_seed_and_of_nothing_else():
     point = subspace.SubspacePoint(4, 5, 0, 1.0, np.array([1, -2, 0, 1]))
-    one = subspace.Subspace().weights(point, FRAME)
+    weights = subspace.Subspace().weights(point, FRAME)
     other = subspace.Subspace().weights(point, Frame(FRAME.shapes, 2, 4, (2, 4), (3, 5)))
-    assert not same(one, other)
+    assert not same(weights, other)
     subspace.maps.cache_clear()
-    assert same(one, subspace.Subspace().weights(point, FRAME))
-    assert one["a"][0, 0].hex() == "-0x1.9dac700000000p-1"
+    assert same(weights, subspace.Subspace().weights(point, FRAME))
+    assert weights["a"][0, 0].hex() == "-0x1.9dac700000000p-1"
 
 
 def test_whole_model_code_is_prefix_free():
@@ -252,7 +252,7 @@ def test_weights_off_every_short_grid_have_no_code():
 def test_integer_factors(m, n, r, seed):
     generator = np.random.default_rng(seed)
     N = generator.integers(-4, 5, (m, r)) @ generator.integers(-4, 5, (r, n))
-    found = low_rank.factors(N)
-    assert found is not None
-    A, B = found
+    factors = low_rank.factors(N)
+    assert factors is not None
+    A, B = factors
     assert np.array_equal(A @ B, N) and A.shape[1] == np.linalg.matrix_rank(N)

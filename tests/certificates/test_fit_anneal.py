@@ -9,9 +9,9 @@ from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import frame_of
 from dudley.certificates.codes.kinds.sparse import SparsePart
 from dudley.certificates.data import Dataset
-from dudley.certificates.fit.anneal import REACH, annealed, changed
+from dudley.certificates.fit.anneal import REACH, anneal, change_one
 from dudley.certificates.fit.forward import FitExamples, blank
-from dudley.certificates.fit.quantised import Search, pruned
+from dudley.certificates.fit.quantised import Search, prune
 from dudley.certificates.fit.recipes import tables
 
 PICTURES = {"name": "blocks", "height": 10, "width": 10, "side": 2, "white": 255.0}
@@ -40,33 +40,33 @@ def state(**levels: int):
 
 def test_finds_the_planted_blocks_where_local_moves_end(search):
     start = state(_10=1, _23=-1)
-    local = pruned(search, start)[1]
-    found, value = annealed(search, start, looks=1500, seed=1)
-    held = found["0.W_v"].levels.ravel()
+    local = prune(search, start)[1]
+    best_state, value = anneal(search, start, looks=1500, seed=1)
+    levels = best_state["0.W_v"].levels.ravel()
     assert value < 0.02 < local
-    assert set(np.flatnonzero(held)) == {3, 17} and held[3] == -held[17] > 0
+    assert set(np.flatnonzero(levels)) == {3, 17} and levels[3] == -levels[17] > 0
 
 
 def test_what_is_returned_is_the_best_seen(search):
     best = state(_3=1, _17=-1)
     least = search.value(best)
-    found, value = annealed(search, best, looks=50, hot=100.0)
-    assert value == search.value(found) <= least
-    assert annealed(search, best, looks=0) == (best, least)
+    best_state, value = anneal(search, best, looks=50, hot=100.0)
+    assert value == search.value(best_state) <= least
+    assert anneal(search, best, looks=0) == (best, least)
 
 
 def test_the_same_seed_walks_the_same_way(search):
     start = state(_3=1, _23=-1)
-    one, two = (annealed(search, start, 200, seed=3) for _ in range(2))
-    assert one[1] == two[1]
-    assert all(np.array_equal(one[0][name].levels, two[0][name].levels) for name in start)
+    first, second = (anneal(search, start, 200, seed=3) for _ in range(2))
+    assert first[1] == second[1]
+    assert all(np.array_equal(first[0][name].levels, second[0][name].levels) for name in start)
 
 
 def test_a_change_moves_one_entry_or_exchanges_two():
     rng, seen = np.random.default_rng(0), set()
     part = SparsePart("plain", 0.5, np.array([[3], [0], [-2], [0]]))
     for _ in range(300):
-        now = changed(part, rng)
+        now = change_one(part, rng)
         assert (now.fold, now.step) == (part.fold, part.step)
         moved = np.flatnonzero(now.levels != part.levels)
         assert len(moved) <= 2 and np.abs(now.levels).max() <= max(REACH, 4)
@@ -75,4 +75,4 @@ def test_a_change_moves_one_entry_or_exchanges_two():
         seen.add(now.levels.tobytes())
     assert part.levels.ravel().tolist() == [3, 0, -2, 0] and len(seen) > 20
     silent = SparsePart("plain", 1.0, np.zeros((4, 1), np.int64))
-    assert np.count_nonzero(changed(silent, rng).levels) == 1
+    assert np.count_nonzero(change_one(silent, rng).levels) == 1

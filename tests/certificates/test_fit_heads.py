@@ -6,7 +6,7 @@ import pytest
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.heads import HeadFit, fit_best, fit_head, tables
 from dudley.certificates.methods.norm_cover.method import NormCover
-from dudley.certificates.samples import drawn
+from dudley.certificates.samples import draw_examples
 from dudley.core.errors import InputError
 
 SMALL = HeadFit(steps=220, polish=100, batch=384)
@@ -14,25 +14,25 @@ SMALL = HeadFit(steps=220, polish=100, batch=384)
 
 def test_a_sparse_and_is_found_and_certified():
     """T = 16, n = 10⁴: the hidden places and [CLS], and a number far below 6 %."""
-    data = drawn({"name": "and", "T": 16, "s": 3}, 10_000, seed=7)
+    data = draw_examples({"name": "and", "T": 16, "s": 3}, 10_000, seed=7)
     model = fit_head(data, {"name": "bits", "T": 16}, SMALL)
-    found = NormCover()(model, data, norms=["sparse"])
-    assert found.value <= 0.01
-    assert not found.vacuous
+    certificate = NormCover()(model, data, norms=["sparse"])
+    assert certificate.value <= 0.01
+    assert not certificate.vacuous
     assert np.abs(model.weights["0.W_v"]).max() == 1.0
     assert np.abs(model.weights["0.v"]).max() <= 8.0
     assert all(np.count_nonzero(W) <= 6 for W in model.weights.values())
-    fresh = drawn({"name": "and", "T": 16, "s": 3}, 20_000, seed=7, split="test")
+    fresh = draw_examples({"name": "and", "T": 16, "s": 3}, 20_000, seed=7, split="test")
     assert not (model.margins(fresh) <= 0).any()
 
 
 def test_the_same_seed_gives_the_same_head_and_settings_are_recorded():
-    data = drawn({"name": "majority", "T": 6, "s": 3}, 400, seed=0)
+    data = draw_examples({"name": "majority", "T": 6, "s": 3}, 400, seed=0)
     config = HeadFit(steps=30, polish=10, batch=64, seed=3)
-    one, two = (fit_head(data, {"name": "bits", "T": 6}, config) for _ in range(2))
-    assert one.sha256 == two.sha256
+    first, second = (fit_head(data, {"name": "bits", "T": 6}, config) for _ in range(2))
+    assert first.sha256 == second.sha256
     assert (
-        one.sha256
+        first.sha256
         != fit_head(
             data, {"name": "bits", "T": 6}, HeadFit(steps=30, polish=10, batch=64, seed=4)
         ).sha256
@@ -79,7 +79,7 @@ def test_rows_are_fitted_too():
 
 
 def test_the_better_of_two_trainings_is_kept():
-    data = drawn({"name": "and", "T": 8, "s": 2}, 3000, seed=1)
+    data = draw_examples({"name": "and", "T": 8, "s": 2}, 3000, seed=1)
     tried = [HeadFit(steps=2, polish=0, batch=64), HeadFit(steps=150, polish=60, batch=128)]
     model, used = fit_best(data, {"name": "bits", "T": 8}, tried, norms=["sparse"])
     assert used is tried[1]

@@ -46,8 +46,8 @@ def test_the_short_cut_without_noise_is_the_reference_forward():
     assert examples.head is not None
     still = {name: torch.full(W.shape, -60.0) for name, W in w.items()}
     f = examples.outputs(torch.arange(50), torched(w), still, torch.Generator().manual_seed(0))
-    told = Hypothesis(TABLES, BITS, w).outputs(data.X)[:, 0]
-    assert np.allclose(f.numpy(), told, atol=1e-5)
+    outputs = Hypothesis(TABLES, BITS, w).outputs(data.X)[:, 0]
+    assert np.allclose(f.numpy(), outputs, atol=1e-5)
 
 
 def test_the_short_cut_and_whole_draws_have_one_distribution():
@@ -83,8 +83,8 @@ def test_the_prior_has_not_seen_what_is_counted():
     for name in first.prior.arrays:
         assert np.array_equal(first.prior.arrays[name], other.prior.arrays[name])
     assert first.prior_sha256 == other.prior_sha256 and first.sha256 != other.sha256
-    told = PacBayes()(first, data, prior=first.prior.to_json(), pairs=200)
-    assert told.facts.n == data.n - 20
+    certificate = PacBayes()(first, data, prior=first.prior.to_json(), pairs=200)
+    assert certificate.facts.n == data.n - 20
 
 
 def test_rows_are_fitted_too():

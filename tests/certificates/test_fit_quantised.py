@@ -12,13 +12,13 @@ from dudley.certificates.codes.base import frame_of
 from dudley.certificates.codes.kinds.sparse import SparsePart
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.forward import FitExamples, blank
-from dudley.certificates.fit.quantised import Search, compress, pruned, quantised, relaxed
+from dudley.certificates.fit.quantised import Search, compress, prune, quantise, relaxed_bound
 from dudley.certificates.fit.sparse import all_foldings, fit_sparse
 from dudley.certificates.fit.subspace import fit_subspace
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import kl_upper
 from dudley.certificates.methods.occam.declared import OccamChoices
-from dudley.certificates.samples import drawn
+from dudley.certificates.samples import draw_examples
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 
@@ -65,7 +65,7 @@ SEEN = {
     ],
 }
 SEEN_LATER = SEEN | {"layer": [{"node": "positions", "T": 6, "P": "free"}, *SEEN["layer"]]}
-AND = drawn({"name": "and", "T": T, "s": 2}, 2000, seed=0)
+AND = draw_examples({"name": "and", "T": T, "s": 2}, 2000, seed=0)
 
 
 def random_model(tables, encoding, seed=0) -> Hypothesis:
@@ -96,9 +96,9 @@ def test_forward_agrees_with_the_reference(tables, encoding, closed):
         data = Dataset(generator.normal(size=(50, 3, 4)), generator.integers(0, 2, 50))
     examples = FitExamples(model, data)
     assert (examples.closed is not None) == closed
-    told = {name: torch.tensor(W).float() for name, W in model.weights.items()}
-    found, exact = examples.outputs(told).numpy(), model.outputs(data.X)
-    assert np.abs(found - exact).max() < 1e-5 * (1 + np.abs(exact).max())
+    weights = {name: torch.tensor(W).float() for name, W in model.weights.items()}
+    outputs, exact = examples.outputs(weights).numpy(), model.outputs(data.X)
+    assert np.abs(outputs - exact).max() < 1e-5 * (1 + np.abs(exact).max())
     assert examples.errors(model.weights) == (model.margins(data) <= 0).sum()
 
 
@@ -107,12 +107,12 @@ def test_blocks_all_attended_alike():
     flat = Hypothesis(SEEN, PICTURES, model.weights | {"0.v": np.zeros((6, 1))})
     X = np.random.default_rng(1).integers(0, 10, (50, 4, 6))
     data = Dataset(X, X[:, 0, 0] % 2)
-    told = {name: torch.tensor(W).float() for name, W in flat.weights.items()}
-    found = FitExamples(flat, data).outputs(told).numpy()
-    assert np.abs(found - flat.outputs(X)).max() < 1e-6
-    told["0.v"].requires_grad_()  # scores that are trained are not left out
-    FitExamples(flat, data).outputs(told).sum().backward()
-    assert told["0.v"].grad is not None and told["0.v"].grad.abs().sum() > 0
+    weights = {name: torch.tensor(W).float() for name, W in flat.weights.items()}
+    outputs = FitExamples(flat, data).outputs(weights).numpy()
+    assert np.abs(outputs - flat.outputs(X)).max() < 1e-6
+    weights["0.v"].requires_grad_()  # scores that are trained are not left out
+    FitExamples(flat, data).outputs(weights).sum().backward()
+    assert weights["0.v"].grad is not None and weights["0.v"].grad.abs().sum() > 0
 
 
 def test_causal_attention_has_no_closed_form():
@@ -123,13 +123,15 @@ def test_causal_attention_has_no_closed_form():
 @pytest.mark.parametrize(("share", "length"), [(0.0, 37), (0.01, 60), (0.3, 5)])
 def test_relaxed_is_the_kl_inverse(share, length):
     c = (length * np.log(2) - np.log(0.05)) / 1000
-    assert relaxed(share, length, 1000, 0.05) == pytest.approx(kl_upper(share, float(c)), rel=1e-6)
+    assert relaxed_bound(share, length, 1000, 0.05) == pytest.approx(
+        kl_upper(share, float(c)), rel=1e-6
+    )
 
 
 def test_quantised_levels():
-    part = quantised(np.array([[1.0, -0.3, 0.1]]), "plain", 4, digits=3)
+    part = quantise(np.array([[1.0, -0.3, 0.1]]), "plain", 4, digits=3)
     assert part.step == 0.25 and part.levels.tolist() == [[4, -1, 0]]
-    assert quantised(np.zeros((2, 2)), "odd", 4).levels.sum() == 0
+    assert quantise(np.zeros((2, 2)), "odd", 4).levels.sum() == 0
 
 
 def test_the_search_only_goes_down_and_finds_the_planted_head():
@@ -145,10 +147,10 @@ def test_the_search_only_goes_down_and_finds_the_planted_head():
         "0.W_v": SparsePart("odd", 1.0, start),
     }
     before = search.value(state)
-    found, value = pruned(search, state)
+    best, value = prune(search, state)
     assert value < before
-    assert set(np.flatnonzero(found["0.W_v"].levels)) == {*hidden, T}
-    assert search.examples.errors(search.weights(found)) == 0
+    assert set(np.flatnonzero(best["0.W_v"].levels)) == {*hidden, T}
+    assert search.examples.errors(search.weights(best)) == 0
 
 
 def test_fit_sparse_and():
@@ -157,9 +159,9 @@ def test_fit_sparse_and():
         fit_sparse(HEAD, BITS, AND, seed=0, foldings=folds, steps=150, batch=512) for _ in range(2)
     ]
     assert fitted[0].sha256 == fitted[1].sha256
-    found = OCCAM(fitted[0], AND)
-    assert found.facts.errors == 0 and found.facts.bits <= 40
-    assert found.value < 0.016 and not found.vacuous
+    certificate = OCCAM(fitted[0], AND)
+    assert certificate.facts.errors == 0 and certificate.facts.bits <= 40
+    assert certificate.value < 0.016 and not certificate.vacuous
     trials = all_foldings(frame_of(fitted[0], OCCAM.read_declared({})))
     assert trials[0] == {"0.W_v": "plain", "0.v": "plain"} and len(trials) == 5
 
@@ -170,13 +172,13 @@ def test_fit_subspace(rank):
     model, word = fit_subspace(
         BLOCK, BITS, AND, D=12, L=5, rank=rank, steps=120, batch=128, lr=0.05, **declared
     )
-    told = OCCAM.read_declared(declared)
-    found = OCCAM.certify(model, AND, told, OccamChoices(word))
-    assert found.facts.bits == word.length < 12 * np.log2(5) + 25
+    declaration = OCCAM.read_declared(declared)
+    certificate = OCCAM.certify(model, AND, declaration, OccamChoices(word))
+    assert certificate.facts.bits == word.length < 12 * np.log2(5) + 25
     if rank == 0:
         assert OCCAM(model, AND, **declared).facts.bits == word.length
     with pytest.raises(InputError):
-        OCCAM.certify(model, AND, replace(told, seed=1), OccamChoices(word))
+        OCCAM.certify(model, AND, replace(declaration, seed=1), OccamChoices(word))
     with pytest.raises(InputError):
         fit_subspace(BLOCK, BITS, AND, D=13, L=5, **declared)
 
@@ -190,7 +192,7 @@ def test_compress_makes_a_certified_model_of_any():
     assert (model.margins(AND) > 0).all()
     with pytest.raises(InputError):
         OCCAM(model, AND)
-    found = OCCAM(compress(model, AND), AND)
-    assert found.facts.errors == 0 and found.facts.bits <= 50
+    certificate = OCCAM(compress(model, AND), AND)
+    assert certificate.facts.errors == 0 and certificate.facts.bits <= 50
     single = Hypothesis(HEAD, BITS, {"0.v": 0 * W, "0.W_v": W})
     assert OCCAM(compress(single, AND, levels=(64,), looks=1), AND).value <= 1

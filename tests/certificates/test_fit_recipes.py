@@ -51,8 +51,8 @@ def test_the_recipe_tries_the_settings_of_the_record(task):
 
 @pytest.mark.slow
 def test_the_command_reaches_the_number_of_the_record(run, tmp_path):
-    told = ("--T", 32, "--n", 100_000, "--method", "norm-cover", "--out", tmp_path)
-    done = run("certify", "train", "majority", *told)
+    options = ("--T", 32, "--n", 100_000, "--method", "norm-cover", "--out", tmp_path)
+    done = run("certify", "train", "majority", *options)
     assert done.exit_code == 0, done.output
     cell = recorded("majority", 100_000, 0)
     written = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
@@ -62,8 +62,8 @@ def test_the_command_reaches_the_number_of_the_record(run, tmp_path):
 
 @pytest.mark.slow
 def test_a_user_certifies_mnist(run, tmp_path):
-    told = ("certify", "train", "mnist01", "--method", "occam", "--n", 400, "--out", tmp_path)
-    done = run(*told)
+    options = ("certify", "train", "mnist01", "--method", "occam", "--n", 400, "--out", tmp_path)
+    done = run(*options)
     assert done.exit_code == 0, done.output
     assert "population" in done.output and "2,115 fresh examples" in done.output
     written = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
@@ -97,18 +97,18 @@ def test_every_certificate_of_mnist_pays_for_the_networks_given_up(
     monkeypatch.setitem(RECIPES._units, method, lambda *_: made)
     done = run("certify", "train", "mnist01", "--method", method, "--n", 300, "--out", tmp_path)
     assert done.exit_code == 0, done.output
-    told = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
-    (paid,) = (price for price in told["prices"] if price["name"] == "method")
-    assert told["declared"]["among"] == 3 and paid["nats"] == pytest.approx(math.log(3))
+    record = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
+    (paid,) = (price for price in record["prices"] if price["name"] == "method")
+    assert record["declared"]["among"] == 3 and paid["nats"] == pytest.approx(math.log(3))
 
 
 def test_the_lists_of_a_fit_are_not_those_of_the_decoder():
     """A longer search is another training, not another list: bits alone are paid."""
     encoding = encoding_of(BLOCKS)
-    found = Occam()(comparing(), pictures(500, 1))
-    assert [price.name for price in found.prices] == ["code"]
-    assert found.declared.levels == Occam.declares().levels != tuple(SEARCHED["levels"])
-    assert encoding.inputs.d == 49 and found.value < 0.5
+    certificate = Occam()(comparing(), pictures(500, 1))
+    assert [price.name for price in certificate.prices] == ["code"]
+    assert certificate.declared.levels == Occam.declares().levels != tuple(SEARCHED["levels"])
+    assert encoding.inputs.d == 49 and certificate.value < 0.5
 
 
 def test_norm_covers_of_pictures_need_not_raise_the_least_margin(monkeypatch):

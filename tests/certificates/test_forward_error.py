@@ -76,10 +76,10 @@ def built(network, rng, width, size=1.0):
 
 def off(network, weights, nest, X):
     """The largest distance of a float64 output row from the exact one."""
-    found = network.apply(filled(nest, weights), X)
+    output = network.apply(filled(nest, weights), X)
     with ctx.workprec(300):
         true = network.apply(filled(nest, {p: exact(W) for p, W in weights.items()}), exact(X))
-        rows = (true - exact(found)) ** 2
+        rows = (true - exact(output)) ** 2
         return math.sqrt(max(float(sum(row).upper()) for row in rows.reshape(-1, rows.shape[-1])))
 
 
@@ -133,7 +133,7 @@ def test_softmax_alone_is_within_its_bound():
 
 
 @pytest.mark.parametrize(
-    ("node", "told"),
+    ("node", "message"),
     [
         (SwiGLU(D, 4, du.Spectral(1.0), du.Spectral(1.0), du.Spectral(1.0)), "SwiGLU"),
         (Head(D, du.L2(1.0), v=du.L2(1.0), query="fixed", attention="sparsemax"), "sparsemax"),
@@ -144,15 +144,15 @@ def test_softmax_alone_is_within_its_bound():
         ),
     ],
 )
-def test_a_node_without_a_rule_is_refused_by_name(node, told):
-    with pytest.raises(InputError, match=told):
-        forward_error(node, du.Tokens(1.0, T, 6 if told == "rope" else D))
+def test_a_node_without_a_rule_is_refused_by_name(node, message):
+    with pytest.raises(InputError, match=message):
+        forward_error(node, du.Tokens(1.0, T, 6 if message == "rope" else D))
 
 
 def test_the_error_grows_through_a_stack_by_its_lipschitz_constants():
     """e = local + L·e: two layers are worse than one, and inputs of larger radius too."""
-    one = Dense(D, du.Spectral(3.0) & du.Frobenius(4.0), sigma="tanh")
+    layer = Dense(D, du.Spectral(3.0) & du.Frobenius(4.0), sigma="tanh")
     tokens = du.Tokens(1.0, T, D)
-    alone, twice = forward_error(one, tokens), forward_error(one >> one, tokens)
+    alone, twice = forward_error(layer, tokens), forward_error(layer >> layer, tokens)
     assert twice > 3 * alone
-    assert forward_error(one, du.Tokens(4.0, T, D)) > 2 * alone
+    assert forward_error(layer, du.Tokens(4.0, T, D)) > 2 * alone

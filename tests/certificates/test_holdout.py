@@ -27,7 +27,7 @@ TOY = NoisyCopies((0.1, 0.2, 0.3), 200)
 DATA = TOY(np.random.default_rng(5))
 ORDERED = DATA.permuted("order of a hold-out 0")
 MODEL = reader(3, 0)
-HELD = HoldOut()
+METHOD = HoldOut()
 
 
 def errors(j: int = 0) -> int:
@@ -35,36 +35,42 @@ def errors(j: int = 0) -> int:
 
 
 def test_the_default_is_clopper_pearson_on_errors():
-    found = METHODS["hold-out"](MODEL, DATA, delta=0.1)
-    assert found.value == binomial_upper(errors(), 200, found.bill.log_confidence)
-    assert found.bill.log_confidence == pytest.approx(math.log(10))
-    assert (found.quantity, found.facts.errors, found.prices) == (RISK, errors(), ())
-    assert found.choices == HoldOutChoices("clopper-pearson")
+    certificate = METHODS["hold-out"](MODEL, DATA, delta=0.1)
+    assert certificate.value == binomial_upper(errors(), 200, certificate.bill.log_confidence)
+    assert certificate.bill.log_confidence == pytest.approx(math.log(10))
+    assert (certificate.quantity, certificate.facts.errors, certificate.prices) == (
+        RISK,
+        errors(),
+        (),
+    )
+    assert certificate.choices == HoldOutChoices("clopper-pearson")
 
 
 def test_looks_intervals_and_methods_are_paid():
-    told = {"looks": 8, "interval": ["clopper-pearson", "hoeffding"], "among": 3}
-    found = HELD(MODEL, DATA, delta=0.1, **told)
-    assert found.bill.nats == pytest.approx(math.log(8 * 2 * 3))
-    assert found.value == pytest.approx(binomial_upper(errors(), 200, math.log(480)))
-    assert [price.name for price in found.prices] == ["looks", "interval", "method"]
+    declared = {"looks": 8, "interval": ["clopper-pearson", "hoeffding"], "among": 3}
+    certificate = METHOD(MODEL, DATA, delta=0.1, **declared)
+    assert certificate.bill.nats == pytest.approx(math.log(8 * 2 * 3))
+    assert certificate.value == pytest.approx(binomial_upper(errors(), 200, math.log(480)))
+    assert [price.name for price in certificate.prices] == ["looks", "interval", "method"]
 
 
 @pytest.mark.parametrize("interval", REAL)
 def test_a_declared_interval_is_used(interval):
-    found = HELD(MODEL, DATA, interval=interval, loss="ramp", margin=0.4)
+    certificate = METHOD(MODEL, DATA, interval=interval, loss="ramp", margin=0.4)
     z = losses(MODEL.outputs(ORDERED.X), ORDERED.y, BoundedLoss("ramp", 0.4))
-    assert found.value == upper(interval, z, found.bill.log_confidence)
-    assert found.quantity != RISK and "ramp" in found.quantity
-    assert ("order of the examples" in " ".join(found.declarations)) == (interval == "betting")
+    assert certificate.value == upper(interval, z, certificate.bill.log_confidence)
+    assert certificate.quantity != RISK and "ramp" in certificate.quantity
+    assert ("order of the examples" in " ".join(certificate.declarations)) == (
+        interval == "betting"
+    )
 
 
 def test_the_smallest_of_several_is_chosen():
-    found = HELD(MODEL, DATA, loss="clipped cross-entropy", clip=3.0, interval=list(REAL))
+    certificate = METHOD(MODEL, DATA, loss="clipped cross-entropy", clip=3.0, interval=list(REAL))
     z = losses(MODEL.outputs(ORDERED.X), ORDERED.y, BoundedLoss("clipped cross-entropy", 3.0))
-    bounds = [upper(name, z, found.bill.log_confidence) for name in REAL]
-    assert found.value == min(bounds)
-    assert found.bill.nats == pytest.approx(math.log(4))
+    bounds = [upper(name, z, certificate.bill.log_confidence) for name in REAL]
+    assert certificate.value == min(bounds)
+    assert certificate.bill.nats == pytest.approx(math.log(4))
 
 
 def test_the_order_of_a_file_does_not_help_betting():
@@ -72,24 +78,24 @@ def test_the_order_of_a_file_does_not_help_betting():
     z, c = losses(MODEL.outputs(DATA.X), DATA.y, BoundedLoss("error")), math.log(20)
     assert upper("betting", np.sort(z), c) < upper("betting", z, c)
     right_first = DATA.part(np.argsort(-MODEL.margins(DATA), kind="stable"))
-    made, again = (HELD(MODEL, data, interval="betting") for data in (DATA, right_first))
+    made, again = (METHOD(MODEL, data, interval="betting") for data in (DATA, right_first))
     assert made.to_json() == again.to_json()
-    assert made.value != HELD(MODEL, DATA, interval="betting", order=1).value
+    assert made.value != METHOD(MODEL, DATA, interval="betting", order=1).value
     with pytest.raises(InputError, match="order"):
-        HELD(MODEL, DATA, interval="betting", order=-1)
+        METHOD(MODEL, DATA, interval="betting", order=-1)
 
 
 def test_the_certificate_is_a_function_of_its_arguments():
-    told = HELD.read_declared({"interval": ["betting", "hoeffding"], "looks": 2})
-    choices = HELD.choose(MODEL, DATA, told)
-    first, second = (HELD.certify(MODEL, DATA, told, choices) for _ in range(2))
+    declared = METHOD.read_declared({"interval": ["betting", "hoeffding"], "looks": 2})
+    choices = METHOD.choose(MODEL, DATA, declared)
+    first, second = (METHOD.certify(MODEL, DATA, declared, choices) for _ in range(2))
     assert first.to_json() == second.to_json()
-    again = HELD.certify(MODEL, DATA, first.declared, first.choices)
+    again = METHOD.certify(MODEL, DATA, first.declared, first.choices)
     assert again.to_json() == first.to_json()
 
 
 @pytest.mark.parametrize(
-    "told",
+    "declared",
     [
         {},
         {"looks": 3, "interval": ("clopper-pearson", "betting")},
@@ -99,8 +105,8 @@ def test_the_certificate_is_a_function_of_its_arguments():
     ],
     ids=str,
 )
-def test_the_file_is_verified(told):
-    file = json.loads(HELD(MODEL, DATA, **told).text())
+def test_the_file_is_verified(declared):
+    file = json.loads(METHOD(MODEL, DATA, **declared).text())
     assert verify(file, MODEL, DATA).differences == ()
     assert verify(file, MODEL, DATA.part(np.arange(200)[::-1])).holds
     turned = DATA.y.copy()
@@ -115,37 +121,42 @@ def test_ties_are_errors():
     W_v[[0, 1]], W_v[[3, 4]] = -1.0, 1.0  # two bits vote
     voters = Hypothesis(MODEL.tables, MODEL.encoding_table, {"0.v": np.zeros((7, 1)), "0.W_v": W_v})
     agreed = (DATA.X[:, 0] == DATA.y) & (DATA.X[:, 1] == DATA.y)
-    found = HELD(voters, DATA)
-    assert found.facts.errors == (~agreed).sum()
-    assert found.facts.ties == (DATA.X[:, 0] != DATA.X[:, 1]).sum() > 0
-    assert found.value == binomial_upper(int((~agreed).sum()), 200, found.bill.log_confidence)
+    certificate = METHOD(voters, DATA)
+    assert certificate.facts.errors == (~agreed).sum()
+    assert certificate.facts.ties == (DATA.X[:, 0] != DATA.X[:, 1]).sum() > 0
+    assert certificate.value == binomial_upper(
+        int((~agreed).sum()), 200, certificate.bill.log_confidence
+    )
 
 
 def test_a_pool():
-    found = HELD(MODEL, DATA, pool=300, delta=0.1)
-    most = hypergeometric_upper(errors(), 200, 300, found.bill.log_confidence)
-    assert Fraction(found.value) >= Fraction(most, 300)
-    assert found.value == pytest.approx(most / 300) and found.facts.pool_errors_at_most == most
-    assert "the 300 examples of the pool" in found.quantity
-    assert any("not about where it came from" in told for told in found.declarations)
-    assert not any("independent draws" in told for told in found.declarations)
-    whole = HELD(MODEL, DATA, pool=200)
+    certificate = METHOD(MODEL, DATA, pool=300, delta=0.1)
+    most = hypergeometric_upper(errors(), 200, 300, certificate.bill.log_confidence)
+    assert Fraction(certificate.value) >= Fraction(most, 300)
+    assert (
+        certificate.value == pytest.approx(most / 300)
+        and certificate.facts.pool_errors_at_most == most
+    )
+    assert "the 300 examples of the pool" in certificate.quantity
+    assert any("not about where it came from" in told for told in certificate.declarations)
+    assert not any("independent draws" in told for told in certificate.declarations)
+    whole = METHOD(MODEL, DATA, pool=200)
     assert whole.facts.pool_errors_at_most == errors()
     assert whole.facts.undrawn_error_at_most == 0
 
 
 def test_advice_is_computed_and_the_best_comes_first():
-    found = HELD(MODEL, DATA, looks=4)
-    c = found.bill.log_confidence
+    certificate = METHOD(MODEL, DATA, looks=4)
+    c = certificate.bill.log_confidence
     expected = {
         "no errors": binomial_upper(0, 200, c),
         "twice the examples": binomial_upper(2 * errors(), 400, c),
         "nothing to pay": binomial_upper(errors(), 200, math.log(20)),
     }
     for text, number in expected.items():
-        (told,) = [line for line in found.advice if line.startswith(text)]
-        assert f": {number:.3g} in place of {found.value:.3g}" in told
-    numbers = [float(line.rsplit(": ", 1)[1].split(" ")[0]) for line in found.advice]
+        (shown,) = [line for line in certificate.advice if line.startswith(text)]
+        assert f": {number:.3g} in place of {certificate.value:.3g}" in shown
+    numbers = [float(line.rsplit(": ", 1)[1].split(" ")[0]) for line in certificate.advice]
     assert numbers == sorted(numbers)
 
 
@@ -158,20 +169,20 @@ def test_repeated_rows_of_floats_are_refused():
     model = Hypothesis(tables, encoding, weights)
     X = np.random.default_rng(0).normal(size=(40, 2))
     y = (X.sum(axis=1) > 0).astype(int)
-    assert HELD(model, Dataset(X, y)).facts.errors == 0
+    assert METHOD(model, Dataset(X, y)).facts.errors == 0
     twice = Dataset(np.concatenate([X, X]), np.concatenate([y, y]))
     with pytest.raises(InputError, match="40 that equal an earlier one"):
-        HELD(model, twice)
+        METHOD(model, twice)
     with pytest.raises(InputError, match="too regular for chance"):
-        HELD(model, twice, repeats=True)
+        METHOD(model, twice, repeats=True)
     few = Dataset(np.concatenate([X, X[:2]]), np.concatenate([y, y[:2]]))
-    told = HELD(model, few, repeats=True)
-    assert told.data["repeated"] == 2
-    assert any("2 rows that equal" in line for line in told.declarations)
+    certificate = METHOD(model, few, repeats=True)
+    assert certificate.data["repeated"] == 2
+    assert any("2 rows that equal" in line for line in certificate.declarations)
 
 
 @each(
-    "told",
+    "declared",
     [
         {"loss": "hinge"},
         {"loss": None},
@@ -210,9 +221,9 @@ def test_repeated_rows_of_floats_are_refused():
     ],
     ids=str,
 )
-def test_other_declarations_are_refused(told):
+def test_other_declarations_are_refused(declared):
     with pytest.raises(DudleyError) as error:
-        HELD(MODEL, DATA, **told)
+        METHOD(MODEL, DATA, **declared)
     assert "\n" not in str(error.value)
 
 
@@ -221,10 +232,10 @@ def test_other_declarations_are_refused(told):
 )
 def test_a_choice_that_was_not_declared_is_refused(choices):
     with pytest.raises(DudleyError, match=r"choice|interval"):
-        declared = HELD.read_declared({"interval": "betting"})
-        HELD.certify(MODEL, DATA, declared, HELD.read_choices(choices))
+        declared = METHOD.read_declared({"interval": "betting"})
+        METHOD.certify(MODEL, DATA, declared, METHOD.read_choices(choices))
 
 
 def test_what_is_no_hypothesis_is_refused():
     with pytest.raises(InputError, match="model for hold-out: expected one model"):
-        HELD(DATA, DATA, interval=["betting", "hoeffding"])  # pyright: ignore
+        METHOD(DATA, DATA, interval=["betting", "hoeffding"])  # pyright: ignore

@@ -39,22 +39,22 @@ def sums(z):
 def test_hoeffding(z, c):
     with ctx.workprec(200):
         true = exact(sums(z)[0]) + (arb(c) / (2 * len(z))).sqrt()
-        found = arb(upper("hoeffding", z, c))
-        assert found == 1 or true <= found <= true * (1 + arb(2) ** -40)
-        assert found != 1 or true >= 1 - arb(2) ** -40
+        bound = arb(upper("hoeffding", z, c))
+        assert bound == 1 or true <= bound <= true * (1 + arb(2) ** -40)
+        assert bound != 1 or true >= 1 - arb(2) ** -40
 
 
 @given(some_losses, nats)
 def test_hoeffding_kl_is_below_hoeffding(z, c):
-    found, mean = upper("hoeffding-kl", z, c), sums(z)[0]
-    assert found <= upper("hoeffding", z, c) * (1 + 1e-9) + 1e-9
-    assert found == 1 or float(mean) <= found
-    if 0 < mean < 1 and found < 1:
+    bound, mean = upper("hoeffding-kl", z, c), sums(z)[0]
+    assert bound <= upper("hoeffding", z, c) * (1 + 1e-9) + 1e-9
+    assert bound == 1 or float(mean) <= bound
+    if 0 < mean < 1 and bound < 1:
         with ctx.workprec(300):
-            q, p = exact(mean), arb(found)
+            q, p = exact(mean), arb(bound)
             kl = q * (q / p).log() + (1 - q) * ((1 - q) / (1 - p)).log()
             assert kl * len(z) >= arb(c)
-    assert found == pytest.approx(kl_upper(float(mean), c / len(z)), rel=1e-6, abs=1e-9)
+    assert bound == pytest.approx(kl_upper(float(mean), c / len(z)), rel=1e-6, abs=1e-9)
 
 
 @given(some_losses, nats)
@@ -65,8 +65,8 @@ def test_empirical_bernstein(z, c):
         nats = arb(c) + arb(2).log()
         true = exact(mean) + (2 * exact(squares / (n - 1)) * nats / n).sqrt()
         true += 7 * nats / (3 * (n - 1))
-        found = arb(upper("empirical-bernstein", z, c))
-        assert found == 1 or true <= found <= true * (1 + arb(2) ** -30)
+        bound = arb(upper("empirical-bernstein", z, c))
+        assert bound == 1 or true <= bound <= true * (1 + arb(2) ** -30)
 
 
 def test_one_loss_says_nothing_to_bernstein():
@@ -75,10 +75,10 @@ def test_one_loss_says_nothing_to_bernstein():
 
 @given(st.lists(st.booleans(), min_size=1, max_size=60), nats)
 def test_clopper_pearson(z, c):
-    found = upper("clopper-pearson", np.array(z, float), c)
+    bound = upper("clopper-pearson", np.array(z, float), c)
     k, n = sum(z), len(z)
     expected = 1.0 if k == n else stats.beta.isf(math.exp(-c), k + 1, n - k)
-    assert found == pytest.approx(max(expected, k / n), rel=1e-9)
+    assert bound == pytest.approx(max(expected, k / n), rel=1e-9)
 
 
 def bets_by_hand(z, c):
@@ -120,14 +120,14 @@ def exact_capital(z, bets, m):
 
 @given(some_losses, nats)
 def test_betting_refutes_its_bound_and_all_above(z, c):
-    found = upper("betting", z, c)
+    bound = upper("betting", z, c)
     bets = plug_in(z, c)
-    if found < 1:
+    if bound < 1:
         with ctx.workprec(300):
-            assert exact(exact_capital(z, bets, found)) >= arb(c).exp()
-            below = exact(exact_capital(z, bets, found * (1 - 1e-9)))
-            assert below < arb(c).exp() * (1 + arb(2) ** -20) or found <= z.mean() + 1e-12
-    means = sorted({found, *np.linspace(found, 0.999, 7).tolist()} - {1.0})
+            assert exact(exact_capital(z, bets, bound)) >= arb(c).exp()
+            below = exact(exact_capital(z, bets, bound * (1 - 1e-9)))
+            assert below < arb(c).exp() * (1 + arb(2) ** -20) or bound <= z.mean() + 1e-12
+    means = sorted({bound, *np.linspace(bound, 0.999, 7).tolist()} - {1.0})
     capitals = [exact_capital(z, bets, m) for m in means]
     assert capitals == sorted(capitals)
 
@@ -135,11 +135,11 @@ def test_betting_refutes_its_bound_and_all_above(z, c):
 @given(some_losses, nats, unit)
 def test_the_capital_is_from_below(z, c, m):
     m = min(m, 0.999)
-    found = log_capital(z, plug_in(z, c), m)
+    capital = log_capital(z, plug_in(z, c), m)
     with ctx.workprec(300):
         true = exact(exact_capital(z, plug_in(z, c), m)).log()
-        assert arb(found) <= true
-        assert m in z or arb(found) >= true - 1e-9 or true < 1e-6 or found < 0
+        assert arb(capital) <= true
+        assert m in z or arb(capital) >= true - 1e-9 or true < 1e-6 or capital < 0
 
 
 @given(some_losses, nats, st.data())
@@ -154,11 +154,11 @@ def test_bets_do_not_see_what_comes_after(z, c, data):
 @given(st.lists(st.booleans(), min_size=2, max_size=30), nats)
 def test_intervals_grow_with_losses_and_confidence(name, z, c):
     z = np.array(z, float)
-    found = upper(name, z, c)
-    assert z.mean() <= found <= 1
+    bound = upper(name, z, c)
+    assert z.mean() <= bound <= 1
     assert upper(name, np.ones(len(z)), c) == 1
     if name != "betting":  # whose bets, too, move with c
-        assert upper(name, z, c + 1) >= found * (1 - 1e-9)
+        assert upper(name, z, c + 1) >= bound * (1 - 1e-9)
 
 
 def test_betting_beats_the_others_where_losses_vary_little():
@@ -194,9 +194,9 @@ logit = st.floats(-50, 50) | st.floats(-350, 350) | st.sampled_from([0.0, 1.0, -
 @given(st.lists(st.tuples(logit, logit, logit), min_size=1, max_size=5), st.integers(0, 2))
 def test_cross_entropy_is_from_above(rows, label):
     outputs = np.array(rows)
-    found = cross_entropy(outputs, np.full(len(rows), label))
+    losses = cross_entropy(outputs, np.full(len(rows), label))
     with ctx.workprec(1500):
-        for row, value in zip(rows, found.tolist(), strict=True):
+        for row, value in zip(rows, losses.tolist(), strict=True):
             true = (sum((arb(o) - arb(row[label])).exp() for o in row)).log()
             assert true <= arb(value) <= true * (1 + arb(2) ** -38) + arb(1e-299)
 
@@ -204,8 +204,8 @@ def test_cross_entropy_is_from_above(rows, label):
 @given(logit, st.integers(0, 1))
 def test_one_output_is_two_logits(f, label):
     y = np.array([label])
-    one = cross_entropy(np.array([[f]]), y)
-    assert one == pytest.approx(cross_entropy(np.array([[0.0, f]]), y), rel=1e-12)
+    single = cross_entropy(np.array([[f]]), y)
+    assert single == pytest.approx(cross_entropy(np.array([[0.0, f]]), y), rel=1e-12)
 
 
 @given(st.lists(st.floats(-3, 3), min_size=1, max_size=9), st.floats(0.01, 2), st.floats(0.1, 9))

@@ -77,8 +77,8 @@ def test_ties_and_undefined_margins_are_errors():
 def test_outputs_that_overflow_are_errors():
     model = some(2, size=1e200)
     with np.errstate(all="ignore"):
-        found = model.margins(Dataset(EVERY, np.arange(8) % 2))
-    assert not np.isnan(found).any()
+        margins = model.margins(Dataset(EVERY, np.arange(8) % 2))
+    assert not np.isnan(margins).any()
 
 
 @given(st.integers(2, 5), st.integers(0, 2**32 - 1))
@@ -114,13 +114,13 @@ def test_the_hash_knows_every_part():
     model = some()
     moved = {**model.weights, "1.w": np.nextafter(model.weights["1.w"], 9)}
     other_layer = {**TABLES, "layer": [LAYER | {"sigma": "identity"}]}
-    found = {
+    outputs = {
         model.sha256,
         Hypothesis(TABLES, ENCODING, moved).sha256,
         Hypothesis(other_layer, ENCODING, model.weights).sha256,
         Hypothesis(TABLES | {"title": "x"}, ENCODING, model.weights).sha256,
     }
-    assert len(found) == 4
+    assert len(outputs) == 4
     assert some().sha256 == model.sha256
 
 
@@ -167,14 +167,18 @@ def test_the_file_comes_back(tmp_path_factory, seed):
 def refused(path) -> str:
     with pytest.raises(DudleyError) as error:
         load(path)
-    told = str(error.value)
-    assert "\n" not in told and len(told) < 400
-    return told
+    message = str(error.value)
+    assert "\n" not in message and len(message) < 400
+    return message
 
 
-def written(path, told, weights=None):
+def written(path, metadata, weights=None):
     arrays = {n: np.ascontiguousarray(W) for n, W in (weights or some().weights).items()}
-    save_file(arrays, str(path), {"dudley": told if isinstance(told, str) else json.dumps(told)})
+    save_file(
+        arrays,
+        str(path),
+        {"dudley": metadata if isinstance(metadata, str) else json.dumps(metadata)},
+    )
     return path
 
 
@@ -206,7 +210,7 @@ def test_foreign_files_are_refused(tmp_path):
 
 
 @each(
-    "told",
+    "metadata",
     [
         "not json",
         "[" * 100_000,
@@ -230,8 +234,8 @@ def test_foreign_files_are_refused(tmp_path):
         header(network=TABLES | {"input": {"T": 4, "V": 9}}),
     ],
 )
-def test_hostile_headers_are_refused(tmp_path, told):
-    refused(written(tmp_path / "m.safetensors", told))
+def test_hostile_headers_are_refused(tmp_path, metadata):
+    refused(written(tmp_path / "m.safetensors", metadata))
 
 
 def test_hostile_weights_are_refused(tmp_path):

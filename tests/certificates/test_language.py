@@ -29,15 +29,15 @@ def test_chunks_copies_and_short_documents_are_refused():
 
 
 def test_the_hash_sees_everything():
-    one = Corpus.of(["abc def", "ghi jkl"], ["a", "b"], 16, 4)
+    corpus = Corpus.of(["abc def", "ghi jkl"], ["a", "b"], 16, 4)
     others = [
         Corpus.of(["abc def", "ghi jkm"], ["a", "b"], 16, 4),
         Corpus.of(["abc def", "ghi jkl"], ["a", "b"], 17, 4),
         Corpus.of(["abc def", "ghi jkl"], ["a", "b"], 16, 5),
         Corpus.of(["abc def", "ghi jkl"], ["a", "b"], 16, 4, Alphabet("abcdefghijkl ")),
     ]
-    assert len({c.sha256 for c in [one, *others]}) == 5
-    assert Corpus.of(["ghi jkl", "abc def"], ["a", "b"], 16, 4).sha256 == one.sha256
+    assert len({c.sha256 for c in [corpus, *others]}) == 5
+    assert Corpus.of(["ghi jkl", "abc def"], ["a", "b"], 16, 4).sha256 == corpus.sha256
 
 
 def test_unigram_is_the_best_constant():
@@ -106,19 +106,19 @@ def plain_loop(gpt: Gpt, W, document) -> list[float]:
                 heads.append(e @ np.array(values) / e.sum())
             stream[t] = stream[t] + np.concatenate(heads) @ W[f"{i}.O"]
         stream = [x + np.maximum(scaled(x) @ W[f"{i}.A"], 0) @ W[f"{i}.B"] for x in stream]
-    found = []
+    losses = []
     for x, s in zip(stream, document, strict=True):
         z = 0.5 * W["E"] @ scaled(x) + GAIN * W["b"][:, 0]
-        found.append(float(np.log2(np.exp(z).sum()) - z[s] / math.log(2)))
-    return found
+        losses.append(float(np.log2(np.exp(z).sum()) - z[s] / math.log(2)))
+    return losses
 
 
 def test_the_forward_is_that_of_a_plain_loop():
     W, generator = random_weights(SMALL), np.random.default_rng(1)
     codes = generator.integers(0, 3, (5, 4))
-    found = SMALL.losses(W, codes)
+    losses = SMALL.losses(W, codes)
     for i, document in enumerate(codes):
-        assert found[:, i] == pytest.approx(plain_loop(SMALL, W, list(document)), abs=1e-12)
+        assert losses[:, i] == pytest.approx(plain_loop(SMALL, W, list(document)), abs=1e-12)
 
 
 def test_torch_and_numpy_agree():

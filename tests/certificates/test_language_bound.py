@@ -163,8 +163,8 @@ def test_sublora_by_hand_and_its_weights():
         math.sqrt((K * math.log(2) + math.log(1 / (r * 0.05))) / 20_000)
         + math.sqrt(math.log(1 / ((1 - r) * 0.05)) / 1000)
     )
-    found = bound.sublora(3.0, 6.0, 1000, 10_000, 0.05, 500)
-    assert expected <= found < expected + 1e-10
+    number = bound.sublora(3.0, 6.0, 1000, 10_000, 0.05, 500)
+    assert expected <= number < expected + 1e-10
     lengths = range(1, 10_000)  # Σ over strings: 2^ℓ of each length
     assert sum(2.0 ** -(2 * math.log2(ℓ) + 1) for ℓ in lengths) < 1
     assert sum(2.0 ** -(2 * math.log2(ℓ)) for ℓ in lengths) > 1

@@ -25,22 +25,24 @@ def fitted():
 
 
 def test_guessing_is_vacuous():
-    found = certify(zeros(TINY), sentences(500))
-    assert found.facts.mean_loss == pytest.approx(5, abs=1e-3)
-    assert found.value >= 5 and found.vacuous and "vacuous" in found.advice[0]
+    certificate = certify(zeros(TINY), sentences(500))
+    assert certificate.facts.mean_loss == pytest.approx(5, abs=1e-3)
+    assert certificate.value >= 5 and certificate.vacuous and "vacuous" in certificate.advice[0]
 
 
 def test_a_fitted_model_is_certified_below_guessing(fitted):
     model, corpus, rest = fitted
-    found = certify(model, corpus)
-    assert found.facts.mean_loss < found.value < 5 and not found.vacuous
-    assert found.value < found.facts.other_forms.kl < found.facts.other_forms.sublora
-    smoothing = ENTRIES[found.choices.smoothing]
+    certificate = certify(model, corpus)
+    assert certificate.facts.mean_loss < certificate.value < 5 and not certificate.vacuous
+    assert (
+        certificate.value < certificate.facts.other_forms.kl < certificate.facts.other_forms.sublora
+    )
+    smoothing = ENTRIES[certificate.choices.smoothing]
     outside = held_out(model, smoothing, rest, 0.05)
-    assert outside["mean_loss"] < found.value and outside["mean_loss"] < outside["at_most"]
-    again = [price for price in found.prices if price.name == "code"]
+    assert outside["mean_loss"] < certificate.value and outside["mean_loss"] < outside["at_most"]
+    again = [price for price in certificate.prices if price.name == "code"]
     assert again[0].nats == pytest.approx(model.word.length * math.log(2))
-    assert {price.name for price in found.prices} == {
+    assert {price.name for price in certificate.prices} == {
         *("code", "domain", "architecture", "smoothing", "bet")
     }
 
@@ -60,16 +62,18 @@ def test_part_of_the_documents_is_drawn_by_the_model(fitted):
 def test_everything_is_computed_again(fitted):
     model, corpus, _ = fitted
     corpus = corpus.part(np.arange(400))
-    told = certify(model, corpus, delta=0.01).to_json()
-    assert recheck(told, corpus) == []
+    certificate = certify(model, corpus, delta=0.01).to_json()
+    assert recheck(certificate, corpus) == []
     for name in ("value", "nats", "vacuous", "quantity", "delta"):
-        assert recheck(told | {name: 0.123}, corpus) == [name]
+        assert recheck(certificate | {name: 0.123}, corpus) == [name]
     for name in ("facts", "model", "data", "baseline"):
-        for key in told[name]:
-            assert recheck(told | {name: told[name] | {key: "other"}}, corpus) == [name]
-    less = told | {"declared": told["declared"] | {"delta": 0.02}}
+        for key in certificate[name]:
+            assert recheck(certificate | {name: certificate[name] | {key: "other"}}, corpus) == [
+                name
+            ]
+    less = certificate | {"declared": certificate["declared"] | {"delta": 0.02}}
     assert "value" in recheck(less, corpus)
-    assert "data" in recheck(told, corpus.part(np.arange(corpus.n - 1)))
+    assert "data" in recheck(certificate, corpus.part(np.arange(corpus.n - 1)))
 
 
 def test_what_does_not_fit_is_refused(fitted):
@@ -98,6 +102,6 @@ def test_a_point_of_a_random_subspace(rank):
     recipe = CodeTraining(steps=80, batch=32, rate=5e-2, q=3, price=0.0, shrink=0.0)
     model = fit_subspace(TINY, corpus, recipe, 100, rank, lambda i, loss: seen.append(loss))
     assert model.kind == "subspace" and model.word.length < 330
-    found = certify(model, corpus)
-    assert 100 in found.declared.dimensions and found.facts.mean_loss < seen[0]
-    assert recheck(found.to_json(), corpus) == []
+    certificate = certify(model, corpus)
+    assert 100 in certificate.declared.dimensions and certificate.facts.mean_loss < seen[0]
+    assert recheck(certificate.to_json(), corpus) == []

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("certified_once")
 
 CORPUS = sentences(400)
 MODEL = frequencies(CORPUS)
-TOLD = {
+RECORDS = {
     "all": certify(MODEL, CORPUS, population="sentences").to_json(),
     "part": certify(MODEL, CORPUS, population="sentences", evaluated=200).to_json(),
 }
@@ -37,7 +37,7 @@ FREE = {("choices", "bet"), ("choices", "second")}
 @pytest.fixture
 def folder(tmp_path):
     """A certificate, its model and its documents, as files."""
-    (tmp_path / "certificate.json").write_text(json.dumps(TOLD["all"]), encoding="utf-8")
+    (tmp_path / "certificate.json").write_text(json.dumps(RECORDS["all"]), encoding="utf-8")
     files.save(MODEL, tmp_path / "model.safetensors")
     files.save_documents(CORPUS, tmp_path / "documents.npz")
     return tmp_path
@@ -50,14 +50,14 @@ def leaves(value, path=()):
         yield from leaves(part, (*path, key)) if inner else [(*path, key)]
 
 
-def at(told, path):
+def at(record, path):
     for key in path:
-        told = told[key]
-    return told
+        record = record[key]
+    return record
 
 
-def changed(told, path, value):
-    other = copy.deepcopy(told)
+def changed(record, path, value):
+    other = copy.deepcopy(record)
     at(other, path[:-1])[path[-1]] = value
     return other
 
@@ -73,35 +73,37 @@ def others(old):
     return [old + "x", old[:-1] if old else "y"] if isinstance(old, str) else [1, "x"]
 
 
-def refuted(told) -> bool:
+def refuted(record) -> bool:
     try:
-        return not check.verify(told, MODEL, CORPUS).holds
+        return not check.verify(record, MODEL, CORPUS).holds
     except DudleyError:
         return True
 
 
 def test_the_toy_says_something():
-    values = {kind: told["value"] for kind, told in TOLD.items()}
-    limit = TOLD["all"]["facts"]["limit"]
-    assert TOLD["all"]["facts"]["mean_loss"] < values["all"] < limit
+    values = {kind: told["value"] for kind, told in RECORDS.items()}
+    limit = RECORDS["all"]["facts"]["limit"]
+    assert RECORDS["all"]["facts"]["mean_loss"] < values["all"] < limit
 
 
-@pytest.mark.parametrize("kind", TOLD)
+@pytest.mark.parametrize("kind", RECORDS)
 def test_what_was_made_holds(kind):
-    found = check.verify(json.loads(json.dumps(TOLD[kind])), MODEL, CORPUS)
-    assert found.holds, [str(d) for d in found.differences]
-    assert found.recomputed > 40
-    assert {"population = sentences", "delta = 0.05", "gpt.T = 24"} <= set(found.declarations)
+    verification = check.verify(json.loads(json.dumps(RECORDS[kind])), MODEL, CORPUS)
+    assert verification.holds, [str(d) for d in verification.differences]
+    assert verification.recomputed > 40
+    assert {"population = sentences", "delta = 0.05", "gpt.T = 24"} <= set(
+        verification.declarations
+    )
 
 
-@pytest.mark.parametrize("kind", TOLD)
+@pytest.mark.parametrize("kind", RECORDS)
 def test_any_single_change_is_seen(kind):
-    told, seen = TOLD[kind], 0
-    for path in leaves(told):
+    record, seen = RECORDS[kind], 0
+    for path in leaves(record):
         if path[0] in check.UNVERIFIED or (kind == "part" and path in FREE):
             continue
-        for value in others(at(told, path)):
-            assert refuted(changed(told, path, value)), (path, value)
+        for value in others(at(record, path)):
+            assert refuted(changed(record, path, value)), (path, value)
             seen += 1
     assert seen > 80
 
@@ -114,36 +116,38 @@ def test_any_single_change_is_seen(kind):
     ],
 )
 def test_what_is_declared_enters_the_number(name, value):
-    assert refuted(changed(TOLD["all"], ("declared", name), value))
+    assert refuted(changed(RECORDS["all"], ("declared", name), value))
 
 
 def test_what_is_declared_and_enters_no_number_is_listed():
-    found = check.verify(changed(TOLD["all"], ("declared", "population"), "others"), MODEL, CORPUS)
-    assert found.holds and "population = others" in found.declarations
+    verification = check.verify(
+        changed(RECORDS["all"], ("declared", "population"), "others"), MODEL, CORPUS
+    )
+    assert verification.holds and "population = others" in verification.declarations
 
 
 @pytest.mark.parametrize("change", [{"more": 1}, {"place": 3}, {"smoothing": 99}, {"bet": True}])
 def test_choices_outside_their_lists(change):
-    assert refuted(TOLD["all"] | {"choices": TOLD["all"]["choices"] | change})
-    assert refuted(TOLD["part"] | {"choices": TOLD["part"]["choices"] | {"place": 1}})
+    assert refuted(RECORDS["all"] | {"choices": RECORDS["all"]["choices"] | change})
+    assert refuted(RECORDS["part"] | {"choices": RECORDS["part"]["choices"] | {"place": 1}})
 
 
 def test_other_models_and_other_documents_are_seen():
-    found = check.verify(TOLD["all"], frequencies(CORPUS, sign=-1.0), CORPUS)
-    assert {"model.sha256", "value"} <= {d.field for d in found.differences}
-    fewer = check.verify(TOLD["all"], MODEL, CORPUS.part(np.arange(399)))
+    verification = check.verify(RECORDS["all"], frequencies(CORPUS, sign=-1.0), CORPUS)
+    assert {"model.sha256", "value"} <= {d.field for d in verification.differences}
+    fewer = check.verify(RECORDS["all"], MODEL, CORPUS.part(np.arange(399)))
     assert {"data.sha256", "data.n"} <= {d.field for d in fewer.differences}
     codes = CORPUS.codes.copy()
     codes[0, 0] = codes[0, 0] % 30 + 1
     moved = Corpus(codes, CORPUS.lengths, CORPUS.alphabet, CORPUS.shortest)
-    fields = [d.field for d in check.verify(TOLD["all"], MODEL, moved).differences]
+    fields = [d.field for d in check.verify(RECORDS["all"], MODEL, moved).differences]
     assert "data.sha256" in fields
 
 
 def test_the_method_is_the_function_and_other_kinds_are_refused():
-    found = LanguageMethod()(MODEL, CORPUS, population="sentences", evaluated=200)
-    told = found.to_json() | {"provenance": TOLD["part"]["provenance"]}
-    assert told == TOLD["part"]
+    certificate = LanguageMethod()(MODEL, CORPUS, population="sentences", evaluated=200)
+    record = certificate.to_json() | {"provenance": RECORDS["part"]["provenance"]}
+    assert record == RECORDS["part"]
     with pytest.raises(InputError, match="documents"):
         LanguageMethod()(MODEL, np.zeros(3))
     with pytest.raises(InputError, match="a coded one"):
@@ -174,16 +178,16 @@ def test_files_go_there_and_back(folder):
 )
 def test_headers_that_are_off_are_refused(folder, change):
     path = folder / "model.safetensors"
-    told, arrays = tensors.read(path)
-    tensors.write(path, told | change, arrays)
+    record, arrays = tensors.read(path)
+    tensors.write(path, record | change, arrays)
     with pytest.raises(InputError):
         files.load(path)
 
 
 def test_weights_that_are_not_those_of_the_word_are_refused(folder):
     path = folder / "model.safetensors"
-    told, arrays = tensors.read(path)
-    tensors.write(path, told, arrays | {"b": arrays["b"] + 0.25})
+    record, arrays = tensors.read(path)
+    tensors.write(path, record, arrays | {"b": arrays["b"] + 0.25})
     with pytest.raises(InputError, match="decodes to"):
         files.load(path)
     save_file(arrays, str(path))  # no header
@@ -234,13 +238,13 @@ def test_the_published_schema_fits():
     from jsonschema import Draft202012Validator
 
     text = resources("dudley").joinpath("schemas", "certificate.schema.json").read_text("utf-8")
-    for told in TOLD.values():
-        Draft202012Validator(json.loads(text)).validate(told)
+    for record in RECORDS.values():
+        Draft202012Validator(json.loads(text)).validate(record)
 
 
 def test_parts_are_read_by_the_method(folder):
-    told = check.read(folder / "certificate.json")
-    read = check.parts(told, folder / "model.safetensors", folder / "documents.npz")
-    assert check.verify(told, *read).holds
+    record = check.read(folder / "certificate.json")
+    read = check.parts(record, folder / "model.safetensors", folder / "documents.npz")
+    assert check.verify(record, *read).holds
     with pytest.raises(InputError, match="header"):
-        check.parts(told | {"method": "occam"}, folder / "model.safetensors", folder / "d.npz")
+        check.parts(record | {"method": "occam"}, folder / "model.safetensors", folder / "d.npz")

@@ -28,13 +28,15 @@ DATA = NoisyCopies((0.0, 0.1, 0.3), 400)(np.random.default_rng(0))
 def test_the_number_is_the_binomial_tail_at_δ_2_to_minus_bits():
     for j, δ in ((0, 0.05), (1, 0.1)):
         model = reader(3, j)
-        found = OCCAM(model, DATA, delta=δ)
-        k, ℓ = found.facts.errors, found.facts.bits
+        certificate = OCCAM(model, DATA, delta=δ)
+        k, ℓ = certificate.facts.errors, certificate.facts.bits
         assert k == (DATA.X[:, j] != DATA.y).sum()
-        assert ℓ == found.choices.code.length
+        assert ℓ == certificate.choices.code.length
         exact = stats.beta.isf(δ * 2.0**-ℓ, k + 1, DATA.n - k)
-        assert found.value == pytest.approx(exact, rel=1e-9) and found.value >= exact * (1 - 1e-12)
-    assert found.facts.errors > 0
+        assert certificate.value == pytest.approx(
+            exact, rel=1e-9
+        ) and certificate.value >= exact * (1 - 1e-12)
+    assert certificate.facts.errors > 0
     zero = OCCAM(reader(3, 0), DATA)
     assert zero.value == pytest.approx(1 - (0.05 * 2.0**-zero.facts.bits) ** (1 / DATA.n))
 
@@ -57,10 +59,10 @@ def test_choices_and_networks_are_paid():
 
 def refused(model, data=DATA, choices=None, **declared):
     with pytest.raises(DudleyError) as caught:
-        told = OCCAM.read_declared(declared)
+        declaration = OCCAM.read_declared(declared)
         if isinstance(choices, dict):
             choices = OCCAM.read_choices(choices)
-        OCCAM.certify(model, data, told, choices or OCCAM.choose(model, data, told))
+        OCCAM.certify(model, data, declaration, choices or OCCAM.choose(model, data, declaration))
     return str(caught.value)
 
 
@@ -90,8 +92,8 @@ def _changed(model: Hypothesis, to: float, zero: float = 0.0) -> Hypothesis:
 
 def test_the_shortest_of_several_words_is_chosen_and_any_of_them_is_valid():
     model = reader(3, 0)
-    told = OCCAM.read_declared({})
-    frame = frame_of(model, told)
+    declared = OCCAM.read_declared({})
+    frame = frame_of(model, declared)
     levels = (2 * model.weights["0.W_v"]).astype(int)
     parts = tuple(
         SparsePart("plain", 0.5, levels if name == "0.W_v" else 0 * levels)
@@ -99,7 +101,7 @@ def test_the_shortest_of_several_words_is_chosen_and_any_of_them_is_valid():
     )
     longer = OccamChoices(write("sparse", parts, frame))
     best = OCCAM(model, DATA)
-    assert OCCAM.certify(model, DATA, told, longer).value > best.value
+    assert OCCAM.certify(model, DATA, declared, longer).value > best.value
 
 
 def test_ties_and_near_ties_are_errors():
@@ -107,8 +109,8 @@ def test_ties_and_near_ties_are_errors():
     silent = Hypothesis(
         model.tables, model.encoding_table, {n: np.zeros_like(W) for n, W in model.weights.items()}
     )
-    found = OCCAM(silent, DATA)
-    assert found.facts.errors == DATA.n and found.value == 1.0 and found.vacuous
+    certificate = OCCAM(silent, DATA)
+    assert certificate.facts.errors == DATA.n and certificate.value == 1.0 and certificate.vacuous
     W = np.zeros((7, 1))
     W[3], W[4], W[0], W[1] = 1.0, -1.0, -1.0, 1.0  # x₀ − x₁: half of the sums are exact ties
     tied = Hypothesis(model.tables, model.encoding_table, model.weights | {"0.W_v": W})
@@ -119,19 +121,19 @@ def test_ties_and_near_ties_are_errors():
 
 def test_a_file_is_verified_and_every_changed_field_is_seen():
     model = reader(3, 1)
-    told = json.loads(OCCAM(model, DATA).text())
-    assert verify(told, model, DATA).holds
-    assert not verify(told, reader(3, 0), DATA).holds
-    assert not verify(told, model, Dataset(DATA.X[1:], DATA.y[1:])).holds
+    certificate = json.loads(OCCAM(model, DATA).text())
+    assert verify(certificate, model, DATA).holds
+    assert not verify(certificate, reader(3, 0), DATA).holds
+    assert not verify(certificate, model, Dataset(DATA.X[1:], DATA.y[1:])).holds
     for change in (
-        {"value": told["value"] * 0.999},
+        {"value": certificate["value"] * 0.999},
         {"delta": 0.06},
-        {"facts": told["facts"] | {"bits": told["facts"]["bits"] - 1}},
-        {"facts": told["facts"] | {"errors": 0}},
-        {"choices": {"code": told["choices"]["code"] | {"bits": 3}}},
+        {"facts": certificate["facts"] | {"bits": certificate["facts"]["bits"] - 1}},
+        {"facts": certificate["facts"] | {"errors": 0}},
+        {"choices": {"code": certificate["choices"]["code"] | {"bits": 3}}},
         {"prices": []},
     ):
-        assert not verify(told | change, model, DATA).holds
+        assert not verify(certificate | change, model, DATA).holds
 
 
 def test_advice_is_computed():

@@ -15,7 +15,7 @@ from dudley.certificates.data import rows_of
 from dudley.certificates.fit.forward import blank
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.pictures import pictures
-from dudley.certificates.samples import drawn
+from dudley.certificates.samples import draw_examples
 
 OCCAM = METHODS["occam"]
 FILE = Path(__file__).parents[2] / "results" / "certificates" / "occam.json"
@@ -40,15 +40,15 @@ def test_every_case_has_three_seeds_and_holds():
 @pytest.mark.parametrize("row", SMALL, ids=named)
 def test_a_code_word_gives_the_recorded_number(row):
     """The model is what its bits decode to; nothing is trained."""
-    told = OCCAM.read_declared(row.get("declared", {}))
+    declared = OCCAM.read_declared(row.get("declared", {}))
     empty = blank(row["network"], row["encoding"])
-    weights = decode(CodeWord.from_json(row["choices"]["code"]), frame_of(empty, told))
+    weights = decode(CodeWord.from_json(row["choices"]["code"]), frame_of(empty, declared))
     model = Hypothesis(row["network"], row["encoding"], weights)
-    data = drawn(row["task"], row["n"], row["seed"])
+    data = draw_examples(row["task"], row["n"], row["seed"])
     assert (model.sha256, data.sha256) == (row["model_sha256"], row["data_sha256"])
-    found = OCCAM.certify(model, data, told, OCCAM.read_choices(row["choices"]))
-    assert found.value == pytest.approx(row["value"], rel=1e-12)
-    assert found.facts.errors == row["facts"]["errors"]
+    certificate = OCCAM.certify(model, data, declared, OCCAM.read_choices(row["choices"]))
+    assert certificate.value == pytest.approx(row["value"], rel=1e-12)
+    assert certificate.facts.errors == row["facts"]["errors"]
 
 
 def test_mnist_pays_its_bits_and_saw_no_picture_apart():
@@ -56,7 +56,7 @@ def test_mnist_pays_its_bits_and_saw_no_picture_apart():
     apart = rows_of(pictures(split="apart").X)
     for row in rows:
         assert row["value"] <= row["aim"] == 0.015
-        assert not apart & rows_of(drawn(row["task"], row["n"], row["seed"]).X)
+        assert not apart & rows_of(draw_examples(row["task"], row["n"], row["seed"]).X)
         paid = sum(price["nats"] for price in row["prices"])
         assert paid >= row["facts"]["bits"] * np.log(2)
         assert row["test"]["n"] == 2115

@@ -38,7 +38,7 @@ def test_orders_and_draws_are_uniform_and_known():
     assert sorted(order.permutation("x", 1000)) == list(range(1000))
     first = [order.permutation(f"seed {i}", 4)[0] for i in range(4000)]
     assert np.abs(np.bincount(first) - 1000).max() < 4 * 28
-    places = order.drawn("x", 40_000, 10)
+    places = order.draw("x", 40_000, 10)
     assert np.abs(np.bincount(places) - 4000).max() < 4 * 60
 
 
@@ -125,10 +125,10 @@ def test_the_draw_of_documents_pays_for_the_smoothing_and_for_the_method():
 def test_a_language_model_must_beat_symbol_frequencies():
     """Guessing costs 5 bits here; below it, but not below frequencies, says nothing."""
     corpus = sentences(3000)
-    found = certify_language(frequencies(corpus), corpus)
-    assert corpus.unigram() < found.value < corpus.uniform()
-    assert found.vacuous and "vacuous" in found.advice[0]
-    assert found.baseline["error_at_least"] < found.baseline["unigram"]
+    certificate = certify_language(frequencies(corpus), corpus)
+    assert corpus.unigram() < certificate.value < corpus.uniform()
+    assert certificate.vacuous and "vacuous" in certificate.advice[0]
+    assert certificate.baseline["error_at_least"] < certificate.baseline["unigram"]
 
 
 def test_frequencies_of_new_documents_cost_at_least_what_is_said():
@@ -157,9 +157,9 @@ def test_weights_and_data_cannot_change_under_a_certificate():
     turned = Hypothesis(model.tables, model.encoding_table, {**model.weights, "0.W_v": W})
     assert NormCover()(turned, data).facts.errors == data.n
     X = np.zeros((4, 3), np.uint8)
-    kept = Dataset(X, np.zeros(4, np.int64))
+    dataset = Dataset(X, np.zeros(4, np.int64))
     X[:] = 1
-    assert not kept.X.any()
+    assert not dataset.X.any()
 
 
 def test_a_learned_prior_cannot_change_under_its_hash():

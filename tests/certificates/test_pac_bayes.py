@@ -31,11 +31,11 @@ from dudley.core.errors import InputError
 )
 def test_divergence_is_the_integral(w, σ, w0, s):
     q, p = stats.norm(w, σ), stats.norm(w0, s)
-    found = gaussian(*(np.array([float(x)]) for x in (w, σ, w0, s)))
+    divergence = gaussian(*(np.array([float(x)]) for x in (w, σ, w0, s)))
     integral, _ = integrate.quad(
         lambda x: q.pdf(x) * (q.logpdf(x) - p.logpdf(x)), w - 12 * σ, w + 12 * σ
     )
-    assert found == pytest.approx(integral, abs=1e-8)
+    assert divergence == pytest.approx(integral, abs=1e-8)
 
 
 def test_divergence_is_rounded_up_and_hardly_more():
@@ -46,14 +46,14 @@ def test_divergence_is_rounded_up_and_hardly_more():
         w, w0 = rng.normal(size=(2, 200))
         s = np.exp(rng.normal(size=200))
         σ = s * np.exp(spread * rng.normal(size=200))
-        found = gaussian(w, σ, w0, s)
+        divergence = gaussian(w, σ, w0, s)
         with ctx.workprec(200):
             exact = arb(0)
             for a, b, c, d in zip(w, σ, w0, s, strict=True):
                 W, Σ, C, S = (arb(float(x)) for x in (a, b, c, d))
                 exact += (Σ**2 + (W - C) ** 2) / (2 * S**2) - arb(0.5) + (S / Σ).log()
-            assert arb(found) >= exact
-            assert arb(found) <= exact * (1 + arb(1e-12)) + arb(1e-12)
+            assert arb(divergence) >= exact
+            assert arb(divergence) <= exact * (1 + arb(1e-12)) + arb(1e-12)
     with pytest.raises(InputError):
         gaussian(w, 0 * σ, w0, s)
 
@@ -118,8 +118,8 @@ def test_forms_grow_with_errors_and_nats_and_the_quadratic_is_never_below_kl():
     for q in (0.0, 0.01, 0.2):
         κ = (30 + log_xi(1000)) / 2000
         assert KL().bound(q, 30.0, 1000) <= Quadratic().bound(q, 30.0, 1000)
-        told = (math.sqrt(q + κ) + math.sqrt(κ)) ** 2
-        assert Quadratic().bound(q, 30.0, 1000) == pytest.approx(told, rel=1e-12)
+        bound = (math.sqrt(q + κ) + math.sqrt(κ)) ** 2
+        assert Quadratic().bound(q, 30.0, 1000) == pytest.approx(bound, rel=1e-12)
 
 
 # -- draws ------------------------------------------------------------------------------------
@@ -135,8 +135,8 @@ def test_pairs_err_as_often_as_the_closed_form_says():
     wrong = float((data.X[:, 0] != data.y).mean())
     p = flip(2, 1.0, 0.5)
     exact = wrong * (1 - p) + (1 - wrong) * p
-    found = monte_carlo.errors_of_pairs(Q, data, N)
-    assert abs(found - N * exact) < 4 * math.sqrt(N * exact * (1 - exact))
+    errors = monte_carlo.errors_of_pairs(Q, data, N)
+    assert abs(errors - N * exact) < 4 * math.sqrt(N * exact * (1 - exact))
 
 
 def test_draws_are_those_of_the_posterior_and_the_data(monkeypatch):
@@ -148,9 +148,9 @@ def test_draws_are_those_of_the_posterior_and_the_data(monkeypatch):
     other = posterior(size=1.0 + 1e-12)
     assert not np.allclose(monte_carlo.weights(other, data, pairs)["0.W_v"], W["0.W_v"])
     assert not np.allclose(monte_carlo.weights(Q, copies(301), pairs)["0.W_v"], W["0.W_v"])
-    found = monte_carlo._counted(Q, data, 700)
+    errors = monte_carlo._count_errors(Q, data, 700)
     monkeypatch.setattr(monte_carlo, "TOGETHER", 100)
-    assert monte_carlo._counted(Q, data, 700) == found
+    assert monte_carlo._count_errors(Q, data, 700) == errors
     z = (monte_carlo.weights(Q, data, np.arange(4000))["0.W_v"] - Q.weights["0.W_v"]) / 0.3
     assert stats.kstest(z.ravel(), "norm").pvalue > 1e-3
     places = monte_carlo.examples(Q, copies(7), np.arange(7000))
@@ -184,6 +184,6 @@ def test_a_batch_of_weights_is_each_of_them_alone(kind):
     drawn = monte_carlo.weights(Q, copies(6), np.arange(6))
     together = monte_carlo.drawn_outputs(Q, X, drawn)
     for j in range(6):
-        own = {name: W[j] for name, W in drawn.items()}
-        alone = Hypothesis(mean.tables, mean.encoding_table, own).outputs(X[j : j + 1])
+        weights = {name: W[j] for name, W in drawn.items()}
+        alone = Hypothesis(mean.tables, mean.encoding_table, weights).outputs(X[j : j + 1])
         assert np.allclose(together[j], alone[0], rtol=0, atol=1e-12)

@@ -57,7 +57,7 @@ def test_files_that_are_not_posteriors_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "told, arrays",
+    "prior, arrays",
     [
         ({"kind": "zero"}, {"prior.mean.0.v": np.zeros((5, 1))}),  # weights that saw who knows what
         ({"kind": "seeded", "seed": 1}, {}),
@@ -66,9 +66,9 @@ def test_files_that_are_not_posteriors_are_refused(tmp_path):
         ({"kind": "pretrained"}, {}),
     ],
 )
-def test_priors_of_no_known_origin_are_refused(told, arrays):
+def test_priors_of_no_known_origin_are_refused(prior, arrays):
     with pytest.raises(DudleyError):
-        prior_of(told, arrays)
+        prior_of(prior, arrays)
 
 
 def test_posteriors_with_wrong_deviations_are_refused():
@@ -94,41 +94,44 @@ QUICK = {"pairs": 2000}
 
 def test_the_number_is_the_form_at_the_bill():
     Q, data = posterior(), copies(1000)
-    told = PacBayes()(Q, data, delta=0.1, share=0.2, **QUICK)
-    j = told.choices.scales
+    certificate = PacBayes()(Q, data, delta=0.1, share=0.2, **QUICK)
+    j = certificate.choices.scales
     nats = {n: math.log(1.5 * (abs(i) + 1) * (abs(i) + 2)) for n, i in j.items()}
     s = {n: 2 ** (i / 2) for n, i in j.items()}
     total = sum(Q.divergences(s).values()) + sum(nats.values()) - math.log(0.1 * 0.8)
-    q = binomial_upper(told.facts.erring_pairs, 2000, -math.log(0.1 * 0.2))
-    assert told.facts.mean_error_at_most == pytest.approx(q, rel=1e-12)
-    assert told.value == pytest.approx(KL().bound(q, total, 1000), rel=1e-8)
-    assert told.value >= KL().bound(q, total, 1000) * (1 - 1e-13)
-    assert "drawn from its posterior" in told.quantity
-    assert any("nothing is said of the model with the mean" in t for t in told.declarations)
-    assert "divergence" in told.advice[0] and len(told.advice) == 4
+    q = binomial_upper(certificate.facts.erring_pairs, 2000, -math.log(0.1 * 0.2))
+    assert certificate.facts.mean_error_at_most == pytest.approx(q, rel=1e-12)
+    assert certificate.value == pytest.approx(KL().bound(q, total, 1000), rel=1e-8)
+    assert certificate.value >= KL().bound(q, total, 1000) * (1 - 1e-13)
+    assert "drawn from its posterior" in certificate.quantity
+    assert any("nothing is said of the model with the mean" in t for t in certificate.declarations)
+    assert "divergence" in certificate.advice[0] and len(certificate.advice) == 4
 
 
 def test_the_scales_chosen_are_the_cheapest_of_the_grid():
     Q, data = posterior(σ=0.3), copies(200)
-    told = PacBayes()(Q, data, **QUICK)
-    for name, j in told.choices.scales.items():
+    certificate = PacBayes()(Q, data, **QUICK)
+    for name, j in certificate.choices.scales.items():
         for other in (j - 1, j + 1):
-            scales = told.choices.scales | {name: other}
-            choices = dataclasses.replace(told.choices, scales=scales)
-            assert PacBayes().certify(Q, data, told.declared, choices).value >= told.value
+            scales = certificate.choices.scales | {name: other}
+            choices = dataclasses.replace(certificate.choices, scales=scales)
+            assert (
+                PacBayes().certify(Q, data, certificate.declared, choices).value
+                >= certificate.value
+            )
 
 
 def test_forms_methods_and_the_grid_are_paid_for():
     Q, data = posterior(), copies(1000)
-    one = PacBayes()(Q, data, forms=["kl"], **QUICK)
+    alone = PacBayes()(Q, data, forms=["kl"], **QUICK)
     both = PacBayes()(Q, data, forms=["kl", "quadratic"], **QUICK)
     assert both.choices.form == "kl"
-    assert both.bill.nats == pytest.approx(one.bill.nats + math.log(2))
+    assert both.bill.nats == pytest.approx(alone.bill.nats + math.log(2))
     catoni = PacBayes()(Q, data, forms=["catoni"], **QUICK)
     assert any(price.name.startswith("λ") for price in catoni.prices)
     among = PacBayes()(Q, data, among=4, **QUICK)
-    assert among.bill.nats == pytest.approx(one.bill.nats + math.log(4))
-    assert among.facts.mean_error_at_most > one.facts.mean_error_at_most
+    assert among.bill.nats == pytest.approx(alone.bill.nats + math.log(4))
+    assert among.facts.mean_error_at_most > alone.facts.mean_error_at_most
     single = PacBayes()(Q, data, grid="one", **QUICK)
     assert sum("prior scale" in price.name for price in single.prices) == 1
     none = PacBayes()(Q, data, grid="none", scale=0.5, **QUICK)
@@ -138,11 +141,11 @@ def test_forms_methods_and_the_grid_are_paid_for():
 def test_a_learned_prior_counts_the_examples_it_has_not_seen():
     data = copies(1000)
     Q = learned(data, 400)
-    told = PacBayes()(Q, data, prior=Q.prior.to_json(), grid="none", **QUICK)
-    assert (told.facts.n, told.facts.seen_by_prior) == (600, 400)
+    certificate = PacBayes()(Q, data, prior=Q.prior.to_json(), grid="none", **QUICK)
+    assert (certificate.facts.n, certificate.facts.seen_by_prior) == (600, 400)
     rest = split(data, 400, 0)[1]
-    assert told.facts.erring_pairs == monte_carlo.errors_of_pairs(Q, rest, 2000)
-    assert told.facts.divergence < 1e-9
+    assert certificate.facts.erring_pairs == monte_carlo.errors_of_pairs(Q, rest, 2000)
+    assert certificate.facts.divergence < 1e-9
 
 
 @pytest.mark.parametrize(
@@ -206,10 +209,10 @@ def test_one_model_is_refused():
 )
 def test_choices_outside_their_lists_are_refused(change):
     Q, data = posterior(), copies(50)
-    told = PacBayes()(Q, data, **QUICK)
+    certificate = PacBayes()(Q, data, **QUICK)
     with pytest.raises(DudleyError):
-        choices = PacBayes().read_choices(to_json(told.choices) | change)
-        PacBayes().certify(Q, data, told.declared, choices)
+        choices = PacBayes().read_choices(to_json(certificate.choices) | change)
+        PacBayes().certify(Q, data, certificate.declared, choices)
 
 
 def leaves(value, path=()):
@@ -226,12 +229,12 @@ def test_verify_finds_the_same_and_every_change(forms, tmp_path):
     learned(data, 100).save(tmp_path / "q.safetensors")
     Q = load(tmp_path / "q.safetensors")
     made = PacBayes()(Q, data, prior=Q.prior.to_json(), forms=forms, pairs=500)
-    told = json.loads(made.text())
-    assert verify(told, Q, data).holds
-    for path, value in leaves(told):
+    record = json.loads(made.text())
+    assert verify(record, Q, data).holds
+    for path, value in leaves(record):
         if path[0] in ("declared", "provenance", "schema"):
             continue
-        changed = copy.deepcopy(told)
+        changed = copy.deepcopy(record)
         place = changed
         for key in path[:-1]:
             place = place[key]
@@ -244,4 +247,4 @@ def test_verify_finds_the_same_and_every_change(forms, tmp_path):
         with contextlib.suppress(DudleyError):
             assert not verify(changed, Q, data).holds, path
     moved = Posterior(Q.mean, Q.sigma | {"0.v": Q.sigma["0.v"] * 1.0001}, Q.prior)
-    assert not verify(told, moved, data).holds
+    assert not verify(record, moved, data).holds

@@ -7,7 +7,7 @@ import pytest
 
 from dudley.certificates.data import rows_of
 from dudley.certificates.pictures import APART, pictures
-from dudley.certificates.samples import drawn
+from dudley.certificates.samples import draw_examples
 from dudley.core.errors import InputError
 from dudley.train.tasks.mnist import TRAIN
 
@@ -21,11 +21,11 @@ def test_no_sample_holds_a_picture_that_is_apart(seed):
 
 
 def test_seeds_draw_other_subsets_of_the_same_pool():
-    one, two = pictures(10_000, 0), pictures(10_000, 1)
-    shared = len(rows_of(one.X) & rows_of(two.X))
+    first, second = pictures(10_000, 0), pictures(10_000, 1)
+    shared = len(rows_of(first.X) & rows_of(second.X))
     assert 9_000 < shared < 9_200  # 10,000·10,000/11,000 is 9,091
     assert rows_of(pictures(seed=0).X) == rows_of(pictures(seed=1).X)
-    assert np.array_equal(pictures(50, 0).X, one.X[:50])
+    assert np.array_equal(pictures(50, 0).X, first.X[:50])
 
 
 def test_the_pictures_apart_do_not_change():
@@ -35,8 +35,8 @@ def test_the_pictures_apart_do_not_change():
 
 def test_drawn_as_a_task():
     task = {"name": "mnist01", "tokens": "pictures"}
-    assert drawn(task, 30, 2).sha256 == pictures(30, 2).sha256
-    assert drawn(task, 2115, 2, "test").sha256 == pictures(split="test").sha256
+    assert draw_examples(task, 30, 2).sha256 == pictures(30, 2).sha256
+    assert draw_examples(task, 2115, 2, "test").sha256 == pictures(split="test").sha256
 
 
 def test_refusals():

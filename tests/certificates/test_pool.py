@@ -34,9 +34,9 @@ def at_least(probability: Fraction, c: float) -> bool:
 def test_it_is_the_largest_number_that_the_draw_allows(data, N, c):
     n = data.draw(st.integers(1, N))
     k = data.draw(st.integers(0, n))
-    found = hypergeometric_upper(k, n, N, c)
+    bound = hypergeometric_upper(k, n, N, c)
     expected = max(D for D in range(N + 1) if k <= D and at_least(tail(k, n, N, D), c))
-    assert found == expected
+    assert bound == expected
 
 
 @given(st.data(), st.integers(1, 60), st.floats(0.01, 40.0))

@@ -30,8 +30,8 @@ def test_what_a_method_certifies_is_possible(case: str):
     name, declared = CASES[case]
     data = copies(300)
     model = posterior() if name == "pac-bayes" else posterior().mean
-    found = method_named(name)(model, data, **declared).to_json()
-    assert expect_possible(expect_shape(json.loads(json.dumps(found))))
+    record = method_named(name)(model, data, **declared).to_json()
+    assert expect_possible(expect_shape(json.loads(json.dumps(record))))
 
 
 def certificates(value) -> list[dict]:
@@ -49,6 +49,6 @@ def test_those_of_language_models_are():
 
 
 def test_a_mean_of_losses_up_to_1_is_at_most_1():
-    told = method_named("hold-out")(posterior().mean, copies(300), loss="ramp", margin=0.1)
+    certificate = method_named("hold-out")(posterior().mean, copies(300), loss="ramp", margin=0.1)
     with pytest.raises(InputError, match="a finite number ≥ 0 and ≤ 1"):
-        expect_possible(told.to_json() | {"value": 1.5})
+        expect_possible(certificate.to_json() | {"value": 1.5})

@@ -23,7 +23,7 @@ from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.occam.method import checked_frame
 from dudley.certificates.price import Bill, Price
-from dudley.certificates.samples import drawn
+from dudley.certificates.samples import draw_examples
 
 FOLDER = Path(__file__).resolve().parents[2] / "results" / "certificates"
 NAMES = ("norm-cover", "occam", "pac-bayes", "language", "validity")
@@ -55,8 +55,8 @@ def occam(kind: str, task: str, n: int) -> list[dict[str, Any]]:
 
 def worst(rows: list[dict[str, Any]], field: str, seeds: int = 2) -> float:
     """The largest number over seeds, of which there must be a few."""
-    found = [row["seed"] for row in rows]
-    assert len(set(found)) == len(found) >= seeds, f"seeds {found}"
+    used = [row["seed"] for row in rows]
+    assert len(set(used)) == len(used) >= seeds, f"seeds {used}"
     return max(row[field] for row in rows)
 
 
@@ -105,21 +105,25 @@ def test_occam_of_mnist():
 def test_no_method_fails_more_often_than_allowed(method):
     """Failures are counted again, and P[Bin(repetitions, δ) ≥ failures] is computed again."""
     whole = record("validity")
-    told, δ = whole["methods"][method], whole["delta"]
-    n, k = told["repetitions"], told["failures"]
-    assert δ == told["config"]["delta"] == 0.1
-    assert n >= 500 and n == len(told["certificates"]) == len(told["risks"])
-    below = np.array(told["certificates"]) < np.array(told["risks"])
-    assert int(below.sum()) <= k == round(told["share"] * n)
+    record_of_method, δ = whole["methods"][method], whole["delta"]
+    n, k = record_of_method["repetitions"], record_of_method["failures"]
+    assert δ == record_of_method["config"]["delta"] == 0.1
+    assert n >= 500 and n == len(record_of_method["certificates"]) == len(record_of_method["risks"])
+    below = np.array(record_of_method["certificates"]) < np.array(record_of_method["risks"])
+    assert int(below.sum()) <= k == round(record_of_method["share"] * n)
     if method != "pac-bayes":  # whose risk is known within a standard error
         assert int(below.sum()) == k
     p = float(stats.binom.sf(k - 1, n, δ))
-    assert p == pytest.approx(told["p_value"], rel=1e-9) and p > 0.01
-    assert told["mean_certificate"] == pytest.approx(np.mean(told["certificates"]), rel=1e-5)
-    assert told["mean_risk"] == pytest.approx(np.mean(told["risks"]), rel=1e-5)
-    noise = told["config"]["task"]["noise"]
-    assert min(told["risks"]) >= noise * (1 - 1e-6) > 0.1  # no model can err less often
-    assert told["vacuous"] < n and told["mean_certificate"] < 0.5
+    assert p == pytest.approx(record_of_method["p_value"], rel=1e-9) and p > 0.01
+    assert record_of_method["mean_certificate"] == pytest.approx(
+        np.mean(record_of_method["certificates"]), rel=1e-5
+    )
+    assert record_of_method["mean_risk"] == pytest.approx(
+        np.mean(record_of_method["risks"]), rel=1e-5
+    )
+    noise = record_of_method["config"]["task"]["noise"]
+    assert min(record_of_method["risks"]) >= noise * (1 - 1e-6) > 0.1  # no model can err less often
+    assert record_of_method["vacuous"] < n and record_of_method["mean_certificate"] < 0.5
 
 
 @pytest.mark.parametrize("method", CAUGHT)
@@ -135,11 +139,11 @@ def test_the_hold_out_is_nearly_as_tight_as_it_may_be():
 
 
 def test_the_record_of_validity_says_where_it_was_made():
-    told = record("validity")
-    assert told["device"].startswith("cuda") and told["machine"]["gpu"]
-    assert len(told["src_sha256"]) == 64 and set(told["seconds"]) == set(told["methods"])
+    content = record("validity")
+    assert content["device"].startswith("cuda") and content["machine"]["gpu"]
+    assert len(content["src_sha256"]) == 64 and set(content["seconds"]) == set(content["methods"])
     for method in METHODS:
-        config = told["methods"][method]["config"]
+        config = content["methods"][method]["config"]
         assert {"task", "model", "training", "n", "declared"} <= set(config)
         assert config["training"]["steps"] > 0
 
@@ -149,26 +153,26 @@ def test_the_record_of_validity_says_where_it_was_made():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_config_seed_and_versions_stand_beside(name):
-    told = record(name)
-    versions = told.get("versions") or told.get("machine") or told["provenance"]
+    content = record(name)
+    versions = content.get("versions") or content.get("machine") or content["provenance"]
     assert {"python", "numpy"} <= set(versions)
     if name == "norm-cover":
-        assert told["cells"]
-        for row in told["cells"]:
+        assert content["cells"]
+        for row in content["cells"]:
             assert row["fit"]["seed"] >= 0 and {"task", "n", "seed", "delta"} <= set(row)
     elif name == "occam":
-        assert told["rows"] and told["delta"] == 0.05
-        for row in told["rows"]:
+        assert content["rows"] and content["delta"] == 0.05
+        for row in content["rows"]:
             assert {"network", "encoding", "settings", "task", "n", "seed"} <= set(row)
     elif name == "pac-bayes":
-        assert told["results"]
-        for case, seeds in told["results"].items():
-            assert told["configs"][case]["plan"] and seeds and all(s.isdigit() for s in seeds)
+        assert content["results"]
+        for case, seeds in content["results"].items():
+            assert content["configs"][case]["plan"] and seeds and all(s.isdigit() for s in seeds)
     elif name == "language":
-        assert told["models"] and isinstance(told["seed"], int)
-        assert all(row["recipe"]["seed"] == told["seed"] for row in told["models"])
+        assert content["models"] and isinstance(content["seed"], int)
+        assert all(row["recipe"]["seed"] == content["seed"] for row in content["models"])
     else:
-        assert isinstance(told["seed"], int) and told["command"]
+        assert isinstance(content["seed"], int) and content["command"]
 
 
 def test_norm_cover_numbers_follow_from_their_facts():
@@ -176,33 +180,33 @@ def test_norm_cover_numbers_follow_from_their_facts():
         bill = Bill(row["delta"], tuple(Price(**price) for price in row["prices"]))
         assert bill.nats == pytest.approx(row["nats"], rel=1e-9)
         c = row["facts"]["log_cover"] + bill.log_confidence
-        found = binomial_upper(row["facts"]["errors_at_margin"], row["n"], c)
-        assert row["certificate"] == pytest.approx(found, rel=1e-6)
+        bound = binomial_upper(row["facts"]["errors_at_margin"], row["n"], c)
+        assert row["certificate"] == pytest.approx(bound, rel=1e-6)
         assert row["test_errors"] / row["test_examples"] <= row["certificate"]
 
 
 def test_occam_numbers_follow_from_their_facts():
-    told = record("occam")
-    for row in told["rows"]:
-        bill = Bill(told["delta"], tuple(Price(**price) for price in row["prices"]))
+    content = record("occam")
+    for row in content["rows"]:
+        bill = Bill(content["delta"], tuple(Price(**price) for price in row["prices"]))
         bits = row["choices"]["code"]["bits"]
         assert bits == row["facts"]["bits"] and bill.nats >= bits * math.log(2)
-        found = binomial_upper(row["facts"]["errors"], row["n"], bill.log_confidence)
-        assert row["value"] == pytest.approx(found, rel=1e-6)
+        bound = binomial_upper(row["facts"]["errors"], row["n"], bill.log_confidence)
+        assert row["value"] == pytest.approx(bound, rel=1e-6)
 
 
 @pytest.mark.parametrize("task", ["and", "majority"])
 def test_occam_heads_are_certified_again_from_their_code_words(task):
     """The data from task and seed, the model from the word: both hashes, and the number."""
     for row in occam("head", task, 10_000):
-        data = drawn(row["task"], row["n"], row["seed"])
+        data = draw_examples(row["task"], row["n"], row["seed"])
         empty, unit = blank(row["network"], row["encoding"]), method_named("occam")
-        told = unit.read_declared({"delta": record("occam")["delta"]})
+        declared = unit.read_declared({"delta": record("occam")["delta"]})
         name, description = read(
-            CodeWord.from_json(row["choices"]["code"]), checked_frame(empty, told)
+            CodeWord.from_json(row["choices"]["code"]), checked_frame(empty, declared)
         )
-        weights = CODES[name].weights(description, checked_frame(empty, told))
+        weights = CODES[name].weights(description, checked_frame(empty, declared))
         model = Hypothesis(row["network"], row["encoding"], weights)
         assert (model.sha256, data.sha256) == (row["model_sha256"], row["data_sha256"])
-        found = unit.certify(model, data, told, unit.read_choices(row["choices"]))
-        assert found.value == pytest.approx(row["value"], rel=1e-9)
+        certificate = unit.certify(model, data, declared, unit.read_choices(row["choices"]))
+        assert certificate.value == pytest.approx(row["value"], rel=1e-9)

@@ -26,7 +26,7 @@ from dudley.core.errors import InputError
 δ, REPETITIONS = 0.1, 600
 C = math.log(1 / δ)
 N, P = 80, tight(5, 80, δ)  # examples, and a risk at which 5 errors of 80 are just too few
-HELD = HoldOut()
+METHOD = HoldOut()
 
 
 def ours_holds(draw, certify, truth, seed=0, repetitions=REPETITIONS) -> int:
@@ -54,7 +54,7 @@ def _bound(errors: int, n: int, c: float) -> float:
 
 def test_clopper_pearson_is_nearly_tight_here_so_a_wrong_delta_is_seen():
     toy = NoisyCopies((P,), N)
-    failed = ours_holds(toy, lambda data: HELD(reader(1, 0), data, delta=δ).value, P)
+    failed = ours_holds(toy, lambda data: METHOD(reader(1, 0), data, delta=δ).value, P)
     assert failed >= REPETITIONS * δ / 2
     wrong = failures(toy, lambda data: bound(toy.errors(data)[0], N, C - math.log(2)), P, 2000, 0)
     assert not allowed(wrong, 2000, δ)
@@ -116,7 +116,7 @@ def test_trap_1_the_best_of_several_methods(monkeypatch):
 def test_trap_2_the_smallest_of_several_intervals():
     toy, model = NoisyCopies((P,), N), reader(1, 0)
     every = ["clopper-pearson", "hoeffding", "hoeffding-kl", "empirical-bernstein"]
-    ours_holds(toy, lambda data: HELD(model, data, delta=δ, interval=every).value, P)
+    ours_holds(toy, lambda data: METHOD(model, data, delta=δ, interval=every).value, P)
     orders = [np.random.default_rng(i).permutation(N) for i in range(64)]  # 64 betting intervals
 
     def unpaid(z):
@@ -145,7 +145,7 @@ def test_trap_4_a_hold_out_used_for_selection():
 
         def certify(data):
             best = int(toy.errors(data).argmin())
-            return HELD(reader(M, best), data, delta=δ, looks=looks).value, best
+            return METHOD(reader(M, best), data, delta=δ, looks=looks).value, best
 
         return toy, certify, risk
 
@@ -161,18 +161,20 @@ def test_trap_4_unequal_risks():
 
     def certify(data):
         best = int(toy.errors(data).argmin())
-        return HELD(reader(16, best), data, delta=δ, looks=16).value, best
+        return METHOD(reader(16, best), data, delta=δ, looks=16).value, best
 
     ours_holds(toy, certify, lambda best: risks[best])
 
 
 def test_trap_12_ties_are_errors():
     W_v = np.array([[-1.0], [-1], [1], [1], [0]])  # two bits vote, and tie where they differ
-    one = reader(2, 0)
-    voters = Hypothesis(one.tables, one.encoding_table, {"0.v": np.zeros((5, 1)), "0.W_v": W_v})
+    first_bit = reader(2, 0)
+    voters = Hypothesis(
+        first_bit.tables, first_bit.encoding_table, {"0.v": np.zeros((5, 1)), "0.W_v": W_v}
+    )
     toy = NoisyCopies((0.1, 0.1), N)
     risk = 1 - 0.9**2
-    ours_holds(toy, lambda data: HELD(voters, data, delta=δ).value, risk)
+    ours_holds(toy, lambda data: METHOD(voters, data, delta=δ).value, risk)
     leaky_fails(toy, lambda data: bound((voters.margins(data) < 0).sum()), risk)
 
 
@@ -187,7 +189,7 @@ def test_trap_19_copies_are_not_examples():
     some = augmented(toy(np.random.default_rng(0)))
     with pytest.raises(InputError, match="1280 examples of 80 groups"):
         Dataset(some.X, some.y, units)
-    ours_holds(toy, lambda data: HELD(model, data.part(np.arange(N)), delta=δ).value, P)
+    ours_holds(toy, lambda data: METHOD(model, data.part(np.arange(N)), delta=δ).value, P)
 
 
 def test_trap_21_a_pool_is_not_the_population():
@@ -205,8 +207,8 @@ def test_trap_21_a_pool_is_not_the_population():
     leaky_fails(draw, lambda drawn: about_pool(drawn)[0], population)
     ours_holds(draw, lambda drawn: bound(drawn[0][drawn[1]].sum(), n), population)
     data = NoisyCopies((0.1,), n)(np.random.default_rng(0))
-    told = HELD(reader(1, 0), data, delta=δ, pool=size)
-    assert "of the pool" in told.quantity and told.declared.pool == size
+    certificate = METHOD(reader(1, 0), data, delta=δ, pool=size)
+    assert "of the pool" in certificate.quantity and certificate.declared.pool == size
 
 
 def test_trap_24_two_sided_intervals_spend_delta_twice():
@@ -258,9 +260,9 @@ def test_trap_26_vacuity_is_against_the_lower_end_of_the_majority_class():
 
     model, rng, said = reader(1, 0), np.random.default_rng(0), np.zeros(3, int)
     for _ in range(REPETITIONS):  # the model errs on a fifth, as does the constant
-        told = HELD(model, draw(rng), delta=δ)
-        upper_end = bound(told.baseline["errors"], n)
-        said += [not told.vacuous, told.value < 0.5, told.value < upper_end]
+        certificate = METHOD(model, draw(rng), delta=δ)
+        upper_end = bound(certificate.baseline["errors"], n)
+        said += [not certificate.vacuous, certificate.value < 0.5, certificate.value < upper_end]
     assert allowed(said[0], REPETITIONS, δ)
     assert leaks(said[1], REPETITIONS, δ)  # "below chance"
     assert leaks(said[2], REPETITIONS, δ)  # below the upper end for the constant

@@ -20,7 +20,7 @@ from dudley.calculus.union import Grid
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.methods.norm_cover.cover import covered
+from dudley.certificates.methods.norm_cover.cover import cover_of
 from dudley.certificates.methods.norm_cover.declared import NormCoverChoices
 from dudley.certificates.methods.norm_cover.method import NormCover
 from dudley.certificates.methods.norm_cover.terms import terms
@@ -55,7 +55,7 @@ def test_the_certificate_of_the_best_of_many_heads_holds():
     every = np.array(list(itertools.product([0, 1], repeat=T)), dtype=np.uint8)
     truth = every[:, 0] & every[:, 1]
     encoding = {"name": "bits", "T": T}
-    models, told = [], METHOD.read_declared({"delta": δ, "norms": ["sparse"]})
+    models, declared = [], METHOD.read_declared({"delta": δ, "norms": ["sparse"]})
     for _ in range(9):
         v, u = rng.uniform(-4, 4, (2, 2 * T + 1, 1)) * (rng.random((2, 2 * T + 1, 1)) < 0.4)
         models.append(Hypothesis(net(HEAD, 9, 5), encoding, {"0.v": v, "0.W_v": u}))
@@ -70,13 +70,13 @@ def test_the_certificate_of_the_best_of_many_heads_holds():
     risks += ((signed[:, np.arange(16), 1 - truth] <= 0) * noise).mean(1)
     c = np.full((len(models), len(steps)), math.inf)
     for i, m in enumerate(models):
-        found = terms(m, told, "sparse")
+        cover = terms(m, declared, "sparse")
         for k, j in enumerate(steps):
-            bill = METHOD.bill(told, found, j)
-            c[i, k] = found.cover(told.margin_ratio**j).log_size + bill.log_confidence
+            bill = METHOD.bill(declared, cover, j)
+            c[i, k] = cover.cover(declared.margin_ratio**j).log_size + bill.log_confidence
 
     failures = 0
-    thresholds = np.array([told.margin_ratio**j for j in steps])
+    thresholds = np.array([declared.margin_ratio**j for j in steps])
     for repeat in range(REPEATS):
         x = rng.integers(0, 16, n)
         y = truth[x] ^ (rng.random(n) < noise)
@@ -86,7 +86,7 @@ def test_the_certificate_of_the_best_of_many_heads_holds():
         failures += value < risks[i]
         if repeat % 200 == 0:
             data = Dataset(every[x], y.astype(np.int64))
-            whole = METHOD.certify(models[i], data, told, NormCoverChoices("sparse", steps[k]))
+            whole = METHOD.certify(models[i], data, declared, NormCoverChoices("sparse", steps[k]))
             assert math.isclose(whole.value, value, rel_tol=1e-6)
     assert allowed(failures)
     assert failures <= 3  # and in truth it is conservative
@@ -152,7 +152,7 @@ def test_norms_are_rounded_up_and_margins_down():
 
     def log_N(radius, ε):
         head = du.Head(d, du.LInf(radius), v=du.LInf(0.0), query="fixed", k=1, sigma="identity")
-        return covered(du.capacity(head, du.Tokens(1.0, T + 1, d, row1inf=1.0)), ε).log_size
+        return cover_of(du.capacity(head, du.Tokens(1.0, T + 1, d, row1inf=1.0)), ε).log_size
 
     costs = {"norm down": log_N(1.0, 2.0), "margin up": log_N(32.0, 64.0), "ours": log_N(32.0, 2.0)}
     assert costs["norm down"] == costs["margin up"] == 0 < 30 < costs["ours"]
@@ -191,7 +191,7 @@ def test_the_reduction_leaks_where_the_query_depends_on_the_input():
     )
     capacity = du.capacity(one_row, du.Tokens(1.0, 3, d, row1inf=math.sqrt(2)))
     γ = 0.25
-    c = covered(capacity, γ / 2).log_size - math.log(δ)
+    c = cover_of(capacity, γ / 2).log_size - math.log(δ)
     leaky = 0
     for repeat in range(REPEATS):
         labels, seen = rng.integers(0, 2, V), rng.integers(0, V, n)
@@ -209,7 +209,7 @@ def test_the_reduction_leaks_where_the_query_depends_on_the_input():
             assert (margins[known] > γ).all()
             assert math.isclose(float((margins <= 0).mean()), risk)
             data = Dataset(X[seen], labels[seen])
-            found = METHOD(model, data, delta=δ)
-            assert found.facts.reduced == ()
-            assert found.value >= risk
+            certificate = METHOD(model, data, delta=δ)
+            assert certificate.facts.reduced == ()
+            assert certificate.value >= risk
     assert leaky >= 3 * δ * REPEATS

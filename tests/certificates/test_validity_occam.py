@@ -76,14 +76,14 @@ def of_seeds(count: int, T: int = 8) -> np.ndarray:
     """What the models of ``count`` subspace seeds say on all inputs: (count, 2^T), 0 or 1."""
     model = reader(T, 0)
     X = (np.arange(2**T)[:, None] >> np.arange(T)) & 1
-    told = []
+    bounds = []
     for seed in range(count):
         frame = Frame(tuple(model.shapes.items()), T, seed, (2,), (3,))
         W = Subspace().weights(SubspacePoint(2, 3, 0, 1.0, np.array([1, -1])), frame)
         f = Hypothesis(model.tables, model.encoding_table, W).outputs(X)[:, 0]
         assert np.abs(f).min() > 1e-9
-        told.append(f > 0)
-    return np.array(told)
+        bounds.append(f > 0)
+    return np.array(bounds)
 
 
 def test_13_a_seed_chosen_after_looking_must_be_coded():
@@ -126,9 +126,9 @@ def test_the_method_itself_never_fails_more_often_than_allowed():
     toy, occam, unpaid = NoisyCopies((risk,) * T, n), METHODS["occam"], []
 
     def certify(data):
-        found = occam(reader(T, int(toy.errors(data).argmin())), data, delta=δ)
-        unpaid.append(binomial_upper(found.facts.errors, data.n, -math.log(δ)))
-        return found.value
+        certificate = occam(reader(T, int(toy.errors(data).argmin())), data, delta=δ)
+        unpaid.append(binomial_upper(certificate.facts.errors, data.n, -math.log(δ)))
+        return certificate.value
 
     assert allowed(failures(toy, certify, risk, times, seed=3), times, δ)
     assert leaks(sum(value < risk for value in unpaid), times, δ)

@@ -113,7 +113,7 @@ def test_the_method_on_the_best_of_eight_readers(prior):
         errors = (seen.y[:, None] != seen.X).sum(0)
         if prior == "zero":
             errors = (data.y[:, None] != data.X).sum(0)
-            Q, told = (
+            Q, declaration = (
                 around(T, int(errors.argmin()), σ),
                 {"prior": zero, "grid": "none", "scale": 0.5},
             )
@@ -121,8 +121,8 @@ def test_the_method_on_the_best_of_eight_readers(prior):
             Q = around(T, int(errors.argmin()), σ)
             arrays = dict(Q.weights), dict(Q.sigma)
             Q = Posterior(Q.mean, Q.sigma, Learned(prefix, 0, seen.sha256, *arrays))
-            told = {"prior": Q.prior.to_json(), "grid": "none", "scale": 1.0}
-        return PacBayes()(Q, data, **(declared | told)).value
+            declaration = {"prior": Q.prior.to_json(), "grid": "none", "scale": 1.0}
+        return PacBayes()(Q, data, **(declared | declaration)).value
 
     failed = failures(noisy(T, n, risk), certified, mixed(risk, T, σ), REPETITIONS, seed=4)
     assert allowed(failed, REPETITIONS, δ)

@@ -82,15 +82,15 @@ def test_the_risk_of_a_randomised_head_is_the_share_of_erring_pairs(validity):
 def test_ensembles_compute_what_is_certified(validity):
     from validity_heads import Heads, RandomHeads
 
-    one = head(validity, 3)
+    trained = head(validity, 3)
     bits = pack(torch.from_numpy(validity.INPUTS.astype(np.int64)))[None]
-    W = {f"weights.{n}": torch.tensor(w)[None] for n, w in one.weights.items()}
+    W = {f"weights.{n}": torch.tensor(w)[None] for n, w in trained.weights.items()}
     f = Heads(validity.T).forward(W, bits)[0]
-    assert np.allclose(f.numpy(), one.outputs(validity.INPUTS), atol=1e-12)
+    assert np.allclose(f.numpy(), trained.outputs(validity.INPUTS), atol=1e-12)
 
     log_σ, n = math.log(0.3), 50
     W = {
-        f"{part}.{name}": torch.tensor(one.weights[f"0.{name}"])[None] * (part == "mean")
+        f"{part}.{name}": torch.tensor(trained.weights[f"0.{name}"])[None] * (part == "mean")
         + log_σ * (part != "mean")
         for part in ("mean", "log_sigma")
         for name in ("v", "W_v")
@@ -100,12 +100,14 @@ def test_ensembles_compute_what_is_certified(validity):
     out = RandomHeads(validity.T, n).forward(W, many, Noise(keys, step))[0]
     wrong = float((out[:, 0].numpy() < 0).mean())
     hidden = np.array([0, 1, 2])
-    Q = Posterior(one, {name: np.full(w.shape, 0.3) for name, w in one.weights.items()}, Zero())
+    Q = Posterior(
+        trained, {name: np.full(w.shape, 0.3) for name, w in trained.weights.items()}, Zero()
+    )
     y = np.where(np.tile(validity.labels(hidden), 400) == 1, 1, -1)
     risk = validity.gibbs_risk(Q, hidden, 1)[0]
-    found = float((out[:, 0].numpy() * y <= 0).mean())
-    assert abs(0.125 + 0.75 * found - risk) < 0.01 and 0 < wrong < 1
-    scales = {name: math.sqrt(float((w**2 + 0.09).mean())) for name, w in one.weights.items()}
+    error = float((out[:, 0].numpy() * y <= 0).mean())
+    assert abs(0.125 + 0.75 * error - risk) < 0.01 and 0 < wrong < 1
+    scales = {name: math.sqrt(float((w**2 + 0.09).mean())) for name, w in trained.weights.items()}
     nats = math.fsum(Q.divergences(scales).values())
     assert float(out[0, 1]) == pytest.approx(nats / n, rel=1e-6)
 
@@ -119,11 +121,11 @@ def test_a_few_repetitions(validity, monkeypatch, method):
     right = [(2 * case["X"][:, case["hidden"]].sum(axis=1) > 3) == case["y"] for case in cases]
     total = sum(map(len, right))
     assert near(total - sum(int(r.sum()) for r in right), total, 0.125)
-    found = [validity.judged(case) for case in cases]
-    told = validity.summary(method, found)
-    assert told["repetitions"] == 4 and len(told["risks"]) == 4
-    assert all(0.125 <= risk < 0.5 for risk in told["risks"])
-    assert told["failures"] <= 2 and told["mean_certificate"] > told["mean_risk"]
+    judgements = [validity.judged(case) for case in cases]
+    counts = validity.summary(method, judgements)
+    assert counts["repetitions"] == 4 and len(counts["risks"]) == 4
+    assert all(0.125 <= risk < 0.5 for risk in counts["risks"])
+    assert counts["failures"] <= 2 and counts["mean_certificate"] > counts["mean_risk"]
 
 
 DECLARED = {"hold-out, stopped": {"looks": 80}, "pac-bayes": {"pairs": 500, "forms": ["kl"]}}

@@ -50,7 +50,7 @@ METHODS = {
     "occam": (MODEL, {}),
     "pac-bayes": (AROUND, {"pairs": 2000}),
 }
-TOLD = {
+RECORDS = {
     name: method_named(name)(model, DATA, population="bits drawn at will", **declared).to_json()
     for name, (model, declared) in METHODS.items()
 }
@@ -64,9 +64,9 @@ def leaves(value, path=()):
         yield from leaves(part, (*path, key)) if inner else [(*path, key)]
 
 
-def changed(told, path, value):
+def changed(record, path, value):
     """The same with another value at one place."""
-    other = copy.deepcopy(told)
+    other = copy.deepcopy(record)
     part = other
     for key in path[:-1]:
         part = part[key]
@@ -76,28 +76,28 @@ def changed(told, path, value):
 
 PLACES = [
     (name, path)
-    for name, told in TOLD.items()
+    for name, told in RECORDS.items()
     for path in leaves(told)
     if path[0] not in check.UNVERIFIED
 ]
 
 
-def refuted(name, told) -> bool:
+def refuted(name, record) -> bool:
     """Is the file refused, or found not to hold?"""
     try:
-        return not check.verify(told, METHODS[name][0], DATA).holds
+        return not check.verify(record, METHODS[name][0], DATA).holds
     except DudleyError:
         return True
 
 
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("name", RECORDS)
 def test_what_was_made_holds(name):
-    told = json.loads(json.dumps(TOLD[name]))
-    found = check.verify(told, METHODS[name][0], DATA)
-    assert found.holds, [str(d) for d in found.differences]
-    assert found.value == told["value"] and found.recomputed > 25
-    assert any(words.startswith("delta = 0.05") for words in found.declarations)
-    assert "bits drawn at will" in " ".join(found.declarations)
+    record = json.loads(json.dumps(RECORDS[name]))
+    verification = check.verify(record, METHODS[name][0], DATA)
+    assert verification.holds, [str(d) for d in verification.differences]
+    assert verification.value == record["value"] and verification.recomputed > 25
+    assert any(words.startswith("delta = 0.05") for words in verification.declarations)
+    assert "bits drawn at will" in " ".join(verification.declarations)
 
 
 @pytest.mark.slow
@@ -105,11 +105,11 @@ def test_what_was_made_holds(name):
     ("name", "path"), PLACES, ids=lambda p: p if isinstance(p, str) else ".".join(map(str, p))
 )
 def test_any_single_change_is_seen(name, path):
-    old = TOLD[name]
+    old = RECORDS[name]
     for key in path:
         old = old[key]
     for value in others(old):
-        assert refuted(name, changed(TOLD[name], path, value)), value
+        assert refuted(name, changed(RECORDS[name], path, value)), value
 
 
 def others(old):
@@ -125,64 +125,64 @@ def others(old):
     return [1, "x"]
 
 
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("name", RECORDS)
 @pytest.mark.parametrize("path", [("delta",), ("among",)], ids=lambda path: path[0])
 def test_what_is_declared_enters_the_number(name, path):
     other = {"delta": 0.1, "among": 2}[path[0]]
-    assert refuted(name, changed(TOLD[name], ("declared", *path), other))
+    assert refuted(name, changed(RECORDS[name], ("declared", *path), other))
 
 
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("name", RECORDS)
 def test_what_is_declared_and_enters_no_number_is_listed(name):
-    told = changed(TOLD[name], ("declared", "population"), "another one")
-    found = check.verify(told, METHODS[name][0], DATA)
-    assert found.holds and "population = another one" in found.declarations
-    told = changed(TOLD[name], ("declared", "unknown"), 1)
-    assert not check.verify(told, METHODS[name][0], DATA).holds
+    record = changed(RECORDS[name], ("declared", "population"), "another one")
+    verification = check.verify(record, METHODS[name][0], DATA)
+    assert verification.holds and "population = another one" in verification.declarations
+    record = changed(RECORDS[name], ("declared", "unknown"), 1)
+    assert not check.verify(record, METHODS[name][0], DATA).holds
 
 
 @given(st.sampled_from(PLACES), st.one_of(st.integers(), st.floats(allow_nan=False), st.text()))
 def test_arbitrary_values_are_seen(place, value):
     name, path = place
-    old = TOLD[name]
+    old = RECORDS[name]
     for key in path:
         old = old[key]
     if value != old:
-        assert refuted(name, changed(TOLD[name], path, value))
+        assert refuted(name, changed(RECORDS[name], path, value))
 
 
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("name", RECORDS)
 def test_other_weights_and_other_data_are_seen(name):
-    told, (model, _) = TOLD[name], METHODS[name]
+    record, (model, _) = RECORDS[name], METHODS[name]
     X = DATA.X.copy()
     X[0, 1] ^= 1
     assert "data.sha256" in [
-        d.field for d in check.verify(told, model, Dataset(X, DATA.y)).differences
+        d.field for d in check.verify(record, model, Dataset(X, DATA.y)).differences
     ]
     fewer = DATA.part(slice(0, 1999))
-    assert not check.verify(told, model, fewer).holds
+    assert not check.verify(record, model, fewer).holds
     weights = {k: W.copy() for k, W in MODEL.weights.items()}
     weights["0.W_v"][T] = np.nextafter(1.0, 2.0)
     other = Hypothesis(TABLES, BITS, weights)
     moved = Posterior(other, AROUND.sigma, Zero()) if name == "pac-bayes" else other
-    assert not check.verify(told, moved, DATA).holds
+    assert not check.verify(record, moved, DATA).holds
 
 
 def test_a_field_too_many_and_one_too_few_are_refused():
-    told = TOLD["hold-out"]
+    record = RECORDS["hold-out"]
     with pytest.raises(InputError, match="'extra' is off"):
-        check.verify(told | {"extra": 1}, MODEL, DATA)
+        check.verify(record | {"extra": 1}, MODEL, DATA)
     with pytest.raises(InputError, match="'facts' is off"):
-        check.verify({k: v for k, v in told.items() if k != "facts"}, MODEL, DATA)
+        check.verify({k: v for k, v in record.items() if k != "facts"}, MODEL, DATA)
     for value in (1, "nothing", None):
-        nested = changed(told, ("facts", "more"), value)
+        nested = changed(record, ("facts", "more"), value)
         assert not check.verify(nested, MODEL, DATA).holds
 
 
 def test_a_name_that_comes_twice_is_refused(tmp_path):
     """One reader takes the first value, another the last."""
     path = tmp_path / "certificate.json"
-    text = json.dumps(TOLD["hold-out"])
+    text = json.dumps(RECORDS["hold-out"])
     path.write_text(text.replace('"value":', '"value": 1e-9, "value":', 1), encoding="utf-8")
     with pytest.raises(InputError, match="'value' twice"):
         check.read(path)
@@ -205,7 +205,7 @@ def test_a_file_goes_there_and_back(tmp_path):
     assert check.verify(check.read(path), MODEL, DATA).holds
 
 
-@pytest.mark.parametrize("name", TOLD)
+@pytest.mark.parametrize("name", RECORDS)
 def test_the_published_schema_fits(name):
     from importlib.resources import files
 
@@ -214,6 +214,6 @@ def test_the_published_schema_fits(name):
     text = files("dudley").joinpath("schemas", "certificate.schema.json").read_text("utf-8")
     schema = Draft202012Validator(json.loads(text))
     assert list(schema.schema["properties"]) == list(check.SHAPE)
-    schema.validate(TOLD[name])
-    assert not schema.is_valid(TOLD[name] | {"extra": 1})
-    assert not schema.is_valid(changed(TOLD[name], ("nats",), -1))
+    schema.validate(RECORDS[name])
+    assert not schema.is_valid(RECORDS[name] | {"extra": 1})
+    assert not schema.is_valid(changed(RECORDS[name], ("nats",), -1))

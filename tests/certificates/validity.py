@@ -42,8 +42,8 @@ def failures(
     generator, failed = np.random.default_rng(seed), 0
     for _ in range(repetitions):
         data = draw(generator)
-        found = certify(data)
-        value, about = found if isinstance(found, tuple) else (found, data)
+        certificate = certify(data)
+        value, about = certificate if isinstance(certificate, tuple) else (certificate, data)
         failed += value < (truth(about) if callable(truth) else truth)
     return failed
 

@@ -25,8 +25,8 @@ def test_the_shipped_certificate_holds_and_one_digit_more_does_not(dudley, folde
     done = dudley("verify", folder)
     assert done.code == 0 and done.out.startswith("holds: probability that the model errs")
     path = folder / "certificate.json"
-    told = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps(told | {"value": told["value"] / 2}), encoding="utf-8")
+    record = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(record | {"value": record["value"] / 2}), encoding="utf-8")
     done = dudley("verify", folder)
     assert done.code == 1 and "✗ value: the file says" in done.out
     item = dudley("verify", folder, "--json").json()["items"][0]
@@ -41,8 +41,8 @@ def test_auto_tries_what_the_data_allow_and_writes_the_best(dudley, folder):
     out = folder / "best.json"
     done = dudley("certify", "model", folder, "--holdout", folder / "holdout.npz", "--out", out)
     assert done.code == 0 and "beside it" in done.out and "hold-out" in done.out
-    told = json.loads(out.read_text(encoding="utf-8"))
-    assert told["method"] == "occam" and told["declared"]["among"] == 3
+    record = json.loads(out.read_text(encoding="utf-8"))
+    assert record["method"] == "occam" and record["declared"]["among"] == 3
     check = dudley(
         "verify", out, "--model", folder / "model.safetensors", "--data", folder / "train.npz"
     )
@@ -57,8 +57,8 @@ def test_what_was_tried_before_multiplies_the_methods(dudley, folder):
     declared = ["--declare", "occam.among=3"]
     done = dudley("certify", "model", folder, *declared, "--out", folder / "best.json")
     assert done.code == 0, done.err
-    told = json.loads((folder / "best.json").read_text(encoding="utf-8"))
-    assert told["method"] == "occam" and told["declared"]["among"] == 6
+    record = json.loads((folder / "best.json").read_text(encoding="utf-8"))
+    assert record["method"] == "occam" and record["declared"]["among"] == 6
     files = ["--model", folder / "model.safetensors", "--data", folder / "train.npz"]
     assert dudley("verify", folder / "best.json", *files).code == 0
     refused = dudley("certify", "model", folder, "--declare", "occam.among=0").refused()
@@ -183,6 +183,6 @@ def test_a_file_that_does_not_fit_its_encoding_is_refused(dudley, tmp_path, meth
 
 def test_a_language_certificate_wants_a_language_model(dudley, folder):
     path = folder / "certificate.json"
-    told = json.loads(path.read_text(encoding="utf-8")) | {"method": "language"}
-    path.write_text(json.dumps(told), encoding="utf-8")
+    record = json.loads(path.read_text(encoding="utf-8")) | {"method": "language"}
+    path.write_text(json.dumps(record), encoding="utf-8")
     assert "dudley.language-model/1" in dudley("verify", folder).refused()

@@ -21,14 +21,14 @@ ROOT = Path(__file__).resolve().parents[2]
 def walk(command, path: tuple[str, ...] = ("dudley",)) -> dict[str, object]:
     """Every command of the app by the words that call it; groups that do nothing are left out."""
     inner = getattr(command, "commands", {})
-    own = (
+    names = (
         {" ".join(path): command}
         if not inner or getattr(command, "invoke_without_command", 0)
         else {}
     )
     for name, child in inner.items():
-        own |= walk(child, (*path, name))
-    return own
+        names |= walk(child, (*path, name))
+    return names
 
 
 LONG = {"dudley audit", "dudley certify picture", "dudley lab figures"}

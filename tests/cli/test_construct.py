@@ -45,9 +45,11 @@ def test_every_mapping_and_number_of_heads(dudley, mapping, heads):
         "threshold", "--k", 2, "--T", 7, "--s", 3, "--mapping", mapping, "--heads", heads,
         "--indices", "1,4,7", "--json",
     )  # fmt: skip
-    found = json.loads(out)
-    assert code == 0 and found["schema"] == "dudley/1" and found["kind"] == "construct"
-    (item,) = found["items"]
+    construction = json.loads(out)
+    assert (
+        code == 0 and construction["schema"] == "dudley/1" and construction["kind"] == "construct"
+    )
+    (item,) = construction["items"]
     assert item["right"] and item["exhaustive"] and item["inputs"] == 128
     assert item["indices"] == [1, 4, 7] and item["head_error"] <= item["stated_error"]
     assert {"name", "true", "claimed", "holds", "proved"} == set(item["norms"][0])

@@ -103,8 +103,8 @@ def test_headers_of_models(dudley, tmp_path: Path, seed: int):
     shutil.copy(EXAMPLE / "train.npz", tmp_path)
     shutil.copy(EXAMPLE / "certificate.json", tmp_path)
     for i in range(12):
-        told = {"dudley": json.dumps(mutated(header, draw))}
-        save_file(arrays, str(tmp_path / "model.safetensors"), told)
+        metadata = {"dudley": json.dumps(mutated(header, draw))}
+        save_file(arrays, str(tmp_path / "model.safetensors"), metadata)
         expect_answer(dudley("verify", tmp_path), (seed, i))
 
 

@@ -55,10 +55,10 @@ def listed(out: str) -> Iterator[tuple[str, int, str]]:
 def test_every_tensor_is_listed(dudley, tiny):
     lines = list(listed(dudley("measure", "tiny-bert").out))
     assert sum(times for _, times, _ in lines) == len(tiny.tensors) == 40
-    told = {name: what for name, _, what in lines}
-    assert told["encoder.layer.*.attention.self.query.weight"] == "used as W_Q"
-    assert told["embeddings.position_ids"] == "skipped: buffer:"
-    assert told["pooler.dense.weight"] == "used as W_pool"
+    explanations = {name: what for name, _, what in lines}
+    assert explanations["encoder.layer.*.attention.self.query.weight"] == "used as W_Q"
+    assert explanations["embeddings.position_ids"] == "skipped: buffer:"
+    assert explanations["pooler.dense.weight"] == "used as W_pool"
 
 
 def test_json_holds_every_matrix_and_tensor(dudley, tiny):
@@ -147,8 +147,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_refusals_are_one_line(dudley, what: str):
-    words, told = REFUSED[what]
-    assert told in dudley("measure", *words).refused()
+    words, message = REFUSED[what]
+    assert message in dudley("measure", *words).refused()
 
 
 def test_nothing_is_left_behind_when_a_tensor_is_refused(dudley, tmp_path):
@@ -170,8 +170,8 @@ def test_without_a_config_the_family_is_assumed_and_said(dudley, tmp_path):
     assert item["assumed"] == words
     (item,) = dudley("measure", "tiny-bert", "--json").json()["items"]
     assert item["assumed"] is None
-    asked = dudley("measure", folder, "--layout", "mistral").out
-    assert "note: layout mistral: as asked for; no config names the model type" in asked
+    output = dudley("measure", folder, "--layout", "mistral").out
+    assert "note: layout mistral: as asked for; no config names the model type" in output
 
 
 # -- derive --checkpoint ----------------------------------------------------------------------
@@ -180,12 +180,12 @@ def test_without_a_config_the_family_is_assumed_and_said(dudley, tmp_path):
 def test_derive_says_what_the_library_says(dudley, tiny):
     done = dudley("derive", "--checkpoint", "tiny-bert", "T=4", "n=1e7", "epsilon=0.1")
     assert (done.code, done.err) == (0, "")
-    found = describe(tiny, {"T": 4})
-    cap = du.capacity(found.network, found.inputs, n=1e7, loss=found.loss)
+    description = describe(tiny, {"T": 4})
+    cap = du.capacity(description.network, description.inputs, n=1e7, loss=description.loss)
     bound = cap.gap(0.05, union=du.Grid())
     assert f"risk − training loss ≤ {float(bound):.6g}" in done.out
     assert "86 numbers" in done.out and "network.0.W_E.op 2.545 → 2.828" in done.out
-    for assumption in (*bound.assumptions, *found.assumptions):
+    for assumption in (*bound.assumptions, *description.assumptions):
         assert f"  · {assumption}" in done.out
     assert "LayerNorm, ε = 1e-12" in done.out and "gelu, 1.12905-Lipschitz [checked]" in done.out
     assert "tiny-bert (1,304 weights)" in done.out and "culprit: " in done.out
@@ -210,8 +210,8 @@ def test_without_n_the_assumptions_still_stand(dudley):
     done = dudley("derive", "--checkpoint", "tiny-bert", "T=4")
     assert done.code == 0 and "needs n = " in done.out and "dropout: off" in done.out
     (item,) = dudley("derive", "--checkpoint", "tiny-bert", "T=4", "--json").json()["items"]
-    told = {a["name"]: a["status"] for a in item["assumptions"]}
-    assert told["norms"] == "checked" and told["dropout"] == "declared"
+    statuses = {a["name"]: a["status"] for a in item["assumptions"]}
+    assert statuses["norms"] == "checked" and statuses["dropout"] == "declared"
 
 
 def test_derive_takes_an_adapter_with_its_base(dudley, tmp_path):
@@ -241,8 +241,8 @@ DERIVE = {
 
 @pytest.mark.parametrize("what", DERIVE)
 def test_derive_refuses_in_one_line(dudley, what: str):
-    words, told = DERIVE[what]
-    assert told in dudley("derive", *words).refused()
+    words, message = DERIVE[what]
+    assert message in dudley("derive", *words).refused()
 
 
 def test_derive_takes_the_number_of_heads_where_no_config_says_it(dudley, tmp_path):

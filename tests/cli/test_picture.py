@@ -11,13 +11,13 @@ from dudley.networks.files import EXAMPLES
 from shown import complaints
 
 MODEL = str(EXAMPLES / "sparse-and" / "model.safetensors")
-ONE = ("--paper", "mwigo2026")
+ONE_PAPER = ("--paper", "mwigo2026")
 
 
 @pytest.mark.slow
 def test_it_writes_the_figure_the_tables_and_the_numbers(dudley, tmp_path: Path):
     folder = tmp_path / "new"
-    done = dudley("certify", "picture", "sparse-and", *ONE, "--out", str(folder), "--json")
+    done = dudley("certify", "picture", "sparse-and", *ONE_PAPER, "--out", str(folder), "--json")
     assert (done.code, complaints(done.err)) == (0, "")
     (item,) = json.loads(done.out)["items"]
     assert item == json.loads((folder / "picture.json").read_text(encoding="utf-8"))

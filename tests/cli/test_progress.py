@@ -16,7 +16,7 @@ import pytest
 from dudley.certificates.data import Dataset, read
 from dudley.certificates.files import load
 from dudley.certificates.fit import quantised
-from dudley.certificates.fit.quantised import compress, pruned
+from dudley.certificates.fit.quantised import compress, prune
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.standing import standing
 from dudley.cli import lab_run, progress
@@ -52,7 +52,7 @@ def test_a_long_step_is_told_again_and_again(capfd):
         said += capfd.readouterr().err
         return said.count("\n") >= 2
 
-    with progress.watched(0, every=0.01) as watch:
+    with progress.watch_steps(0, every=0.01) as watch:
         watch.begin("compression")
         watch.do("levels up to 4", lambda: until(two_lines))
     lines = said.splitlines()
@@ -60,13 +60,13 @@ def test_a_long_step_is_told_again_and_again(capfd):
 
 
 def test_a_short_command_is_silent(capfd):
-    with progress.watched(5.0) as watch:
+    with progress.watch_steps(5.0) as watch:
         watch.do("short", lambda: None)
     assert capfd.readouterr().err == ""
 
 
 def test_a_measurement_in_a_pipe_is_told_too(capfd, monkeypatch):
-    monkeypatch.setattr(measure, "watched", partial(progress.watched, every=0.01))
+    monkeypatch.setattr(measure, "watch_steps", partial(progress.watch_steps, every=0.01))
     with measure.progress() as tell:
         tell("W_E", 1, 3)
         until(lambda: capfd.readouterr().err.endswith(" s)\n"))
@@ -75,7 +75,7 @@ def test_a_measurement_in_a_pipe_is_told_too(capfd, monkeypatch):
 
 def test_an_audit_says_how_many_attacks_have_ended(monkeypatch):
     said: list[str] = []
-    monkeypatch.setattr(audit, "watched", lambda: nullcontext(Watch(say=said.append)))
+    monkeypatch.setattr(audit, "watch_steps", lambda: nullcontext(Watch(say=said.append)))
     ended = [("heads", []), ("linear maps", [])]
     assert list(audit.shown(iter(ended), 2)) == ended
     assert said == [
@@ -88,13 +88,13 @@ def test_an_audit_says_how_many_attacks_have_ended(monkeypatch):
 def test_a_derivation_and_a_forecast_are_told(dudley, monkeypatch):
     said: list[str] = []
 
-    def nothing(config, bench, tell) -> list[forecast.Part]:
+    def nothing(config, bench, tell) -> list[forecast.ForecastPart]:
         tell("packing")
         return []
 
     monkeypatch.setattr(forecast, "forecast", nothing)
     for module in (derive, lab_run):
-        monkeypatch.setattr(module, "watched", lambda: nullcontext(Watch(say=said.append)))
+        monkeypatch.setattr(module, "watch_steps", lambda: nullcontext(Watch(say=said.append)))
     for command in ("derive single-head", "lab run edelman2021-and --scale smoke --dry-run"):
         assert dudley(*command.split()).code == 0
     assert said[0] == "deriving the bound" and said[-1] == "edelman2021-and, smoke: packing"
@@ -107,7 +107,7 @@ def test_a_terminal_sees_each_step_in_one_place(monkeypatch):
 
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with progress.watched() as watch:
+    with progress.watch_steps() as watch:
         watch.begin("a run")
         watch.say("part 1 of 2")
     assert "a run: part 1 of 2" in sys.stderr.getvalue()  # type: ignore[attr-defined]
@@ -127,11 +127,11 @@ def test_a_step_that_is_given_up_leaves_no_trace(monkeypatch):
     now = [0.0]
 
     def long_pruning(search, state, looks):
-        found, now[0] = pruned(search, state, looks=looks), 2.0
+        search_result, now[0] = prune(search, state, looks=looks), 2.0
         search.watch.look()
-        return found
+        return search_result
 
-    monkeypatch.setattr(quantised, "pruned", long_pruning)
+    monkeypatch.setattr(quantised, "prune", long_pruning)
     watch = Watch(1.0, clock=lambda: now[0])
     cut = compress(model, data, levels=(4,), ranks=(), watch=watch)
     assert watch.left_out == ["pruning of levels up to 4"]
@@ -160,8 +160,8 @@ def test_the_command_says_what_it_left_out_and_how_to_get_it(dudley, tmp_path: P
 
 def test_a_picture_has_a_row_for_what_was_left_out():
     model, data = off_the_grid()
-    found = standing(model, data, papers=("mwigo2026",), watch=without_time())
-    rows = {row.name: row for row in found.rows}
+    picture = standing(model, data, papers=("mwigo2026",), watch=without_time())
+    rows = {row.name: row for row in picture.rows}
     assert rows["norm-cover"].value is not None  # is never left out
     assert rows["occam"].value is not None and "left out after 1 s" in rows["occam"].note
     late = [rows["pac-bayes"], rows["mwigo2026/lemma-2"]]

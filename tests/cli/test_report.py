@@ -18,9 +18,9 @@ FILES = ("--model", EXAMPLE / "model.safetensors", "--data", EXAMPLE / "train.np
 @pytest.fixture
 def forged(tmp_path: Path) -> Path:
     """The shipped certificate with a smaller number."""
-    told = json.loads((EXAMPLE / "certificate.json").read_text(encoding="utf-8"))
+    record = json.loads((EXAMPLE / "certificate.json").read_text(encoding="utf-8"))
     path = tmp_path / "forged.json"
-    path.write_text(json.dumps(told | {"value": 1e-5}), encoding="utf-8")
+    path.write_text(json.dumps(record | {"value": 1e-5}), encoding="utf-8")
     return path
 
 
@@ -83,8 +83,8 @@ def test_it_is_refused(dudley, forged: Path, tmp_path: Path):
     audit = tmp_path / "audit.json"
     audit.write_text(json.dumps({"kind": "audit", "items": []}))
     assert "one certificate" in dudley("report", audit, *FILES).refused()
-    told = json.loads(forged.read_text())
-    forged.write_text(json.dumps(told | {"value": -1}))
+    record = json.loads(forged.read_text())
+    forged.write_text(json.dumps(record | {"value": -1}))
     place = tmp_path / "page.html"
     for files in ((), FILES):
         line = dudley("report", forged, *files, "--out", place).refused()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from importlib.util import find_spec
@@ -21,16 +22,27 @@ def test_the_picture_has_every_room_in_the_order_of_the_layers():
     assert rooms[::-1] == [layer.strip("()") for layer in layers]
 
 
-def test_the_folders_of_the_picture_exist():
+def lines_of_rooms() -> dict[Path, str]:
+    """The folders of the picture, each with what is said of it."""
     picture = re.search(r"```text\n(.*?)```", GUIDE, re.DOTALL)
     assert picture is not None
-    room = ""
-    folders = []
+    room, lines = "", {}
     for line in picture[1].splitlines():
-        room = line.split()[0] if line[0] != " " else room
-        inside = re.match(r" +(\w+)/ ", line)
-        folders.append(ROOT / "src/dudley" / room / (inside[1] if inside else ""))
-    assert len(folders) == 24 and all(folder.is_dir() for folder in folders)
+        name, text = line.split(maxsplit=1)
+        room = name if line[0] != " " else room
+        lines[ROOT / "src/dudley" / room / (name if line[0] == " " else "")] = text
+    return lines
+
+
+def test_the_folders_of_the_picture_exist():
+    assert len(lines_of_rooms()) == 24 and all(folder.is_dir() for folder in lines_of_rooms())
+
+
+def test_a_line_of_the_picture_is_the_first_line_of_its_package():
+    for folder, text in lines_of_rooms().items():
+        source = (folder / "__init__.py").read_text(encoding="utf-8")
+        first = (ast.get_docstring(ast.parse(source)) or "").splitlines()[0]
+        assert text == first.removesuffix("."), folder
 
 
 MADE_UP = {"paper/kind-number"}  # how an id is formed, not a path
@@ -64,3 +76,27 @@ def test_what_is_absent_is_seen():
     text = "`weights/absent.py`, `tests/absent/`, [a](docs/absent.md), `dudley.absent`"
     assert len(paths(text)) == 3 and all(map(absent, paths(text)))
     assert [find_spec(module) for module in modules(text)] == [None]
+
+
+def ways(text: str) -> dict[str, str]:
+    """The paragraphs of "How to add …" by what they add."""
+    part = text.partition("## How to add …")[2].partition("\n## ")[0]
+    return dict(re.findall(r"^\*\*(.+?)\.\*\* (.+)$", part, re.MULTILINE))
+
+
+def untried(text: str) -> list[str]:
+    """What can be added without a test that adds it."""
+    return [
+        name
+        for name, words in ways(text).items()
+        if not re.search(r"Tried by `tests/[\w/]+\.py`[^.]*(\.py`[^.]*)*\.$", words)
+    ]
+
+
+def test_each_way_ends_with_the_test_that_tries_it():
+    assert len(ways(GUIDE)) == 14 and untried(GUIDE) == []
+
+
+def test_a_way_that_nothing_tries_is_seen():
+    text = "## How to add …\n\n**A chair.** Build it.\n\n**A lamp.** Tried by `tests/lamp.py`.\n"
+    assert untried(text) == ["A chair"]

@@ -19,7 +19,7 @@ from dudley.train.optimise.base import OPTIMISERS
 from dudley.train.optimise.entrywise import Entrywise
 
 
-@OPTIMISERS.named("signs")
+@OPTIMISERS.register("signs")
 @dataclass(frozen=True)
 class Signs(Entrywise):
     """W ← W − rate · sign(g)."""

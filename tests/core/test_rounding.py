@@ -10,7 +10,7 @@ from hypothesis import assume, given, strategies as st
 import checks
 import oracles
 from dudley.classes.ratio import ExactRatio, LogRatio
-from dudley.core.rounding import ceil_power_ratio, certified_upper, down, exp_up, up
+from dudley.core.rounding import ceil_power_ratio, down, exp_up, up
 
 positive = st.floats(1e-9, 1e9, allow_subnormal=False)
 
@@ -90,12 +90,3 @@ def test_exp_up_at_the_ends():
     assert exp_up(-math.inf) == 0.0
     assert exp_up(800.0) == math.inf
     assert (exp_up(np.array([-math.inf, 0.0])) >= np.array([0.0, 1.0])).all()
-
-
-@given(st.floats(0.01, 100))
-def test_certified_upper(x):
-    flint = pytest.importorskip("flint")
-    ball = flint.arb(x).log().exp().sqrt()
-    value = certified_upper(ball)
-    assert bool(flint.arb(value) >= ball)
-    assert value <= math.sqrt(x) * (1 + 1e-12)

@@ -100,7 +100,7 @@ def test_W_is_not_guessed():
 def test_the_smaller_of_what_is_given_and_what_follows_wins():
     here = Situation({"W_v.op": 5.0, "W_v.l11": 1.0})
     assert here.find("W_v.op") == 1.0 and not here.gives("W_v.op")
-    assert str(here.why("W_v.op")) == "W_v.op ≤ 1 from W_v.l11"
+    assert str(here.derivation("W_v.op")) == "W_v.op ≤ 1 from W_v.l11"
     assert Situation({"X.op": 1.0, "X.row2inf": 3.0}).find("X.row2inf") == 1.0
 
 
@@ -108,11 +108,11 @@ def test_reasons_name_only_what_is_needed():
     here = Situation(
         {"d": 16, "k": 9, "T": 4, "W_v.fro": 2.0, "W_v.linf": 1e3, "X.row2inf": 1.0, "n": 7}
     )
-    assert here.why("W_v.op").sources == ("W_v.fro",)
-    assert here.why("W_v.col21").sources == ("W_v.fro", "k")
-    assert set(here.why("X.op").sources) == {"X.row2inf", "T"}
-    assert here.why("r_v").sources == ("k",)
-    assert here.why("query.norm2").sources == ("X.row2inf",)
+    assert here.derivation("W_v.op").sources == ("W_v.fro",)
+    assert here.derivation("W_v.col21").sources == ("W_v.fro", "k")
+    assert set(here.derivation("X.op").sources) == {"X.row2inf", "T"}
+    assert here.derivation("r_v").sources == ("k",)
+    assert here.derivation("query.norm2").sources == ("X.row2inf",)
 
 
 def test_what_is_no_upper_bound_is_never_derived():

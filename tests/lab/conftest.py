@@ -36,8 +36,8 @@ def of_all(postgres: Server) -> Iterator[str]:
 
 
 @pytest.fixture(params=["folder", "postgres"])
-def place(request, tmp_path) -> RunLocation:
-    """A place for a run, on either backend."""
+def location(request, tmp_path) -> RunLocation:
+    """A location for a run, on either backend."""
     if request.param == "folder":
         return RunLocation.of(tmp_path / "run")
     return RunLocation.of(f"{request.getfixturevalue('of_all')}#{uuid4().hex}")

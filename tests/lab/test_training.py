@@ -14,7 +14,7 @@ import training_toy as toy
 from dudley.core.errors import InputError
 from dudley.core.philox import keys_tensor
 from dudley.lab import Trial, curves
-from dudley.lab.training import cost, memory_of, packed, shares, train_grid, trainings
+from dudley.lab.training import cost, memory_of, pack, shares, train_grid, trainings
 from dudley.train.tasks.registry import task_of
 
 PAPER = {
@@ -76,19 +76,19 @@ def test_what_shares_a_batch():
 
 
 def test_majorities_of_several_lengths_share_a_batch_unless_their_data_are_endless():
-    def own(T: int, **how) -> str:
+    def share_of(T: int, **how) -> str:
         task = {"name": "majority", "T": T, "s": 3, "m": 24}
         return shares(Trial(toy.config(**how) | {"task": task, "model": MAJORITY}, 0))
 
-    assert own(20) == own(40) and own(20, batch=8) == own(40, batch=8)
-    assert own(20, batch=8, online=True) != own(40, batch=8, online=True)
+    assert share_of(20) == share_of(40) and share_of(20, batch=8) == share_of(40, batch=8)
+    assert share_of(20, batch=8, online=True) != share_of(40, batch=8, online=True)
 
 
 MAJORITY = {"name": "majority-classifier", "d": 8, "k": 4, "width": 8}
 
 
 def test_the_papers_grid_is_a_batch_for_every_T(paper):
-    batches = packed(paper, 90 * GIB)
+    batches = pack(paper, 90 * GIB)
     assert [len(batch) for batch in batches] == [800] * 11
     lengths = [{t.config["task"]["T"] for t in batch.trials} for batch in batches]
     assert lengths == [{T} for T in reversed(PAPER["task"]["T"])]
@@ -97,7 +97,7 @@ def test_the_papers_grid_is_a_batch_for_every_T(paper):
 
 def test_batches_fit_the_memory_of_a_processor(paper):
     limit = memory_of("cpu")
-    batches = packed(paper, limit)
+    batches = pack(paper, limit)
     assert sum(map(len, batches)) == len({t.key for b in batches for t in b.trials}) == 8800
     for batch in batches:
         assert len(batch) * max(cost(t).bytes for t in batch.trials) <= limit
@@ -105,7 +105,7 @@ def test_batches_fit_the_memory_of_a_processor(paper):
         T: [len(b) for b in batches if b.trials[0].config["task"]["T"] == T] for T in (100, 800)
     }
     assert min(sizes[100]) > 60 and 10 <= min(sizes[800]) <= 40, "nor are they small"
-    two = packed(paper, limit, workers=2)
+    two = pack(paper, limit, workers=2)
     assert max(b.cost.work for b in two) <= sum(b.cost.work for b in two) / 2
 
 
@@ -116,8 +116,8 @@ def test_the_largest_trials_of_the_papers_fit_a_processor():
     assert cost(Trial({"task": mnist, "model": wide, "training": how}, 0)).bytes < 2 * GIB
     majority = {"name": "majority", "T": 200, "s": 9, "m": 300}
     usual = {"name": "majority-classifier"}
-    one = cost(Trial({"task": majority, "model": usual, "training": how | {"batch": 128}}, 0))
-    assert 50 * one.bytes < 2 * GIB
+    price = cost(Trial({"task": majority, "model": usual, "training": how | {"batch": 128}}, 0))
+    assert 50 * price.bytes < 2 * GIB
 
 
 MEASURED = """
@@ -157,9 +157,9 @@ for one in tasks:
 )
 def test_estimated_memory_is_that_of_a_process_within_a_factor_of_3(tasks: list):
     command = [sys.executable, "-c", MEASURED, json.dumps(tasks)]
-    told = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert told.returncode == 0, told.stderr
-    for task, ratio in zip(tasks, map(float, told.stdout.split()), strict=True):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    for task, ratio in zip(tasks, map(float, done.stdout.split()), strict=True):
         assert 1 / 3 < ratio < 3, (task, ratio)
 
 
@@ -183,13 +183,13 @@ def test_the_same_seed_and_packing_give_the_same_table(tmp_path: Path):
 def test_another_packing_gives_nearly_the_same_table(tmp_path: Path):
     grid = small()
     whole = train_grid(grid, tmp_path / "a")
-    parts = train_grid(grid, tmp_path / "b", batches=packed(grid, GIB, largest=1))
+    parts = train_grid(grid, tmp_path / "b", batches=pack(grid, GIB, largest=1))
     assert len(set(parts["grid.batch"])) == 4
     for name in [name for name in whole.names if name.startswith("result.")]:
         np.testing.assert_allclose(whole[name], parts[name], rtol=0, atol=1e-5)
-    for one, two in zip(*(curves(tmp_path / f, "loss") for f in "ab"), strict=True):
-        assert one[0].tolist() == two[0].tolist() == [4, 8, 12]
-        np.testing.assert_allclose(one[1], two[1], rtol=0, atol=1e-5)
+    for first, second in zip(*(curves(tmp_path / f, "loss") for f in "ab"), strict=True):
+        assert first[0].tolist() == second[0].tolist() == [4, 8, 12]
+        np.testing.assert_allclose(first[1], second[1], rtol=0, atol=1e-5)
 
 
 def test_results_stand_in_the_order_of_the_grid(tmp_path: Path):

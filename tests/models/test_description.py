@@ -55,9 +55,9 @@ def climb(value, X, steps=40):
     optimiser, best = torch.optim.Adam([X], 0.1), 0.0
     for _ in range(steps):
         optimiser.zero_grad()
-        found = value(X)
-        best = max(best, float(found.detach().max()))
-        (-found.sum()).backward()
+        reached = value(X)
+        best = max(best, float(reached.detach().max()))
+        (-reached.sum()).backward()
         optimiser.step()
     return best
 
@@ -80,13 +80,13 @@ def own_ratios(model, tokens, node, seed=0) -> dict[str, float]:
     d = model.width
     facts = node.facts(tokens.signal(d))
     X = starts(tokens, d, seed)
-    found = {"radius": radius_ratio(model, tokens, node, seed)}
+    ratios = {"radius": radius_ratio(model, tokens, node, seed)}
 
     def slope(X):
         a, b = inside(X[: MANY // 2], tokens, d), inside(X[MANY // 2 :], tokens, d)
         return size(facts, model(a) - model(b)) / (a - b).norm(dim=-1).amax(-1).clamp(min=1e-9)
 
-    found["lipschitz"] = climb(slope, X) / float(facts.lipschitz)
+    ratios["lipschitz"] = climb(slope, X) / float(facts.lipschitz)
     source = torch.Generator().manual_seed(seed)
     for leaf in leaves(node, node.parameters(d)[0]):
         name = "weights." + leaf.label
@@ -109,24 +109,24 @@ def own_ratios(model, tokens, node, seed=0) -> dict[str, float]:
 
             declared = leaf.weight(facts) * error
             ratio = climb(change, X, 12) / (declared + 1e-12 * float(facts.out.radius))
-            found[leaf.label] = max(found.get(leaf.label, 0.0), ratio)
-    return found
+            ratios[leaf.label] = max(ratios.get(leaf.label, 0.0), ratio)
+    return ratios
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHED)
 def test_the_search_finds_nothing_above_the_description(name):
     _, tokens, node = describe(name)
-    found = sensitivity(node, tokens, restarts=6, steps=30)
-    assert not found.exceeded(), found.exceeded()
-    assert found.worst()["radius"] > 0.05, "the search did not search"
+    search = sensitivity(node, tokens, restarts=6, steps=30)
+    assert not search.exceeded(), search.exceeded()
+    assert search.worst()["radius"] > 0.05, "the search did not search"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SEARCHED)
 def test_the_module_itself_stays_below_the_description(name):
-    found = own_ratios(*describe(name, seed=1), seed=1)
-    assert max(found.values()) <= 1 + 1e-7, found
+    ratios = own_ratios(*describe(name, seed=1), seed=1)
+    assert max(ratios.values()) <= 1 + 1e-7, ratios
 
 
 @pytest.mark.parametrize("name", ["single head", "majority classifier", "shallow encoder"])
@@ -233,9 +233,9 @@ def test_a_description_follows_the_weights():
 
 def test_heads_have_norms_of_their_own():
     model, _, node = describe("multi-head")
-    found = [float(head.W_v.bounds((4, 3))["op"]) for head in node.nodes[0].nodes]
+    norms = [float(head.W_v.bounds((4, 3))["op"]) for head in node.nodes[0].nodes]
     wanted = [float(torch.linalg.svdvals(own.W_v.detach())[0]) for own in model.weights[0]]
-    assert found == pytest.approx(wanted, rel=1e-6) and len(set(found)) == 3
+    assert norms == pytest.approx(wanted, rel=1e-6) and len(set(norms)) == 3
 
 
 def test_distance_from_the_start():

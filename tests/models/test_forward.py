@@ -141,9 +141,9 @@ def test_forward_is_the_formula(name):
     model = CASES[name].model()
     X = CASES[name].inputs(model) * 1.7
     named = {n.removeprefix("weights."): W.detach() for n, W in model.named_parameters()}
-    found, wanted = model(X), ORACLES[name](X, named)
-    assert found.shape == wanted.shape
-    torch.testing.assert_close(found, wanted, rtol=1e-11, atol=1e-12)
+    output, wanted = model(X), ORACLES[name](X, named)
+    assert output.shape == wanted.shape
+    torch.testing.assert_close(output, wanted, rtol=1e-11, atol=1e-12)
 
 
 def test_concatenated_heads_are_torch_multihead_attention():
@@ -167,12 +167,12 @@ def test_and_classifier_is_a_pre_norm_encoder_layer():
         4, 2, 16, 0.1, "gelu", batch_first=True, norm_first=True, dtype=torch.float64
     ).eval()
     q, m = below(p, "2.0.1."), below(p, "2.1.")
-    own = theirs.self_attn
+    attention = theirs.self_attn
     copies = {
-        own.in_proj_weight: torch.cat([q["W_Q"], q["W_K"], q["W_v"]], 1).T,
-        own.in_proj_bias: torch.cat([q["b_Q"], q["b_K"], q["b_v"]], 1)[0],
-        own.out_proj.weight: q["W_c"].T,
-        own.out_proj.bias: q["b_c"][0],
+        attention.in_proj_weight: torch.cat([q["W_Q"], q["W_K"], q["W_v"]], 1).T,
+        attention.in_proj_bias: torch.cat([q["b_Q"], q["b_K"], q["b_v"]], 1)[0],
+        attention.out_proj.weight: q["W_c"].T,
+        attention.out_proj.bias: q["b_c"][0],
         theirs.norm1.weight: p["2.0.0.gain"][:, 0],
         theirs.norm1.bias: p["2.0.0.bias"][0],
         theirs.norm2.weight: m["0.gain"][:, 0],
@@ -204,9 +204,9 @@ def test_head_and_mlp_holds_a_construction():
     model.load_state_dict({n: torch.as_tensor(np.array(W)) for n, W in state.items()})
     bits = np.array([[b >> i & 1 for i in range(5)] for b in range(32)])
     X = torch.as_tensor(np.array(built.selector.mapping(bits)))
-    found = model(X)[:, 0, 0].detach().numpy()
-    assert np.abs(found - built.wanted(bits)).max() < 1e-9
-    assert set(np.round(found)) == {0, 1}
+    output = model(X)[:, 0, 0].detach().numpy()
+    assert np.abs(output - built.wanted(bits)).max() < 1e-9
+    assert set(np.round(output)) == {0, 1}
 
 
 def test_majority_tokens_are_as_the_script_makes_them():

@@ -84,8 +84,8 @@ def test_observing_leaves_the_model_alone():
     model = CASES["and classifier"].make(seed=0)
     X = CASES["and classifier"].inputs(model, 2).float()
     before = {n: W.clone() for n, W in model.state_dict().items()}
-    one, two = model.train().observe(X), model.observe(X)
-    assert str(one) == str(two)  # without dropout, in training mode too
+    first, second = model.train().observe(X), model.observe(X)
+    assert str(first) == str(second)  # without dropout, in training mode too
     assert model.training and all(W.grad is None for W in model.parameters())
     assert all(torch.equal(W, before[n]) for n, W in model.state_dict().items())
 

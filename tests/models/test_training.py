@@ -33,8 +33,8 @@ def test_gradients_are_those_of_the_formula(name):
     names = [n for n, _ in model.named_parameters()]
 
     def run(*weights):
-        given = dict(zip(names, weights, strict=True))
-        return torch.func.functional_call(model, given, (X,)).tanh().sum()
+        named = dict(zip(names, weights, strict=True))
+        return torch.func.functional_call(model, named, (X,)).tanh().sum()
 
     weights = tuple(W.detach().clone().requires_grad_() for W in model.parameters())
     assert torch.autograd.gradcheck(run, weights, eps=1e-7, atol=1e-5, fast_mode=True)
@@ -68,12 +68,12 @@ def sampled_std(values, std, kurtosis=3.0):
 
 def test_lecun_weights():
     model = ShallowEncoder(48, 300, seed=1)
-    own = model.weights[0]
-    for W in (own.W_Q, own.W_K, own.W_v):
+    weights = model.weights[0]
+    for W in (weights.W_Q, weights.W_K, weights.W_v):
         sampled_std(W, 1 / math.sqrt(48))
     sampled_std(model.weights[1].w, 1 / math.sqrt(300))
-    assert stats.kstest(own.W_Q.detach().flatten() * math.sqrt(48), "norm").pvalue > 1e-4
-    assert not torch.equal(own.W_Q, own.W_K)
+    assert stats.kstest(weights.W_Q.detach().flatten() * math.sqrt(48), "norm").pvalue > 1e-4
+    assert not torch.equal(weights.W_Q, weights.W_K)
 
 
 def test_min_gpt_weights():
@@ -115,11 +115,11 @@ def test_keras_weights():
 
 
 def test_seeds():
-    one, same, other = SingleHead(4, seed=3), SingleHead(4, seed=3), SingleHead(4, seed=4)
-    assert torch.equal(one.weights[0].W_v, same.weights[0].W_v)
-    assert not torch.equal(one.weights[0].W_v, other.weights[0].W_v)
+    first, same, other = SingleHead(4, seed=3), SingleHead(4, seed=3), SingleHead(4, seed=4)
+    assert torch.equal(first.weights[0].W_v, same.weights[0].W_v)
+    assert not torch.equal(first.weights[0].W_v, other.weights[0].W_v)
     other.reset_parameters(3)
-    assert torch.equal(one.weights[0].W_v, other.weights[0].W_v)
+    assert torch.equal(first.weights[0].W_v, other.weights[0].W_v)
     torch.manual_seed(0)
     before = torch.rand(1)
     torch.manual_seed(0)
@@ -204,13 +204,13 @@ def test_dropout_stands_in_the_four_places():
     model = AndClassifier(6, 8, 2, dropout=0.25)
     text = repr(model.noisy)
     assert text.count("Dropped(") == 3 and text.count("DroppedWeights(") == 1
-    one = with_dropout(du.Residual(du.Dense(3, du.Spectral(1.0))), residual=0.25)
+    branching = with_dropout(du.Residual(du.Dense(3, du.Spectral(1.0))), residual=0.25)
     torch.manual_seed(0)
     X = torch.ones(4000, 1, 3)
-    branch = one.apply({"W": torch.eye(3)}, X) - X
-    kept = branch != 0
-    assert abs(float(kept.float().mean()) - 0.75) < 5 * math.sqrt(0.25 * 0.75 / branch.numel())
-    torch.testing.assert_close(branch[kept], torch.full_like(branch[kept], 1 / 0.75))
+    branch = branching.apply({"W": torch.eye(3)}, X) - X
+    survives = branch != 0
+    assert abs(float(survives.float().mean()) - 0.75) < 5 * math.sqrt(0.25 * 0.75 / branch.numel())
+    torch.testing.assert_close(branch[survives], torch.full_like(branch[survives], 1 / 0.75))
 
 
 def test_attention_dropout_thins_the_weights_out():

@@ -18,10 +18,10 @@ def drawn(problem, seed=0):
     """Random arrays in the nest that ``parameters`` describes, and inputs."""
     rng = np.random.default_rng(seed)
     nest, width = problem.node.parameters(problem.d)
-    found = {
+    params = {
         leaf.path: rng.normal(size=leaf.parameter.shape) / 2 for leaf in leaves(problem.node, nest)
     }
-    return nest_like(nest, found), rng.normal(size=(2, 3, problem.T, problem.d)), width
+    return nest_like(nest, params), rng.normal(size=(2, 3, problem.T, problem.d)), width
 
 
 def as_torch(nest):
@@ -34,11 +34,11 @@ def as_torch(nest):
 def test_numpy_and_torch_agree(name):
     problem = CASES[name]
     params, X, _ = drawn(problem)
-    one = problem.node.apply(params, X)
+    output = problem.node.apply(params, X)
     other = problem.node.apply(as_torch(params), torch.tensor(X))
-    assert isinstance(one, np.ndarray) and isinstance(other, torch.Tensor)
+    assert isinstance(output, np.ndarray) and isinstance(other, torch.Tensor)
     assert other.dtype == torch.float64
-    np.testing.assert_allclose(one, other.numpy(), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(output, other.numpy(), rtol=1e-10, atol=1e-10)
 
 
 @each_node
@@ -78,9 +78,9 @@ def test_every_use_belongs_to_parameters(name):
     problem = CASES[name]
     nest, _ = problem.node.parameters(problem.d)
     facts = problem.node.facts(signal_of(1.0, problem.T, problem.d, problem.l1))
-    found = leaves(problem.node, nest)
+    tensors = leaves(problem.node, nest)
     for use in facts.uses:
-        mine = [leaf for leaf in found if leaf.name == use.name]
+        mine = [leaf for leaf in tensors if leaf.name == use.name]
         assert len(mine) == use.count, use.name
         assert {leaf.parameter for leaf in mine} == {use.parameter}
 
@@ -103,13 +103,13 @@ def test_grouped_heads_are_heads_with_equal_keys():
     grouped = du.MultiHeadAttention(8, 4, S, S, S, S, groups=2)
     full = du.MultiHeadAttention(8, 4, S, S, S, S)
     rng = np.random.default_rng(0)
-    own = {n: rng.normal(size=p.shape) for n, p in grouped.parameters(8)[0].items()}
-    wide = dict(own)
+    params = {n: rng.normal(size=p.shape) for n, p in grouped.parameters(8)[0].items()}
+    wide = dict(params)
     for n in ("W_K", "W_v"):
-        parts = own[n].reshape(8, 2, 2)
+        parts = params[n].reshape(8, 2, 2)
         wide[n] = np.repeat(parts, 2, axis=1).reshape(8, 8)
     X = rng.normal(size=(5, 8))
-    np.testing.assert_allclose(grouped.apply(own, X), full.apply(wide, X), atol=1e-12)
+    np.testing.assert_allclose(grouped.apply(params, X), full.apply(wide, X), atol=1e-12)
 
 
 def test_causal_networks_do_not_see_later_tokens():

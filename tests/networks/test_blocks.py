@@ -26,10 +26,10 @@ def weights(node, R, T=4, d=4):
 
 
 def check_weights(node, R, expected):
-    found = weights(node, R)
-    assert set(found) == set(expected)
+    declared = weights(node, R)
+    assert set(declared) == set(expected)
     for name, value in expected.items():
-        assert math.isclose(found[name], math.log(value), abs_tol=1e-12), name
+        assert math.isclose(declared[name], math.log(value), abs_tol=1e-12), name
 
 
 def trauger_layer(L_σ, R, c=1.0):
@@ -109,17 +109,17 @@ STACKS = {
 }
 
 
-def agrees(one, other, L):
+def agrees(first, other, L):
     """Facts of a Repeat and of a Chain of copies: logs equal to rounding."""
-    assert other.out.rows == one.out.rows and other.out.width == one.out.width
-    np.testing.assert_allclose(one.out.radius.log, other.out.radius.log, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(one.lipschitz.log, other.lipschitz.log, rtol=1e-9, atol=1e-9)
-    found = {u.name: u.weight.log for u in other.uses}
-    for use in one.uses:
+    assert other.out.rows == first.out.rows and other.out.width == first.out.width
+    np.testing.assert_allclose(first.out.radius.log, other.out.radius.log, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(first.lipschitz.log, other.lipschitz.log, rtol=1e-9, atol=1e-9)
+    logs = {u.name: u.weight.log for u in other.uses}
+    for use in first.uses:
         rest = use.name.removeprefix("*.")
-        by_layer = [found[f"{i}.{rest}"] for i in range(L)]
+        by_layer = [logs[f"{i}.{rest}"] for i in range(L)]
         np.testing.assert_allclose(use.weight.log, by_layer, rtol=1e-9, atol=1e-9)
-    assert sum(u.count for u in one.uses) == sum(u.count for u in other.uses)
+    assert sum(u.count for u in first.uses) == sum(u.count for u in other.uses)
 
 
 @each("name", STACKS)
@@ -135,20 +135,20 @@ def test_a_repeat_is_a_chain_of_copies(name, R, L):
 
 def test_a_repeat_sees_one_hot_rows_in_its_first_layer_alone():
     inner = du.Dense(4, du.Row2Inf(1.0) & S(1.5))
-    one = Repeat(inner, 3).facts(signal_of(1.0, 4, 4, l1=1.0))
+    first = Repeat(inner, 3).facts(signal_of(1.0, 4, 4, l1=1.0))
     other = Chain((inner,) * 3).facts(signal_of(1.0, 4, 4, l1=1.0))
-    logs = [x for u in one.uses for x in np.ravel(u.weight.log)]
+    logs = [x for u in first.uses for x in np.ravel(u.weight.log)]
     np.testing.assert_allclose(logs, [u.weight.log for u in other.uses], atol=1e-12)
-    assert [u.l1 for u in one.uses] == [1.0, None]
+    assert [u.l1 for u in first.uses] == [1.0, None]
 
 
 @pytest.mark.parametrize("inner, outer", [(2, 2), (2, 3), (3, 2)])
 def test_repeats_nest(inner, outer):
     node = Repeat(Repeat(STACKS["residual attention"], inner), outer)
     flat = Chain((STACKS["residual attention"],) * (inner * outer))
-    one, other = (n.facts(signal_of(0.5, 4, 4)) for n in (node, flat))
-    np.testing.assert_allclose(one.lipschitz.log, other.lipschitz.log, rtol=1e-9)
-    logs = [sorted(x for u in f.uses for x in np.ravel(u.weight.log)) for f in (one, other)]
+    first, other = (n.facts(signal_of(0.5, 4, 4)) for n in (node, flat))
+    np.testing.assert_allclose(first.lipschitz.log, other.lipschitz.log, rtol=1e-9)
+    logs = [sorted(x for u in f.uses for x in np.ravel(u.weight.log)) for f in (first, other)]
     np.testing.assert_allclose(*logs, rtol=1e-9)
 
 

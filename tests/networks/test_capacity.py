@@ -18,8 +18,8 @@ SEEN = du.Observed
 
 
 def head(W_QK=2.0, W_v=1.0, w=1.0, d=16):
-    one = du.Head(d, W_QK=du.L11(W_QK), W_v=du.L11(W_v), W_c=du.L11(1.0))
-    return one >> du.Readout(du.L1(w))
+    single = du.Head(d, W_QK=du.L11(W_QK), W_v=du.L11(W_v), W_c=du.L11(1.0))
+    return single >> du.Readout(du.L1(w))
 
 
 def cap(network=None, inputs=TOKENS, n: float | None = 1e6, loss=None) -> du.Capacity:

@@ -13,8 +13,8 @@ S = du.Spectral(1.0)
 
 
 def head(d: int = 16, trained: bool | None = None, T: int = 8):
-    one = du.Head(d, W_QK=du.L11(2.0), W_v=du.L11(1.0), W_c=du.L11(1.0), k=4)
-    net = one >> du.Readout(du.L1(1.0))
+    single = du.Head(d, W_QK=du.L11(2.0), W_v=du.L11(1.0), W_c=du.L11(1.0), k=4)
+    net = single >> du.Readout(du.L1(1.0))
     return net if trained is None else du.Positions(d, T, du.Row2Inf(0.5), trained) >> net
 
 
@@ -25,8 +25,8 @@ def cap(network=None, n: float | None = 1e6, T: int = 8) -> du.Capacity:
 def blocks(kind: str):
     heads = {"d": 8, "H": 2, "W_Q": S, "W_K": S, "W_v": S, "W_c": S}
     make = {"pre-ln": du.pre_ln_block, "post-ln": du.post_ln_block}[kind]
-    one = make(du.MLP(8, 16, S, S), du.LayerNorm(8, 1e-2, du.LInf(1.0)), **heads)
-    return du.Repeat(one, 2) >> du.Readout(du.L2(1.0))
+    block = make(du.MLP(8, 16, S, S), du.LayerNorm(8, 1e-2, du.LInf(1.0)), **heads)
+    return du.Repeat(block, 2) >> du.Readout(du.L2(1.0))
 
 
 def test_signs():
@@ -53,8 +53,8 @@ def test_an_elasticity_is_the_slope_of_the_gap():
     e = cap().elasticities()
 
     def log_gap(w: float) -> float:
-        one = du.Head(16, W_QK=du.L11(w), W_v=du.L11(1.0), W_c=du.L11(1.0), k=4)
-        return math.log(float(cap(one >> du.Readout(du.L1(1.0))).gap(0.05)))
+        single = du.Head(16, W_QK=du.L11(w), W_v=du.L11(1.0), W_c=du.L11(1.0), k=4)
+        return math.log(float(cap(single >> du.Readout(du.L1(1.0))).gap(0.05)))
 
     slope = (log_gap(2.2) - log_gap(2.0 / 1.1)) / (2 * math.log(1.1))
     assert e["W_QK.l11"] == pytest.approx(slope, rel=1e-6)
@@ -107,8 +107,8 @@ def test_it_prints_the_largest_first():
 
 def test_norms_are_found_by_name_and_scaled_everywhere():
     network = blocks("pre-ln")
-    found = elasticity.norms(network)
-    assert "W_Q.op" in found and "w.fro" in found
+    names = elasticity.norms(network)
+    assert "W_Q.op" in names and "w.fro" in names
     doubled = elasticity.scale_norm(head(), "W_QK.l11", 2.0)
     changed = doubled.nodes[0]
     assert (changed.W_QK, changed.W_v) == (du.L11(4.0), du.L11(1.0))

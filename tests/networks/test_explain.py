@@ -89,8 +89,8 @@ def test_the_culprit_is_the_costliest_block():
 
 
 def test_the_steepest_kind_is_named():
-    found = files.load("bert-base")
-    c = du.capacity(found.network, found.inputs, 1e12, found.loss)
+    description = files.load("bert-base")
+    c = du.capacity(description.network, description.inputs, 1e12, description.loss)
     budget = explain.lipschitz_budget(c)
     assert max(budget, key=lambda kind: budget[kind]) == "LayerNorm"
     assert budget["LayerNorm"] == pytest.approx(24 * 6, abs=0.01)  # 1/√ε = 10^6, twice a block

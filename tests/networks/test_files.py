@@ -36,8 +36,8 @@ def described(text: str, **overrides: float) -> files.Description:
 
 
 def capacity(text: str, n: float = 1e6, **overrides: float) -> du.Capacity:
-    found = described(text, **overrides)
-    return du.capacity(found.network, found.inputs, n, found.loss)
+    description = described(text, **overrides)
+    return du.capacity(description.network, description.inputs, n, description.loss)
 
 
 def gap(text: str, **overrides: float) -> float:
@@ -55,12 +55,12 @@ def in_head(line: str) -> str:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_example_loads_and_evaluates(name: str):
-    found = files.load(name)
-    assert found.title
-    cap = du.capacity(found.network, found.inputs, 1e13, found.loss)
+    description = files.load(name)
+    assert description.title
+    cap = du.capacity(description.network, description.inputs, 1e13, description.loss)
     bound = cap.gap(0.05)
-    assert 0 < float(bound) < found.loss.range and not bound.vacuous
-    assert files.count_parameters(found.network, cap.signal.width) > 1000
+    assert 0 < float(bound) < description.loss.range and not bound.vacuous
+    assert files.count_parameters(description.network, cap.signal.width) > 1000
 
 
 def test_the_examples_are_those_that_are_promised():
@@ -69,9 +69,9 @@ def test_the_examples_are_those_that_are_promised():
 
 def test_counts_are_those_of_the_architectures():
     def count(name: str) -> int:
-        found = files.load(name)
-        width = du.capacity(found.network, found.inputs).signal.width
-        return files.count_parameters(found.network, width)
+        description = files.load(name)
+        width = du.capacity(description.network, description.inputs).signal.width
+        return files.count_parameters(description.network, width)
 
     assert count("single-head") == 3 * 64 * 64 + 64
     # Two heads of width 64, a dense layer, two logits; fixed positions are no weights.
@@ -84,9 +84,9 @@ def test_counts_are_those_of_the_architectures():
 def test_a_file_is_the_network_that_python_builds():
     head = du.Head(8, W_QK=du.L11(2.0), W_v=du.L11(1.5), W_c=du.L11(1.0))
     net = head >> du.Readout(du.L1(1.0))
-    found = described(HEAD)
-    assert found.network == net
-    assert found.inputs == du.Tokens(1.0, 16, 8)
+    description = described(HEAD)
+    assert description.network == net
+    assert description.inputs == du.Tokens(1.0, 16, 8)
     assert gap(HEAD) == float(du.capacity(net, du.Tokens(1.0, 16, 8), 1e6).gap(0.05))
 
 
@@ -183,19 +183,19 @@ LISTED = {
 
 @pytest.mark.parametrize("kind", LISTED)
 def test_a_list_equals_layers_written_out(kind: str):
-    one = LISTED[kind]
-    listed = with_layers(one(list(RADII)) + "\nrepeat = 3")
-    written = with_layers(*(one(radius) for radius in RADII))
+    layer = LISTED[kind]
+    listed = with_layers(layer(list(RADII)) + "\nrepeat = 3")
+    written = with_layers(*(layer(radius) for radius in RADII))
     assert gap(listed) == pytest.approx(gap(written), rel=1e-9)
-    assert gap(listed) != pytest.approx(gap(with_layers(*(one(1.0) for _ in RADII))), rel=1e-9)
+    assert gap(listed) != pytest.approx(gap(with_layers(*(layer(1.0) for _ in RADII))), rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", LISTED)
 def test_a_repeat_equals_layers_written_out(kind: str):
-    one = LISTED[kind](1.2)
+    layer = LISTED[kind](1.2)
     repeated, written = (
-        capacity(with_layers(one + "\nrepeat = 3")),
-        capacity(with_layers(one, one, one)),
+        capacity(with_layers(layer + "\nrepeat = 3")),
+        capacity(with_layers(layer, layer, layer)),
     )
     assert repeated.facts.lipschitz.log == pytest.approx(written.facts.lipschitz.log, rel=1e-9)
     assert repeated.facts.out.radius.log == pytest.approx(written.facts.out.radius.log, abs=1e-9)
@@ -204,9 +204,9 @@ def test_a_repeat_equals_layers_written_out(kind: str):
 
 
 def test_a_list_of_equal_values_equals_the_value():
-    one = 'node = "dense"\nrepeat = 3\nW.op = '
-    assert gap(with_layers(one + "[1.1, 1.1, 1.1]")) == pytest.approx(
-        gap(with_layers(one + "1.1")), rel=1e-6
+    layer = 'node = "dense"\nrepeat = 3\nW.op = '
+    assert gap(with_layers(layer + "[1.1, 1.1, 1.1]")) == pytest.approx(
+        gap(with_layers(layer + "1.1")), rel=1e-6
     )
 
 
@@ -223,8 +223,8 @@ def test_tied_layers_are_one_block():
     twice = with_layers(dense(', tie = "A"'), dense(', tie = "B"'))
     assert files.count_parameters(described(tied).network, 8) == 8 * 8 + 8
     assert files.count_parameters(described(apart).network, 8) == 2 * 8 * 8 + 8
-    one = capacity(tied).allocated
-    assert [block.name for block in one.blocks].count("A") == 1 and len(one.blocks) == 2
+    allocated = capacity(tied).allocated
+    assert [block.name for block in allocated.blocks].count("A") == 1 and len(allocated.blocks) == 2
     assert capacity(tied).entropy(0.01) < capacity(apart).entropy(0.01)
     assert capacity(twice).entropy(0.01) == pytest.approx(capacity(apart).entropy(0.01), rel=1e-9)
 
@@ -315,9 +315,9 @@ def test_one_hot_inputs_enter_an_embedding():
     text += (
         'W_E.row2inf = 2.0\n[output]\nnode = "logits"\nV = 3\nW.col2inf = 1.0\n[loss]\nclip = 2.0\n'
     )
-    found = described(text)
-    assert found.inputs == du.OneHot(50, 4)
-    assert found.loss == du.CrossEntropy(2.0)
+    description = described(text)
+    assert description.inputs == du.OneHot(50, 4)
+    assert description.loss == du.CrossEntropy(2.0)
     cap = capacity(text)
     assert float(cap.facts.out.radius) == pytest.approx(2.0)
     assert 0 < float(cap.gap(0.05)) <= 2.0

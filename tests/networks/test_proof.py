@@ -15,8 +15,8 @@ EXAMPLES = ["single-head", "trauger2024-head", "vit-b"]
 
 
 def cap(name: str, n: float | None = 1e13) -> du.Capacity:
-    found = files.load(name)
-    return du.capacity(found.network, found.inputs, n, found.loss)
+    description = files.load(name)
+    return du.capacity(description.network, description.inputs, n, description.loss)
 
 
 def nodes_of(node: Node) -> list[Node]:

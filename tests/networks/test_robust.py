@@ -27,10 +27,10 @@ def searched(ψ: LogTruncation) -> float:
 
     grid = np.linspace(-60, 20, 4001)
     start = grid[int(np.argmax([slope(t) for t in grid]))]
-    found = minimize_scalar(
+    optimum = minimize_scalar(
         lambda t: -slope(t), bounds=(start - 1, start + 1), options={"xatol": 1e-10}
     )
-    return max(-float(found.fun), 1.0)
+    return max(-float(optimum.fun), 1.0)
 
 
 @pytest.mark.parametrize("p", POWERS)

@@ -32,8 +32,8 @@ def test_an_embedding_tied_to_the_logits(between):
         l1=1.0,
         ties={(last, "W"): ((0, "W_E"), True)},
     )
-    found = check_facts(problem, restarts=24)
-    assert max(found.ratios.values()) > 0.7
+    ratios = check_facts(problem, restarts=24)
+    assert max(ratios.ratios.values()) > 0.7
 
 
 def shared(inner, L, master_paths, T=5):
@@ -46,8 +46,8 @@ def shared(inner, L, master_paths, T=5):
 
 
 def test_layers_that_share_their_weights():
-    own = {"W_QK": S(1.0).tied("QK"), "W_v": S(1.2).tied("v"), "W_c": S(1.1).tied("c")}
-    block = du.trauger_block(4, k=3, **own)
+    sets = {"W_QK": S(1.0).tied("QK"), "W_v": S(1.2).tied("v"), "W_c": S(1.1).tied("c")}
+    block = du.trauger_block(4, k=3, **sets)
     paths = [(0, "W_QK"), (0, "W_v"), (3, "W_c")]
     check_facts(shared(block, 3, paths))
     dense = check_facts(shared(du.Dense(4, S(1.2).tied("W")), 3, [("W",)]))
@@ -67,13 +67,13 @@ def test_merged_weights_and_points():
 def test_a_chain_and_a_repeat_tie_alike():
     block = du.trauger_block(4, S(1.0).tied("QK"), S(1.2), S(1.1).tied("c"), k=3)
     signal = signal_of(0.5, 4, 4)
-    one, other = (
+    first, other = (
         {u.name: u for u in tie_together(n.facts(signal).uses) if u.name in ("QK", "c")}
         for n in (Repeat(block, 4), Chain((block,) * 4))
     )
     for name in ("QK", "c"):
-        np.testing.assert_allclose(one[name].weight.log, other[name].weight.log, rtol=1e-12)
-        assert (one[name].rows, one[name].pairs) == (other[name].rows, other[name].pairs)
+        np.testing.assert_allclose(first[name].weight.log, other[name].weight.log, rtol=1e-12)
+        assert (first[name].rows, first[name].pairs) == (other[name].rows, other[name].pairs)
 
 
 def test_untied_weights_are_left_alone():

@@ -49,9 +49,9 @@ def test_negative_values_are_gaps_that_are_marked(swept):
 
 
 def test_a_curve_past_the_floats_is_drawn_by_its_logarithm():
-    told = {**HERE, "L": 96, "T": 8, "W_QK.l11": 1e9}
-    found = compare(told, "W_v.l11=10:100:log3", papers=("edelman2021",))
-    every = [y for p in panels(found) for c in p.curves for y in c.log10 if y is not None]
+    situation = {**HERE, "L": 96, "T": 8, "W_QK.l11": 1e9}
+    comparison = compare(situation, "W_v.l11=10:100:log3", papers=("edelman2021",))
+    every = [y for p in panels(comparison) for c in p.curves for y in c.log10 if y is not None]
     assert max(every) > 400
 
 
@@ -61,8 +61,8 @@ def test_a_figure_is_the_same_twice(tmp_path: Path, ending: str):
     one_panel = compare({"d": 8, "k": 8, "X.row2inf": 1.0, "W.l11": 2.0}, "n=1e2:1e8:log3")
     for name in ("one", "two"):
         figure.draw(one_panel, tmp_path / f"{name}{ending}")
-    one, two = ((tmp_path / f"{name}{ending}").read_bytes() for name in ("one", "two"))
-    assert one == two and len(one) > 10_000
+    first, second = ((tmp_path / f"{name}{ending}").read_bytes() for name in ("one", "two"))
+    assert first == second and len(first) > 10_000
     assert len(list(tmp_path.iterdir())) == 2
 
 

@@ -27,12 +27,12 @@ def text() -> str:
 
 def test_vendored_files_are_what_they_claim():
     folder = resources.files("dudley.show") / "vendor"
-    told = tomllib.loads((folder / "VENDOR.toml").read_text(encoding="utf-8"))["uplot"]
-    for name, digest in told["sha256"].items():
+    vendored = tomllib.loads((folder / "VENDOR.toml").read_text(encoding="utf-8"))["uplot"]
+    for name, digest in vendored["sha256"].items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest, name
-    assert f"v{told['version']}" in (folder / "uPlot.iife.min.js").read_text(encoding="utf-8")
-    kept = {entry.name for entry in folder.iterdir()} - {"VENDOR.toml", "__pycache__"}
-    assert kept == set(told["sha256"])
+    assert f"v{vendored['version']}" in (folder / "uPlot.iife.min.js").read_text(encoding="utf-8")
+    names = {entry.name for entry in folder.iterdir()} - {"VENDOR.toml", "__pycache__"}
+    assert names == set(vendored["sha256"])
 
 
 def test_it_asks_for_nothing_outside(text: str):
@@ -44,10 +44,10 @@ def test_it_asks_for_nothing_outside(text: str):
 
 def test_its_data_are_the_comparison(text: str):
     (data,) = re.findall(r'<script id="data" type="application/json">(.*?)</script>', text, re.S)
-    found, told = compare(HERE, "n=1e2:1e8:log7"), json.loads(data)
-    assert all(chart["x"] == list(found.points) for chart in told["charts"])
-    curves = {c["label"]: c["y"] for chart in told["charts"] for c in chart["curves"]}
-    bounds = found.row("trauger2024/section-2.5").bounds("best")
+    comparison, data_of_page = compare(HERE, "n=1e2:1e8:log7"), json.loads(data)
+    assert all(chart["x"] == list(comparison.points) for chart in data_of_page["charts"])
+    curves = {c["label"]: c["y"] for chart in data_of_page["charts"] for c in chart["curves"]}
+    bounds = comparison.row("trauger2024/section-2.5").bounds("best")
     assert [10**y for y in curves["trauger2024/section-2.5 best"]] == pytest.approx(
         [b.value for b in bounds]
     )
@@ -55,11 +55,11 @@ def test_its_data_are_the_comparison(text: str):
 
 def test_text_is_escaped():
     """Whatever a statement or a note says, it cannot end a tag or the script with the data."""
-    found = compare(HERE, "n=1e2:1e8:log3", papers=("trauger2024",))
-    row = found.row("trauger2024/section-2.5")
+    comparison = compare(HERE, "n=1e2:1e8:log3", papers=("trauger2024",))
+    row = comparison.row("trauger2024/section-2.5")
     hostile = replace(row.statement, id="x/</script><b>", quantity='Rademacher complexity "<i>')
     rows = (replace(row, statement=hostile),)
-    text = html(document(replace(found, rows=rows, unused=("<script>alert",))))
+    text = html(document(replace(comparison, rows=rows, unused=("<script>alert",))))
     assert "<script>alert" not in text and "<b>" not in text and "<i>" not in text
     assert text.count("</script>") == 3
     assert "&lt;script&gt;alert" in text and "x/&lt;/script&gt;" in text

@@ -63,12 +63,12 @@ def test_what_a_command_prints_is_a_report(kind: str, printed):
 
 
 def test_a_certificate_says_its_number_and_what_it_cost():
-    told, page = json.loads(CERTIFICATE.read_text()), html(document_of(CERTIFICATE))
-    assert "at most 1.32 % errors" in page and told["value"] <= 0.0132
-    assert f"{told['prices'][0]['nats']:.4g}" in page
-    for text in told["declarations"]:
+    record, page = json.loads(CERTIFICATE.read_text()), html(document_of(CERTIFICATE))
+    assert "at most 1.32 % errors" in page and record["value"] <= 0.0132
+    assert f"{record['prices'][0]['nats']:.4g}" in page
+    for text in record["declarations"]:
         assert text.replace("'", "&#x27;") in page
-    assert told["model"]["sha256"][:16] in page
+    assert record["model"]["sha256"][:16] in page
 
 
 def test_an_experiment_shows_its_claims_and_figures():
@@ -96,18 +96,20 @@ def test_every_formula_is_typeset():
 
     for _, statement in registry.load().items():
         for form in statement.forms.values():
-            found = mathml(form.latex)
-            assert found.startswith("<math") and "\\" not in re.sub(r"<annotation.*?/", "", found)
+            formula = mathml(form.latex)
+            assert formula.startswith("<math") and "\\" not in re.sub(
+                r"<annotation.*?/", "", formula
+            )
 
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
 def test_hostile_text_stays_text():
-    told = json.loads(CERTIFICATE.read_text())
-    told |= {"declarations": [HOSTILE], "advice": [HOSTILE], "method": HOSTILE}
-    told["facts"] = {HOSTILE: HOSTILE}
-    page = html(of_json(told))
+    record = json.loads(CERTIFICATE.read_text())
+    record |= {"declarations": [HOSTILE], "advice": [HOSTILE], "method": HOSTILE}
+    record["facts"] = {HOSTILE: HOSTILE}
+    page = html(of_json(record))
     assert "<img" not in page and "<script>alert" not in page and page.count("</script>") == 3
     cells = doc.Table.of([HOSTILE], [[doc.Cell(HOSTILE, why=HOSTILE + '"', look=HOSTILE)]])
     chart = doc.Chart(HOSTILE, HOSTILE, (1.0, 2.0), (doc.Line(HOSTILE, (0.0, 1.0)),))
@@ -123,33 +125,33 @@ def test_hostile_text_stays_text():
     ],
 )  # fmt: skip
 def test_hostile_formulas_stay_text(printed, formula: str):
-    told = json.loads(json.dumps(printed["theorem"]))
-    told["items"][0]["latex"] = {"printed": formula}
-    page = html(of_json(told))
+    record = json.loads(json.dumps(printed["theorem"]))
+    record["items"][0]["latex"] = {"printed": formula}
+    page = html(of_json(record))
     assert not re.search(r"<(img|b|i|a) |<(b|i)>|<script>alert|href=", page)
     assert page.count("</script>") == 3
 
 
 def test_a_number_that_is_no_share_of_errors_is_not_called_one():
-    told = json.loads(CERTIFICATE.read_text())
-    bits = told | {"quantity": "bits per symbol", "value": 3.24210001}
+    record = json.loads(CERTIFICATE.read_text())
+    bits = record | {"quantity": "bits per symbol", "value": 3.24210001}
     made = of_json(bits)
     assert made.title.endswith("at most 3.243") and "%" not in made.title
-    both = of_json({"kind": "certificates", "items": [bits | {"value": 1e-3}, told]})
+    both = of_json({"kind": "certificates", "items": [bits | {"value": 1e-3}, record]})
     # of the model, though another number is smaller
     assert both.title.endswith("at most 1.32 % errors")
 
 
 def test_upper_ends_are_rounded_up_and_lower_ends_down():
-    told = json.loads(CERTIFICATE.read_text())
-    told["baseline"]["error_at_least"] = 0.47487737
-    page = html(of_json(told | {"delta": 1e-7}))
+    record = json.loads(CERTIFICATE.read_text())
+    record["baseline"]["error_at_least"] = 0.47487737
+    page = html(of_json(record | {"delta": 1e-7}))
     assert "at least 47.4 %" in page and "at least 1 − 1e-07" in page
-    assert "at least 1 − 0.05000004 " in html(of_json(told | {"delta": 0.05000004}))
+    assert "at least 1 − 0.05000004 " in html(of_json(record | {"delta": 0.05000004}))
 
 
 @each(
-    "told",
+    "source",
     [
         [], 3, {}, {"kind": "audit"}, {"kind": "audit", "items": [{}]}, {"kind": "x", "items": []},
         {"kind": "measure", "items": []}, {"schema": "dudley.certificate/2"},
@@ -157,9 +159,9 @@ def test_upper_ends_are_rounded_up_and_lower_ends_down():
         {"kind": "compare", "items": [{"situation": {"n": -1}, "sweep": None}]},
     ],
 )  # fmt: skip
-def test_what_is_no_report_is_refused(told):
+def test_what_is_no_report_is_refused(source):
     with pytest.raises(InputError):
-        of_json(told)
+        of_json(source)
 
 
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path):

@@ -18,58 +18,60 @@ RECORD = json.loads((ROOT / "results/certificates/picture.json").read_text(encod
 
 
 @pytest.fixture(scope="module")
-def held() -> Standing:
+def example() -> Standing:
     return from_json(RECORD["standing"])
 
 
-def test_every_row_is_in_the_tables(held):
-    printed, page = text(standing.document(held)), standing.markdown(held)
+def test_every_row_is_in_the_tables(example):
+    printed, page = text(standing.document(example)), standing.markdown(example)
     lines = " ".join(printed.split())
-    for row in held.rows:
+    for row in example.rows:
         short = row.name.partition("/")[2] or row.name
         assert short in lines and short in page, row.name
-    for row in held.refused:
+    for row in example.refused:
         assert row.refused.replace("|", "\\|") in page
 
 
-def test_the_compact_table_has_certificates_and_one_line_a_paper(held):
-    table = standing.compact(held)
+def test_the_compact_table_has_certificates_and_one_line_a_paper(example):
+    table = standing.compact(example)
     lines = table.partition("\n\n")[0].splitlines()[2:]
     papers = [line.split("/")[0].strip("| `") for line in lines[4:]]
     assert len(lines) == 8 and len(set(papers)) == 4
     assert "°" not in table  # each paper has a bound that holds with confidence
 
 
-def test_equal_rows_of_one_paper_are_one_line(held):
-    rows = standing.merged(held.of("published"))
+def test_equal_rows_of_one_paper_are_one_line(example):
+    rows = standing.merged(example.of("published"))
     assert "edelman2021/corollary-4.4, lemma-A.11, lemma-A.12" in [row.name for row in rows]
-    assert len(rows) < len(held.of("published"))
+    assert len(rows) < len(example.of("published"))
     other = StandingRow("p/b", "published", value=1.0, verdict="false (v1)")
     assert len(standing.merged([StandingRow("p/a", "published", value=1.0), other])) == 2
 
 
-def test_the_record_is_what_the_picture_claims(held):
+def test_the_record_is_what_the_picture_claims(example):
     """The certificates are below guessing, proved bounds of the papers above it, at this n."""
-    assert held.n == RECORD["config"]["n"] == 100_000 and held.delta == 0.05
+    assert example.n == RECORD["config"]["n"] == 100_000 and example.delta == 0.05
     assert {"python", "numpy", "torch"} <= set(RECORD["provenance"])
-    for row in held.of("certificate"):
-        assert held.test["error"] <= row.value < held.guess and row.needed["value"] < held.n
-    assert len(held.of("certificate")) == 3 and len(held.of("baseline")) == 1
-    for row in held.of("published"):
-        assert row.value > 1 and row.needed["value"] > held.n
+    for row in example.of("certificate"):
+        assert (
+            example.test["error"] <= row.value < example.guess and row.needed["value"] < example.n
+        )
+    assert len(example.of("certificate")) == 3 and len(example.of("baseline")) == 1
+    for row in example.of("published"):
+        assert row.value > 1 and row.needed["value"] > example.n
         assert row.best is not None and row.best <= row.value * (1 + 1e-9)
 
 
 @pytest.mark.slow
-def test_the_same_numbers_make_the_same_bytes(held, tmp_path):
+def test_the_same_numbers_make_the_same_bytes(example, tmp_path):
     for name in ("a.svg", "b.svg"):
-        picture.draw(held, [tmp_path / name])
+        picture.draw(example, [tmp_path / name])
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
-def test_a_picture_without_test_set_or_published_bounds(held, tmp_path):
-    rows = tuple(row for row in held.rows if row.kind == "certificate")
-    picture.write(replace(held, rows=rows, test={}), tmp_path / "new")
+def test_a_picture_without_test_set_or_published_bounds(example, tmp_path):
+    rows = tuple(row for row in example.rows if row.kind == "certificate")
+    picture.write(replace(example, rows=rows, test={}), tmp_path / "new")
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
     assert names == ["picture.json", "picture.md", "picture.png", "picture.svg"]
     assert "No test set" in (tmp_path / "new" / "picture.md").read_text(encoding="utf-8")

@@ -24,13 +24,13 @@ FILES = FOLDER / "model.safetensors", FOLDER / "train.npz"
 FORMATS = {"html": html, "Markdown": markdown, "LaTeX": latex}
 
 
-def told() -> dict[str, Any]:
+def example_record() -> dict[str, Any]:
     return json.loads((FOLDER / "certificate.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_forged_certificate_is_called_not_verified_in_its_first_lines(form: str):
-    made = of_json(told() | {"value": 1e-5})
+    made = of_json(example_record() | {"value": 1e-5})
     text = FORMATS[form](made)
     assert made.title == "Not verified: the file claims at most 0.001 % errors"
     body = text[text.index("<h1>") :] if form == "html" else text
@@ -41,8 +41,8 @@ def test_a_forged_certificate_is_called_not_verified_in_its_first_lines(form: st
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_verified_page_says_what_was_computed_again_from_which_files_and_when(form: str):
-    stamp = stamped(told(), *FILES)
-    text = FORMATS[form](certificate.document([told()], stamp))
+    stamp = stamped(example_record(), *FILES)
+    text = FORMATS[form](certificate.document([example_record()], stamp))
     assert stamp.holds and stamp.recomputed > 20
     assert "Verified: at most 1.32" in text and "the file claims" not in text
     assert f"{stamp.recomputed} fields were computed again" in text and stamp.at[:10] in text
@@ -51,7 +51,7 @@ def test_a_verified_page_says_what_was_computed_again_from_which_files_and_when(
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_refuted_page_says_so_and_what_differs(form: str):
-    forged = told() | {"value": 1e-5}
+    forged = example_record() | {"value": 1e-5}
     made = certificate.document([forged], stamped(forged, *FILES))
     assert made.title == "Does not hold" and made.lead == ()
     text = FORMATS[form](made)
@@ -61,13 +61,15 @@ def test_a_refuted_page_says_so_and_what_differs(form: str):
 
 
 def test_certificates_side_by_side_are_claims_too():
-    made = of_json({"kind": "certificates", "items": [told(), told() | {"value": 0.5}]})
+    made = of_json(
+        {"kind": "certificates", "items": [example_record(), example_record() | {"value": 0.5}]}
+    )
     assert made.title.startswith("Not verified: the file claims")
     assert "the file claims at most" in latex(made), "the table has no number in the page's voice"
 
 
 def test_what_is_vacuous_is_not_said_to_say_something():
-    page = markdown(of_json(told() | {"value": 0.9, "vacuous": False}))
+    page = markdown(of_json(example_record() | {"value": 0.9, "vacuous": False}))
     assert "**says something**: no, vacuous" in page
 
 
@@ -109,10 +111,10 @@ IMPOSSIBLE = {
 
 def changed(change: dict[str, Any]) -> dict[str, Any]:
     """The certificate with some fields, or fields of its parts, replaced."""
-    found = told()
+    record = example_record()
     for name, value in change.items():
-        found[name] = found[name] | value if isinstance(value, dict) else value
-    return found
+        record[name] = record[name] | value if isinstance(value, dict) else value
+    return record
 
 
 @each("case", IMPOSSIBLE)
@@ -122,11 +124,11 @@ def test_an_impossible_number_is_refused(case: str):
 
 
 def test_the_shipped_certificate_is_possible():
-    assert expect_possible(told()) == told()
+    assert expect_possible(example_record()) == example_record()
 
 
 def test_a_loss_in_bits_may_be_above_one_but_not_above_its_limit():
-    bits = told() | {"quantity": "expected bits per symbol", "value": 3.2}
+    bits = example_record() | {"quantity": "expected bits per symbol", "value": 3.2}
     assert "at most 3.2" in of_json(bits).title
     with pytest.raises(InputError, match="≤ 3"):
         of_json(bits | {"facts": {"limit": 3.0}})

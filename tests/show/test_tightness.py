@@ -21,11 +21,11 @@ AGAIN = "run make tightness"
 
 
 def test_every_form_of_ours_is_in_the_record():
-    told = {(row.statement, row.form) for row in ROWS}
+    listed = {(row.statement, row.form) for row in ROWS}
     ours = {(id, form) for id, s in registry.load().items() for form in s.forms} - {
         (id, "printed") for id in registry.load()
     }
-    assert told == ours, AGAIN
+    assert listed == ours, AGAIN
 
 
 def test_every_attack_is_in_the_record():

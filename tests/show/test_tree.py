@@ -28,14 +28,14 @@ def words(root: ET.Element) -> list[str]:
 def test_every_line_of_the_text_is_drawn(drawn):
     """Nodes with radius and Lipschitz constant, blocks with their share, and the culprit."""
     cap, root = drawn
-    told, found = str(cap.explain()), words(root)
-    nodes = re.findall(r"─ (.+?)   radius (.+? → .+?),  Lipschitz (.+)", told)
+    text, drawn_words = str(cap.explain()), words(root)
+    nodes = re.findall(r"─ (.+?)   radius (.+? → .+?),  Lipschitz (.+)", text)
     assert nodes
     for name, radius, lipschitz in nodes:
-        assert {name, radius, lipschitz} <= set(found)
-    shares = re.findall(r"share (\S+%)", told)
-    assert sorted(word for word in found if word.endswith("%")) == sorted(shares)
-    assert f"culprit: {culprit(cap)}" in found
+        assert {name, radius, lipschitz} <= set(drawn_words)
+    shares = re.findall(r"share (\S+%)", text)
+    assert sorted(word for word in drawn_words if word.endswith("%")) == sorted(shares)
+    assert f"culprit: {culprit(cap)}" in drawn_words
 
 
 def test_bars_are_as_long_as_the_shares(drawn):

@@ -11,7 +11,7 @@ import torch
 
 import training_toy as toy
 from dudley.core.errors import UnknownName
-from dudley.train.measures import MEASURES, measured
+from dudley.train.measures import MEASURES, measure_all
 from dudley.train.problem import Examples
 from dudley.train.training import Training
 
@@ -24,7 +24,7 @@ def answered(outputs: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor,
         split=lambda name: Examples(None, labels, weights),
         ensemble=SimpleNamespace(evaluate=lambda weights, inputs, alive: outputs),
     )
-    return measured(cast(Any, stub), {}, {})
+    return measure_all(cast(Any, stub), {}, {})
 
 
 @pytest.mark.parametrize("m", [12, 100, 116, 140, 190, 10_000])

@@ -25,14 +25,14 @@ PATIENCE = 180_000  # milliseconds for anything that a page is to show: a machin
 
 
 @pytest.fixture(scope="session")
-def asked() -> Callable[..., Reply]:
+def fetch() -> Callable[..., Reply]:
     """`asked("/api/…")` is one request to the app, without a socket."""
     app = create_app(Settings())
 
-    def one(address: str, **more: Any) -> Reply:
+    def fetch_from(address: str, **more: Any) -> Reply:
         return ask(app, address, **more)
 
-    return one
+    return fetch_from
 
 
 @pytest.fixture(scope="module")
@@ -96,15 +96,15 @@ def visit(browser: Any, site: str, request: pytest.FixtureRequest) -> Iterator[V
         viewport={"width": 1400, "height": 900}, color_scheme=request.param
     )
     context.set_default_timeout(PATIENCE)
-    one = Visit(context.new_page(), site)
-    one.page.on("request", lambda r: one.requests.append(r.url))
-    one.page.on("pageerror", lambda e: one.complaints.append(f"error: {e}"))
-    one.page.on(
+    opened = Visit(context.new_page(), site)
+    opened.page.on("request", lambda r: opened.requests.append(r.url))
+    opened.page.on("pageerror", lambda e: opened.complaints.append(f"error: {e}"))
+    opened.page.on(
         "console",
-        lambda m: one.complaints.append(m.text) if m.type in ("error", "warning") else None,
+        lambda m: opened.complaints.append(m.text) if m.type in ("error", "warning") else None,
     )
-    yield one
+    yield opened
     context.close()
     # A refusal is answered with 400, which Chromium logs by itself.
-    serious = [text for text in one.complaints if not re.search(r"status of 40[04] ", text)]
+    serious = [text for text in opened.complaints if not re.search(r"status of 40[04] ", text)]
     assert not serious, serious

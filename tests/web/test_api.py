@@ -24,26 +24,26 @@ def query(**more) -> str:
     return "/api/bounds?" + urlencode(HERE | more, doseq=True)
 
 
-def test_the_point_is_the_comparison(asked):
-    told = asked(query(source="trauger2024", form="derived")).json()
-    found = compare(HERE, papers=("trauger2024",), forms=("derived",))
-    assert told["rows"] == found.to_json()["rows"] and len(told["rows"]) > 3
-    assert set(told["tables"]) == set(found.groups)
-    assert told["network"] is None
+def test_the_point_is_the_comparison(fetch):
+    answer = fetch(query(source="trauger2024", form="derived")).json()
+    comparison = compare(HERE, papers=("trauger2024",), forms=("derived",))
+    assert answer["rows"] == comparison.to_json()["rows"] and len(answer["rows"]) > 3
+    assert set(answer["tables"]) == set(comparison.groups)
+    assert answer["network"] is None
 
 
-def test_the_curves_are_those_of_the_comparison(asked):
-    told = asked(query(source="trauger2024", sweep=AXIS)).json()["charts"]
+def test_the_curves_are_those_of_the_comparison(fetch):
+    answer = fetch(query(source="trauger2024", sweep=AXIS)).json()["charts"]
     shown = {p.measure: p for p in panels(compare(HERE, AXIS, papers=("trauger2024",)))}
-    assert set(told) == set(shown) and told
+    assert set(answer) == set(shown) and answer
     for measure, panel in shown.items():
-        assert [c["label"] for c in told[measure]["curves"]] == [c.label for c in panel.curves]
-        assert [c["y"] for c in told[measure]["curves"]] == [list(c.log10) for c in panel.curves]
+        assert [c["label"] for c in answer[measure]["curves"]] == [c.label for c in panel.curves]
+        assert [c["y"] for c in answer[measure]["curves"]] == [list(c.log10) for c in panel.curves]
 
 
 @pytest.mark.parametrize("margin", [0.5, 2.0])
-def test_the_network_of_a_situation_is_that_of_the_calculus(asked, margin: float):
-    told = asked(query(source="calculus", margin=margin, L=2, H=3, delta=0.1)).json()["network"]
+def test_the_network_of_a_situation_is_that_of_the_calculus(fetch, margin: float):
+    answer = fetch(query(source="calculus", margin=margin, L=2, H=3, delta=0.1)).json()["network"]
     tables = {
         "schema": "dudley.net/1",
         "input": {"T": 16, "d": 8, "X": {"row2inf": 1.0}},
@@ -54,19 +54,19 @@ def test_the_network_of_a_situation_is_that_of_the_calculus(asked, margin: float
     }  # fmt: skip
     made = files.build(tables, {})
     gap = capacity(made.network, made.inputs, 1e5, made.loss).gap(0.1)
-    assert told["value"] == pytest.approx(gap.value, rel=1e-12)
+    assert answer["value"] == pytest.approx(gap.value, rel=1e-12)
 
 
-def test_the_margin_moves_the_network(asked):
-    chart = asked(query(source="calculus", sweep="margin=0.1:10:log4")).json()["charts"]
+def test_the_margin_moves_the_network(fetch):
+    chart = fetch(query(source="calculus", sweep="margin=0.1:10:log4")).json()["charts"]
     (curve,) = chart[calculus.MEASURE]["curves"]
     assert curve["y"] == sorted(curve["y"], reverse=True) and len(set(curve["y"])) > 1
 
 
-def test_without_a_norm_there_is_no_network(asked):
+def test_without_a_norm_there_is_no_network(fetch):
     fewer = {name: value for name, value in HERE.items() if name != "W_c.l11"}
-    told = asked("/api/bounds?" + urlencode(fewer | {"source": "calculus"})).json()["network"]
-    assert "a norm of W_c" in told["refused"] and "value" not in told
+    answer = fetch("/api/bounds?" + urlencode(fewer | {"source": "calculus"})).json()["network"]
+    assert "a norm of W_c" in answer["refused"] and "value" not in answer
 
 
 @pytest.mark.parametrize(
@@ -82,45 +82,41 @@ def test_without_a_norm_there_is_no_network(asked):
         ({"source": ["calculus", "li2026"], "sweep": AXIS}, "one, where there is a sweep"),
     ],
 )
-def test_bad_input_gives_a_refusal_and_no_number(asked, more: dict, words: str):
-    answer = asked(query(**more))
+def test_bad_input_gives_a_refusal_and_no_number(fetch, more: dict, words: str):
+    answer = fetch(query(**more))
     assert answer.status == 400
     assert words in answer.json()["error"] and set(answer.json()) == {"error"}
 
 
-def test_every_statement_has_its_page(asked):
-    listed = asked("/api/statements").json()["statements"]
+def test_every_statement_has_its_page(fetch):
+    listed = fetch("/api/statements").json()["statements"]
     assert {s["id"] for s in listed} == set(registry.load())
-    told = asked("/api/statements/trauger2024/lemma-3.5").json()
-    assert (
-        told["verdict"] == "false"
-        and "AISTATS 2024" in told["judgement"]
-        and told["charts"]
-        and "<math" in told["html"]
-    )
-    missing = asked("/api/statements/trauger2024/lemma-3.55")
+    answer = fetch("/api/statements/trauger2024/lemma-3.5").json()
+    assert answer["verdict"] == "false" and "AISTATS 2024" in answer["judgement"]
+    assert answer["charts"] and "<math" in answer["html"]
+    missing = fetch("/api/statements/trauger2024/lemma-3.55")
     assert missing.status == 404 and "lemma-3.5" in missing.json()["error"]
 
 
 @pytest.mark.slow
-def test_examples_are_explained(asked):
-    examples = asked("/api/blocks").json()["examples"]
+def test_examples_are_explained(fetch):
+    examples = fetch("/api/blocks").json()["examples"]
     assert {"single-head", "bert-base"} <= set(examples)
     for name, tables in examples.items():
         body = json.dumps({"network": tables, "n": 1e6, "delta": 0.1}).encode()
-        told = asked("/api/architecture", method="POST", body=body).json()
+        answer = fetch("/api/architecture", method="POST", body=body).json()
         made = files.load(name)
         cap = capacity(made.network, made.inputs, 1e6, made.loss)
-        assert told["gap"] == json.loads(json.dumps(cap.gap(0.1).to_json())), name
-        assert told["text"] == cap.explain()
-        assert sum(leaves(told["tree"])) + sum(b["share"] for b in told["shared"]) == pytest.approx(
-            1
-        )
+        assert answer["gap"] == json.loads(json.dumps(cap.gap(0.1).to_json())), name
+        assert answer["text"] == cap.explain()
+        assert sum(leaves(answer["tree"])) + sum(
+            b["share"] for b in answer["shared"]
+        ) == pytest.approx(1)
 
 
 def leaves(tree: dict) -> list[float]:
-    own = [block["share"] for block in tree["blocks"]]
-    return own + [share for inner in tree["inside"] for share in leaves(inner)]
+    shares = [block["share"] for block in tree["blocks"]]
+    return shares + [share for inner in tree["inside"] for share in leaves(inner)]
 
 
 @pytest.mark.parametrize(
@@ -136,8 +132,8 @@ def leaves(tree: dict) -> list[float]:
         (b" " * (257 << 10), "at most 256 KiB"),
     ],
 )
-def test_a_bad_network_is_refused(asked, body: bytes, words: str):
-    answer = asked("/api/architecture", method="POST", body=body)
+def test_a_bad_network_is_refused(fetch, body: bytes, words: str):
+    answer = fetch("/api/architecture", method="POST", body=body)
     assert answer.status == 400 and words in answer.json()["error"]
 
 
@@ -150,9 +146,9 @@ def test_the_page_asks_for_nothing_outside():
 
 
 def test_every_slider_is_a_name_and_stands_in_its_range():
-    told = bounds.settings()
-    for one in told["sliders"]:
-        assert one["meaning"] and one["from"] < one["to"]
-        assert one["at"] is None or one["from"] <= one["at"] <= one["to"]
+    settings = bounds.settings()
+    for slider in settings["sliders"]:
+        assert slider["meaning"] and slider["from"] < slider["to"]
+        assert slider["at"] is None or slider["from"] <= slider["at"] <= slider["to"]
     wanted = {"n", "T", "d", "k", "L", "H", "delta", "margin"}
-    assert wanted <= {one["name"] for one in told["sliders"]}
+    assert wanted <= {slider["name"] for slider in settings["sliders"]}

@@ -43,8 +43,8 @@ def at_first() -> dict[str, float]:
 
 
 def library(values: dict[str, float], id: str, form: str) -> float:
-    told = {name: value for name, value in values.items() if name != "margin"}
-    (bound,) = compare(told, papers=(id.partition("/")[0],)).row(id).curves[form]
+    inputs = {name: value for name, value in values.items() if name != "margin"}
+    (bound,) = compare(inputs, papers=(id.partition("/")[0],)).row(id).curves[form]
     return bound.value
 
 
@@ -53,9 +53,9 @@ def test_it_loads_light_and_asks_no_one_else(visit):
     visit.page.on("response", lambda answer: answers.append(answer))
     visit.open()
     visit.settled("bounds")
-    asked = [url for url in visit.requests if url.startswith("http")]
-    assert 4 <= len(asked) <= 10
-    assert all(url.startswith(visit.site) for url in asked)
+    addresses = [url for url in visit.requests if url.startswith("http")]
+    assert 4 <= len(addresses) <= 10
+    assert all(url.startswith(visit.site) for url in addresses)
     assert 50_000 < sum(len(answer.body()) for answer in answers) < 1_000_000
     assert visit.page.locator("#curves canvas").count() == 1
     visit.shot("bounds")
@@ -104,8 +104,8 @@ def test_the_address_restores_the_state(visit):
     assert [page.locator(f"#{name}").input_value() for name in ("axis", "points", "quantity")] == [
         "T", "8", "covering number"
     ]  # fmt: skip
-    told = parse_qs(urlsplit(page.url).fragment.partition("?")[2])
-    assert told["n"] == ["50000"] and told[".sources"] == ["trauger2024"]
+    fields = parse_qs(urlsplit(page.url).fragment.partition("?")[2])
+    assert fields["n"] == ["50000"] and fields[".sources"] == ["trauger2024"]
     page.locator("#quantity").select_option("Rademacher complexity")
     again = page.url
     visit.open(again.removeprefix(visit.site))
@@ -161,8 +161,8 @@ def test_two_layers_are_built_and_explained(visit):
     assert shown == pytest.approx(cap.gap(0.05).value, rel=1e-12)
     shares = visit.page.locator("#explained .share strong").all_inner_texts()
     assert shares == [row.name for row in cap.shares[0]] and len(shares) == 7
-    held = visit.page.url
-    visit.open(held.removeprefix(visit.site))
+    address = visit.page.url
+    visit.open(address.removeprefix(visit.site))
     visit.settled("architecture")
     assert visit.page.locator("#builder fieldset.block legend").all_inner_texts() == [
         "block 1", "block 2", "output", "loss"
@@ -199,7 +199,7 @@ def test_good_files_are_verified_and_measured(visit):
 def test_a_file_can_be_dropped(visit):
     visit.open("#files")
     text = (EXAMPLES / "sparse-and" / "certificate.json").read_text(encoding="utf-8")
-    held = visit.page.evaluate_handle(
+    handle = visit.page.evaluate_handle(
         """text => {
           const held = new DataTransfer();
           held.items.add(new File([text], "certificate.json"));
@@ -207,7 +207,7 @@ def test_a_file_can_be_dropped(visit):
         }""",
         text,
     )
-    visit.page.dispatch_event("#drop", "drop", {"dataTransfer": held})
+    visit.page.dispatch_event("#drop", "drop", {"dataTransfer": handle})
     visit.page.wait_for_selector("#looked h2")
     assert visit.page.locator("#looking").inner_text() == "certificate.json: read, not verified"
     title = visit.page.locator("#looked h2").first.inner_text()
@@ -226,8 +226,8 @@ def test_hostile_files_are_refused_and_named(visit, tmp_path: Path):
     assert put(visit, pickled) == "Refused."
     assert ".safetensors" in visit.page.locator("#problem").inner_text()
     forged = tmp_path / "certificate.json"
-    told = json.loads((EXAMPLES / "sparse-and" / "certificate.json").read_text(encoding="utf-8"))
-    forged.write_text(json.dumps(told | {"value": told["value"] / 2}), encoding="utf-8")
+    record = json.loads((EXAMPLES / "sparse-and" / "certificate.json").read_text(encoding="utf-8"))
+    forged.write_text(json.dumps(record | {"value": record["value"] / 2}), encoding="utf-8")
     for name in ("model.safetensors", "train.npz"):
         shutil.copy(EXAMPLES / "sparse-and" / name, tmp_path / name)
     visit.open("#files")
@@ -271,8 +271,8 @@ def test_it_can_be_used_by_keyboard_alone(visit):
 @pytest.mark.slow
 @pytest.mark.parametrize("visit", ["light", "dark"], indirect=True)
 def test_axe_finds_nothing_serious(visit):
-    told = tomllib.loads((VENDOR / "VENDOR.toml").read_text(encoding="utf-8"))["axe-core"]
-    for name, digest in told["sha256"].items():
+    vendored = tomllib.loads((VENDOR / "VENDOR.toml").read_text(encoding="utf-8"))["axe-core"]
+    for name, digest in vendored["sha256"].items():
         assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest, name
     axe = (VENDOR / "axe.min.js").read_text(encoding="utf-8")
     theme = (
@@ -280,7 +280,7 @@ def test_axe_finds_nothing_serious(visit):
         if visit.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
         else "light"
     )
-    found, passes = {}, 0
+    violations, passes = {}, 0
     for width in (1400, 420) if theme == "light" else (1400,):
         visit.page.set_viewport_size({"width": width, "height": 900})
         for view, hash in VIEWS.items():
@@ -294,13 +294,13 @@ def test_axe_finds_nothing_serious(visit):
             visit.page.evaluate(axe)
             result = visit.page.evaluate("axe.run()")
             passes += len(result["passes"])
-            for one in result["violations"]:
-                if one["impact"] in ("serious", "critical"):
-                    found[f"{view} {width} {one['id']}"] = [
-                        n["html"][:160] for n in one["nodes"][:3]
+            for violation in result["violations"]:
+                if violation["impact"] in ("serious", "critical"):
+                    violations[f"{view} {width} {violation['id']}"] = [
+                        n["html"][:160] for n in violation["nodes"][:3]
                     ]
     assert passes > 100, "axe looked at nothing"
-    assert not found, json.dumps(found, indent=1)
+    assert not violations, json.dumps(violations, indent=1)
 
 
 @pytest.mark.slow

@@ -45,11 +45,11 @@ def changed(name: str, change: Callable[[Any], Any]) -> Damage:
 
 
 def record(**fields: Any) -> Damage:
-    return changed(RECORD, lambda told: told | fields)
+    return changed(RECORD, lambda document: document | fields)
 
 
 def without(field: str) -> Damage:
-    return changed(RECORD, lambda told: {k: v for k, v in told.items() if k != field})
+    return changed(RECORD, lambda record: {k: v for k, v in record.items() if k != field})
 
 
 def replaced(name: str, make: Callable[[Path], None]) -> Damage:
@@ -105,9 +105,9 @@ RECORDS: dict[str, Damage] = {
     "findings gone": lambda folder: (folder / FINDINGS).unlink(),
     "findings truncated": truncated(FINDINGS, 0.9),
     "findings with an unknown verdict": changed(FINDINGS, lambda t: [t[0] | {"verdict": "proved"}]),
-    "findings with a field more": changed(FINDINGS, lambda told: [told[0] | {"more": 1}]),
-    "findings with a claim of numbers": changed(FINDINGS, lambda told: [told[0] | {"claim": 3}]),
-    "findings with numbers in a list": changed(FINDINGS, lambda told: [told[0] | {"numbers": []}]),
+    "findings with a field more": changed(FINDINGS, lambda f: [f[0] | {"more": 1}]),
+    "findings with a claim of numbers": changed(FINDINGS, lambda f: [f[0] | {"claim": 3}]),
+    "findings with numbers in a list": changed(FINDINGS, lambda f: [f[0] | {"numbers": []}]),
 }
 
 
@@ -162,10 +162,10 @@ def refused(runs: Path, dudley) -> None:
 @pytest.mark.parametrize("case", RECORDS)
 def test_a_damaged_record_is_named_and_skipped(dudley, runs: Path, case: str):
     RECORDS[case](runs / "bad")
-    found = listed(runs)
-    assert found["good"]["state"] == "finished"
-    assert found["bad"]["state"] == "unreadable"
-    assert found["bad"]["found"] and "\n" not in found["bad"]["found"]
+    entries = listed(runs)
+    assert entries["good"]["state"] == "finished"
+    assert entries["bad"]["state"] == "unreadable"
+    assert entries["bad"]["found"] and "\n" not in entries["bad"]["found"]
     refused(runs, dudley)
 
 
@@ -233,9 +233,9 @@ def test_a_damaged_store_is_named_and_skipped(dudley, tmp_path: Path, case: str)
         for log in tmp_path.glob(f"{name}/store.sqlite-*"):
             log.unlink()
     STORES[case](tmp_path / "bad")
-    found = listed(tmp_path)
-    assert found["good"]["state"] == "not finished"
-    assert found["bad"]["state"] == ("not finished" if case == NOT_READ else "unreadable")
+    entries = listed(tmp_path)
+    assert entries["good"]["state"] == "not finished"
+    assert entries["bad"]["state"] == ("not finished" if case == NOT_READ else "unreadable")
     dudley("lab", "status", tmp_path / "bad").refused()
     if case != NOT_READ:
         dudley("lab", "export", tmp_path / "bad", "--out", tmp_path / "out").refused()

@@ -20,20 +20,20 @@ NAME, SCALE = "edelman2021-parity", "laptop"
 PLACE = f"{NAME}/{SCALE}"
 
 
-def test_every_experiment_is_listed_with_its_verdicts(asked):
-    told = asked("/api/experiments").json()["experiments"]
-    assert {one["name"] for one in told} == set(EXPERIMENTS)
-    (one,) = [one for one in told if one["name"] == NAME]
-    assert set(one["scales"]) == set(committed(NAME))
+def test_every_experiment_is_listed_with_its_verdicts(fetch):
+    answer = fetch("/api/experiments").json()["experiments"]
+    assert {entry["name"] for entry in answer} == set(EXPERIMENTS)
+    (entry,) = [entry for entry in answer if entry["name"] == NAME]
+    assert set(entry["scales"]) == set(committed(NAME))
 
 
-def test_a_page_has_findings_and_figures(asked):
-    told = asked(f"/api/experiments/committed/{PLACE}").json()
+def test_a_page_has_findings_and_figures(fetch):
+    answer = fetch(f"/api/experiments/committed/{PLACE}").json()
     for finding in committed(NAME)[SCALE].findings:
-        assert finding.verdict in told["html"]
-    assert told["figures"]
-    for one in told["figures"]:
-        drawn = asked(one["address"])
+        assert finding.verdict in answer["html"]
+    assert answer["figures"]
+    for figure in answer["figures"]:
+        drawn = fetch(figure["address"])
         assert drawn.headers["content-type"] == "image/svg+xml" and b"<svg" in drawn.body
         assert "default-src 'none'" in drawn.headers["content-security-policy"]
         assert "script" not in drawn.headers["content-security-policy"]
@@ -44,13 +44,13 @@ def test_a_page_has_findings_and_figures(asked):
     ["committed/nobody/laptop", f"committed/{NAME}/huge", "committed/../laptop", "runs/../results",
      f"runs/{PLACE}", "committed/%2e%2e/laptop"],
 )  # fmt: skip
-def test_what_is_not_listed_is_not_found(asked, place: str):
-    assert asked(f"/api/experiments/{place}").status == 404
+def test_what_is_not_listed_is_not_found(fetch, place: str):
+    assert fetch(f"/api/experiments/{place}").status == 404
 
 
-def test_an_unknown_source_or_figure_is_refused(asked):
-    assert asked("/api/experiments/elsewhere/x").status == 400
-    assert asked(f"/api/figures/committed/{PLACE}/nobody.svg").status == 404
+def test_an_unknown_source_or_figure_is_refused(fetch):
+    assert fetch("/api/experiments/elsewhere/x").status == 400
+    assert fetch(f"/api/figures/committed/{PLACE}/nobody.svg").status == 404
 
 
 def test_runs_are_listed_with_their_state(tmp_path: Path):
@@ -67,6 +67,6 @@ def test_runs_are_listed_with_their_state(tmp_path: Path):
     assert runs["begun"]["state"] == "not finished"
     assert runs["begun"]["found"] == "0 of 3 batches done"
     assert runs["broken"]["state"] == "unreadable"
-    told = ask(app, f"/api/experiments/runs/{PLACE}").json()
-    assert told["figures"] and NAME in told["title"]
-    assert ask(app, told["figures"][0]["address"]).status == 200
+    answer = ask(app, f"/api/experiments/runs/{PLACE}").json()
+    assert answer["figures"] and NAME in answer["title"]
+    assert ask(app, answer["figures"][0]["address"]).status == 200

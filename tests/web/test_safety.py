@@ -16,16 +16,16 @@ OPEN = Settings("0.0.0.0", token=TOKEN)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost:8765", "[::1]:8765", "127.0.0.1"])
-def test_this_machine_is_answered(asked, host: str):
-    assert asked("/", host=host).status == 200
+def test_this_machine_is_answered(fetch, host: str):
+    assert fetch("/", host=host).status == 200
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example:8765", "", "127.0.0.1.evil.example", "192.168.0.7:8765", "[::1", "a@b:1"]
 )
-def test_a_name_that_was_made_to_point_here_is_refused(asked, host: str):
+def test_a_name_that_was_made_to_point_here_is_refused(fetch, host: str):
     for address in ("/", "/app.js", "/api/statements"):
-        answer = asked(address, host=host)
+        answer = fetch(address, host=host)
         assert answer.status == 403 and b"statement" not in answer.body
 
 
@@ -43,24 +43,24 @@ def test_a_name_that_was_made_to_point_here_is_refused(asked, host: str):
         ({"sec_fetch_site": "same-site"}, 403),
     ],
 )
-def test_another_page_cannot_ask_on_our_behalf(asked, headers: dict, status: int):
+def test_another_page_cannot_ask_on_our_behalf(fetch, headers: dict, status: int):
     network = (
         b'{"network": {"schema": "dudley.net/1", "input": {"T": 2, "d": 2, "X": {"row2inf": 1}},'
     )
     network += b'"layer": [{"node": "dense", "W": {"op": 1}}], "output": {"w": {"l1": 1}}}}'
-    answer = asked("/api/architecture", method="POST", body=network, **headers)
+    answer = fetch("/api/architecture", method="POST", body=network, **headers)
     assert answer.status == status, answer.body
-    assert asked("/api/blocks", **headers).status == status
+    assert fetch("/api/blocks", **headers).status == status
 
 
-def test_every_answer_carries_the_policy(asked):
+def test_every_answer_carries_the_policy(fetch):
     for address in ("/", "/app.js", "/api/statements", "/api/statements/none", "/nowhere"):
-        heads = asked(address).headers
+        heads = fetch(address).headers
         assert "default-src 'none'" in heads["content-security-policy"]
         assert "unsafe" not in heads["content-security-policy"]
         assert heads["cache-control"] == "no-store"
         assert heads["x-content-type-options"] == "nosniff"
-    assert asked("/", host="evil.example").headers["content-security-policy"]
+    assert fetch("/", host="evil.example").headers["content-security-policy"]
 
 
 def test_elsewhere_a_token_is_asked_for():
@@ -77,9 +77,9 @@ def test_the_link_gives_a_cookie_that_no_script_reads():
     app, bare = create_app(OPEN), Settings()
     entered = ask(app, f"/?token={TOKEN}", bare)
     assert (entered.status, entered.headers["location"]) == (303, "/")
-    kept = entered.headers["set-cookie"]
-    assert "HttpOnly" in kept and "SameSite=Strict" in kept
-    assert ask(app, "/", bare, cookie=kept.partition(";")[0]).status == 200
+    cookie = entered.headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+    assert ask(app, "/", bare, cookie=cookie.partition(";")[0]).status == 200
     assert ask(app, "/?token=wrong", bare).status == 403
 
 

@@ -46,17 +46,17 @@ def test_a_taken_port_is_refused_in_one_line(capsys: pytest.CaptureFixture):
         taken.listen()
         with pytest.raises(SystemExit) as leaving:
             main(["serve", "--port", str(taken.getsockname()[1])])
-    told = capsys.readouterr()
-    assert leaving.value.code == 2 and told.out == "" and "a free address" in told.err
+    captured = capsys.readouterr()
+    assert leaving.value.code == 2 and captured.out == "" and "a free address" in captured.err
 
 
 @pytest.fixture
 def port() -> Iterator[int]:
     """A port that nobody else is given: held without listening, so that a server can take it."""
-    with socket.socket() as held:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.bind(("127.0.0.1", 0))
-        yield held.getsockname()[1]
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", 0))
+        yield listener.getsockname()[1]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
@@ -71,9 +71,11 @@ def test_it_serves_and_stops_when_told(host: str, port: int):
         (token,) = re.findall(r"token=([0-9a-f]+)", said) or [""]
         assert bool(token) is (host == "0.0.0.0"), said
         address = f"http://127.0.0.1:{port}/api/statements"
-        asked = urllib.request.Request(address, headers={"Authorization": f"Bearer {token}"})
+        request_with_token = urllib.request.Request(
+            address, headers={"Authorization": f"Bearer {token}"}
+        )
         # It listens before it says so, and answers when it has started.
-        with urllib.request.urlopen(asked, timeout=180) as answer:
+        with urllib.request.urlopen(request_with_token, timeout=180) as answer:
             assert json.loads(answer.read())["statements"]
         if token:
             with pytest.raises(urllib.error.HTTPError, match="403"):

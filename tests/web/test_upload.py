@@ -55,7 +55,7 @@ def whole() -> Receive:
     return receive
 
 
-async def asked(app: Any, address: str, receive: Receive) -> Reply:
+async def fetched(app: Any, address: str, receive: Receive) -> Reply:
     path, _, query = address.partition("?")
     messages: list[dict[str, Any]] = []
     scope = {
@@ -78,7 +78,7 @@ def test_a_stalled_upload_frees_the_place(visitor: Callable[[], Receive]):
     app = create_app(Settings(patience=0.05))
 
     async def both() -> tuple[Reply, Reply]:
-        return await asked(app, FILES, visitor()), await asked(app, FILES, whole())
+        return await fetched(app, FILES, visitor()), await fetched(app, FILES, whole())
 
     stalled, served = asyncio.run(both())
     assert stalled.status == 408 and stalled.headers["connection"] == "close"
@@ -91,9 +91,9 @@ def test_a_second_upload_is_still_refused_while_the_first_is_on_its_way():
 
     async def both() -> Reply:
         begun = asyncio.Event()
-        first = asyncio.create_task(asked(app, FILES, silent(begun)))
+        first = asyncio.create_task(fetched(app, FILES, silent(begun)))
         await begun.wait()
-        second = await asked(app, FILES, whole())
+        second = await fetched(app, FILES, whole())
         first.cancel()
         return second
 
@@ -102,4 +102,4 @@ def test_a_second_upload_is_still_refused_while_the_first_is_on_its_way():
 
 def test_a_stalled_network_is_answered_too():
     app = create_app(Settings(patience=0.05))
-    assert asyncio.run(asked(app, "/api/architecture", silent())).status == 408
+    assert asyncio.run(fetched(app, "/api/architecture", silent())).status == 408

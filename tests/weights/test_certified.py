@@ -145,10 +145,10 @@ def test_the_ends_are_close(W):
     st.sampled_from([1.0, 2.0**500, 2.0**-520]),
 )
 @settings(max_examples=15)
-def test_kronecker_products_are_large_and_known_to_50_digits(seed, one, other, scale):
+def test_kronecker_products_are_large_and_known_to_50_digits(seed, left, other, scale):
     """‖A⊗B‖ = ‖A‖‖B‖; products of float32 entries are exact in float64."""
     rng = np.random.default_rng(seed)
-    A, B = (f(rng, *rng.integers(10, 14, size=2)).astype(np.float32) for f in (one, other))
+    A, B = (f(rng, *rng.integers(10, 14, size=2)).astype(np.float32) for f in (left, other))
     W = np.kron(A.astype(float), B.astype(float)) * scale  # more than 96 on each side: Lanczos
     with mpmath.workdps(DIGITS):
         truth = singular(exact(A))[0] * singular(exact(B))[0] * scale
@@ -209,8 +209,8 @@ def test_exact_norms_of_large_matrices():
     square = int((u.double() ** 2).sum()) * int((v.double() ** 2).sum())
     assert int(ends.lower**2 * (1 - 1e-15)) <= square <= math.ceil(ends.upper**2 * (1 + 1e-15))
     assert ends.excess < 1e-10
-    one = torch.ones(400, 130, dtype=torch.bfloat16)
-    assert c.spectral(one).contains(math.sqrt(400 * 130))
+    ones = torch.ones(400, 130, dtype=torch.bfloat16)
+    assert c.spectral(ones).contains(math.sqrt(400 * 130))
     cycle = torch.roll(torch.eye(150, dtype=torch.float64), 1, 0) * 1e150
     assert c.spectral(cycle).contains(1e150)
 

@@ -88,8 +88,8 @@ def test_a_mapping_stands_among_the_assumptions(tmp_path):
     file = tmp_path / "m.toml"
     file.write_text(MAPPED_BERT, encoding="utf-8")
     description = describe(du.measure("tiny-bert", layout=file), {"T": 4})
-    (told,) = [str(a) for a in description.assumptions if a.name == "layout"]
-    assert told == "layout: m.toml: roles as the mapping file says [declared]"
+    (assumption,) = [str(a) for a in description.assumptions if a.name == "layout"]
+    assert assumption == "layout: m.toml: roles as the mapping file says [declared]"
 
 
 def test_the_assumed_family_stands_among_the_assumptions(tmp_path):
@@ -100,8 +100,8 @@ def test_the_assumed_family_stands_among_the_assumptions(tmp_path):
         describe(measurement, {"T": 4})
     whole = checkpoints.write(tmp_path, {"activation": config["activation"]}, tensors)
     description = describe(du.measure(whole, heads=H), {"T": 4})
-    (told,) = [a for a in description.assumptions if a.name == "layout"]
-    assert "distilbert: assumed" in told.statement and told.status.value == "declared"
+    (assumption,) = [a for a in description.assumptions if a.name == "layout"]
+    assert "distilbert: assumed" in assumption.statement and assumption.status.value == "declared"
 
 
 # -- settings that change the computation ---------------------------------------------------------

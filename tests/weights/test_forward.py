@@ -14,7 +14,7 @@ import torch.nn.functional as F
 import checkpoints
 import dudley as du
 from checkpoints import H, L, V, d
-from dudley.weights.measure import planned
+from dudley.weights.measure import plan_of
 from dudley.weights.named_tensors import open_weights
 from dudley.weights.network import describe
 
@@ -219,7 +219,7 @@ def filled(network, load: dict, width: int):
 def matrices(folder) -> dict:
     """The stored matrices by role and layer, and what the network makes of them at its ends."""
     with open_weights(folder) as weights:
-        made = planned(weights, folder, None)
+        made = plan_of(weights, folder, None)
         load = {
             key: m.load(weights.load).double().numpy().copy() for key, m in made.matrices.items()
         }
@@ -235,15 +235,15 @@ def matrices(folder) -> dict:
     return load
 
 
-def swapped(load: dict, one: tuple, other: tuple) -> dict:
+def swapped(load: dict, first: tuple, other: tuple) -> dict:
     """The same with two matrices in the place of one another."""
-    return load | {one: load[other], other: load[one]}
+    return load | {first: load[other], other: load[first]}
 
 
 def check_forward(folder, tensors, reference, name: str, more: dict | None = None) -> None:
     """The description, run on the stored weights, gives what the reference gives."""
-    given = {"X.row2inf": 9.0, "T": 5} if name == "vit" else {"T": 5}
-    network = describe(du.measure(folder), given).network
+    overrides = {"X.row2inf": 9.0, "T": 5} if name == "vit" else {"T": 5}
+    network = describe(du.measure(folder), overrides).network
     load = matrices(folder) | (more or {})
     stored = {
         key: torch.from_numpy(value).double() if value.dtype == np.float32 else None

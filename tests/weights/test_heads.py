@@ -20,9 +20,9 @@ pytestmark = pytest.mark.usefixtures("measured_once")
 PATCHES = {"X.row2inf": 1.0}
 
 
-def described(folder, made, **given):
+def described(folder, made, **overrides):
     measurement = du.measure(checkpoints.write(folder, *made))
-    return describe(measurement, {"T": 4, **given})
+    return describe(measurement, {"T": 4, **overrides})
 
 
 def capacity(description, n=1e7):
@@ -61,22 +61,22 @@ HEADS = {  # family, kind ↦ tensors of the head
 def test_every_part_of_a_head_is_in_the_bound(tmp_path, name: str, kind: str):
     """A hundred times larger, each part makes the entropy larger; its norms are paid for."""
     every = checkpoints.classifiers() if kind == "classes" else checkpoints.language_models()
-    made, given = every[name], PATCHES if name == "vit" else {}
-    cap = capacity(described(tmp_path / "one", made, **given))
+    made, overrides = every[name], PATCHES if name == "vit" else {}
+    cap = capacity(described(tmp_path / "one", made, **overrides))
     paid = {payment.where for payment in pay(cap, du.Grid())[1]}
     last = f"network.{len(cap.network.nodes) - 1}."
     assert {f"{last}W.op", f"{last}W.fro", f"{last}W.col2inf"} <= paid
     for part in HEADS[name, kind]:
-        large = capacity(described(tmp_path / part, scaled(made, part, 100.0), **given))
+        large = capacity(described(tmp_path / part, scaled(made, part, 100.0), **overrides))
         assert log_entropy(large) > log_entropy(cap) + 1e-4, part
 
 
 def test_a_readout_is_refused_where_a_head_is_stored(tmp_path):
     made = {**checkpoints.classifiers(), "gpt2-lm": checkpoints.gpt2(), "lm": checkpoints.llama()}
-    for name, one in made.items():
-        given = PATCHES if name == "vit" else {}
+    for name, checkpoint in made.items():
+        overrides = PATCHES if name == "vit" else {}
         with pytest.raises(InputError, match=r"w\.l2: expected no readout.*leave w\.l2 out"):
-            described(tmp_path / name, one, **given, **{"w.l2": 1.0})
+            described(tmp_path / name, checkpoint, **overrides, **{"w.l2": 1.0})
     with pytest.raises(InputError, match=r"w\.l1: expected no readout"):
         described(tmp_path / "l1", made["bert"], **{"w.l1": 1.0})
     assert described(tmp_path / "none", checkpoints.bert(), **{"w.l2": 2.0})
@@ -87,25 +87,28 @@ def test_several_classes_have_a_loss_of_logits(tmp_path):
     assert described(tmp_path / "a", made).loss == du.CrossEntropy(math.log(3))
     margin = described(tmp_path / "a", made, margin=0.5).loss
     assert margin == du.Margin(0.5, multiclass=True) and margin.lipschitz == 4.0
-    one = checkpoints.with_head(
+    checkpoint = checkpoints.with_head(
         checkpoints.bert(prefix="bert."), "BertForSequenceClassification", {"classifier": (d, 1)}
     )
-    assert described(tmp_path / "b", one).loss == du.Loss()
-    assert described(tmp_path / "b", one, margin=0.5).loss == du.Margin(0.5)
+    assert described(tmp_path / "b", checkpoint).loss == du.Loss()
+    assert described(tmp_path / "b", checkpoint, margin=0.5).loss == du.Margin(0.5)
 
 
 def test_the_output_is_listed_with_the_assumptions(tmp_path):
-    def told(name, made, **given):
-        assumptions = described(tmp_path / name, made, **given).assumptions
+    def assumptions_of(name, made, **overrides):
+        assumptions = described(tmp_path / name, made, **overrides).assumptions
         return {a.name: str(a) for a in assumptions}
 
-    assert "3 logits of the first row" in told("a", checkpoints.classifiers()["bert"])["output"]
-    lm = told("b", checkpoints.language_models()["bert"])["output"]
+    assert (
+        "3 logits of the first row"
+        in assumptions_of("a", checkpoints.classifiers()["bert"])["output"]
+    )
+    lm = assumptions_of("b", checkpoints.language_models()["bert"])["output"]
     assert f"{V} logits of one masked token" in lm
-    assert "number from the pooler's output" in told("c", checkpoints.bert())["readout"]
+    assert "number from the pooler's output" in assumptions_of("c", checkpoints.bert())["readout"]
     config, tensors = checkpoints.language_models()["bert"]
     pooler = {"bert.pooler.dense.weight": np.ones((d, d), np.float32)}
-    unused = told("d", (config, tensors | pooler))["network"]
+    unused = assumptions_of("d", (config, tensors | pooler))["network"]
     assert "and 1 more tensors" in unused
 
 

@@ -54,8 +54,8 @@ HEADERS = {
 
 @each("case", HEADERS)
 def test_headers(case: str, tmp_path: Path):
-    header, data, length, told = HEADERS[case]
-    refused(raw_tensors(tmp_path / "m.safetensors", header, data, length), told)
+    header, data, length, message = HEADERS[case]
+    refused(raw_tensors(tmp_path / "m.safetensors", header, data, length), message)
 
 
 @pytest.mark.parametrize("size", [0, 3, 7, 8])
@@ -159,11 +159,11 @@ INDEXES = {
 
 @each("case", INDEXES)
 def test_indexes(case: str, tmp_path: Path):
-    weight_map, told = INDEXES[case]
+    weight_map, message = INDEXES[case]
     save_file({"x": W["W"]}, tmp_path / "secret.safetensors")
     index = with_index(tmp_path / "m", weight_map)
     (tmp_path / "m" / "config.json").write_text("{}")
-    with pytest.raises(InputError, match=told) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         open_weights(index)
     assert str(caught.value).isprintable() and str(tmp_path / "m") in str(caught.value)
 

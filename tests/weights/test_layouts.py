@@ -87,7 +87,7 @@ def by_hand(name: str, t: dict) -> dict[tuple[str, int | None], np.ndarray]:
             ("ln_2.gain", 1): t[at.format(1) + "layernorm_after.weight"][:, None],
         }
     at = "model.layers.{}."
-    found = {
+    norms = {
         ("W_E", None): t["model.embed_tokens.weight"],
         ("W_Q", 0): t[at.format(0) + "self_attn.q_proj.weight"].T,
         ("W_K", 1): t[at.format(1) + "self_attn.k_proj.weight"].T,
@@ -97,12 +97,12 @@ def by_hand(name: str, t: dict) -> dict[tuple[str, int | None], np.ndarray]:
         ("W_2", 0): t[at.format(0) + "mlp.down_proj.weight"].T,
     }
     if name == "qwen2":
-        found["b_v", 1] = t[at.format(1) + "self_attn.v_proj.bias"][None]
+        norms["b_v", 1] = t[at.format(1) + "self_attn.v_proj.bias"][None]
     if name == "qwen3":
-        found["g_k", 1] = t[at.format(1) + "self_attn.k_norm.weight"][:, None]
+        norms["g_k", 1] = t[at.format(1) + "self_attn.k_norm.weight"][:, None]
     if "lm_head.weight" in t:
-        found["W_out", None] = t["lm_head.weight"].T
-    return found
+        norms["W_out", None] = t["lm_head.weight"].T
+    return norms
 
 
 def check_norms(norms: dict[str, float], W: np.ndarray) -> None:
@@ -199,12 +199,12 @@ def test_json_and_csv_hold_every_row(family):
 
 @pytest.mark.parametrize("made", [checkpoints.bert(), checkpoints.llama(tied=True)])
 def test_progress_ends_at_the_number_of_matrices(made, tmp_path):
-    told: list[tuple[str, int, int]] = []
+    calls: list[tuple[str, int, int]] = []
     folder = checkpoints.write(tmp_path / "model", *made)
-    measured = du.measure(folder, progress=lambda *what: told.append(what))
+    measured = du.measure(folder, progress=lambda *what: calls.append(what))
     count = len(measured.rows)
-    assert [done for _, done, _ in told] == list(range(1, count + 1))
-    assert {total for *_, total in told} == {count} and all(what for what, *_ in told)
+    assert [done for _, done, _ in calls] == list(range(1, count + 1))
+    assert {total for *_, total in calls} == {count} and all(what for what, *_ in calls)
 
 
 def test_a_dataframe_or_a_clear_refusal():
@@ -232,9 +232,9 @@ def test_prefixes_are_found(tmp_path, prefix: str):
 
 
 def test_two_networks_in_one_file_are_refused(tmp_path):
-    config, one = checkpoints.bert(prefix="a.")
+    config, tensors = checkpoints.bert(prefix="a.")
     _, other = checkpoints.bert(prefix="b.")
-    checkpoints.write(tmp_path, config, one | other)
+    checkpoints.write(tmp_path, config, tensors | other)
     with pytest.raises(InputError, match=r"one network.*'a\.', 'b\.'"):
         du.measure(tmp_path)
 

@@ -65,8 +65,8 @@ def test_certified_ends_hold_numpy_between_them(folder, measured):
         stored[f"encoder.layer.0.attention.self.{name}.weight"].T.astype(np.float64)
         for name in ("query", "key")
     )
-    one = slice(2 * 32, 3 * 32)
-    true = np.linalg.norm(Q[:, one] @ K[:, one].T, 2)
+    columns = slice(2 * 32, 3 * 32)
+    true = np.linalg.norm(Q[:, columns] @ K[:, columns].T, 2)
     assert true <= measured.row("W_QK", 0, 2).op.upper <= true * (1 + 1e-6)
 
 
@@ -92,8 +92,8 @@ def test_the_page_shows_its_table(measured, monkeypatch):
 
 
 def test_the_page_shows_its_bound(measured):
-    found = describe(measured, {"T": 128})
-    cap = du.capacity(found.network, found.inputs, n=1e6, loss=found.loss)
-    derivation = Derivation(cap, 0.05, None, du.Grid(), found.assumptions)
-    printed = text(document(found.title, derivation))
+    description = describe(measured, {"T": 128})
+    cap = du.capacity(description.network, description.inputs, n=1e6, loss=description.loss)
+    derivation = Derivation(cap, 0.05, None, du.Grid(), description.assumptions)
+    printed = text(document(description.title, derivation))
     assert re.fullmatch(shown('dudley derive --checkpoint "$MINILM" T=128 n=1e6'), printed)

@@ -14,7 +14,7 @@ from checkpoints import FAMILIES, H, K, L, T, V, d
 from dudley.calculus.union import pay
 from dudley.core.errors import InputError, NotYetPaid, UnknownName
 from dudley.weights.balls import MATRIX
-from dudley.weights.measure import planned
+from dudley.weights.measure import plan_of
 from dudley.weights.named_tensors import open_weights
 from dudley.weights.network import describe
 
@@ -89,7 +89,7 @@ def test_the_described_network_computes_what_torch_computes(norm_first: bool):
     m = du.measure(module)
     description = describe(m, {"T": 5, "X.row2inf": 3.0})
     with open_weights(module) as weights:
-        made = planned(weights, module, None)
+        made = plan_of(weights, module, None)
         load = {(m.role, m.layer): m.load(weights.load).numpy() for m in made.matrices.values()}
     params = fill(description.network.parameters(d)[0], load)
     rng = np.random.default_rng(0)
@@ -140,8 +140,8 @@ def fill(tree, load: dict):
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))
 def test_every_family_gets_a_bound_that_is_paid_for(tmp_path, name: str):
-    given = {"X.row2inf": 1.0} if name == "vit" else {}
-    description = describe(measured(tmp_path, name), given)
+    overrides = {"X.row2inf": 1.0} if name == "vit" else {}
+    description = describe(measured(tmp_path, name), overrides)
     cap = du.capacity(description.network, description.inputs, 1e9, description.loss)
     with pytest.raises(NotYetPaid, match="union=Grid"):
         cap.gap(0.05)
@@ -158,8 +158,8 @@ def test_every_family_gets_a_bound_that_is_paid_for(tmp_path, name: str):
 @pytest.mark.parametrize("name", sorted(FAMILIES)[::3])
 def test_as_many_examples_are_needed_as_make_the_bound_small(tmp_path, name: str):
     """Of every third family: the search over n is the calculus's, and knows no family."""
-    found = describe(measured(tmp_path, name), {"X.row2inf": 1.0} if name == "vit" else {})
-    cap = du.capacity(found.network, found.inputs, 1e9, found.loss)
+    description = describe(measured(tmp_path, name), {"X.row2inf": 1.0} if name == "vit" else {})
+    cap = du.capacity(description.network, description.inputs, 1e9, description.loss)
     paid, _ = pay(cap, du.Grid())
     needed = cap.log10_needed_n(cap.loss.range / 2, 0.05, du.Grid())
     n = 10**needed

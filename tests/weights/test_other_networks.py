@@ -17,7 +17,7 @@ import dudley as du
 from dudley.core.errors import DudleyError, InputError
 from dudley.weights.network import describe
 from dudley.weights.readers.live import hold
-from dudley.weights.readers.quantised import dequantised
+from dudley.weights.readers.quantised import dequantise
 from weight_files import adapter
 
 pytestmark = pytest.mark.usefixtures("measured_once")
@@ -113,10 +113,10 @@ def test_an_adapter_on_a_vocabulary_that_is_the_output_too(tmp_path):
 
 def test_the_same_integers_under_two_scales_are_two_matrices():
     q = torch.ones(2, 2, dtype=torch.int8)
-    one, two = torch.tensor([1.0, 1.0]), torch.tensor([9.0, 9.0])
-    stored = {"a.weight": q, "a.SCB": one, "b.weight": q, "b.SCB": two}
+    first, second = torch.tensor([1.0, 1.0]), torch.tensor([9.0, 9.0])
+    stored = {"a.weight": q, "a.SCB": first, "b.weight": q, "b.SCB": second}
     assert hold(stored).tied == {"b.weight": "a.weight"}
-    assert not dequantised(hold(stored)).tied
+    assert not dequantise(hold(stored)).tied
 
 
 BAD = ["x\n\x1b[31my", 5, -1, 0, [], [1], {"a": 1}, True, 10**400, 1e400]

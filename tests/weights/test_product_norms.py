@@ -51,9 +51,9 @@ entries = st.one_of(st.integers(-3, 3), st.floats(-4, 4, width=32), st.floats(-1
     st.sampled_from([1.0, 1e-150]),
 )
 @settings(max_examples=60)
-def test_upper_ends_are_upper_ends(drawn, one: float, other: float):
+def test_upper_ends_are_upper_ends(drawn, scale: float, other: float):
     left, right, (a, b, k) = drawn
-    A = np.array(left, dtype=float).reshape(a, k) * one
+    A = np.array(left, dtype=float).reshape(a, k) * scale
     B = np.array(right, dtype=float).reshape(b, k) * other
     product = product_measured(torch.from_numpy(A), torch.from_numpy(B))
     check(product.norms, A, B)

@@ -148,9 +148,9 @@ REFUSED = {
 
 @each("case", REFUSED)
 def test_what_would_merge_wrongly_is_refused(case: str, tmp_path: Path):
-    tensors, config, told = REFUSED[case]
+    tensors, config, message = REFUSED[case]
     folder = adapter(tmp_path / "a", tensors, **config)
-    with pytest.raises(InputError, match=told) as refused:
+    with pytest.raises(InputError, match=message) as refused:
         open_weights(folder, base(tmp_path, torch.zeros(3, 4)))
     assert str(tmp_path) in str(refused.value)
 

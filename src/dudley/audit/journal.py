@@ -48,6 +48,7 @@ class Journal:
         with self.path.open("a", encoding="utf-8") as file:
             file.write("\n" * self._torn() + json.dumps(entry, allow_nan=False) + "\n")
             file.flush()
+            # An attack may have taken an hour: its rows are to survive a power cut, too.
             os.fsync(file.fileno())
 
     def _torn(self) -> bool:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from dudley.certificates.base import Model, method_named
+from dudley.certificates.base import CertifiedModel, method_named
 from dudley.certificates.certificate import RISK, Certificate
 from dudley.certificates.data import Dataset, rows_of
 from dudley.core.errors import InputError
@@ -42,7 +42,7 @@ class Ranking:
 
 
 def best_of(
-    model: Model,
+    model: CertifiedModel,
     train: Dataset | None,
     holdout: Dataset | None,
     methods: Sequence[str],
@@ -93,7 +93,7 @@ def best_of(
 
 
 def at_share(declared: Mapping[str, Any], delta: float, methods: int) -> dict[str, Any]:
-    """What a method is told that is one of several; what it is one of already is multiplied.
+    """The declarations of a method that is one of several: ``among`` is multiplied by their number.
 
     >>> at_share({"seed": 3, "among": 3}, 0.05, 2)
     {'seed': 3, 'among': 6, 'delta': 0.05}

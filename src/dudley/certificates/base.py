@@ -29,7 +29,7 @@ from dudley.core.errors import InputError, UnknownName
 from dudley.core.registry import Registry
 
 METHODS: Registry[Method] = Registry("method", "dudley.certificates.methods.{name}.method")
-Model = Any  # a Hypothesis, for a randomised method a Posterior, a coded language model
+CertifiedModel = Any  # a Hypothesis, for a randomised method a Posterior, a coded language model
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,22 @@ class Method(ABC, Generic[D, C]):
     randomised: ClassVar[bool] = False  # certifies a posterior, not one model
 
     @abstractmethod
-    def choose(self, model: Model, data: Any, declared: D) -> C:
+    def choose(self, model: CertifiedModel, data: Any, declared: D) -> C:
         """The entries that make the number small."""
 
     @abstractmethod
-    def certify(self, model: Model, data: Any, declared: D, choices: C) -> Certificate:
+    def certify(
+        self, model: CertifiedModel, data: Any, declared: D, choices: C
+    ) -> Certificate[D, C, Any]:
         """The certificate; the same arguments give the same one."""
 
-    def __call__(self, model: Model, data: Any, **declared: Any) -> Certificate:
+    def __call__(self, model: CertifiedModel, data: Any, **declared: Any) -> Certificate[D, C, Any]:
         """Choose, then certify."""
         return self.made(model, data, self.read_declared(declared))
 
-    def made(self, model: Model, data: Any, declared: D, choices: C | None = None) -> Certificate:
+    def made(
+        self, model: CertifiedModel, data: Any, declared: D, choices: C | None = None
+    ) -> Certificate[D, C, Any]:
         """The certificate of a model and data that can have one; choices are looked for first.
 
         Whoever makes or verifies a certificate comes this way, so no method can leave out the
@@ -96,7 +100,7 @@ class Method(ABC, Generic[D, C]):
         """What a table says was chosen; anything else is refused."""
         return from_json(self.chooses, table, "choice", self.name)
 
-    def read_model(self, path: str | Path) -> Model:
+    def read_model(self, path: str | Path) -> CertifiedModel:
         """The model of a file, as the method certifies it."""
         from dudley.certificates.files import load
 
@@ -106,7 +110,7 @@ class Method(ABC, Generic[D, C]):
         """The data of a file, as the method counts them."""
         return read(path)
 
-    def expect(self, model: Model) -> None:
+    def expect(self, model: CertifiedModel) -> None:
         """Refuse a posterior where one model is certified, and one model where a posterior is."""
         if isinstance(model, Hypothesis) is self.randomised:
             kinds = "one model", "a posterior around one"
@@ -114,7 +118,7 @@ class Method(ABC, Generic[D, C]):
             fix = "dudley.certificates.fit.posterior fits one" if self.randomised else ""
             raise InputError(f"model for {self.name}", expected, got, fix)
 
-    def expect_independent(self, model: Model, data: Any, declared: D) -> None:
+    def expect_independent(self, model: CertifiedModel, data: Any, declared: D) -> None:
         """Refuse rows that cannot be independent draws (`dudley.certificates.copies`)."""
         if data.repeated and data.X.dtype.kind == "f" and not declared.repeats:
             raise InputError(
@@ -126,7 +130,7 @@ class Method(ABC, Generic[D, C]):
         expect_few_copies(model, data)
 
 
-def expect_few_copies(model: Model, data: Dataset, pool: int | None = None) -> None:
+def expect_few_copies(model: CertifiedModel, data: Dataset, pool: int | None = None) -> None:
     """Refuse more copies than chance explains: of rows, and of what the network reads of them."""
     expect_chance(data.counts, pool=pool)
     content = model.encoding.content(data.X)

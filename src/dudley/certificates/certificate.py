@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from dudley.certificates import digits
 from dudley.certificates.data import Dataset
@@ -34,8 +34,13 @@ ASSUMED = (
 )
 
 
+DeclaredRecord = TypeVar("DeclaredRecord")
+ChosenRecord = TypeVar("ChosenRecord")
+FactsRecord = TypeVar("FactsRecord")
+
+
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Generic[DeclaredRecord, ChosenRecord, FactsRecord]):
     """An upper bound on a risk, with probability at least 1 − δ over the data.
 
     ``declared``, ``choices`` and ``facts`` are records of the method's own classes.
@@ -44,9 +49,9 @@ class Certificate:
     method: str
     value: float
     bill: Bill
-    declared: Any
-    choices: Any
-    facts: Any
+    declared: DeclaredRecord
+    choices: ChosenRecord
+    facts: FactsRecord
     model: dict[str, Any]
     data: dict[str, Any]
     baseline: dict[str, Any]
@@ -55,7 +60,7 @@ class Certificate:
     advice: tuple[str, ...] = ()
     made: dict[str, Any] = field(default_factory=provenance)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not 0 <= self.value < math.inf:
             raise InputError("certificate", "a finite number ≥ 0", self.value)
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dudley.certificates.auto import Ranking, best_of
-from dudley.certificates.base import Model
+from dudley.certificates.base import CertifiedModel
 from dudley.certificates.data import Dataset, read
 from dudley.certificates.files import load
 from dudley.certificates.hypothesis import Hypothesis
@@ -29,7 +29,7 @@ Data = Dataset | str | Path | tuple[np.ndarray, np.ndarray] | None
 
 
 def certify(
-    model: Model | str | Path,
+    model: CertifiedModel | str | Path,
     train: Data = None,
     holdout: Data = None,
     method: str = AUTO,
@@ -57,7 +57,7 @@ def examples(source: Data) -> Dataset | None:
     return Dataset(*source) if isinstance(source, tuple) else source
 
 
-def applicable(model: Model, train: Any, holdout: Any) -> list[str]:
+def applicable(model: CertifiedModel, train: Any, holdout: Any) -> list[str]:
     """What ``auto`` stands for: a function of which data are given, not of what is in them."""
     if not isinstance(model, Hypothesis):
         return ["pac-bayes"]

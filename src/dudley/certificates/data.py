@@ -67,7 +67,7 @@ class Dataset:
         if X.dtype.kind == "f" and (np.signbit(X) & (X == 0)).any():
             object.__setattr__(self, "X", X + 0.0)  # −0.0 is 0.0: signs of zeros choose no order
         for name in ("X", "y"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            object.__setattr__(self, name, freeze(getattr(self, name)))
 
     @property
     def n(self) -> int:
@@ -107,7 +107,7 @@ class Dataset:
         return self.part(self.order[order.permutation(seed, self.n)])
 
 
-def frozen(array: np.ndarray) -> np.ndarray:
+def freeze(array: np.ndarray) -> np.ndarray:
     """A copy that cannot be written to, or the array itself where it already is one."""
     if not array.flags.writeable and array.base is None:
         return array

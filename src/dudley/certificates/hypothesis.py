@@ -33,7 +33,7 @@ import numpy as np
 from dudley.calculus.compose import Chain
 from dudley.calculus.nest import entries, filled, name_of
 from dudley.certificates import tensors
-from dudley.certificates.data import Dataset, frozen, sha256_of
+from dudley.certificates.data import Dataset, freeze, sha256_of
 from dudley.certificates.encodings import Encoding, encoding_of, examples_at_once
 from dudley.core.errors import DudleyError, InputError
 from dudley.networks.files import Description, build
@@ -63,7 +63,7 @@ class Hypothesis:
                 expected = f"finite float64 of shape {shapes[name]}"
                 raise InputError(f"weights {name}", expected, f"{W.dtype} of shape {W.shape}")
         # Hashes and margins are remembered, so weights must not change under them.
-        frozen_weights = {name: frozen(W) for name, W in self.weights.items()}
+        frozen_weights = {name: freeze(W) for name, W in self.weights.items()}
         object.__setattr__(self, "weights", MappingProxyType(frozen_weights))
 
     @cached_property

@@ -37,7 +37,7 @@ def binomial_upper(errors: int, n: int, c: float) -> float:
     errors, n = int(errors), int(n)
     if errors == n:
         return 1.0
-    guess = _bisected(lambda p: _log_tail(errors, n, p) > -c, errors / n)
+    guess = _bisect(lambda p: _log_tail(errors, n, p) > -c, errors / n)
     return _outward(guess, lambda p: _tail_surely_below(errors, n, p, c))
 
 
@@ -53,19 +53,14 @@ def kl_upper(q: float, c: float) -> float:
     _expect(0 <= c < math.inf, "nats an example", "a finite number ≥ 0", c)
     if q == 1:
         return 1.0
-    guess = _bisected(lambda p: _kl(q, p) < c, q)
+    guess = _bisect(lambda p: _kl(q, p) < c, q)
     return _outward(guess, lambda p: _kl_surely_above(q, p, c))
-
-
-def kl_lower(q: float, c: float) -> float:
-    """min{p : kl(q‖p) ≤ c}, from below; q itself must be exact."""
-    return max(0.0, math.nextafter(1.0 - kl_upper(math.nextafter(1.0 - q, 1.0), c), 0.0))
 
 
 # -- floats: a candidate ----------------------------------------------------------------------
 
 
-def _bisected(below: Callable[[float], bool], low: float) -> float:
+def _bisect(below: Callable[[float], bool], low: float) -> float:
     """About the largest p ≥ low where ``below`` holds."""
     high = 1.0
     for _ in range(200):

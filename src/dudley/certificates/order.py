@@ -12,7 +12,7 @@ order makes them independent draws, if the seed was fixed without a look at them
 
 >>> permutation("a seed", 5)
 array([4, 2, 0, 3, 1])
->>> drawn("a seed", 5, 1000)
+>>> draw("a seed", 5, 1000)
 array([...])
 """
 
@@ -38,7 +38,7 @@ def permutation(seed: str, n: int) -> np.ndarray:
     return np.argsort(_numbers(seed, n), kind="stable")
 
 
-def drawn(seed: str, count: int, n: int) -> np.ndarray:
+def draw(seed: str, count: int, n: int) -> np.ndarray:
     """``count`` of n things, with replacement: the numbers of SHAKE-128 of the seed, modulo n."""
     return (_numbers(seed, count) % np.uint64(n)).astype(np.int64)
 

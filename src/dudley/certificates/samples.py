@@ -1,9 +1,9 @@
 """Data sets drawn from the laboratory's tasks: a function of the task, the seed and the split.
 
->>> data = drawn({"name": "and", "T": 32, "s": 3}, 1000, seed=0)
+>>> data = draw_examples({"name": "and", "T": 32, "s": 3}, 1000, seed=0)
 >>> data.X.shape, int(data.y.sum())
 ((1000, 32), 116)
->>> drawn({"name": "mnist01", "tokens": "patches"}, 100, seed=0).X.shape
+>>> draw_examples({"name": "mnist01", "tokens": "patches"}, 100, seed=0).X.shape
 (100, 16, 64)
 """
 
@@ -24,7 +24,7 @@ from dudley.train.tasks.registry import task_of
 MOST = 200_000_000  # bits of a sample, which become as many bytes and then some
 
 
-def drawn(task: dict[str, Any], n: int, seed: int, split: str = "train") -> Dataset:
+def draw_examples(task: dict[str, Any], n: int, seed: int, split: str = "train") -> Dataset:
     """n examples of a task's ``train`` split, or of its ``test`` split, disjoint in their draws.
 
     Planted functions of one seed share their hidden positions. MNIST's test split has 2,115 images

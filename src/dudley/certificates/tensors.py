@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ MODEL, POSTERIOR = "dudley.model/1", "dudley.posterior/1"  # schemas, which tell
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The header (empty if there is none) and the arrays; nothing is executed."""
+    _expect_library(f"reading {path}")
     from safetensors import safe_open
 
     path = Path(path)
@@ -34,7 +36,8 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def write(path: str | Path, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """The file of a header and arrays."""
+    """Write the file of a header and arrays."""
+    _expect_library(f"writing {path}")
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
@@ -43,3 +46,11 @@ def write(path: str | Path, header: dict[str, Any], arrays: Mapping[str, np.ndar
         save_file(whole, str(path), {"dudley": json.dumps(header, sort_keys=True)})
     except SafetensorError as error:  # a full disk, among others
         raise InputError(str(path), "a place that can be written", error) from None
+
+
+def _expect_library(purpose: str) -> None:
+    """Refuse where safetensors is absent, and name the extra that brings it."""
+    if find_spec("safetensors") is None:
+        from dudley.core.extras import missing
+
+        raise missing("safetensors", purpose)

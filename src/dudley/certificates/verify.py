@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dudley.certificates.base import Model, method_named
+from dudley.certificates.base import CertifiedModel, method_named
 from dudley.certificates.certificate import OLDER, SCHEMA
 from dudley.certificates.records import to_json
 from dudley.core.boundary import documents
@@ -96,13 +96,13 @@ def expect_shape(file: Any) -> dict[str, Any]:
     return file
 
 
-def parts(file: dict[str, Any], model: str | Path, data: str | Path) -> tuple[Model, Any]:
+def parts(file: dict[str, Any], model: str | Path, data: str | Path) -> tuple[CertifiedModel, Any]:
     """The model and the data that a certificate is about, from their files."""
     method = method_named(file["method"])
     return method.read_model(model), method.read_data(data)
 
 
-def verify(file: dict[str, Any], model: Model, data: Any) -> Verification:
+def verify(file: dict[str, Any], model: CertifiedModel, data: Any) -> Verification:
     """Compute the certificate again from the model and the data, and compare every field."""
     file = expect_shape(file)
     method, value = method_named(file["method"]), file["value"]

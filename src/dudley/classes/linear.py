@@ -29,7 +29,7 @@ class LinearMap:
     shape: tuple[int, int]
     constraint: Constraint
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for what, size in zip(("rows", "columns"), self.shape, strict=True):
             size_of(f"{what} of the matrix", size)
         for ball in self.constraint.balls:

@@ -50,7 +50,7 @@ class ExactRatio(Ratio):
     ε: np.ndarray
     log: np.ndarray = field(init=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         log = sum(math.log(f) for f in self.factors) - np.log(self.ε)
         object.__setattr__(self, "log", log)
 

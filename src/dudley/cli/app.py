@@ -20,7 +20,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from dudley import __version__
-from dudley.cli.streams import screened
+from dudley.cli.streams import screen_streams
 from dudley.core import provenance
 from dudley.core.boundary.damage import refusal_of
 from dudley.core.boundary.text import line
@@ -103,7 +103,7 @@ def main(args: list[str] | None = None) -> None:
     words = sys.argv[1:] if args is None else args
     provenance.COMMAND = list(words)
     try:
-        with screened():
+        with screen_streams():
             _run(words)
     except OSError as error:  # what was printed could not be written: a full disk
         _leave(f"dudley: output: {error.strerror or error}", 2)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dudley.core.boundary.paths import is_plain
 
 if TYPE_CHECKING:
-    from dudley.certificates.base import Model
+    from dudley.certificates.base import CertifiedModel
     from dudley.certificates.certificate import Certificate
     from dudley.certificates.data import Dataset
 
@@ -17,7 +17,7 @@ MODEL, TRAIN, CERTIFICATE = "model.safetensors", "train.npz", "certificate.json"
 DOCUMENTS = "documents.npz"  # of a language model
 
 
-def named(path: Path) -> Path:
+def named_path(path: Path) -> Path:
     """The file or folder itself, or the shipped example of that name."""
     from dudley.networks.files import EXAMPLES
 
@@ -27,7 +27,7 @@ def named(path: Path) -> Path:
 
 def within(path: Path, name: str) -> Path:
     """The file itself, or the one of that name in a folder or in a shipped example."""
-    folder = named(path)
+    folder = named_path(path)
     return folder / name if folder.is_dir() else path
 
 
@@ -45,7 +45,7 @@ def keep(certificate: Certificate, path: Path) -> None:
         file.write_text(certificate.text(), encoding="utf-8")
 
 
-def keep_all(model: Model, train: Dataset, certificate: Certificate, folder: Path) -> None:
+def keep_all(model: CertifiedModel, train: Dataset, certificate: Certificate, folder: Path) -> None:
     """Write the model, its data and the certificate into a folder that is made if it is absent."""
     import numpy as np
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dudley.cli.output import Json, print_document, print_json
-from dudley.cli.progress import watched
+from dudley.cli.progress import watch_steps
 from dudley.core.errors import DudleyError, InputError
 
 lab_app = typer.Typer(
@@ -26,7 +26,7 @@ Name = Annotated[
 
 
 @lab_app.command("list")
-def list_experiments(
+def listed(
     files: Annotated[
         list[Path] | None,
         typer.Argument(help="Python files with more experiments, which are executed."),
@@ -86,7 +86,7 @@ def draw_figures(
     from dudley.lab.pages.run import drawn
 
     experiment = find(name)
-    with watched() as watch:
+    with watch_steps() as watch:
         watch.say(f"drawing the figures of {experiment.name}")
         figures = draw(chosen(experiment.name, scale, results), out, bare=bare)
     if as_json:

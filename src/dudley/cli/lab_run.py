@@ -12,7 +12,7 @@ import typer
 
 from dudley.cli.lab import HERE, Name, expect_scale
 from dudley.cli.output import Json, print_document, print_json
-from dudley.cli.progress import watched
+from dudley.cli.progress import watch_steps
 from dudley.core.errors import InputError
 from dudley.core.files import TEMPORARY
 from dudley.core.provenance import hidden
@@ -95,8 +95,10 @@ def run(
             "--again", "a store in the run's folder", hidden(store), "name another run after #"
         )
     id = experiment.name  # ``name`` may be that of a file
-    fresh = prepared(folder, id, scale, design, again)
-    findings = conducted(id, scale, folder, bench, design) if fresh else stored(folder)
+    fresh = prepare_folder(folder, id, scale, design, again)
+    findings = (
+        conduct_and_report(id, scale, folder, bench, design) if fresh else read_findings(folder)
+    )
     if as_json:
         about = {"id": id, "scale": scale, "folder": str(folder), "fresh": fresh}
         print_json("findings", [about | finite(finding.as_json()) for finding in findings])
@@ -117,7 +119,7 @@ def expect_device(device: str) -> None:
 
 
 def expect_runner(bench: Bench, folder: Path) -> None:
-    """Refuse a runner that there is not, or not for such a store; and a store among the results."""
+    """Refuse an unknown runner, one that cannot use the store, and a store among the results."""
     from dudley.lab.runners.runner import runner_of
 
     location = bench.place(folder)
@@ -126,14 +128,17 @@ def expect_runner(bench: Bench, folder: Path) -> None:
     runner_of(bench.on).expect(location)
 
 
-def prepared(folder: Path, name: str, scale: str, design: str, again: bool) -> bool:
-    """Is there something to run? Finished results of this run stay, unless it is to be run anew."""
+def prepare_folder(folder: Path, name: str, scale: str, design: str, again: bool) -> bool:
+    """Say whether there is something to run; with ``again``, move finished results aside.
+
+    A folder that holds something else than a run, or another run, is refused.
+    """
     from dudley.lab.pages.results import RECORD, Results, finished
 
     if folder.exists() and not folder.is_dir():
         raise InputError("--out", "a folder", f"the file {folder}")
     if not finished(folder):
-        strange = [path.name for path in folder.glob("*") if not _ours(path)]
+        strange = [path.name for path in folder.glob("*") if not may_be_left_by_a_run(path)]
         if strange:
             fix = "name another folder"
             raise InputError("--out", "an empty folder, or one of a run", strange[0], fix)
@@ -149,7 +154,7 @@ def prepared(folder: Path, name: str, scale: str, design: str, again: bool) -> b
         if (folder / "store").is_symlink():
             fix = "remove what it leads to, or name another folder"
             raise InputError("--again", "a store in the run's folder", "a link to elsewhere", fix)
-        aside = forgotten(folder)
+        aside = clear_former_results(folder)
         aside.mkdir()
         if (folder / "store").exists():
             (folder / "store").rename(aside / "store")
@@ -158,8 +163,8 @@ def prepared(folder: Path, name: str, scale: str, design: str, again: bool) -> b
     return again
 
 
-def forgotten(folder: Path) -> Path:
-    """Where the results lie that are run anew, until they are replaced; nothing is there now."""
+def clear_former_results(folder: Path) -> Path:
+    """Remove the results that a former ``--again`` set aside, and return where they lay."""
     former = folder / FORMER
     if former.is_symlink():
         former.unlink()
@@ -168,14 +173,14 @@ def forgotten(folder: Path) -> Path:
     return former
 
 
-def _ours(path: Path) -> bool:
-    """Could a run have left this, also one that was killed as it wrote?"""
+def may_be_left_by_a_run(path: Path) -> bool:
+    """Is this a file or folder that a run writes, even one that was killed while writing?"""
     if path.suffix == ".parquet" or path.name.startswith(TEMPORARY):
         return True
     return path.name in ("store", "findings.json", "provenance.json")
 
 
-def conducted(
+def conduct_and_report(
     name: str, scale: str, folder: Path, bench: Bench, design: str = "full"
 ) -> list[Finding]:
     from dudley.lab.conduct import conduct
@@ -188,11 +193,11 @@ def conducted(
         if (folder / FORMER).is_dir():
             print(f"dudley: the former results are in {folder / FORMER}", file=sys.stderr)
         raise
-    forgotten(folder)
+    clear_former_results(folder)
     return findings
 
 
-def stored(folder: Path) -> list[Finding]:
+def read_findings(folder: Path) -> list[Finding]:
     from dudley.lab.record import findings
 
     return findings(folder)
@@ -211,7 +216,7 @@ def foresee(
     from dudley.lab.pages.forecast import document
     from dudley.lab.shared.sequential import at_most
 
-    with watched() as watch:
+    with watch_steps() as watch:
         watch.begin(f"{experiment.name}, {scale}")
         parts = forecast(config, bench, watch.say)
     most = at_most(config) if "design" in config else None

@@ -148,7 +148,7 @@ def diff(
 
 
 def damage(location: RunLocation) -> AbstractContextManager[None]:
-    """Around what reads a store: whatever its rows do not have is a refusal."""
+    """A context in which rows that lack a field are refused, and not an internal error."""
     return refusing(f"store {location}", "the rows of a run")
 
 
@@ -159,7 +159,7 @@ def locations(run: str) -> dict[str, RunLocation]:
 
 
 def follow(run: str, by: list[str] | None, tracebacks: bool, every: float) -> None:
-    """Show the status again and again, until twice in a row no worker is at it."""
+    """Show the status again and again, until no worker was active at two looks in a row."""
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text

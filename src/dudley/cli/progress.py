@@ -38,7 +38,7 @@ Budget = Annotated[
 
 
 @contextmanager
-def watched(seconds: float = 0, every: float = EVERY) -> Iterator[Watch]:
+def watch_steps(seconds: float = 0, every: float = EVERY) -> Iterator[Watch]:
     """A watch whose steps are shown while the block runs; 0 seconds mean no end."""
     show = _live if sys.stderr.isatty() else _lines
     with show(every) as say:

@@ -10,7 +10,7 @@ import typer
 from dudley.theorems import registry
 
 
-def executed(paths: list[Path] | None) -> list[Path] | None:
+def execute_files(paths: list[Path] | None) -> list[Path] | None:
     """Execute the files before the command runs."""
     registry.load_files(paths or [])
     return paths
@@ -20,7 +20,7 @@ Statements = Annotated[
     list[Path] | None,
     typer.Option(
         "--statements",
-        callback=executed,
+        callback=execute_files,
         help="A Python file that registers statements. It is EXECUTED: only files that you trust.",
     ),
 ]

@@ -60,7 +60,7 @@ class Screened:
 
 
 @contextlib.contextmanager
-def screened() -> Iterator[None]:
+def screen_streams() -> Iterator[None]:
     """Standard output and standard error, screened; flushed at the end.
 
     A stream that is closed from the start, for which Python has None, is one that nobody reads.

@@ -117,7 +117,7 @@ class Ball:
     radius: float
     center: Center | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         radius_of(f"radius of the {norm_named(self.norm).name} ball", self.radius)
 
 

@@ -131,7 +131,7 @@ class PowerLaw(Entropy):
     radius: float = math.inf
     is_proper: bool = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         radius_of("C", self.C)
         if not self.radius >= 0:
             raise InputError("radius", "a number ≥ 0", self.radius)

@@ -24,7 +24,7 @@ class InputError(DudleyError, ValueError):
     dudley.core.errors.InputError: radius of W_v: expected a finite number ≥ 0, got -1.0
     """
 
-    def __init__(self, what: str, expected: str, got: object, fix: str = ""):
+    def __init__(self, what: str, expected: str, got: object, fix: str = "") -> None:
         came = _shortened(got)
         message = f"{what}: expected {expected}, got {came}" + (f"; {fix}" if fix else "")
         super().__init__(line(message))
@@ -46,7 +46,7 @@ class UnknownName(DudleyError, KeyError):
     With ``all_named`` the others follow: for a list that is short and worth knowing.
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], all_named: bool = False):
+    def __init__(self, kind: str, name: str, known: Iterable[str], all_named: bool = False) -> None:
         known = sorted(known)
         if all_named:
             known.sort(key=lambda other: -difflib.SequenceMatcher(None, name, other).ratio())

@@ -10,6 +10,8 @@ of dudley, pip install '.[torch]'
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from dudley.core.errors import DudleyError
 
 
@@ -24,3 +26,9 @@ def missing(module: str, purpose: str, extra: str = "torch") -> ExtraMissing:
     """
     fix = f"in a clone of dudley, pip install '.[{extra}]'"
     return ExtraMissing(f"{purpose} needs {module}, which is absent: {fix}")
+
+
+def expect_installed(module: str, purpose: str, extra: str = "torch") -> None:
+    """Refuse at once where a module is absent that is imported only after long work."""
+    if find_spec(module) is None:
+        raise missing(module, purpose, extra)

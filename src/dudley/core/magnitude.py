@@ -29,7 +29,7 @@ class Magnitude:
     __slots__ = ("log",)
     __array_ufunc__ = None  # numpy hands mixed arithmetic to the methods below
 
-    def __init__(self, log: Any):
+    def __init__(self, log: Any) -> None:
         self.log = log
 
     @classmethod

@@ -29,7 +29,7 @@ from dudley.core.errors import InputError
 from dudley.core.normal_quantile import normal_quantile
 
 MASK = 0xFFFFFFFF
-Step = int | torch.Tensor  # a tensor of shape () or (E,)
+StepNumber = int | torch.Tensor  # a tensor of shape () or (E,)
 
 
 class Stream(IntEnum):
@@ -89,7 +89,9 @@ def philox(
     return c0, c1, c2, c3
 
 
-def words(keys: torch.Tensor, stream: int, step: Step, count: int, plane: int = 0) -> torch.Tensor:
+def words(
+    keys: torch.Tensor, stream: int, step: StepNumber, count: int, plane: int = 0
+) -> torch.Tensor:
     """32-bit words (E, count), as int64. ``plane``: the counter's second word, for long draws."""
     if keys.ndim != 2 or keys.shape[1] != 2 or keys.dtype != torch.int64:
         raise InputError("keys", "int64 of shape (E, 2)", f"{keys.dtype} {tuple(keys.shape)}")
@@ -108,7 +110,7 @@ def words(keys: torch.Tensor, stream: int, step: Step, count: int, plane: int = 
 
 
 def packed_bits(
-    keys: torch.Tensor, stream: int, step: Step, rows: int, T: int, p: float = 0.5
+    keys: torch.Tensor, stream: int, step: StepNumber, rows: int, T: int, p: float = 0.5
 ) -> torch.Tensor:
     """Independent bits that are 1 with probability p, packed: int32 (E, rows, ⌈T/32⌉).
 
@@ -143,17 +145,17 @@ def as_int32(word: torch.Tensor) -> torch.Tensor:
     return ((word ^ 0x80000000) - 0x80000000).to(torch.int32)
 
 
-def uniform(keys: torch.Tensor, stream: int, step: Step, count: int) -> torch.Tensor:
+def uniform(keys: torch.Tensor, stream: int, step: StepNumber, count: int) -> torch.Tensor:
     """Uniforms (E, count), float64: the midpoints (w + ½)/2^32, exact and inside (0, 1)."""
     return (words(keys, stream, step, count).double() + 0.5) * 2.0**-32
 
 
-def normal(keys: torch.Tensor, stream: int, step: Step, count: int) -> torch.Tensor:
+def normal(keys: torch.Tensor, stream: int, step: StepNumber, count: int) -> torch.Tensor:
     """Standard normals (E, count), float32: quantiles of the midpoints, so within ±6.34."""
     return normal_quantile(words(keys, stream, step, count))
 
 
-def below(keys: torch.Tensor, stream: int, step: Step, bounds: torch.Tensor) -> torch.Tensor:
+def below(keys: torch.Tensor, stream: int, step: StepNumber, bounds: torch.Tensor) -> torch.Tensor:
     """Integers (E, count), number i uniform on {0, …, bounds[i] − 1}, bounds below 2^31.
 
     ⌊64 random bits · bound / 2^64⌋: no outcome's probability is off by more than 2^-64.
@@ -167,7 +169,7 @@ def subsets(
     T: int,
     s: int,
     stream: int = Stream.INDICES,
-    step: Step = 0,
+    step: StepNumber = 0,
     rows: int | None = None,
 ) -> torch.Tensor:
     """Uniform s-subsets of {0, …, T−1}, (E, s), each sorted: Floyd's algorithm.
@@ -186,7 +188,7 @@ def subsets(
 
 
 def permutations(
-    keys: torch.Tensor, stream: int, step: Step, n: int, rows: int | None = None
+    keys: torch.Tensor, stream: int, step: StepNumber, n: int, rows: int | None = None
 ) -> torch.Tensor:
     """Permutations of {0, …, n−1}, (E, n): the order of n random 64-bit numbers.
 

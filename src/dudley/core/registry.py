@@ -41,7 +41,7 @@ class Registry(Generic[Unit]):
         kind: str,
         modules: str | None = None,
         order: Callable[[Unit], float] | None = None,
-    ):
+    ) -> None:
         self.kind = kind
         self.changes = 0
         self._units: dict[str, Unit] = {}

@@ -72,21 +72,6 @@ def ceil_power_ratio(
     return result.reshape(np.shape(ε)) if np.ndim(ε) else float(result[0])
 
 
-def certified_upper(ball: Any) -> float:
-    """The least float that is surely at or above an Arb ball (``flint.arb``).
-
-    ``float(ball.upper())`` rounds to nearest and may fall below; one step up settles it.
-    """
-    value = float(ball.upper())
-    return value if _at_least(value, ball) else math.nextafter(value, math.inf)
-
-
-def _at_least(value: float, ball: Any) -> bool:
-    from flint import arb
-
-    return bool(arb(value) >= ball)
-
-
 def ceiling(x: float | Decimal, digits: int = 4) -> str:
     """A number of few digits that is not below x: what is called an upper end stays one.
 

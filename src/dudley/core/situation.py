@@ -84,7 +84,7 @@ class Situation:
     >>> here = Situation({"d": 64, "k": 16, "W_v.l11": 1.0, "W_v.fro": 0.5, "X.row2inf": 2.0})
     >>> here.find("W_v.op"), here.find("W_v.col21"), here.find("W_c.op")
     (0.5, 1.0, None)
-    >>> print(here.why("X.row1inf"))
+    >>> print(here.derivation("X.row1inf"))
     X.row1inf ≤ 16 from X.row2inf and d
     >>> Situation({"r_QK": 128, "d": 64})
     Traceback (most recent call last):
@@ -93,7 +93,7 @@ class Situation:
 
     values: Mapping[str, float]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         checked: dict[str, float] = {}
         for name, value in self.values.items():
             expect_known(name)
@@ -138,7 +138,7 @@ class Situation:
         once = canonical(name)
         return once in self._canonical and self._canonical[once] == self._closed[once]
 
-    def why(self, name: str) -> Derived:
+    def derivation(self, name: str) -> Derived:
         """Where a derived number comes from: given names none of which can be left out."""
         once = canonical(name)
         value = self._closed[once]

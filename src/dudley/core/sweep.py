@@ -28,7 +28,7 @@ class Sweep:
     values: tuple[float, ...]
     log: bool = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         expect_known(self.name)
         for value in self.values:
             check_value(self.name, value)

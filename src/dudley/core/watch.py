@@ -34,7 +34,7 @@ class Watch:
         seconds: float = math.inf,
         say: Callable[[str], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
-    ):
+    ) -> None:
         self.seconds, self._say, self._clock = seconds, say, clock
         self.begin("")
 

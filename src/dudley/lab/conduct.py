@@ -54,32 +54,38 @@ def conduct(
     return findings(folder)
 
 
-def starts(place: RunLocation) -> list[dict[str, str]]:
-    """Which processes began the grids at a place or went on with them, and with which sources."""
-    every = itertools.chain(*looked_at(place, lambda store: store.starts()).values())
+def starts(location: RunLocation) -> list[dict[str, str]]:
+    """Which processes began or continued the grids at a location, and with which sources."""
+    every = itertools.chain(*in_every_store(location, lambda store: store.starts()).values())
     first: dict[tuple[str, str], str] = {}
     for at, owner, code in sorted(every):
         first.setdefault((owner, code), at)
     return [{"at": at, "src_sha256": code} for (_, code), at in first.items()]
 
 
-def packing(place: RunLocation) -> dict[str, list[int]]:
-    """How many trials each batch holds, for every grid at a place; on it the last digits depend."""
-    return looked_at(place, lambda store: [len(batch) for batch in store.packing])
+def packing(location: RunLocation) -> dict[str, list[int]]:
+    """How many trials each batch of every grid at a location holds.
+
+    The last digits of results depend on it: a kernel may round otherwise in another batch.
+    """
+    return in_every_store(location, lambda store: [len(batch) for batch in store.packing])
 
 
-def looked_at(place: RunLocation, look: Callable[[Store], Seen]) -> dict[str, Seen]:
-    """What is seen in every store at a place, by its name; nothing where there is none."""
+def in_every_store(location: RunLocation, look: Callable[[Store], Seen]) -> dict[str, Seen]:
+    """Call a function on every store at a location: the answers by the names of the stores.
+
+    Where there is no store, there are no answers.
+    """
     from dudley.lab.store.find import stores
     from dudley.lab.store.store import Store
 
     try:
-        places = stores(place)
+        locations = stores(location)
     except InputError:  # there is none
         return {}
     seen = {}
-    for name, location in places.items():
-        with closing(Store.open(location)) as store:
+    for name, inner in locations.items():
+        with closing(Store.open(inner)) as store:
             seen[name] = look(store)
     return seen
 
@@ -101,7 +107,7 @@ def record(
     provenance_record = provenance() | {
         "experiment": name,
         "scale": scale,
-        **sealed(config, folder.glob("*.parquet")),
+        **digests_of(config, folder.glob("*.parquet")),
         "machine": _machine(bench.device),
         "precision": "float32" if bench.device == "cpu" else config.get("precision", "fast"),
         "seconds": seconds,
@@ -122,8 +128,8 @@ def outside_file(experiment: Experiment) -> dict[str, Any]:
     return {"file": {"name": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}}
 
 
-def sealed(config: Mapping[str, Any], outputs: Iterable[Path]) -> dict[str, Any]:
-    """What a record is of: its config, the sources and its files, by their sha256."""
+def digests_of(config: Mapping[str, Any], outputs: Iterable[Path]) -> dict[str, Any]:
+    """The config of a record, and the sha256 of the config, of the sources and of its files."""
     text = json.dumps(config, sort_keys=True)
     return {
         "config": json.loads(text),
@@ -141,7 +147,7 @@ def analyse(name: str, config: dict[str, Any], folder: Path, scale: str) -> list
 
 
 def _write(path: Path, content: Any) -> None:
-    """Whole, or as it was before."""
+    """Write JSON; if that fails, the file stays as it was before."""
     with written(path) as part:
         part.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -74,7 +74,7 @@ def forecast(
     (20, 2, 172800.0, True)
     """
     from dudley.lab import probe
-    from dudley.lab.training import memory_of, packed, trainings
+    from dudley.lab.training import memory_of, pack, trainings
 
     bench = bench or Bench()
     limit = memory_of(bench.device, bench.memory)
@@ -84,7 +84,7 @@ def forecast(
     for i, (where, protocol, trials) in enumerate(grids, 1):
         tell(f"packing part {i} of {len(grids)}")
         grid = trainings(where or "grid", 0, protocol, trials)
-        batches = packed(grid, limit, bench.workers)
+        batches = pack(grid, limit, bench.workers)
         costs = [batch.cost for batch in batches]
         tried.append(probe.ends(batches))
         parts.append(

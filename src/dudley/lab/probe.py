@@ -56,7 +56,7 @@ def speed(
     if torch.device(device).type == "cpu":
         trials = trials[: 1 if trials[0].config["task"].get("T", 1) * LEAST > STEP else FEW]
     share = len(trials) / len(batch) / max(cost(one).work for one in trials)
-    trials = [shortened(trial) for trial in trials]
+    trials = [shorten(trial) for trial in trials]
     share *= max(cost(one).work for one in trials)
     how, usual = Problem([trials[0].config]).training, torch.get_num_threads()
     torch.set_num_threads(threads or usual)
@@ -85,7 +85,7 @@ def _seconds(
     return (seen[-1] - seen[0]) / (len(seen) - 1)
 
 
-def shortened(trial: Trial) -> Trial:
+def shorten(trial: Trial) -> Trial:
     """The trial with as few examples as keep a device busy; those of a batch are all there."""
     task, batch = trial.config["task"], trial.config["training"].get("batch")
     enough = EPOCH * batch if batch else max(LEAST, STEP // task.get("T", 16))

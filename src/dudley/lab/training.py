@@ -7,7 +7,7 @@
 ... }, trials=5)
 >>> len(grid)
 20
->>> [len(batch) for batch in packed(grid, limit_bytes=4 << 30)]
+>>> [len(batch) for batch in pack(grid, limit_bytes=4 << 30)]
 [10, 10]
 """
 
@@ -39,7 +39,7 @@ from dudley.lab import (
 )
 from dudley.lab.runners.runner import runner_of
 from dudley.train.ensemble.registry import ensemble_of
-from dudley.train.problem import Problem, alike, trial_key
+from dudley.train.problem import Problem, settings_of_batch, trial_key
 from dudley.train.trainer import Pace, Trainer
 from dudley.train.training import Training
 
@@ -70,7 +70,7 @@ def shares(trial: Trial) -> str:
     config, how = trial.config, trial.config["training"]
     by_parts = how.get("batch") is not None
     size = config["task"] if how.get("online") else config["task"].get("m") if by_parts else None
-    return canonical([alike(config), size], "config")
+    return canonical([settings_of_batch(config), size], "config")
 
 
 def cost(trial: Trial) -> Cost:
@@ -92,7 +92,7 @@ def _cost(shared: str) -> Cost:
     return Cost(4 * numbers, float(how.steps) * m * (T + 1))
 
 
-def packed(
+def pack(
     grid: TrialGrid,
     limit_bytes: int,
     workers: int = 1,
@@ -157,7 +157,7 @@ def train_grid(
     if torch.device(device).type == "cuda" and getattr(runner_of(on), "gpus", 1) == 0:
         fix = "tell the runner, as in ray?gpus=1"
         raise InputError("gpus of a batch", "a number > 0 for the device cuda", 0, fix)
-    batches = batches or packed(grid, memory_of(device, memory), workers)
+    batches = batches or pack(grid, memory_of(device, memory), workers)
     bound_work = partial(work, device=device, pace=pace)
     options = {"about": {"device": device}} | options
     return run(grid, batches, bound_work, folder, on=on, workers=workers, **options)

@@ -20,10 +20,10 @@ from collections.abc import Callable
 from dudley.calculus.nest import Path
 from dudley.calculus.node import Node
 
-Change = Callable[[Path, Node], Node]
+Rewriting = Callable[[Path, Node], Node]
 
 
-def rewritten(node: Node, change: Change, path: Path = ()) -> Node:
+def rewritten(node: Node, change: Rewriting, path: Path = ()) -> Node:
     """The network with every node changed, those inside first."""
     inside = [rewritten(part.node, change, (*path, *part.path)) for part in node.parts()]
     return change(path, node.with_parts(inside) if inside else node)

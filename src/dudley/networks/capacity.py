@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,10 +22,13 @@ from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.entropy import Entropy, Metric
 from dudley.core.errors import InputError, NotYetPaid
-from dudley.networks import elasticity, explain, proof
 from dudley.networks.embeddings import Tokens
 from dudley.networks.losses import CrossEntropy, Loss, Margin
 from dudley.networks.robust import Robust
+
+if TYPE_CHECKING:
+    from dudley.networks.elasticity import Elasticities
+    from dudley.networks.explain import BlockCost
 
 AnyLoss = Loss | Margin | CrossEntropy | Robust
 
@@ -149,21 +152,29 @@ class Capacity:
                 break
         return float(high / math.log(10))
 
-    def elasticities(self, delta: float = 0.05) -> elasticity.Elasticities:
+    def elasticities(self, delta: float = 0.05) -> Elasticities:
         """d log(gap)/d log x for n, every size and every norm."""
+        from dudley.networks import elasticity
+
         return elasticity.of(self, delta)
 
     @cached_property
-    def shares(self) -> tuple[list[explain.BlockCost], float, float]:
+    def shares(self) -> tuple[list[BlockCost], float, float]:
         """What each block costs at the dominant scale, and the log ε and log n of that scale."""
+        from dudley.networks import explain
+
         return explain.shares(self)
 
     def explain(self) -> str:
         """The network as a tree: radii, sensitivities, shares of the entropy, winning covers."""
+        from dudley.networks import explain
+
         return explain.tree(self)
 
     def proof(self, delta: float = 0.05) -> str:
         """The bound lemma by lemma, with LaTeX and citations."""
+        from dudley.networks import proof
+
         return proof.write(self, delta)
 
     def is_trivial(self, log_n: float, delta: float = 0.05) -> bool:

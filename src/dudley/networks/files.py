@@ -20,7 +20,7 @@ import typing
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dudley.calculus.compose import Chain, Repeat
 from dudley.calculus.nest import entries
@@ -37,7 +37,9 @@ from dudley.networks.head import Head
 from dudley.networks.losses import CrossEntropy, Loss, Margin
 from dudley.networks.multihead import MultiHeadAttention
 from dudley.networks.registry import NODES
-from dudley.networks.robust import Robust
+
+if TYPE_CHECKING:
+    from dudley.networks.robust import Robust
 
 SCHEMA = "dudley.net/1"
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -166,6 +168,8 @@ def _robust(base: Loss | CrossEntropy, table: dict) -> Loss | CrossEntropy | Rob
     """The loss, or ψ(αℓ)/α where the table has a ψ."""
     if "psi" not in table:
         return base
+    from dudley.networks.robust import Robust
+
     psi = _table(table["psi"], "psi")
     _refuse_unknown("key of psi", psi, _PSI)
     return Robust(base, **{name: radius_of(f"psi.{name}", value) for name, value in psi.items()})

@@ -235,7 +235,7 @@ def compare(
 def _followed(here: Situation, rows: list[ComparisonRow]) -> dict[str, Derived]:
     """What was derived for these statements, by the names they use."""
     names = {name for row in rows for name in inputs_of(row.statement, here)}
-    return {name: here.why(name) for name in sorted(names) if not here.gives(name)}
+    return {name: here.derivation(name) for name in sorted(names) if not here.gives(name)}
 
 
 def inputs_of(s: Statement, here: Situation) -> dict[str, float]:

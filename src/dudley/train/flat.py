@@ -4,12 +4,12 @@ An optimiser that treats all entries alike then makes a few passes instead of a 
 weight. Weights that decay and weights that do not are kept apart.
 
 >>> weights = {"W": torch.ones(2, 3, 1), "b": torch.zeros(2, 1, 4), "V": torch.ones(2, 1, 2)}
->>> flats, own = flattened(weights, {"W": True, "b": False, "V": True})
+>>> flats, views = flatten(weights, {"W": True, "b": False, "V": True})
 >>> {name: tuple(row.shape) for name, row in flats.items()}
 {'decayed': (2, 5), 'other': (2, 4)}
 >>> flats["decayed"].mul_(3.0)[0]
 tensor([3., 3., 3., 3., 3.])
->>> float(own["V"].sum())
+>>> float(views["V"].sum())
 12.0
 """
 
@@ -24,12 +24,12 @@ DECAYED, OTHER = "decayed", "other"
 DECAYS = {DECAYED: True, OTHER: False}
 
 
-def flattened(
+def flatten(
     weights: Mapping[str, torch.Tensor], decayed: Mapping[str, bool]
 ) -> tuple[Tensors, Tensors]:
     """Rows (E, N) of the weights that decay and of the others, and the weights as views of them."""
     flats = {
-        kind: rowed({name: weights[name].detach() for name in names})
+        kind: as_rows({name: weights[name].detach() for name in names})
         for kind, names in groups(weights, decayed).items()
     }
     return flats, views(flats, weights, decayed)
@@ -49,7 +49,7 @@ def views(
     return {name: parts[name] for name in like}
 
 
-def rowed(tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
+def as_rows(tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
     """Tensors (E, …) side by side, (E, N)."""
     return torch.cat([tensor.flatten(1) for tensor in tensors.values()], 1)
 

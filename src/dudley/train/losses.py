@@ -17,8 +17,8 @@ from dudley.core.backend import torch
 from dudley.core.registry import Registry
 
 F = torch.nn.functional
-Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-LOSSES: Registry[Loss] = Registry("loss")
+LossFunction = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+LOSSES: Registry[LossFunction] = Registry("loss")
 loss_of = LOSSES.__getitem__
 
 

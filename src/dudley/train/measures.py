@@ -14,20 +14,20 @@ from dudley.core.registry import Registry
 from dudley.train.losses import BOUNDARIES, correct, loss_of
 from dudley.train.problem import Problem
 
-Weights = Mapping[str, torch.Tensor]
-Measure = Callable[[Problem, Weights, Weights], dict[str, torch.Tensor]]
+WeightTensors = Mapping[str, torch.Tensor]
+Measure = Callable[[Problem, WeightTensors, WeightTensors], dict[str, torch.Tensor]]
 MEASURES: Registry[Measure] = Registry("measure")
 RECORDED = {"l1", "moved"}  # those that ask for no value, so that a GPU can replay them
 ENTRYWISE = {"l1"}  # those that are the same for weights side by side in rows
 
 
 @torch.no_grad()
-def measured(
+def measure_all(
     problem: Problem,
-    weights: Weights,
-    first: Weights,
+    weights: WeightTensors,
+    first: WeightTensors,
     final: bool = False,
-    rows: Weights | None = None,
+    rows: WeightTensors | None = None,
     alive: torch.Tensor | None = None,
 ) -> dict[str, torch.Tensor]:
     """All metrics of an evaluation, (E,) each; ``first`` are the weights at the start.
@@ -53,14 +53,16 @@ def measured(
 
 
 @MEASURES.register("l1")
-def l1(problem: Problem, weights: Weights, first: Weights) -> dict[str, torch.Tensor]:
+def l1(problem: Problem, weights: WeightTensors, first: WeightTensors) -> dict[str, torch.Tensor]:
     """Σ |w| over all weights (trauger2024, figure 1)."""
     total = sum(W.abs().flatten(1).sum(1) for W in weights.values())
     return {"l1": torch.as_tensor(total)}
 
 
 @MEASURES.register("moved")
-def moved(problem: Problem, weights: Weights, first: Weights) -> dict[str, torch.Tensor]:
+def moved(
+    problem: Problem, weights: WeightTensors, first: WeightTensors
+) -> dict[str, torch.Tensor]:
     """‖W − W⁰‖_F of every weight, by its name."""
     return {
         f"moved.{name.removeprefix('weights.')}": (W - first[name]).flatten(1).norm(dim=1)

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dudley.core.backend import torch
 from dudley.core.errors import UnknownName
 from dudley.train.ensemble.base import Noise
-from dudley.train.flat import DECAYS, flattened, views
+from dudley.train.flat import DECAYS, flatten, views
 from dudley.train.losses import loss_of
-from dudley.train.measures import RECORDED, measured
+from dudley.train.measures import RECORDED, measure_all
 from dudley.train.problem import Problem
-from dudley.train.recorded import recorded
+from dudley.train.recorded import record_graph
 from dudley.train.state import VALUES, State
 
 ROWS = 64  # periods that the log holds
@@ -32,7 +32,7 @@ class Period:
         self.loss = torch.zeros(E, device=device)
         self.moving, self.decays = state.weights, problem.decayed
         if how.optimiser.entrywise:
-            self.moving, named = flattened(state.weights, problem.decayed)
+            self.moving, named = flatten(state.weights, problem.decayed)
             state.weights, self.decays = named, DECAYS
         self.leaves = {name: W.detach().requires_grad_() for name, W in self.moving.items()}
         self.names = self._prepared()
@@ -42,13 +42,16 @@ class Period:
         if asks_nothing and device.type in {"cuda", *COMPILED}:
             problem.refresh(int(state.step), how.evaluate_every)
             problem.batch(state.step)  # what is drawn once is drawn before
+        # Many small operations cost more to start than to compute, so these three, which are called
+        # at every step, are compiled into a few kernels each. Shapes never change within a problem:
+        # ``dynamic=False`` spares guards on them, and a second compilation with symbolic sizes.
         if asks_nothing and device.type in COMPILED and problem.ensemble.many_small:
             for part in ("_losses", "_update", "_evaluate"):
                 setattr(self, part, torch.compile(getattr(self, part), dynamic=False))
         self._whole = self._run
         if asks_nothing and device.type == "cuda":
             changed = [state.step, self.log, self.row, *(W for _, W in state.tensors())]
-            self._whole = recorded(self._run, changed)
+            self._whole = record_graph(self._run, changed)
 
     def __call__(self, steps: int) -> None:
         if steps == self.problem.training.evaluate_every:
@@ -105,7 +108,7 @@ class Period:
         state = self.state
         rows = self.moving if self.problem.training.optimiser.entrywise else None
         alive = None if self.problem.training.stop is None else state.alive
-        metrics = measured(self.problem, state.weights, state.first, rows=rows, alive=alive)
+        metrics = measure_all(self.problem, state.weights, state.first, rows=rows, alive=alive)
         metrics |= {"loss": self.loss}
         return {name: values.detach().double() for name, values in metrics.items()}
 

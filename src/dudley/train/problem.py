@@ -1,6 +1,6 @@
 """A problem: E trials to be trained together, as the trainer sees them.
 
-Built from the trials' configs, which agree in what `alike` says. Examples of trials
+Built from the trials' configs, which agree in what `settings_of_batch` says. Examples of trials
 with fewer are padded and weigh nothing: a trial's loss is the mean over its own. Held-out inputs
 are drawn by the key of the cell (the config without trial and seed is the cell's, the seed is in
 its key), so that trials of one cell share them wherever they are packed.
@@ -48,7 +48,7 @@ class Orders:
         self.cover(0, 0)
 
     def cover(self, first: int, last: int) -> None:
-        """Have the orders of these epochs, drawn with those after them where they are missing."""
+        """Draw the orders of these epochs, and of the epochs after them, unless they are known."""
         if first in self._known and last in self._known:
             return
         E, _, M = self.rows.shape
@@ -67,8 +67,8 @@ class Problem:
         self.configs, self.device = list(configs), torch.device(device)
         if not self.configs:
             raise InputError("trials of a problem", "at least one", "none")
-        for part, first in alike(configs[0]).items():
-            if any(alike(config)[part] != first for config in configs):
+        for part, first in settings_of_batch(configs[0]).items():
+            if any(settings_of_batch(config)[part] != first for config in configs):
                 raise InputError(f"{part} of trials in one batch", "the same", "several")
         self.training = Training.of(configs[0]["training"])
         self.keys = keys_tensor([trial_key(config) for config in configs], self.device)
@@ -103,8 +103,8 @@ class Problem:
         cell = self.cells[1]
         members = [(cell == c).nonzero()[:, 0] for c in range(len(self.tasks))]
         drawn = [task.sample(self.keys[m]) for task, m in zip(self.tasks, members, strict=True)]
-        inputs = _stacked([one.inputs for one in drawn], members)
-        labels = _stacked([one.labels for one in drawn], members)
+        inputs = _stack([one.inputs for one in drawn], members)
+        labels = _stack([one.labels for one in drawn], members)
         sizes = torch.tensor([one.labels.shape[1] for one in drawn], device=self.device)[cell]
         there = torch.arange(labels.shape[1], device=self.device) < sizes[:, None]
         return Examples(Padded(inputs, sizes.int()), labels, there / sizes[:, None])
@@ -183,12 +183,12 @@ class Problem:
             task.held_out(self.keys[m], seeds[c : c + 1], nought.expand(len(m)), stream)
             for c, (task, m) in enumerate(zip(self.tasks, members, strict=True))
         ]
-        labels = _stacked([one.labels for one in drawn], members)
+        labels = _stack([one.labels for one in drawn], members)
         weights = torch.full(labels.shape[:2], 1 / labels.shape[1], device=self.device)
         parts = [one.inputs for one in drawn]
         if drawn[0].cell is None:  # every trial has its own
-            return Examples(Padded.full(_stacked(parts, members)), labels, weights)
-        rows = torch.cat([_padded(part, _largest(parts)) for part in parts])
+            return Examples(Padded.full(_stack(parts, members)), labels, weights)
+        rows = torch.cat([_pad(part, _largest(parts)) for part in parts])
         return Examples(Shared(rows, tuple(members)), labels, weights)
 
     @cached_property
@@ -203,7 +203,7 @@ class Problem:
 
 
 def trial_key(config: dict) -> int:
-    """The key of a trial, of all but its training: two ways to train meet the same data."""
+    """The key of a trial. Training does not enter it: two ways to train see the same data."""
     return key("trial", config["seed"], config["trial"], config["task"], config["model"])
 
 
@@ -212,8 +212,8 @@ def cell_of(config: dict) -> dict:
     return {"task": config["task"], "seed": config["seed"]}
 
 
-def alike(config: dict) -> dict:
-    """In what trials of one batch must not differ.
+def settings_of_batch(config: dict) -> dict:
+    """The settings in which the trials of one batch must agree.
 
     The number of examples may differ, and T where every member may have its own: in the majority
     classifier, whose positions are no weights.
@@ -223,11 +223,11 @@ def alike(config: dict) -> dict:
     return {"task": task, "model": config["model"], "training": config["training"]}
 
 
-def _stacked(parts: Sequence[torch.Tensor], members: Sequence[torch.Tensor]) -> torch.Tensor:
+def _stack(parts: Sequence[torch.Tensor], members: Sequence[torch.Tensor]) -> torch.Tensor:
     """Rows (E, M, …) of all trials in their order, padded with zeros."""
     whole = parts[0].new_zeros(sum(map(len, members)), *_largest(parts))
     for part, members_of_part in zip(parts, members, strict=True):
-        whole[members_of_part] = _padded(part, whole.shape[1:])
+        whole[members_of_part] = _pad(part, whole.shape[1:])
     return whole
 
 
@@ -236,7 +236,7 @@ def _largest(parts: Sequence[torch.Tensor]) -> list[int]:
     return [max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True)]
 
 
-def _padded(part: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+def _pad(part: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
     """With zeros after its entries, so that all axes but the first have these sizes."""
     whole = part.new_zeros(len(part), *sizes)
     whole[tuple(slice(size) for size in part.shape)] = part

@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 @torch.no_grad()
-def recorded(
+def record_graph(
     function: Callable[[], Result], changed: Sequence[torch.Tensor] = ()
 ) -> Callable[[], Result]:
     """The function as a graph: each call returns the same tensors with new values.

@@ -17,7 +17,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from dudley.core.backend import torch
-from dudley.train.flat import flattened
+from dudley.train.flat import flatten
 from dudley.train.problem import Problem
 
 Tensors = dict[str, torch.Tensor]
@@ -52,7 +52,7 @@ class State:
         """Before the first step."""
         weights, optimiser = problem.ensemble.start(problem.keys), problem.training.optimiser
         if optimiser.entrywise:
-            memory = optimiser.start(flattened(weights, problem.decayed)[0])
+            memory = optimiser.start(flatten(weights, problem.decayed)[0])
         else:
             memory = optimiser.start(weights)
         E, device = len(problem), problem.device
@@ -97,7 +97,7 @@ class State:
             mine[name].detach()[places] = W.detach()
 
     def save(self, path: Path, live: Sequence[int]) -> None:
-        """As a safetensors file; ``live`` are the places of the trials that go on."""
+        """Write a safetensors file; ``live`` are the positions of the trials that go on."""
         tensors = {name: W.detach().cpu().contiguous() for name, W in self.tensors()}
         tensors["step"] = self.step.cpu()
         metadata = {"live": json.dumps(list(live)), "names": json.dumps(list(tensors))}
@@ -105,17 +105,17 @@ class State:
 
     @classmethod
     def load(cls, path: Path, device) -> tuple[State, list[int]]:
-        """A state and the places of the trials that go on, from such a file.
+        """Read a state, and the positions of the trials that go on, from such a file.
 
-        Copied: in the file numbers begin anywhere, and kernels may round otherwise where they do
-        not begin as those of an unbroken run.
+        The tensors are copied. Inside the file a tensor may begin at any address, and a kernel may
+        round differently where the alignment differs from that of an unbroken run.
         """
         groups: dict[str, Tensors] = {attribute: {} for attribute in GROUPS.values()}
-        alone: Tensors = {}
+        ungrouped: Tensors = {}
         with safe_open(str(path), "pt", device="cpu") as file:
             live, names = (json.loads(file.metadata()[key]) for key in ("live", "names"))
             for name in names:
                 group, _, short = name.partition("/")
                 tensor = file.get_tensor(name).to(device, copy=True)
-                (groups[GROUPS[group]] if short else alone)[short or name] = tensor
-        return State(alone["step"], alone["alive"], alone["ended"], **groups), live
+                (groups[GROUPS[group]] if short else ungrouped)[short or name] = tensor
+        return State(ungrouped["step"], ungrouped["alive"], ungrouped["ended"], **groups), live

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dudley.core.backend import torch
-from dudley.train.measures import measured
+from dudley.train.measures import measure_all
 from dudley.train.period import ROWS, Period
 from dudley.train.precision import precision
 from dudley.train.problem import Problem
@@ -192,10 +192,10 @@ class Trainer:
             "extremes": {n: v for n, v, s in zip(period.names, best, sensed, strict=True) if s},
         }
         if how.final:
-            columns["final"] = measured(self.problem, whole.weights, whole.first, final=True)
+            columns["final"] = measure_all(self.problem, whole.weights, whole.first, final=True)
         for keep in how.keep:
             weights = period.best_weights(whole, keep.metric)
-            at = measured(self.problem, weights, whole.first, final=True)
+            at = measure_all(self.problem, weights, whole.first, final=True)
             columns[f"at best {keep.metric}"] = at | {"step": whole.best[f"{keep.metric}/step"]}
         lists = {g: {n: v.tolist() for n, v in own.items()} for g, own in columns.items()}
         return [

@@ -18,7 +18,7 @@ from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
 from dudley.train.losses import LOSSES
 from dudley.train.optimise.base import Optimiser, optimiser_of
-from dudley.train.optimise.catalogue import config_of, made, read_by
+from dudley.train.optimise.catalogue import config_of, make_unit, read_by
 from dudley.train.optimise.schedules import Constant, Schedule, schedule_of
 
 SPLITS = ("train", "holdout", "validation", "test")
@@ -86,10 +86,12 @@ class Training:
     measures: tuple[str, ...] = ()  # more that is measured at every evaluation
     # when a trial ends before its steps
     stop: Stop | None = field(
-        default=None, metadata=read_by(lambda c: None if c is None else made(Stop, c, "stop"))
+        default=None, metadata=read_by(lambda c: None if c is None else make_unit(Stop, c, "stop"))
     )
     # which weights are kept for the final evaluation
-    keep: tuple[Keep, ...] = field(default=(), metadata=read_by(lambda c: made(Keep, c, "keep")))
+    keep: tuple[Keep, ...] = field(
+        default=(), metadata=read_by(lambda c: make_unit(Keep, c, "keep"))
+    )
     decay_all: bool = False  # do all weights decay, not the matrices of linear maps only?
     precision: str = "fast"  # fast or ieee (float32 throughout)
 
@@ -116,7 +118,7 @@ class Training:
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> Training:
         """From JSON."""
-        return made(cls, config, "training")
+        return make_unit(cls, config, "training")
 
     def config(self) -> dict[str, Any]:
         """As JSON, every field said."""

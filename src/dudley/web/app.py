@@ -43,7 +43,7 @@ def create_app(settings: Settings) -> FastAPI:
         title="dudley explorer", docs_url=None, redoc_url=None, openapi_url=None, telemetry=SILENT
     )
     app.add_middleware(Guard, settings=settings)
-    app.add_exception_handler(DudleyError, _refused)
+    app.add_exception_handler(DudleyError, _refusal)
     busy = threading.Lock()  # one file at a time: measuring may take all memory
 
     @app.get("/")
@@ -77,12 +77,12 @@ def create_app(settings: Settings) -> FastAPI:
     @app.post("/api/architecture")
     async def explained(request: Request) -> Response:
         body = await _body(timely(request.stream(), MOST_BODY, settings.patience))
-        return _json(await run_in_threadpool(architecture.explained, body))
+        return _json(await run_in_threadpool(architecture.explain_network, body))
 
     @app.post("/api/files")
     async def files(request: Request) -> Response:
         query = request.query_params
-        parts = drop.announced(query.getlist("file"), settings.limit)
+        parts = drop.read_announcement(query.getlist("file"), settings.limit)
         heads = query.get("heads") or None
         if heads is not None and not (HEADS.fullmatch(heads) and int(heads) <= 1024):
             raise InputError("heads", "a number from 1 to 1024", heads)
@@ -94,7 +94,7 @@ def create_app(settings: Settings) -> FastAPI:
                 body = timely(request.stream(), size, settings.patience)
                 await drop.receive(parts, body, Path(place))
                 layout = query.get("layout")
-                look = (drop.looked_at, Path(place), layout, None if heads is None else int(heads))
+                look = (drop.look_at, Path(place), layout, None if heads is None else int(heads))
                 try:
                     return _json(await run_in_threadpool(*look))
                 except DudleyError as refusal:
@@ -155,7 +155,7 @@ def _json(answer: dict[str, Any]) -> Response:
     return Response(text, media_type="application/json")
 
 
-def _refused(request: Request, error: Exception) -> Response:
+def _refusal(request: Request, error: Exception) -> Response:
     named = not request.url.query  # what is unknown stands in the address itself
     status = 404 if isinstance(error, UnknownName) and named else 400
     text = json.dumps({"error": str(error)}, ensure_ascii=False)

@@ -77,12 +77,12 @@ def _kind(name: str, hint: Any, default: Any) -> str:
     return "size"
 
 
-def explained(body: Any) -> dict[str, Any]:
+def explain_network(body: Any) -> dict[str, Any]:
     """The gap of a network and its tree, from ``{"network": tables, "n": …, "delta": …}``."""
     if not isinstance(body, dict) or not isinstance(body.get("network"), dict):
         raise InputError("architecture", 'an object with "network", "n" and "delta"', _named(body))
     n, delta = check_value("n", body.get("n", 1e5)), check_value("delta", body.get("delta", 0.05))
-    made = files.build(_bounded(body["network"]), {})
+    made = files.build(_expect_bounded(body["network"]), {})
     cap = capacity(made.network, made.inputs, n, made.loss)
     rows, log_ε, log_n = cap.shares
     half = cap.loss.range / 2
@@ -100,7 +100,7 @@ def explained(body: Any) -> dict[str, Any]:
     }
 
 
-def _bounded(tables: dict[str, Any]) -> dict[str, Any]:
+def _expect_bounded(tables: dict[str, Any]) -> dict[str, Any]:
     """Refuse what only a mistake or an attack would ask for."""
     layers = tables.get("layer")
     if isinstance(layers, list):

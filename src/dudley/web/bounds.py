@@ -86,7 +86,7 @@ def point(
     network = calculus.at(values) if calculus.NAME in chosen else None
     if not papers:
         return {"rows": [], "tables": {}, "network": network, "notes": ""}
-    comparison = compare(_theirs(values), None, papers, tuple(forms))
+    comparison = compare(_inputs_of_statements(values), None, papers, tuple(forms))
     tables = {
         measure: fragment(Document("", section(comparison, measure, rows, None).blocks))["html"]
         for measure, rows in comparison.groups.items()
@@ -110,7 +110,7 @@ def curves(
     if source == calculus.NAME:
         return {"charts": calculus.along(values, sweep)}
     papers = _papers([source])
-    comparison = compare(_theirs(values), sweep, papers, tuple(forms))
+    comparison = compare(_inputs_of_statements(values), sweep, papers, tuple(forms))
     drawn = {p.measure: chart(comparison, p) for p in panels(comparison)} if comparison.rows else {}
     charts = fragment(Document("", tuple(drawn.values())))["charts"]
     return {"charts": dict(zip(drawn, charts, strict=True))}
@@ -124,6 +124,6 @@ def _papers(chosen: Sequence[str]) -> tuple[str, ...]:
     return tuple(source for source in chosen if source != calculus.NAME)
 
 
-def _theirs(values: dict[str, float]) -> dict[str, float]:
-    """What statements are told: the margin is for the calculus, whose loss has one."""
+def _inputs_of_statements(values: dict[str, float]) -> dict[str, float]:
+    """The inputs of statements: all values but the margin, which only the calculus reads."""
     return {name: value for name, value in values.items() if name != "margin"}

@@ -74,7 +74,7 @@ def tables(values: dict[str, float]) -> dict[str, Any]:
     }
 
 
-def described(values: dict[str, float]) -> Capacity:
+def capacity_of(values: dict[str, float]) -> Capacity:
     """The capacity of that network."""
     if "n" not in values:
         raise InputError("network", "n, the number of examples", "none")
@@ -86,7 +86,7 @@ def at(values: dict[str, float]) -> dict[str, Any]:
     """The gap at one point, or why there is none."""
     about = {"id": ID, "measure": MEASURE}
     try:
-        gap = described(values).gap(values.get("delta", 0.05))
+        gap = capacity_of(values).gap(values.get("delta", 0.05))
     except DudleyError as refusal:
         return about | {"refused": str(refusal)}
     return about | gap.to_json()
@@ -99,7 +99,7 @@ def along(values: dict[str, float], sweep: Sweep) -> dict[str, Any]:
     for value in sweep.values:
         try:
             point = {**values, sweep.name: value}
-            gap = described(point).gap(point.get("delta", 0.05))
+            gap = capacity_of(point).gap(point.get("delta", 0.05))
         except DudleyError:
             heights.append(None)
             trivial.append(None)

@@ -71,7 +71,7 @@ async def _ask(
     return Reply(messages[0]["status"], heads, text)
 
 
-def checked(app: Callable[..., Any], settings: Settings) -> list[dict[str, Any]]:
+def check_answers(app: Callable[..., Any], settings: Settings) -> list[dict[str, Any]]:
     """The page and its data, each asked for once; whatever does not answer is refused."""
     answers = []
     for address in (*PAGE, *DATA):

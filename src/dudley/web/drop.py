@@ -29,12 +29,12 @@ TOGETHER = (
 _PART = re.compile(r"(.+):([0-9]{1,15})")
 
 
-def announced(texts: Sequence[str], limit: int) -> list[tuple[str, int]]:
+def read_announcement(texts: Sequence[str], limit: int) -> list[tuple[str, int]]:
     """Names and sizes as the address says them, refused before a byte is read.
 
-    >>> announced(["model.safetensors:1008", "config.json:296"], 10_000)
+    >>> read_announcement(["model.safetensors:1008", "config.json:296"], 10_000)
     [('model.safetensors', 1008), ('config.json', 296)]
-    >>> announced(["../../x.json:5"], 10_000)
+    >>> read_announcement(["../../x.json:5"], 10_000)
     Traceback (most recent call last):
     dudley.core.errors.InputError: file: expected a plain name, ... got '../../x.json'
     """
@@ -86,16 +86,16 @@ async def receive(
     raise InputError("files", "as many bytes as announced", "more")
 
 
-def looked_at(folder: Path, layout: str | None = None, heads: int | None = None) -> dict[str, Any]:
+def look_at(folder: Path, layout: str | None = None, heads: int | None = None) -> dict[str, Any]:
     """What the files in a folder are: a certificate is verified, weights are measured."""
     dropped = _certificate(folder)
     if dropped is not None:
-        return _verified(folder, *dropped)
+        return _page_of_certificate(folder, *dropped)
     weights = sorted(folder.glob("*.safetensors"))
     if len(weights) != 1:
         wanted = "one certificate (.json), or one file of weights (.safetensors)"
         raise InputError("files", wanted, f"{len(weights)} of weights and no certificate")
-    return _measured(folder, weights[0], layout, heads)
+    return _page_of_checkpoint(folder, weights[0], layout, heads)
 
 
 def _certificate(folder: Path) -> tuple[Path, dict[str, Any]] | None:
@@ -110,7 +110,7 @@ def _certificate(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     return certificates[0] if certificates else None
 
 
-def _verified(folder: Path, path: Path, record: dict[str, Any]) -> dict[str, Any]:
+def _page_of_certificate(folder: Path, path: Path, record: dict[str, Any]) -> dict[str, Any]:
     """Its page: verified where the model and the data came with it, else what it claims."""
     models, data = sorted(folder.glob("*.safetensors")), sorted(folder.glob("*.npz"))
     whole = len(models) == len(data) == 1
@@ -120,7 +120,9 @@ def _verified(folder: Path, path: Path, record: dict[str, Any]) -> dict[str, Any
     return about | fragment(certificate.document([record], stamp))
 
 
-def _measured(folder: Path, path: Path, layout: str | None, heads: int | None) -> dict[str, Any]:
+def _page_of_checkpoint(
+    folder: Path, path: Path, layout: str | None, heads: int | None
+) -> dict[str, Any]:
     from dudley.weights.layout import LAYOUTS
     from dudley.weights.measure import measure
 

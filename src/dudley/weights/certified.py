@@ -133,10 +133,10 @@ def _upper(entries: Entries, op: Interval) -> ByNorm:
     upper = {name: x.upper for name, x in sums(entries).items()}
     schur = outward(math.sqrt(upper["row1inf"]) * math.sqrt(upper["col1inf"]))
     upper["op"] = min(op.upper, upper["fro"], schur)
-    return completed(upper, min(entries.shape))
+    return complete(upper, min(entries.shape))
 
 
-def completed(upper: dict[str, float], rank: int) -> ByNorm:
+def complete(upper: dict[str, float], rank: int) -> ByNorm:
     """These upper ends, and those that follow from them for other norms, in the usual order."""
     for name, norm in NORMS.items():
         if name not in upper and norm.supplies("from_others"):
@@ -146,4 +146,4 @@ def completed(upper: dict[str, float], rank: int) -> ByNorm:
 
 def nothing() -> ByNorm:
     """The norms of a matrix of zeros: those that are measured of any matrix."""
-    return ByNorm(dict.fromkeys(completed(dict.fromkeys((*names(), "op"), 0.0), 0), 0.0))
+    return ByNorm(dict.fromkeys(complete(dict.fromkeys((*names(), "op"), 0.0), 0), 0.0))

@@ -5,9 +5,9 @@ multiplied, capped or rotated in part. A supported family has none of these, so 
 one describes another network: its norms are still those of the stored matrices, but no bound is
 given.
 
->>> changed({"residual_multiplier": 0.22})
+>>> changing_setting({"residual_multiplier": 0.22})
 'residual_multiplier is 0.22'
->>> changed({"residual_multiplier": 1.0, "final_logit_softcapping": None})
+>>> changing_setting({"residual_multiplier": 1.0, "final_logit_softcapping": None})
 ''
 """
 
@@ -36,7 +36,7 @@ INERT: dict[str, tuple] = {
 _LAYERS = ("full_attention", "sliding_attention")  # kinds whose mask is all that differs
 
 
-def changed(config: Mapping[str, Any]) -> str:
+def changing_setting(config: Mapping[str, Any]) -> str:
     """The first setting that makes another network of it; empty if there is none."""
     tables = [config, *(config.get(name) for name in ("rope_scaling", "rope_parameters"))]
     for table in tables:

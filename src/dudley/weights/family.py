@@ -16,7 +16,7 @@ from pathlib import Path
 from dudley.core.boundary.text import line
 from dudley.core.errors import InputError
 from dudley.weights.architecture import Architecture, Config
-from dudley.weights.computation import changed, offset_gains
+from dudley.weights.computation import changing_setting, offset_gains
 from dudley.weights.layout import LAYOUTS, Layout
 from dudley.weights.mapping import read_mapping
 from dudley.weights.named_tensors import Weights
@@ -37,9 +37,9 @@ def choose(weights: Weights, config: dict, layout) -> tuple[Layout, Architecture
     """The layout, the architecture that its reader makes of the config, and what was assumed."""
     if layout is not None and str(layout) not in LAYOUTS:
         if Path(layout).suffix == ".toml" or os.path.isfile(layout):
-            return _mapped(weights, config, Path(layout))
+            return _read_mapping(weights, config, Path(layout))
         LAYOUTS[str(layout)]  # refuses, and names the nearest
-    stated = _stated(weights, config)
+    stated = _family_stated(weights, config)
     if stated is not None and layout is not None and str(layout) != stated:
         _expect_same(weights, config, stated, str(layout))
     if stated is not None:
@@ -56,10 +56,10 @@ def choose(weights: Weights, config: dict, layout) -> tuple[Layout, Architecture
 def _read(name: str, config: dict) -> tuple[Layout, Architecture]:
     layout = LAYOUTS[name]
     architecture = layout.architecture(config)
-    return layout, replace(architecture, odd=architecture.odd or changed(config))
+    return layout, replace(architecture, odd=architecture.odd or changing_setting(config))
 
 
-def _stated(weights: Weights, config: dict) -> str | None:
+def _family_stated(weights: Weights, config: dict) -> str | None:
     """The family that the config names, by its type or by its class; another one is refused."""
     name, classes = config.get("model_type"), config.get("architectures")
     if name is None and not classes:
@@ -113,7 +113,7 @@ def _by_names(weights: Weights) -> str:
     )
 
 
-def _mapped(weights: Weights, config: dict, path: Path) -> tuple[Layout, Architecture, str]:
+def _read_mapping(weights: Weights, config: dict, path: Path) -> tuple[Layout, Architecture, str]:
     """A mapping file, completed by the config's sizes and refused where it contradicts them."""
     layout, architecture = read_mapping(path)
     settings = Config(config)
@@ -129,5 +129,5 @@ def _mapped(weights: Weights, config: dict, path: Path) -> tuple[Layout, Archite
         expected = f"plus = 1, since norms of {config['model_type']} multiply by 1 + weight"
         raise InputError(f"{path.name}: {plain[0]}", expected, "none")
     architecture = architecture.with_given(**sizes)
-    odd = architecture.odd or changed(config)
+    odd = architecture.odd or changing_setting(config)
     return layout, replace(architecture, odd=odd), f"{path.name}: roles as the mapping file says"

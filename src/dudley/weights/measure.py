@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,16 +21,18 @@ from dudley.weights.walk import Walk
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 Progress = Callable[[str, int, int], None]
+# A path, the name of a shipped example, a live module, its state, or weights that are open already.
+Checkpoint = str | Path | torch.nn.Module | Mapping[str, torch.Tensor] | Weights
 
 
 def measure(
-    checkpoint,
-    init=None,
+    checkpoint: Checkpoint,
+    init: Checkpoint | None = None,
     layout: str | Path | None = None,
     device: str = "cpu",
     rank_tolerance: float | None = None,
     heads: int | None = None,
-    base=None,
+    base: Checkpoint | None = None,
     progress: Progress | None = None,
 ) -> Measurement:
     """Certified norms of every matrix of a checkpoint, per layer and head.
@@ -47,16 +49,16 @@ def measure(
     expect_device(device)
     heads = None if heads is None else size_of("H", heads)
     with open_weights(example(checkpoint), example(base)) as weights:
-        made = planned(weights, checkpoint, layout, heads)
+        made = plan_of(weights, checkpoint, layout, heads)
         if init is None:
             run = Walk(weights, made, device, rank_tolerance, progress)
-            return replace(run.measurement(), source=_named(checkpoint, weights))
+            return replace(run.measurement(), source=_name_of(checkpoint, weights))
         with open_weights(example(init)) as start:
-            before = planned(start, init, layout or made.layout, heads)
+            before = plan_of(start, init, layout or made.layout, heads)
             run = Walk(weights, made, device, rank_tolerance, progress, start, before)
             measurement = run.measurement()
             return replace(
-                measurement, source=_named(checkpoint, weights), init=_named(init, start)
+                measurement, source=_name_of(checkpoint, weights), init=_name_of(init, start)
             )
 
 
@@ -67,12 +69,12 @@ def expect_device(device: str) -> None:
         raise InputError("device", "cpu or cuda", absent)
 
 
-def _named(checkpoint, weights: Weights) -> str:
+def _name_of(checkpoint: Checkpoint, weights: Weights) -> str:
     """A checkpoint as the caller named it."""
     return str(checkpoint) if isinstance(checkpoint, str | Path) else weights.source
 
 
-def example(checkpoint):
+def example(checkpoint: Checkpoint | None) -> Checkpoint | None:
     """The path of a shipped example, if that is what was named."""
     if isinstance(checkpoint, str):
         expect_named(checkpoint, "checkpoint")
@@ -83,7 +85,9 @@ def example(checkpoint):
     return checkpoint
 
 
-def planned(weights: Weights, checkpoint, layout, heads: int | None = None) -> TensorPlan:
+def plan_of(
+    weights: Weights, checkpoint: Checkpoint, layout, heads: int | None = None
+) -> TensorPlan:
     """The plan of a checkpoint: layout chosen, architecture read, every tensor matched."""
     config = dict(weights.config or {})
     if isinstance(checkpoint, torch.nn.Module):

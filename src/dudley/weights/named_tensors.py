@@ -124,7 +124,7 @@ def open_weights(
     by the conventions of `readers.quantised`, unless quantised=False.
     """
     from dudley.weights.readers import adapter, directory, live
-    from dudley.weights.readers.quantised import dequantised
+    from dudley.weights.readers.quantised import dequantise
 
     if isinstance(what, Weights):
         opened = what
@@ -133,7 +133,7 @@ def open_weights(
     else:
         opened = live.hold(what)
     if quantised:
-        opened = dequantised(opened)
+        opened = dequantise(opened)
     if base is None:
         return opened
     if not adapter.is_adapter(opened):

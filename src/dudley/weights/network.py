@@ -7,8 +7,8 @@ a readout where no head is stored) is declared and listed with its status.
 
 >>> import dudley as du
 >>> from dudley.weights.network import describe
->>> found = describe(du.measure("tiny-bert"), {"T": 4})
->>> cap = du.capacity(found.network, found.inputs, n=1e6, loss=found.loss)
+>>> description = describe(du.measure("tiny-bert"), {"T": 4})
+>>> cap = du.capacity(description.network, description.inputs, n=1e6, loss=description.loss)
 >>> cap.gap(0.05)
 Traceback (most recent call last):
 dudley.core.errors.NotYetPaid: read off after training, and not paid for: ...
@@ -40,7 +40,7 @@ from dudley.networks.robust import Robust
 from dudley.weights.balls import constraint
 from dudley.weights.layout import ATTENTION, LAYOUTS
 from dudley.weights.measurement import MatrixRow, Measurement
-from dudley.weights.output import output_of, unused
+from dudley.weights.output import output_of, unused_roles
 
 GIVEN = ("T", "X.row2inf", "X.row1inf", "w.l2", "w.l1", "margin", "loss.lipschitz", "loss.range")
 
@@ -361,7 +361,7 @@ class _Build:
             )
         if self.m.assumed:
             assumptions.append(Assumption("layout", self.m.assumed, declared))
-        other = unused(self.m, self.head)
+        other = unused_roles(self.m, self.head)
         skipped = [use.name for use in self.m.tensors if not use.used]
         skipped += [self.m.row(role).source for role in other]
         if skipped:

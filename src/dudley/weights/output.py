@@ -64,14 +64,14 @@ def output_of(m: Measurement) -> Output:
         expected = f"a head that is known here ({', '.join(outputs) or 'none'})"
         raise InputError(f"{m.source}: head", expected, kind)
     _expect_whole(m, output)
-    other = unused(m, output)
+    other = unused_roles(m, output)
     if other and (m.architecture.head is None or {"W_cls", "W_out"} & set(other)):
         expected = f"the tensors of one ({output.kind}), or a config that names the class"
         raise InputError(f"{m.source}: head", expected, f"{m.row(other[0]).source} too")
     return output
 
 
-def unused(m: Measurement, output: Output) -> list[str]:
+def unused_roles(m: Measurement, output: Output) -> list[str]:
     """Roles of stored heads that are no part of this output."""
     return [r for r in STORED if m.find(r) is not None and r not in output.roles()]
 

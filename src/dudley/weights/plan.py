@@ -93,7 +93,7 @@ def plan(weights: Weights, layout: Layout, architecture: Architecture) -> Tensor
         known = f"a tensor with a role in {layout.name}"
         raise InputError(weights.source, known, f"{len(names)} tensors without")
     matrices = {key: _matrix(key, parts, weights.source) for key, parts in pieces.items()}
-    uses += _withheld(weights, layout, prefix)
+    uses += _withheld_tensors(weights, layout, prefix)
     made = TensorPlan(layout.name, architecture, matrices, tuple(uses))
     _check(made, weights.source)
     return made
@@ -118,7 +118,7 @@ def _match(layout: Layout, prefix: str, name: str) -> Match | None:
     return layout.match(name) if match is None and name in layout.outside else match
 
 
-def _withheld(weights: Weights, layout: Layout, prefix: str) -> list[TensorUse]:
+def _withheld_tensors(weights: Weights, layout: Layout, prefix: str) -> list[TensorUse]:
     """Tensors that the reader does not hand out, with its reason.
 
     The network does not run without those that have a role, or that nobody knows: a gain that

@@ -24,7 +24,7 @@ import math
 from dudley.core.backend import torch
 from dudley.core.norms import NORMS, Sums
 from dudley.core.rounding import down, outward, up
-from dudley.weights.certified import Measured, completed, nothing, product_spectral
+from dudley.weights.certified import Measured, complete, nothing, product_spectral
 from dudley.weights.interval import ZERO, Interval, shift_down, shift_up, γ
 from dudley.weights.sums import names
 
@@ -45,7 +45,7 @@ def product_measured(A, B, device: str = "cpu") -> Measured:
     top = min(op.upper, upper["fro"])
     upper["op"], op = top, Interval(min(op.lower, top), top)
     stable = _stable(shift_down(least, e_A + e_B), upper["fro"], op, rank)
-    return Measured(completed(upper, rank), op, stable, None)
+    return Measured(complete(upper, rank), op, stable, None)
 
 
 def _scaled(M):

@@ -53,10 +53,10 @@ def spectral(W, device: str = "cpu") -> Interval:
 
 def of_entries(entries: Entries) -> Interval:
     """The spectral norm of a matrix that is read block by block."""
-    return scaled(entries).shifted(entries.exponent)
+    return scaled_norm(entries).shifted(entries.exponent)
 
 
-def scaled(entries: Entries) -> Interval:
+def scaled_norm(entries: Entries) -> Interval:
     """The spectral norm of 2⁻ᵉ times the matrix."""
     return certificate(entries).op if entries.largest else ZERO
 

@@ -115,7 +115,7 @@ class Walk:
         if any(errors):  # ‖ÂB̂ᵀ − ABᵀ‖_F ≤ e_A‖B‖_F + e_B‖A‖_F + e_A e_B
             fro = [certified.frobenius(M, self.device).upper for M in (A, B)]
             total = errors[0] * fro[1] + errors[1] * fro[0] + errors[0] * errors[1]
-            got = _raised(got, float(up(total, 16)), shape)
+            got = _raise_ends(got, float(up(total, 16)), shape)
         self._tick(f"{role} of layer {layer}, head {head}")
         numbers = (got.norms, got.op, got.stable_rank, None)
         return MatrixRow(role, layer, head, shape, *numbers, whole[first].dtype, text)
@@ -132,7 +132,7 @@ class Walk:
         if any(piece.plus for piece in matrix.pieces):  # 1 + w, rounded to float64
             error = float(up(error + 2.0**-52 * got.norms["fro"]))
         if error:
-            got = _raised(got, error, matrix.shape)
+            got = _raise_ends(got, error, matrix.shape)
         rank = None if got.rank is None else got.rank.upper
         distance = None if matrix.head is not None else self._distance(matrix, W)
         layer, head = matrix.layer, matrix.head
@@ -237,7 +237,7 @@ def _more(norms: ByNorm, error: float, shape: tuple[int, int]) -> ByNorm:
     return ByNorm({name: float(up(size + more[name])) for name, size in norms.items()})
 
 
-def _raised(numbers: Measured, error: float, shape: tuple[int, int]) -> Measured:
+def _raise_ends(numbers: Measured, error: float, shape: tuple[int, int]) -> Measured:
     """The same with both ends of op; of the ranks nothing is known but the sizes."""
     norms = _more(numbers.norms, error, shape)
     op = Interval(max(0.0, float(down(numbers.op.lower - error))), norms["op"])

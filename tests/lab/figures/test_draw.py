@@ -57,11 +57,11 @@ def test_an_experiment_without_figures_of_its_own_has_plain_ones(results: Result
 
 
 def test_figures_are_the_same_twice_and_nothing_is_left_over(results: Results, tmp_path: Path):
-    (one,) = draw.draw(results, tmp_path / "a")
+    (drawing,) = draw.draw(results, tmp_path / "a")
     (two,) = draw.draw(results, tmp_path / "b")
     names = ["toy-line-smoke-finding-1.svg", "toy-line-smoke-finding-1.png"]
-    assert [path.name for path in one[1]] == names
-    for a, b in zip(one[1], two[1], strict=True):
+    assert [path.name for path in drawing[1]] == names
+    for a, b in zip(drawing[1], two[1], strict=True):
         assert a.read_bytes() == b.read_bytes() and a.stat().st_size > 5_000
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == sorted(names)
 
@@ -89,8 +89,8 @@ def test_a_figure_that_fails_leaves_nothing(tmp_path: Path):
 def test_neighbouring_curves_differ_in_colour_line_and_marker():
     for make in (style.distinct, lambda i: style.ordered(i, 7)):
         for i in range(6):
-            one, two = make(i), make(i + 1)
-            assert all(one[part] != two[part] for part in ("color", "ls", "marker"))
+            first, second = make(i), make(i + 1)
+            assert all(first[part] != second[part] for part in ("color", "ls", "marker"))
 
 
 def test_what_is_ordered_gets_lighter():

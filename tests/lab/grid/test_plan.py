@@ -113,11 +113,11 @@ def test_a_cost_is_checked(bytes_, work):
 
 
 def test_the_packing_is_in_the_hash():
-    one, two = made([(0, 1, 1), (0, 1, 1)])
+    first, second = made([(0, 1, 1), (0, 1, 1)])
     whole = Cost(2, 2.0)
-    there, back = Batch(0, (one, two), whole), Batch(0, (two, one), whole)
+    there, back = Batch(0, (first, second), whole), Batch(0, (second, first), whole)
     assert there.hash != back.hash
     assert len({there.hash_of(0), there.hash_of(1), back.hash_of(0), back.hash_of(1)}) == 4
-    assert there.hash_of(0) != Batch(0, (one,), whole).hash_of(0)
+    assert there.hash_of(0) != Batch(0, (first,), whole).hash_of(0)
     with pytest.raises(InputError, match="at least one"):
         Batch(0, (), whole)

@@ -36,7 +36,7 @@ def test_the_hash_is_the_sha256_of_a_text_anyone_can_write():
 
 
 @pytest.mark.parametrize(
-    "value, told",
+    "value, message",
     [
         ({"task": {"m": math.nan}}, "config.task.m: expected a finite number"),
         ({"m": [0, np.int64(3)]}, r"config.m\[1\]: expected JSON"),
@@ -45,8 +45,8 @@ def test_the_hash_is_the_sha256_of_a_text_anyone_can_write():
         ([1], "expected a dict, got list"),
     ],
 )
-def test_what_is_not_json_is_refused_by_its_place(value, told):
-    with pytest.raises(InputError, match=told):
+def test_what_is_not_json_is_refused_by_its_place(value, message):
+    with pytest.raises(InputError, match=message):
         Trial(value, key=0)
 
 
@@ -66,11 +66,11 @@ def test_a_trial_owns_its_config():
 
 
 def test_a_grid_is_a_set_in_order():
-    one, two = Trial({"m": 1}, 1), Trial({"m": 2}, 1)
-    assert TrialGrid([one, two], "a", 0).hash != TrialGrid([two, one], "a", 0).hash
+    first, second = Trial({"m": 1}, 1), Trial({"m": 2}, 1)
+    assert TrialGrid([first, second], "a", 0).hash != TrialGrid([second, first], "a", 0).hash
     with pytest.raises(InputError, match="trial 2 equal to trial 0; number repeats"):
-        TrialGrid([one, two, one], "a", 0)
-    for trials, name, seed in [([], "a", 0), ([one], "", 0), ([one], "a", 0.5)]:
+        TrialGrid([first, second, first], "a", 0)
+    for trials, name, seed in [([], "a", 0), ([first], "", 0), ([first], "a", 0.5)]:
         with pytest.raises(InputError):
             TrialGrid(trials, name, seed)
 

@@ -53,9 +53,9 @@ def assert_same(folder: Path, unbroken: Path) -> None:
 
 
 def test_the_unbroken_run_is_right(unbroken: Path):
-    found = table(unbroken)
-    assert [row["task.m"] for row in found] == [t.config["task"]["m"] for t in GRID.trials]
-    assert set(found["grid.status"]) == {"done"}
+    results = table(unbroken)
+    assert [row["task.m"] for row in results] == [t.config["task"]["m"] for t in GRID.trials]
+    assert set(results["grid.status"]) == {"done"}
     state = np.array([(t.key % 997 + 1) / 1000 for t in GRID.trials])
     for step in range(toy.STEPS + 1):
         if step:
@@ -63,8 +63,8 @@ def test_the_unbroken_run_is_right(unbroken: Path):
         if step % toy.EVALUATE == 0:
             for x, (steps, values) in zip(state, curves(unbroken, "state"), strict=True):
                 assert values[list(steps).index(step)] == np.float32(x)
-    np.testing.assert_array_equal(found["result.state"], state)
-    np.testing.assert_array_equal(found["result.high"], state > 0.5)
+    np.testing.assert_array_equal(results["result.state"], state)
+    np.testing.assert_array_equal(results["result.high"], state > 0.5)
 
 
 KILLS = [
@@ -86,9 +86,9 @@ FEW = [("file", 2), ("INSERT INTO checkpoints", 2), ("removal", 1)]
     "kills", [pytest.param(FEW, id="few"), pytest.param(KILLS, id="many", marks=pytest.mark.slow)]
 )
 def test_killed_again_and_again_it_ends_with_the_same_table(tmp_path, unbroken: Path, kills):
-    for place, number in kills:
-        process = begin(tmp_path, "--kill", place, str(number))
-        assert process.wait(60) == -signal.SIGKILL, (place, number, process.communicate())
+    for location, number in kills:
+        process = begin(tmp_path, "--kill", location, str(number))
+        assert process.wait(60) == -signal.SIGKILL, (location, number, process.communicate())
     assert "done" in (statuses := {row["grid.status"] for row in table(tmp_path)})
     assert statuses != {"done"}, "the kills left nothing to resume"
     go(tmp_path)
@@ -227,7 +227,7 @@ def test_the_batch_of_a_dead_owner_is_taken_over(tmp_path: Path, unbroken: Path,
 
 def test_a_folder_of_another_grid_is_refused(tmp_path: Path, unbroken: Path):
     go(tmp_path)
-    for other, told in [
+    for other, message in [
         (toy.toy_grid(seed=1), "its own grid, seed 0, got seed 1"),
         (TrialGrid(GRID.trials, "other", 0), "name toy, got name other"),
         (TrialGrid(GRID.trials[:8], "toy", 0), "number of trials 12, got number of trials 8"),
@@ -236,7 +236,7 @@ def test_a_folder_of_another_grid_is_refused(tmp_path: Path, unbroken: Path):
             "trial 11 with task.m = 7, got trial 11 with task.m = 8; name another folder",
         ),
     ]:
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             run(other, toy.toy_batches(other), toy.logistic, tmp_path)
     with pytest.raises(InputError, match="3 of 3 batches done; resume, or"):
         go(tmp_path, resume=False)

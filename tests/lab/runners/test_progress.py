@@ -104,18 +104,19 @@ def test_many_observations_cost_little_memory():
     assert estimate.remaining([100.0]) == pytest.approx((50, 50))
 
 
-def one(done: float, status: str = "running", work: float = 100.0) -> BatchStatus:
+def status_at(done: float, status: str = "running", work: float = 100.0) -> BatchStatus:
     return BatchStatus(0, status, work, done, None)
 
 
 def test_the_line():
     estimate = seen(Estimate(1), [(t, 1.0 * t) for t in range(51)])
     assert (
-        progress_line([one(50.0)], estimate) == "0/1 batches · 50.0 % · 1 units/s · about 50 s left"
+        progress_line([status_at(50.0)], estimate)
+        == "0/1 batches · 50.0 % · 1 units/s · about 50 s left"
     )
-    assert progress_line([one(0, "done")], estimate).startswith("1/1 batches · 100.0 %")
-    assert progress_line([one(0, "done")], estimate).endswith("done")
-    assert "1 failed" in progress_line([one(0, "done"), one(0, "failed")], estimate)
+    assert progress_line([status_at(0, "done")], estimate).startswith("1/1 batches · 100.0 %")
+    assert progress_line([status_at(0, "done")], estimate).endswith("done")
+    assert "1 failed" in progress_line([status_at(0, "done"), status_at(0, "failed")], estimate)
 
 
 class Terminal(io.StringIO):
@@ -128,7 +129,7 @@ def shown(stream: io.StringIO, wanted: bool | None) -> str:
     with Display("toy", 1, wanted, stream, every=30.0, clock=lambda: now[0]) as display:
         for second in range(91):
             now[0] = float(second)
-            display.show([one(float(second))])
+            display.show([status_at(float(second))])
     return stream.getvalue()
 
 

@@ -64,18 +64,18 @@ def local(tmp_path_factory) -> Path:
     return folder
 
 
-def assert_same(folder: Path | RunLocation, found: TrialTable, local: Path) -> None:
-    assert found == run(GRID, BATCHES, toy.logistic, local)
-    for one, other in zip(curves(folder, "state"), curves(local, "state"), strict=True):
-        np.testing.assert_array_equal(one, other)
+def assert_same(folder: Path | RunLocation, results: TrialTable, local: Path) -> None:
+    assert results == run(GRID, BATCHES, toy.logistic, local)
+    for first, other in zip(curves(folder, "state"), curves(local, "state"), strict=True):
+        np.testing.assert_array_equal(first, other)
 
 
 def test_two_tasks_at_once_share_a_gpu_with_one_thread_each(tmp_path: Path, local: Path):
     marks = tmp_path / "marks"
     marks.mkdir()
     work, halves = partial(toy.meets, marks=marks), OnRay(gpus=0.5)
-    found = go(tmp_path / "run", work, halves, workers=2)
-    assert_same(tmp_path / "run", found, local)
+    results = go(tmp_path / "run", work, halves, workers=2)
+    assert_same(tmp_path / "run", results, local)
 
 
 def test_a_worker_that_dies_is_replaced_and_a_failure_keeps_its_traceback(tmp_path, local):
@@ -99,9 +99,9 @@ class Flag:
 
 
 def test_asked_to_stop_it_stops_at_a_checkpoint_and_goes_on_later(
-    tmp_path, local, place: RunLocation
+    tmp_path, local, location: RunLocation
 ):
-    store = Store.prepare(place, GRID, BATCHES, resume=True)
+    store = Store.prepare(location, GRID, BATCHES, resume=True)
     start, _ = store.begin("code", {})
     marks, stop = tmp_path / "marks", Flag()
     marks.mkdir()
@@ -119,7 +119,7 @@ def test_asked_to_stop_it_stops_at_a_checkpoint_and_goes_on_later(
     assert {one.status for one in standing} == {"waiting"}
     assert sum(0 < one.done < one.work for one in standing) == 2
     store.close()
-    assert_same(place, go(place), local)
+    assert_same(location, go(location), local)
 
 
 def test_work_that_cannot_travel_is_refused(tmp_path: Path):
@@ -137,8 +137,8 @@ def test_what_no_batch_under_way_sent_is_refused():
     exchange = SimpleNamespace(remote=lambda answers, patience: [late])
     tasks.mailbox = SimpleNamespace(exchange=exchange)
     tasks._exchange(0.0)
-    told = "Lost: batch 1, attempt 1, was given to another worker"
-    assert tasks.replies == {7: MailboxReply(stop=True, refused=told)}
+    reason = "Lost: batch 1, attempt 1, was given to another worker"
+    assert tasks.replies == {7: MailboxReply(stop=True, refused=reason)}
 
 
 def test_an_interrupt_reaches_the_work_and_nothing_else(tmp_path: Path, local: Path):

@@ -51,16 +51,16 @@ def begun(marks: Path, node: subprocess.Popen, known: set[str]) -> tuple[int, in
     return None
 
 
-def kept(folder: Path, number: int) -> int:
+def last_step(folder: Path, number: int) -> int:
     """The step of the latest checkpoint of a batch."""
     last = (
         sa.select(sa.func.max(checkpoints.c.step)).join(batches).where(batches.c.number == number)
     )
     store = Store.open(folder)
     with store.database.reading() as connection:
-        found = connection.execute(last).scalar_one()
+        step = connection.execute(last).scalar_one()
     store.close()
-    return found or 0
+    return step or 0
 
 
 def attempts(folder: Path) -> int:
@@ -79,11 +79,11 @@ def test_a_worker_killed_then_a_node_and_the_table_is_the_local_one(nodes, tmp_p
 
     known, folder = set(), tmp_path / "run"
     number, pid = until(lambda: begun(marks, other, known), driver)
-    until(lambda: kept(folder, number) == toy.KEEP, driver)
+    until(lambda: last_step(folder, number) == toy.KEEP, driver)
     os.kill(pid, signal.SIGKILL)
     number, _ = until(lambda: begun(marks, other, known), driver)
     toy.hold(gates, 2 * toy.KEEP)
-    until(lambda: kept(folder, number) == 2 * toy.KEEP, driver)
+    until(lambda: last_step(folder, number) == 2 * toy.KEEP, driver)
     kill(other)
     toy.hold(gates, toy.STEPS)
 

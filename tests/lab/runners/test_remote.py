@@ -51,8 +51,8 @@ class Line:
 def opened(store: Store, folder: Path, clock=lambda: 0.0) -> tuple[RemoteSession, Line]:
     """A batch, claimed here and worked on through a line."""
     session = Session(toy.taken(store))
-    line, kept = Line(session), session.latest()
-    data = None if kept is None else (kept[0], np.fromfile(kept[1], dtype=np.uint8))
+    line, latest = Line(session), session.latest()
+    data = None if latest is None else (latest[0], np.fromfile(latest[1], dtype=np.uint8))
     folder.mkdir()
     return RemoteSession(session.batch, line.send, folder, data, clock=clock), line
 
@@ -64,8 +64,8 @@ def test_the_table_and_the_curves_are_those_of_a_near_session(store: Store, tmp_
         assert remote.finished
     near = tmp_path / "near"
     assert table(tmp_path / "run") == run(GRID, toy.toy_batches(GRID), toy.logistic, near)
-    for one, other in zip(curves(tmp_path / "run", "state"), curves(near, "state"), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for first, other in zip(curves(tmp_path / "run", "state"), curves(near, "state"), strict=True):
+        np.testing.assert_array_equal(first, other)
 
 
 def test_a_worker_goes_on_from_the_checkpoint_of_another(store: Store, tmp_path: Path):
@@ -117,10 +117,10 @@ def test_a_stop_is_heard_with_an_answer(store: Store, tmp_path: Path):
     now = [0.0]
     remote, line = opened(store, tmp_path / "folder", lambda: now[0])
     line.stop = True
-    told = []
+    messages = []
     for now[0] in (0.0, EVERY, 2 * EVERY):
-        told.append(remote.should_stop())
-    assert told == [False, False, True]
+        messages.append(remote.should_stop())
+    assert messages == [False, False, True]
 
 
 def test_what_the_store_refuses_is_raised_by_the_work(store: Store, tmp_path: Path):
@@ -132,7 +132,7 @@ def test_what_the_store_refuses_is_raised_by_the_work(store: Store, tmp_path: Pa
         remote.checkpoint(1, lambda path: None)
 
 
-def test_at_the_desk_a_message_is_taken_at_once_and_its_sender_waits_for_the_answer():
+def test_in_the_mailbox_a_message_is_taken_at_once_and_its_sender_waits_for_the_answer():
     async def meet() -> tuple[Sequence[Message], Sequence[Message], MailboxReply]:
         mailbox = Mailbox()
         sender = asyncio.create_task(mailbox.send((1, 1), [("progress", (1.0,))]))

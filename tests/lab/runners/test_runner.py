@@ -30,12 +30,12 @@ def test_a_runner_is_found_by_name_with_its_settings():
     assert runner_of("slurm?partition=gpu&minutes=90&gpus=1") == OnSlurm(
         partition="gpu", minutes=90, gpus=1
     )
-    given = OnRay(gpus=0.25)
-    assert runner_of(given) is given
+    requested = OnRay(gpus=0.25)
+    assert runner_of(requested) is requested
 
 
 @pytest.mark.parametrize(
-    ("on", "kind", "told"),
+    ("on", "kind", "message"),
     [
         ("rey", UnknownName, "unknown runner 'rey'; did you mean ray"),
         ("ray?gpu=1", UnknownName, "unknown setting of the runner ray 'gpu'; did you mean gpus"),
@@ -46,8 +46,8 @@ def test_a_runner_is_found_by_name_with_its_settings():
         ("local?workers=2", UnknownName, "unknown setting of the runner local 'workers'"),
     ],
 )
-def test_what_is_no_runner_is_refused_and_nothing_is_written(tmp_path, on, kind, told):
-    with pytest.raises(kind, match=told):
+def test_what_is_no_runner_is_refused_and_nothing_is_written(tmp_path, on, kind, message):
+    with pytest.raises(kind, match=message):
         run(GRID, BATCHES, toy.logistic, tmp_path / "run", on=on)
     assert not (tmp_path / "run").exists()
 
@@ -77,8 +77,8 @@ def store(tmp_path: Path):
 def test_a_batch_that_gets_no_further_is_given_up(store: Store):
     limit = RetryLimit()
     for left in reversed(range(DEATHS)):
-        one = toy.taken(store)
-        limit.died(one, "its worker died")
+        session = toy.taken(store)
+        limit.died(session, "its worker died")
         assert store.standing()[0].status == ("waiting" if left else "failed")
     assert store.standing()[0].error == "its worker died, 3 times"
 
@@ -103,14 +103,14 @@ def test_workers_that_die_outside_a_batch_are_an_error():
 
 
 @pytest.mark.parametrize(
-    ("deaths", "error", "asked"),
+    ("deaths", "error", "attempts"),
     [
         (2, ConnectionAbortedError, 3),
         (3, ConnectionAbortedError, 3),
         (1, ConnectionError, 1),  # nobody is there
     ],
 )
-def test_a_client_whose_server_died_at_its_start_asks_again(deaths, error, asked):
+def test_a_client_whose_server_died_at_its_start_asks_again(deaths, error, attempts):
     calls = []
 
     def init(address, **settings):
@@ -119,10 +119,10 @@ def test_a_client_whose_server_died_at_its_start_asks_again(deaths, error, asked
             raise error("Initialization failure:\n  File\nRuntimeError: it did not start\n")
 
     cluster = SimpleNamespace(init=init)
-    if deaths < asked:
+    if deaths < attempts:
         ray_runner._connect(cluster, "ray://head:1")
     else:
-        told = "one at ray://head:1, got RuntimeError: it did not start; start one"
-        with pytest.raises(InputError, match=told):
+        message = "one at ray://head:1, got RuntimeError: it did not start; start one"
+        with pytest.raises(InputError, match=message):
             ray_runner._connect(cluster, "ray://head:1")
-    assert calls == ["ray://head:1"] * asked
+    assert calls == ["ray://head:1"] * attempts

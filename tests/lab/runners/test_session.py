@@ -21,8 +21,8 @@ GRID = toy.toy_grid()
 
 
 @pytest.fixture
-def store(place: RunLocation):
-    store = Store.prepare(place, GRID, toy.toy_batches(GRID), resume=True)
+def store(location: RunLocation):
+    store = Store.prepare(location, GRID, toy.toy_batches(GRID), resume=True)
     yield store
     store.close()
 
@@ -52,37 +52,39 @@ def saved(session: Session, *steps: int) -> Session:
 
 def loss_steps(store: Store) -> list[int]:
     number = GRID.trials.index(store.packing[0].trials[0])
-    return list(curves(store.place, "loss")[number][0])
+    return list(curves(store.location, "loss")[number][0])
 
 
-def kept(store: Store) -> list[str]:
+def stored_chunks(store: Store) -> list[str]:
     """What the checkpoints hold, the oldest first: files of the folder, or rows."""
     if not store.database.shared:
         return [path.read_text() for path in sorted((store.files / "checkpoints").iterdir())]
     with store.database.reading() as connection:
-        own = sa.select(chunks.c.data).where(chunks.c.batch.in_(list(store.packed)))
-        return [data.decode() for data in connection.execute(own.order_by("step")).scalars()]
+        of_this_run = sa.select(chunks.c.data).where(chunks.c.batch.in_(list(store.packed)))
+        return [
+            data.decode() for data in connection.execute(of_this_run.order_by("step")).scalars()
+        ]
 
 
 def tear(store: Store, words: str) -> None:
     """Lose what a checkpoint holds."""
     if not store.database.shared:
         folder = store.files / "checkpoints"
-        (one,) = (path for path in folder.iterdir() if path.read_text() == words)
-        one.write_text("")
+        (path_of_chunk,) = (path for path in folder.iterdir() if path.read_text() == words)
+        path_of_chunk.write_text("")
         return
     with store.database.writing() as connection:
-        own = chunks.c.batch.in_(list(store.packed))
-        torn = sa.delete(chunks).where(own, chunks.c.data == words.encode())
+        of_this_run = chunks.c.batch.in_(list(store.packed))
+        torn = sa.delete(chunks).where(of_this_run, chunks.c.data == words.encode())
         assert connection.execute(torn).rowcount == 1
 
 
 def test_the_latest_checkpoint_is_found_and_the_latest_two_are_kept(store: Store):
     session = saved(Session(toy.taken(store)), 1, 2, 3)
-    for one in (session, again(session)):
-        step, path = one.latest() or (None, None)
+    for opened in (session, again(session)):
+        step, path = opened.latest() or (None, None)
         assert step == 3 and path is not None and path.read_text() == "3"
-    assert kept(store) == ["2", "3"]
+    assert stored_chunks(store) == ["2", "3"]
 
 
 def test_a_torn_checkpoint_falls_back_and_its_points_go(store: Store):
@@ -106,7 +108,7 @@ def test_points_after_the_checkpoint_are_replaced(store: Store):
     session = again(session)
     session.append(2, {"loss": np.arange(4)})
     number = GRID.trials.index(store.packing[0].trials[3])
-    steps, values = curves(store.place, "loss")[number]
+    steps, values = curves(store.location, "loss")[number]
     assert list(steps) == [1, 2] and list(values) == [1.0, 3.0]
 
 
@@ -170,13 +172,13 @@ def test_points_keep_what_is_not_a_number(store: Store):
     session = Session(toy.taken(store))
     session.append(0, {"a": np.arange(4), "loss": np.array([1.5, np.nan, np.inf, -0.0])})
     session.append(1, {"a": np.arange(4)})
-    found = [curves(store.place, "loss")[GRID.trials.index(t)] for t in session.batch.trials]
-    assert [list(steps) for steps, _ in found] == [[0]] * 4
-    values = np.array([value[0] for _, value in found])
+    losses = [curves(store.location, "loss")[GRID.trials.index(t)] for t in session.batch.trials]
+    assert [list(steps) for steps, _ in losses] == [[0]] * 4
+    values = np.array([value[0] for _, value in losses])
     np.testing.assert_array_equal(values, np.array([1.5, np.nan, np.inf, -0.0], dtype=np.float32))
     assert np.signbit(values[3])
     with pytest.raises(KeyError, match="did you mean loss"):
-        curves(store.place, "los")
+        curves(store.location, "los")
 
 
 def test_finish_is_idempotent_and_clears_the_checkpoints(store: Store):
@@ -186,9 +188,9 @@ def test_finish_is_idempotent_and_clears_the_checkpoints(store: Store):
     session.finish(results)
     with pytest.raises(InputError, match="others"):
         session.finish([{}] * 4)
-    assert kept(store) == []
+    assert stored_chunks(store) == []
     assert [one.status for one in store.standing()] == ["done", "waiting", "waiting"]
-    rows = [row for row in table(store.place) if row["grid.status"] == "done"]
+    rows = [row for row in table(store.location) if row["grid.status"] == "done"]
     assert len(rows) == 4 and rows[0]["result.loss"] == 0.5 and rows[0]["result.n"] == 3
     assert np.isnan(rows[0]["result.bad"])
 
@@ -214,7 +216,7 @@ def test_a_large_checkpoint_comes_back_on_another_machine(store: Store):
     session = Session(toy.taken(store))
     session.checkpoint(1, partial(Path.write_bytes, data=data))
     session.claim.release()
-    elsewhere = Store.open(store.place)
+    elsewhere = Store.open(store.location)
     step, path = Session(toy.taken(elsewhere)).latest() or (None, None)
     assert step == 1 and path is not None and path.read_bytes() == data
     if store.database.shared:
@@ -230,13 +232,13 @@ def test_every_attempt_leaves_a_row_and_keeps_its_error(store: Store):
     first = Session(toy.taken(store))
     first.claim.fail("Traceback\0 of \udcff the first")
     with store.database.writing() as connection:
-        own = sa.update(schema.batches).where(schema.batches.c.run == store.run)
-        connection.execute(own.values(status="waiting"))
+        of_this_run = sa.update(schema.batches).where(schema.batches.c.run == store.run)
+        connection.execute(of_this_run.values(status="waiting"))
     saved(Session(toy.taken(store)), 1).claim.release()
     Session(toy.taken(store)).finish([{}] * 4)
     with store.database.reading() as connection:
-        own = sa.select(schema.attempts).where(schema.attempts.c.batch == first.claim.id)
-        rows = connection.execute(own.order_by("attempt")).all()
+        of_this_run = sa.select(schema.attempts).where(schema.attempts.c.batch == first.claim.id)
+        rows = connection.execute(of_this_run.order_by("attempt")).all()
     assert [(row.attempt, row.outcome) for row in rows] == [
         (1, "failed"),
         (2, "released"),
@@ -258,7 +260,7 @@ def test_what_is_done_stays_as_it_is(store: Store):
     session.claim.fail("late")
     session.claim.release()
     assert [one.status for one in store.standing()].count("done") == 1
-    assert {row["result.x"] for row in table(store.place) if "result.x" in row} == {1}
+    assert {row["result.x"] for row in table(store.location) if "result.x" in row} == {1}
 
 
 @pytest.mark.parametrize("done", [float("nan"), -1.0])

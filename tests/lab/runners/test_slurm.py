@@ -36,14 +36,14 @@ def fails(session: Session) -> None:
 def test_two_jobs_share_the_batches_with_one_thread_each(tmp_path: Path):
     marks = tmp_path / "marks"
     marks.mkdir()
-    found = go(tmp_path / "run", partial(toy.meets, marks=marks), workers=2)
-    assert found == run(GRID, toy.toy_batches(GRID), toy.logistic, tmp_path / "local")
+    results = go(tmp_path / "run", partial(toy.meets, marks=marks), workers=2)
+    assert results == run(GRID, toy.toy_batches(GRID), toy.logistic, tmp_path / "local")
 
 
 @pytest.mark.slow
 def test_a_job_that_dies_is_replaced(tmp_path: Path):
-    found = go(tmp_path / "run", partial(toy.dies, marks=tmp_path, times=1))
-    assert found == run(GRID, toy.toy_batches(GRID), toy.logistic, tmp_path / "local")
+    results = go(tmp_path / "run", partial(toy.dies, marks=tmp_path, times=1))
+    assert results == run(GRID, toy.toy_batches(GRID), toy.logistic, tmp_path / "local")
     assert (tmp_path / "death0").exists()
 
 
@@ -55,8 +55,8 @@ def test_a_batch_that_kills_its_jobs_is_given_up(tmp_path: Path):
 
 @pytest.mark.slow
 def test_the_warning_before_its_end_makes_a_job_stop_and_another_goes_on(tmp_path: Path):
-    found = go(tmp_path / "run", partial(toy.warned, marks=tmp_path))
-    assert found == run(GRID, toy.toy_batches(GRID), toy.logistic, tmp_path / "local")
+    results = go(tmp_path / "run", partial(toy.warned, marks=tmp_path))
+    assert results == run(GRID, toy.toy_batches(GRID), toy.logistic, tmp_path / "local")
     assert len(list(tmp_path.glob("warned.*"))) == 2
 
 
@@ -74,11 +74,11 @@ def test_jobs_of_a_queue_share_a_database_and_one_that_dies_is_replaced(
 ):
     monkeypatch.setattr("dudley.lab.runners.slurm.ASK", 1.0)
     monkeypatch.setattr("dudley.lab.runners.slurm.PATIENCE", 1.0)
-    place = RunLocation.of(f"{database}#toy")
+    location = RunLocation.of(f"{database}#toy")
     work = partial(toy.dies, marks=tmp_path, times=1)
     on = f"slurm?folder={tmp_path}/jobs&minutes=5&partition=any"
-    found = run(GRID, toy.toy_batches(GRID), work, place, on=on, workers=2)
-    assert found == run(GRID, toy.toy_batches(GRID), toy.logistic, tmp_path / "local")
+    results = run(GRID, toy.toy_batches(GRID), work, location, on=on, workers=2)
+    assert results == run(GRID, toy.toy_batches(GRID), toy.logistic, tmp_path / "local")
     assert (tmp_path / "death0").exists()
     assert "#SBATCH --partition=any" in next((tmp_path / "jobs").rglob("*.sh")).read_text()
 
@@ -87,11 +87,11 @@ def test_jobs_of_a_queue_share_a_database_and_one_that_dies_is_replaced(
 def test_jobs_that_outlived_an_earlier_start_are_ended_first(
     tmp_path: Path, database: str, slurm: Path
 ):
-    place = RunLocation.of(f"{database}#toy")
+    location = RunLocation.of(f"{database}#toy")
     on = f"slurm?folder={tmp_path}/jobs"
     with pytest.raises(BatchFailed):
-        run(GRID, toy.toy_batches(GRID), fails, place, on=on)
+        run(GRID, toy.toy_batches(GRID), fails, location, on=on)
     (owner,) = (tmp_path / "jobs").rglob("*.owner")
-    found = run(GRID, toy.toy_batches(GRID), toy.logistic, place, on=on)
-    assert set(found["grid.status"]) == {"done"}
+    results = run(GRID, toy.toy_batches(GRID), toy.logistic, location, on=on)
+    assert set(results["grid.status"]) == {"done"}
     assert (slurm / "cancelled").read_text().split() == [owner.stem]

@@ -30,13 +30,13 @@ class Folders(Backend):
 
     folder: Path
 
-    def place(self, name: str) -> RunLocation:
+    def location(self, name: str) -> RunLocation:
         return RunLocation.of(self.folder / name)
 
     @contextmanager
-    def full(self, place: RunLocation) -> Iterator[None]:
-        assert place.folder is not None
-        largest = max(path.stat().st_size for path in place.folder.iterdir())
+    def full(self, location: RunLocation) -> Iterator[None]:
+        assert location.folder is not None
+        largest = max(path.stat().st_size for path in location.folder.iterdir())
         before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest + ROOM, before[1]))
         try:
@@ -52,11 +52,11 @@ class Shared(Backend):
     url: str
     server: Server
 
-    def place(self, name: str) -> RunLocation:
+    def location(self, name: str) -> RunLocation:
         return RunLocation.of(f"{self.url}#{name}")
 
     @contextmanager
-    def full(self, place: RunLocation) -> Iterator[None]:
+    def full(self, location: RunLocation) -> Iterator[None]:
         """Every process of the server, and those that it starts."""
         if self.server.pid is None:
             raise Inapplicable("the limit can be set for a server of our own only")
@@ -72,11 +72,11 @@ class Shared(Backend):
         theirs = {"user": owner.st_uid, "group": owner.st_gid} if os.geteuid() == 0 else {}
         left, limited = {str(pid)}, set[str]()
         while left:
-            for one in left:
-                command = ["prlimit", "--pid", one, f"--fsize={size}:"]
+            for process in left:
+                command = ["prlimit", "--pid", process, f"--fsize={size}:"]
                 done = subprocess.run(command, capture_output=True, text=True, **theirs)
                 # A connection that was closed a moment ago has a process that ends by itself.
-                assert done.returncode == 0 or not lives(int(one)), done.stderr
+                assert done.returncode == 0 or not lives(int(process)), done.stderr
             limited |= left
             left = set(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()) - limited
 

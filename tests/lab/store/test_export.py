@@ -29,32 +29,32 @@ GRID = toy.toy_grid(seed=2**70)
 BATCHES = toy.toy_batches(GRID)
 
 
-def test_trials_and_curves_are_those_of_the_store(place: RunLocation, tmp_path: Path):
-    run(GRID, BATCHES, toy.logistic, place, about={"device": "cpu", "other": [1]})
-    files = export(place, tmp_path / "out" / "deep")
+def test_trials_and_curves_are_those_of_the_store(location: RunLocation, tmp_path: Path):
+    run(GRID, BATCHES, toy.logistic, location, about={"device": "cpu", "other": [1]})
+    files = export(location, tmp_path / "out" / "deep")
     assert [path.name for path in files] == ["trials.parquet", "curves.parquet"]
     assert sorted(path.name for path in files[0].parent.iterdir()) == [
         "curves.parquet",
         "trials.parquet",
     ]
     rows = parquet.read_table(files[0]).to_pylist()
-    for number, (row, own) in enumerate(zip(rows, table(place), strict=True)):
-        assert {name: row[name] for name in own} == own
+    for number, (row, chosen) in enumerate(zip(rows, table(location), strict=True)):
+        assert {name: row[name] for name in chosen} == chosen
         assert row["grid.trial"] == number and row["grid.name"] == "toy"
         assert row["grid.seed"] == str(2**70) and row["grid.device"] == "cpu"
         assert len(row["grid.code"]) == 64 and row["grid.attempt"] == 1 and row["grid.seconds"] > 0
-    found = parquet.read_table(files[1]).to_pydict()
-    assert list(found) == ["grid.trial", "grid.step", "state", "step"]
-    trials, steps = np.array(found["grid.trial"]), np.array(found["grid.step"])
+    exported = parquet.read_table(files[1]).to_pydict()
+    assert list(exported) == ["grid.trial", "grid.step", "state", "step"]
+    trials, steps = np.array(exported["grid.trial"]), np.array(exported["grid.step"])
     assert len(trials) == 12 * 13
-    for number, (at, values) in enumerate(curves(place, "state")):
-        own = trials == number
-        np.testing.assert_array_equal(steps[own], at)
-        np.testing.assert_array_equal(np.array(found["state"], dtype=np.float32)[own], values)
+    for number, (at, values) in enumerate(curves(location, "state")):
+        chosen = trials == number
+        np.testing.assert_array_equal(steps[chosen], at)
+        np.testing.assert_array_equal(np.array(exported["state"], dtype=np.float32)[chosen], values)
 
 
 def test_what_is_not_there_is_null_and_what_is_no_number_is_kept(
-    place: RunLocation, tmp_path: Path
+    location: RunLocation, tmp_path: Path
 ):
     grid = TrialGrid([Trial({"x": x}, i) for i, x in enumerate([1, "one", None, 2**70])], "g", 0)
 
@@ -67,8 +67,8 @@ def test_what_is_not_there_is_null_and_what_is_no_number_is_kept(
 
     batches = [Batch(i, grid.trials[2 * i : 2 * i + 2], Cost(1, 1.0)) for i in (0, 1)]
     with pytest.raises(BatchFailed):
-        run(grid, batches, work, place)
-    trials, lines = export(place, tmp_path)
+        run(grid, batches, work, location)
+    trials, lines = export(location, tmp_path)
     rows = parquet.read_table(trials).to_pylist()
     assert [row["x"] for row in rows] == ["1", '"one"', None, str(2**70)]  # JSON: several types
     assert np.isnan(rows[0]["result.r"]) and rows[1]["result.r"] == 1 and rows[2]["grid.seed"] == 0
@@ -86,8 +86,8 @@ def test_what_is_not_there_is_null_and_what_is_no_number_is_kept(
 def test_a_run_without_points_has_empty_curves(tmp_path: Path):
     grid = TrialGrid([Trial({"m": 1}, 0)], "g", 0)
     run(grid, [Batch(0, grid.trials, Cost(1, 1.0))], lambda s: s.finish([{}]), tmp_path / "run")
-    found = parquet.read_table(export(tmp_path / "run", tmp_path)[1])
-    assert found.num_rows == 0 and found.column_names == ["grid.trial", "grid.step"]
+    exported = parquet.read_table(export(tmp_path / "run", tmp_path)[1])
+    assert exported.num_rows == 0 and exported.column_names == ["grid.trial", "grid.step"]
 
 
 def test_long_curves_are_written_by_parts(tmp_path: Path, monkeypatch):

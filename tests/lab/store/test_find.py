@@ -17,18 +17,18 @@ from dudley.lab.store.location import RunLocation
 from tiny_run import tiny
 
 
-def test_a_place_is_found_itself(place: RunLocation):
-    tiny(place)
-    assert list(stores(place)) == [""]
+def test_a_place_is_found_itself(location: RunLocation):
+    tiny(location)
+    assert list(stores(location)) == [""]
 
 
-def test_places_below_are_found_by_name(place: RunLocation):
+def test_places_below_are_found_by_name(location: RunLocation):
     for name in ("near", "far", "far/round-1"):
-        tiny(place / name)
-    tiny(place / "near-by")
-    found = stores(place)
-    assert sorted(found) == ["far", "far/round-1", "near", "near-by"]
-    assert summary(found["far/round-1"]).trials == {"done": 4}
+        tiny(location / name)
+    tiny(location / "near-by")
+    listed = stores(location)
+    assert sorted(listed) == ["far", "far/round-1", "near", "near-by"]
+    assert summary(listed["far/round-1"]).trials == {"done": 4}
 
 
 def test_a_name_that_only_begins_alike_is_another_run(of_all: str):

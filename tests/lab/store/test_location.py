@@ -1,4 +1,4 @@
-"""How a place of a run is spelled, and what is refused."""
+"""How the location of a run is spelled, and what is refused."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from dudley.lab.store.database import StoreFailed
 from each import each
 
 
-@pytest.mark.parametrize("told", ["runs/and", "a#b", "/x/postgresql", "50%", "."])
-def test_what_is_no_address_is_a_folder(told: str):
-    place = RunLocation.of(told)
-    assert place == RunLocation.of(Path(told)) == RunLocation.of(place)
-    assert (place.folder, place.url, place.run) == (Path(told), None, None)
-    assert (place / "x").folder == Path(told) / "x"
+@pytest.mark.parametrize("words", ["runs/and", "a#b", "/x/postgresql", "50%", "."])
+def test_what_is_no_address_is_a_folder(words: str):
+    location = RunLocation.of(words)
+    assert location == RunLocation.of(Path(words)) == RunLocation.of(location)
+    assert (location.folder, location.url, location.run) == (Path(words), None, None)
+    assert (location / "x").folder == Path(words) / "x"
 
 
 @pytest.mark.parametrize(
-    ("told", "url", "run"),
+    ("words", "url", "run"),
     [
         ("postgresql://u@h/d#r", "postgresql://u@h/d", "r"),
         ("postgresql://u@h:5433/d?sslmode=require#a/b-1.c", None, "a/b-1.c"),
@@ -32,15 +32,15 @@ def test_what_is_no_address_is_a_folder(told: str):
         ("postgresql:///d?host=/run/postgresql#r", None, "r"),
     ],
 )
-def test_an_address_is_a_database_and_a_run(told: str, url: str | None, run: str):
-    place = RunLocation.of(told)
-    assert (place.url, place.run) == (url or told.partition("#")[0], run)
-    assert place.folder is None and (place / "x").run == f"{run}/x"
-    assert RunLocation.of(str(place)) == place == pickle.loads(pickle.dumps(place))
+def test_an_address_is_a_database_and_a_run(words: str, url: str | None, run: str):
+    location = RunLocation.of(words)
+    assert (location.url, location.run) == (url or words.partition("#")[0], run)
+    assert location.folder is None and (location / "x").run == f"{run}/x"
+    assert RunLocation.of(str(location)) == location == pickle.loads(pickle.dumps(location))
 
 
 @each(
-    ("told", "match"),
+    ("words", "match"),
     [
         ("postgresql://h/d", "a word after #, got ''; end the address"),
         ("postgresql://h/d#", "a word after #"),
@@ -54,21 +54,21 @@ def test_an_address_is_a_database_and_a_run(told: str, url: str | None, run: str
         (Path("postgres:/h"), "an address as a string"),
     ],
 )
-def test_others_are_refused(told: str | Path, match: str):
+def test_others_are_refused(words: str | Path, match: str):
     with pytest.raises(InputError, match=match):
-        RunLocation.of(told)
+        RunLocation.of(words)
 
 
 @pytest.mark.parametrize(
-    "told", ["postgresql://ada:s3cr:et@h/d#r", "postgresql://ada@h/d?x=1&password=s3cr:et#r"]
+    "words", ["postgresql://ada:s3cr:et@h/d#r", "postgresql://ada@h/d?x=1&password=s3cr:et#r"]
 )
-def test_a_password_is_never_shown(told: str):
-    place = RunLocation.of(told)
-    for shown in (str(place), repr(place), place.description, repr(place / "x")):
+def test_a_password_is_never_shown(words: str):
+    location = RunLocation.of(words)
+    for shown in (str(location), repr(location), location.description, repr(location / "x")):
         assert "s3cr" not in shown and "ada" in shown
-    assert place.url is not None and "s3cr:et" in place.url
+    assert location.url is not None and "s3cr:et" in location.url
     with pytest.raises(InputError) as error:
-        RunLocation.of(told.replace("/d", "/"))
+        RunLocation.of(words.replace("/d", "/"))
     assert "s3cr" not in str(error.value)
 
 

@@ -70,13 +70,13 @@ def test_a_store_that_may_not_be_written_is_read(readable: Path, tmp_path: Path)
         with pytest.raises(StoreFailed, match="may not be written: attempt to write a readonly"):
             store.begin("code", {})
         store.close()
-        found = table(folder)
+        results = table(folder)
         assert len(curves(folder, "state")[8][0]) == 13
         with pytest.raises((StoreFailed, OSError)):
             Store.prepare(folder, GRID, BATCHES, resume=True)
     assert (folder / "store.sqlite").read_bytes() == before
     assert sorted(path.name for path in folder.iterdir())[-1] == "store.sqlite"
-    assert found == table(folder)
+    assert results == table(folder)
 
 
 def test_what_is_no_database_is_told(tmp_path: Path):
@@ -93,10 +93,10 @@ def test_tables_of_somebody_else_are_left_alone(database: str, tmp_path: Path):
     with psycopg.connect(database, autocommit=True) as theirs:
         theirs.execute("CREATE TABLE runs (distance int)")
         theirs.execute("CREATE SCHEMA apart")
-    for place in (tmp_path, f"{database}#run"):
-        for use in (table, lambda place: run(GRID, BATCHES, toy.logistic, place)):
+    for location in (tmp_path, f"{database}#run"):
+        for use in (table, lambda location: run(GRID, BATCHES, toy.logistic, location)):
             with pytest.raises(InputError, match="that of dudley, got another of that name"):
-                use(place)
+                use(location)
     apart = f"{database}?options=-csearch_path%3Dapart#run"
     assert len(run(GRID, BATCHES, toy.logistic, apart)) == 12
 
@@ -130,48 +130,48 @@ def test_runs_of_one_database_know_nothing_of_each_other(database: str, tmp_path
 
 
 def test_several_workers_share_a_database(database: str, tmp_path: Path):
-    place = RunLocation.of(f"{database}#run")
-    found = run(GRID, BATCHES, toy.logistic, place, workers=2)
-    assert found == run(GRID, BATCHES, toy.logistic, tmp_path)
-    assert run(GRID, BATCHES, toy.logistic, str(place)) == found  # finished: nothing is done
+    location = RunLocation.of(f"{database}#run")
+    results = run(GRID, BATCHES, toy.logistic, location, workers=2)
+    assert results == run(GRID, BATCHES, toy.logistic, tmp_path)
+    assert run(GRID, BATCHES, toy.logistic, str(location)) == results  # finished: nothing is done
 
 
-def test_a_place_is_held_by_one(place: RunLocation):
+def test_a_place_is_held_by_one(location: RunLocation):
     with (
-        run_lock(place),
-        run_lock(place / "below"),
+        run_lock(location),
+        run_lock(location / "below"),
         pytest.raises(InputError, match="expected no other live run in it, got one that holds it"),
-        run_lock(place),
+        run_lock(location),
     ):
         pass
-    with pytest.raises(RuntimeError) as kept, run_lock(place):
+    with pytest.raises(RuntimeError) as refusal, run_lock(location):
         raise RuntimeError("broken off")
-    with run_lock(place):  # free again, though the error and its frames are still there
-        assert kept.value is not None
+    with run_lock(location):  # free again, though the error and its frames are still there
+        assert refusal.value is not None
 
 
-def test_a_place_is_free_when_its_holder_is_killed(place: RunLocation):
+def test_a_place_is_free_when_its_holder_is_killed(location: RunLocation):
     code = (
         "import sys, pickle; from dudley.lab.runners.run_lock import run_lock; "
-        "place = pickle.load(sys.stdin.buffer)\n"
-        "with run_lock(place): print('held', flush=True); sys.stdin.read()"
+        "location = pickle.load(sys.stdin.buffer)\n"
+        "with run_lock(location): print('held', flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert process.stdin is not None and process.stdout is not None
-    process.stdin.write(pickle.dumps(place))
+    process.stdin.write(pickle.dumps(location))
     process.stdin.flush()
     assert process.stdout.readline() == b"held\n"
-    with pytest.raises(InputError, match="no other live run"), run_lock(place):
+    with pytest.raises(InputError, match="no other live run"), run_lock(location):
         pass
     process.kill()
     process.wait()
-    until_free(place)
+    until_free(location)
 
 
-def test_what_another_machine_held_is_taken_over(place: RunLocation):
-    store = Store.prepare(place, GRID, BATCHES, resume=True)
+def test_what_another_machine_held_is_taken_over(location: RunLocation):
+    store = Store.prepare(location, GRID, BATCHES, resume=True)
     start, _ = store.begin("code", {})
     gone = claim(store, Owner("elsewhere", 1, "0"), start)
     assert gone is not None and take_over(store) == 1
@@ -184,14 +184,14 @@ def test_a_role_that_may_only_read_reads(postgres: Server, database: str):
 
     if postgres.pid is None:
         pytest.skip("postgres: roles are made on a server of our own only")
-    place = RunLocation.of(f"{database}#run")
-    run(GRID, BATCHES, toy.logistic, place)
+    location = RunLocation.of(f"{database}#run")
+    run(GRID, BATCHES, toy.logistic, location)
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("CREATE ROLE guest LOGIN")
         connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO guest")
-    guest = RunLocation.of(str(place).replace("postgres@", "guest@"))
+    guest = RunLocation.of(str(location).replace("postgres@", "guest@"))
     store = Store.open(guest)
-    assert table(guest) == table(place) and summary(store).batches == {"done": 3}
+    assert table(guest) == table(location) and summary(store).batches == {"done": 3}
     with pytest.raises(StoreFailed, match="permission denied"):
         store.begin("code", {})
     store.close()

@@ -19,19 +19,19 @@ GRID = toy.toy_grid()
 BATCHES = toy.toy_batches(GRID)
 
 
-def begun(place: RunLocation) -> Store:
+def begun(location: RunLocation) -> Store:
     """A batch with a checkpoint, given back."""
-    store = Store.prepare(place, GRID, BATCHES, resume=True)
+    store = Store.prepare(location, GRID, BATCHES, resume=True)
     session = Session(toy.taken(store))
     session.checkpoint(1, lambda path: path.write_bytes(b"state"))
     session.claim.release()
     return store
 
 
-def test_a_checkpoint_outside_the_folder_is_refused(place: RunLocation, tmp_path: Path):
+def test_a_checkpoint_outside_the_folder_is_refused(location: RunLocation, tmp_path: Path):
     precious = tmp_path / "precious"
     precious.write_text("mine")
-    store = begun(place)
+    store = begun(location)
     for file in (str(precious), "../precious", "checkpoints/../../precious", "checkpoints/1.1.1/x"):
         with store.database.writing() as connection:
             connection.execute(sa.update(checkpoints).values(file=file))
@@ -73,10 +73,10 @@ def test_a_name_is_no_way_out_of_a_folder(name: str):
         RunLocation.of(f"postgresql://ada@db/runs#{name}")
 
 
-@pytest.mark.parametrize("told", ["", "postgresql:/u:secret@h/db#run"])
-def test_an_address_that_is_none_is_no_folder(told: str):
-    with pytest.raises(InputError, match="place of a run") as caught:
-        RunLocation.of(told)
+@pytest.mark.parametrize("address", ["", "postgresql:/u:secret@h/db#run"])
+def test_an_address_that_is_none_is_no_folder(address: str):
+    with pytest.raises(InputError, match="location of a run") as caught:
+        RunLocation.of(address)
     assert "secret" not in str(caught.value)
 
 

@@ -18,7 +18,7 @@ BIG = 2**64 - 1
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> TrialTable:
+def trials(tmp_path: Path) -> TrialTable:
     configs = [
         {"task": {"m": 50, "name": "and"}, "rate": 1, "shape": [1, 2]},
         {"task": {"m": 60, "name": "or"}, "rate": 0.5, "shape": [3]},
@@ -33,34 +33,34 @@ def found(tmp_path: Path) -> TrialTable:
     return run(TrialGrid(trials, "a", 0), [batch], work, tmp_path / "run", about={"device": "cpu"})
 
 
-def test_columns_have_the_types_of_their_values(found: TrialTable):
-    assert found["task.m"].dtype == np.int64 and list(found["task.name"]) == ["and", "or"]
-    assert found["rate"].dtype == float and list(found["rate"]) == [1.0, 0.5]
-    assert found["result.good"].dtype == bool
-    assert np.isnan(found["result.loss"][0]) and found["result.loss"][1] == 2
-    assert list(found["result.extra"]) == [None, "x"]
-    assert list(found["shape"]) == [[1, 2], [3]]
-    assert found["grid.key"].dtype == np.uint64 and list(found["grid.key"]) == [BIG, BIG - 1]
-    assert len(found) == 2 and [row["task.m"] for row in found] == [50, 60]
+def test_columns_have_the_types_of_their_values(trials: TrialTable):
+    assert trials["task.m"].dtype == np.int64 and list(trials["task.name"]) == ["and", "or"]
+    assert trials["rate"].dtype == float and list(trials["rate"]) == [1.0, 0.5]
+    assert trials["result.good"].dtype == bool
+    assert np.isnan(trials["result.loss"][0]) and trials["result.loss"][1] == 2
+    assert list(trials["result.extra"]) == [None, "x"]
+    assert list(trials["shape"]) == [[1, 2], [3]]
+    assert trials["grid.key"].dtype == np.uint64 and list(trials["grid.key"]) == [BIG, BIG - 1]
+    assert len(trials) == 2 and [row["task.m"] for row in trials] == [50, 60]
     with pytest.raises(KeyError, match=r"did you mean task\.m"):
-        found["task.n"]
+        trials["task.n"]
 
 
-def test_parquet_holds_the_same(found: TrialTable, tmp_path: Path):
+def test_parquet_holds_the_same(trials: TrialTable, tmp_path: Path):
     parquet = pytest.importorskip("pyarrow.parquet")
-    found.to_parquet(tmp_path / "table.parquet")
+    trials.to_parquet(tmp_path / "table.parquet")
     back = parquet.read_table(tmp_path / "table.parquet").to_pylist()
-    assert back[1] == found.rows[1] and back[0]["grid.key"] == BIG
+    assert back[1] == trials.rows[1] and back[0]["grid.key"] == BIG
     assert back[0]["result.extra"] is None
 
 
-def test_without_pyarrow_the_extra_is_named(found: TrialTable, tmp_path: Path, monkeypatch):
+def test_without_pyarrow_the_extra_is_named(trials: TrialTable, tmp_path: Path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ExtraMissing, match=r"needs pyarrow.*pip install '\.\[lab\]'"):
-        found.to_parquet(tmp_path / "table.parquet")
+        trials.to_parquet(tmp_path / "table.parquet")
 
 
-def test_a_start_is_stored_with_its_code_and_device(found: TrialTable, tmp_path: Path):
+def test_a_start_is_stored_with_its_code_and_device(trials: TrialTable, tmp_path: Path):
     rows = sqlite3.connect(tmp_path / "run/store.sqlite").execute(
         "select code, about, owner from starts"
     )
@@ -89,7 +89,7 @@ def test_a_folder_without_a_run_is_refused_and_left_as_it_was(tmp_path: Path):
 
 @pytest.mark.parametrize(("version", "writer"), [(1, "an older"), (99, "a newer")])
 def test_a_store_of_another_version_is_refused(
-    found: TrialTable, tmp_path: Path, version: int, writer: str
+    trials: TrialTable, tmp_path: Path, version: int, writer: str
 ):
     with sqlite3.connect(tmp_path / "run/store.sqlite") as connection:
         connection.execute("update runs set schema = ?", (version,))

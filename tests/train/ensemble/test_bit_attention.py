@@ -133,7 +133,7 @@ def test_without_noise_nothing_is_dropped():
 def test_a_device_without_kernels_is_asked_for_no_value():
     """What a graph records: tensors of the meta device refuse to tell what they hold."""
     case = CASES_OF_PROCESSOR["two heads"]
-    inputs = {name: x.to("meta") for name, x in case.given().items()}
+    inputs = {name: x.to("meta") for name, x in case.inputs().items()}
     noise = Noise(case.noise.keys.to("meta"), case.noise.step.to("meta"))
     leaves = [inputs[name].requires_grad_() for name in NAMES[2:]]
     mixed, mass = choose.attend(*leaves, inputs["words"], inputs["counts"], noise, (0.1, 0.1))

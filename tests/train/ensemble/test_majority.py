@@ -10,7 +10,7 @@ from attention_cases import far_apart, majorities, trained_on
 from dudley.core.errors import InputError
 from dudley.models import MajorityClassifier
 from dudley.train.ensemble import rows
-from dudley.train.ensemble.collapse import collapsed
+from dudley.train.ensemble.collapse import collapse_attention
 from dudley.train.ensemble.majority import MajorityEnsemble
 from dudley.train.ensemble.rows import Shared
 from dudley.train.packed import pack, unpack
@@ -86,7 +86,7 @@ def test_scores_of_eighty(extreme, cls, dtype, tolerance):
     exact = [x.requires_grad_() for x in (a, p, V, Π)]
     expected = softmax_by_token(words, *exact)
     leaves = [x.detach().to(dtype).requires_grad_() for x in exact]
-    attended = collapsed(*leaves).attend(words)
+    attended = collapse_attention(*leaves).attend(words)
     torch.testing.assert_close(attended.double(), expected, rtol=tolerance, atol=tolerance)
     pulls = torch.autograd.grad(attended.sin().sum(), leaves)
     for pull, true in zip(pulls, torch.autograd.grad(expected.sin().sum(), exact), strict=True):
@@ -97,7 +97,7 @@ def test_equal_scores_of_both_bits_have_the_right_gradient():
     """Which bit counts as high changes at a tie; the function does not."""
     words, a, p, V, Π = extreme_scores(0.3, 0.3, 1.0)
     exact = [x.requires_grad_() for x in (a, p, V, Π)]
-    pulls = torch.autograd.grad(collapsed(*exact).attend(words).sin().sum(), exact)
+    pulls = torch.autograd.grad(collapse_attention(*exact).attend(words).sin().sum(), exact)
     true = torch.autograd.grad(softmax_by_token(words, *exact).sin().sum(), exact)
     torch.testing.assert_close(pulls, true, rtol=1e-10, atol=1e-10)
 
@@ -129,7 +129,7 @@ def test_the_kernel_for_evaluation(kernels, precision, tolerance):
 def test_the_kernel_on_rows_whose_scores_lie_far_apart(kernels, precision, tolerance):
     """Also a row that has no high bit, whose weight would be e^90."""
     words, attention, (bias, W, b) = far_apart()
-    expected = torch.relu(collapsed(*attention).attend(words) + bias) @ W + b
+    expected = torch.relu(collapse_attention(*attention).attend(words) + bias) @ W + b
     logits = kernels["majority far", precision]
     assert (logits - expected).norm(dim=-1).max() < tolerance * expected.norm(dim=-1).min()
 
@@ -137,7 +137,7 @@ def test_the_kernel_on_rows_whose_scores_lie_far_apart(kernels, precision, toler
 def test_a_table_past_float16_shows(kernels):
     """No finite number is told that is not about right."""
     words, attention, (bias, W, b) = far_apart(1e6)
-    expected = torch.relu(collapsed(*attention).attend(words) + bias) @ W + b
+    expected = torch.relu(collapse_attention(*attention).attend(words) + bias) @ W + b
     assert (kernels["majority too large", "ieee"] - expected).norm() < 1e-4 * expected.norm()
     narrow = kernels["majority too large", "fp16"]
     assert not narrow.isfinite().all()

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from dudley.core.backend import torch
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.norms import NORMS, norm_named
-from dudley.train.optimise.balls import WeightBall, _fits, chosen, project
+from dudley.train.optimise.balls import WeightBall, _fits, choose_names, project
 from dudley.train.optimise.penalties import Penalty
 from each import each
 
@@ -177,11 +177,11 @@ def test_around_the_start(norm):
 
 def test_names_are_chosen_whole_or_by_their_last_part():
     weights = {f"weights.{k}.{n}": torch.zeros(1, 1, 1) for k in (0, 1) for n in ("W_Q", "W_K")}
-    assert chosen("W_Q", weights) == ["weights.0.W_Q", "weights.1.W_Q"]
-    assert chosen("*.1.W_*", weights) == ["weights.1.W_Q", "weights.1.W_K"]
-    assert len(chosen("*", weights)) == 4
+    assert choose_names("W_Q", weights) == ["weights.0.W_Q", "weights.1.W_Q"]
+    assert choose_names("*.1.W_*", weights) == ["weights.1.W_Q", "weights.1.W_K"]
+    assert len(choose_names("*", weights)) == 4
     with pytest.raises(UnknownName, match="did you mean weights"):
-        chosen("weights.3.W_Q", weights)
+        choose_names("weights.3.W_Q", weights)
 
 
 @given(st.text("ab.", max_size=6), st.text("ab.*", max_size=5))

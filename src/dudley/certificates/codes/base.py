@@ -25,7 +25,7 @@ from dudley.certificates.hypothesis import Hypothesis
 from dudley.core.errors import DudleyError, InputError
 from dudley.core.registry import Registry
 
-Weights = dict[str, np.ndarray]
+WeightArrays = dict[str, np.ndarray]
 COARSEST = 1 << 15  # largest level
 KINDS = 4
 
@@ -55,11 +55,11 @@ class ModelCode(ABC):
     prefix: ClassVar[int]
 
     @abstractmethod
-    def describe(self, weights: Weights, frame: Frame) -> list[Any]:
+    def describe(self, weights: WeightArrays, frame: Frame) -> list[Any]:
         """Descriptions of these weights; empty where this kind has none."""
 
     @abstractmethod
-    def weights(self, description: Any, frame: Frame) -> Weights:
+    def weights(self, description: Any, frame: Frame) -> WeightArrays:
         """The weights described."""
 
     @abstractmethod
@@ -125,13 +125,13 @@ def read(bits: CodeWord, frame: Frame) -> tuple[str, Any]:
     return name, description
 
 
-def decode(bits: CodeWord, frame: Frame) -> Weights:
+def decode(bits: CodeWord, frame: Frame) -> WeightArrays:
     """The weights of a code word."""
     name, description = read(bits, frame)
     return CODES[name].weights(description, frame)
 
 
-def cheapest(weights: Weights, frame: Frame) -> CodeWord | None:
+def cheapest(weights: WeightArrays, frame: Frame) -> CodeWord | None:
     """The shortest word that decodes to exactly these weights, of those that are found."""
     best = None
     for name, kind in CODES.items():
@@ -146,7 +146,7 @@ def cheapest(weights: Weights, frame: Frame) -> CodeWord | None:
     return best
 
 
-def same(a: Weights, b: Weights) -> bool:
+def same(a: WeightArrays, b: WeightArrays) -> bool:
     """Equal in every bit."""
     return set(a) == set(b) and all(
         a[n].shape == b[n].shape and a[n].tobytes() == b[n].tobytes() for n in a

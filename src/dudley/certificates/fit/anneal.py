@@ -13,14 +13,14 @@ from dataclasses import replace
 import numpy as np
 
 from dudley.certificates.codes.kinds.sparse import SparsePart
-from dudley.certificates.fit.quantised import Search, State
+from dudley.certificates.fit.quantised import Search, SparseState
 
 REACH = 4  # new entries start on levels up to this
 
 
-def annealed(
-    search: Search, state: State, looks: int, seed: int = 0, hot: float = 0.3
-) -> tuple[State, float]:
+def anneal(
+    search: Search, state: SparseState, looks: int, seed: int = 0, hot: float = 0.3
+) -> tuple[SparseState, float]:
     """The best state among ``looks`` random changes, and its value."""
     rng, names = np.random.default_rng(seed), list(state)
     now, value = dict(state), search.value(state)
@@ -29,7 +29,7 @@ def annealed(
         t = hot * first * (1 - look / looks) ** 2
         limit = value + t * rng.exponential()
         name = names[rng.integers(len(names))]
-        candidate = now | {name: changed(now[name], rng)}
+        candidate = now | {name: change_one(now[name], rng)}
         reached = search.value(candidate, limit)
         if reached < limit:
             now, value = candidate, reached
@@ -38,7 +38,7 @@ def annealed(
     return best, least
 
 
-def changed(part: SparsePart, rng: np.random.Generator) -> SparsePart:
+def change_one(part: SparsePart, rng: np.random.Generator) -> SparsePart:
     """One random change."""
     levels = part.levels.copy()
     flat, nonzeros = levels.reshape(-1), np.flatnonzero(levels)

@@ -58,12 +58,12 @@ class FitExamples:
     def closed(self) -> Callable[[Any, torch.Tensor], torch.Tensor] | None:
         """The closed form for (weights, B), where there is one."""
         nodes = self.model.network.nodes
-        alone = len(nodes) == 1 and _plain_head(nodes[0])
+        single_head = len(nodes) == 1 and _plain_head(nodes[0])
         if isinstance(self.model.encoding, Blocks):
-            return (lambda params, m: _on_blocks(nodes[0], params[0], m)) if alone else None
+            return (lambda params, m: _on_blocks(nodes[0], params[0], m)) if single_head else None
         if self.model.encoding_table.get("name") != "bits":
             return None
-        if alone:
+        if single_head:
             return lambda params, B: _head(nodes[0], params[0], B)
         first = len(nodes) > 2 and _embedding(nodes[0]) and _mixing(nodes[1])
         if first and all(map(_on_rows, nodes[2:])):
@@ -182,7 +182,7 @@ def _mixing(node: Node) -> bool:
 
 
 def _branch(node: Node) -> tuple[Node, ...]:
-    """The nodes that a residual connection goes around, one after another; none if it is none."""
+    """The nodes inside a residual connection, in order; none where ``node`` is something else."""
     inside = node.parts() if node.adds_input else ()
     return tuple(stage.node for part in inside for stage in part.node.stages())
 
@@ -198,13 +198,13 @@ def _on_rows(node: Node) -> bool:
     return isinstance(node, Dense | LayerNorm | Activate | ProjectRows)
 
 
-def _mixed(s: torch.Tensor, u: torch.Tensor, B: torch.Tensor) -> torch.Tensor:
+def _mix(s: torch.Tensor, u: torch.Tensor, B: torch.Tensor) -> torch.Tensor:
     e = torch.exp(s - s.amax().detach())[:, None]
     return (B @ (e * u)) / (B @ e)
 
 
 def _head(node: Any, params, B: torch.Tensor) -> torch.Tensor:
-    return activation(node.sigma).apply(_mixed(params["v"][:, 0], params["W_v"], B))
+    return activation(node.sigma).apply(_mix(params["v"][:, 0], params["W_v"], B))
 
 
 def _on_blocks(node: Any, params, m: torch.Tensor) -> torch.Tensor:
@@ -222,7 +222,7 @@ def _block(nodes: tuple[Any, ...], params, B: torch.Tensor) -> torch.Tensor:
     q, K, V = (Z[-1:] @ of_mixing["W_Q"], Z @ of_mixing["W_K"], Z @ of_mixing["W_v"])
     k = mixing.slice
     cuts = [slice(h * k, (h + 1) * k) for h in range(mixing.H)]
-    heads = [_mixed((K[:, c] @ q[0, c]) * mixing.s, V[:, c], B) for c in cuts]
+    heads = [_mix((K[:, c] @ q[0, c]) * mixing.s, V[:, c], B) for c in cuts]
     rows = (kinds[-1] + torch.cat(heads, 1) @ of_mixing["W_c"])[:, None, :]  # (m, 1, d)
     for node, of_node in zip(nodes[2:], params[2:], strict=True):
         rows = node.apply(of_node, rows)

@@ -92,11 +92,11 @@ def fit(
     σ = {n: np.full(shape, plan.sigma) for n, shape in empty.shapes.items()}
     zero = {n: np.zeros(shape) for n, shape in empty.shapes.items()}
     if not prefix:
-        w, σ = _fitted(_Examples(empty, data), first, σ, (zero, None), plan, look)
+        w, σ = _fit(_Examples(empty, data), first, σ, (zero, None), plan, look)
         return Posterior(Hypothesis(tables, encoding, w), σ, Zero())
     head, rest = parts(data, prefix, split)
-    w0, S = _fitted(_Examples(empty, head), first, σ, (zero, None), prior_plan or plan, look)
-    w, σ = _fitted(_Examples(empty, rest), w0, S, (w0, S), plan, look)
+    w0, S = _fit(_Examples(empty, head), first, σ, (zero, None), prior_plan or plan, look)
+    w, σ = _fit(_Examples(empty, rest), w0, S, (w0, S), plan, look)
     return Posterior(Hypothesis(tables, encoding, w), σ, Learned(prefix, split, head.sha256, w0, S))
 
 
@@ -153,7 +153,7 @@ class _Examples:
         return activation(head.sigma).apply(f)
 
 
-def _fitted(
+def _fit(
     examples: _Examples,
     w0: Arrays,
     σ0: Arrays,

@@ -4,7 +4,7 @@ Occam's bound holds for every code word at once, so the search may look at the t
 often as it likes. The certified model is what comes out: the *quantised* one.
 
 ``compress`` takes any model: a step for every matrix, pruning by magnitude, products of low rank;
-then ``pruned``, a local search over levels that minimises the bound itself.
+then ``prune``, a local search over levels that minimises the bound itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dudley.certificates.base import METHODS
-from dudley.certificates.codes.base import Frame, Weights, cheapest, write
+from dudley.certificates.codes.base import Frame, WeightArrays, cheapest, write
 from dudley.certificates.codes.kinds.low_rank import LowRankCode, Product
 from dudley.certificates.codes.kinds.sparse import SparseCode, SparsePart
 from dudley.certificates.codes.kinds.subspace import short
@@ -30,8 +30,8 @@ from dudley.core.errors import DudleyError, InputError
 from dudley.core.watch import Watch
 
 LARGEST = 100_000  # weights: to write a code word takes a time that grows with their square
-State = dict[str, SparsePart]
-Candidate = tuple[float, Weights]  # about its bound, and the weights
+SparseState = dict[str, SparsePart]
+Candidate = tuple[float, WeightArrays]  # about its bound, and the weights
 Move = Callable[[SparsePart], SparsePart]
 
 
@@ -45,40 +45,40 @@ class Search:
     delta: float = 0.05
     watch: Watch = field(default_factory=Watch)
 
-    def word(self, state: State) -> int:
+    def word(self, state: SparseState) -> int:
         """The length of the sparse code word."""
         return write(
             "sparse", tuple(state[name] for name, _ in self.frame.shapes), self.frame
         ).length
 
-    def weights(self, state: State) -> Weights:
+    def weights(self, state: SparseState) -> WeightArrays:
         """What it decodes to."""
         parts = tuple(state[name] for name, _ in self.frame.shapes)
         return SparseCode().weights(parts, self.frame)
 
-    def value(self, state: State, limit: float = math.inf) -> float:
+    def value(self, state: SparseState, limit: float = math.inf) -> float:
         """About the bound; infinity at once where the bits alone exceed the limit."""
         self.watch.look()
         try:
             length = self.word(state)
         except DudleyError:
             return math.inf
-        if relaxed(0.0, length, self.n, self.delta) >= limit:
+        if relaxed_bound(0.0, length, self.n, self.delta) >= limit:
             return math.inf
         share = self.examples.errors(self.weights(state)) / self.examples.n
-        return relaxed(share, length, self.n, self.delta)
+        return relaxed_bound(share, length, self.n, self.delta)
 
-    def value_of(self, weights: Weights) -> float:
+    def value_of(self, weights: WeightArrays) -> float:
         """The same for any weights that have a code."""
         self.watch.look()
         word = cheapest(weights, self.frame)
         if word is None:
             return math.inf
         share = self.examples.errors(weights) / self.examples.n
-        return relaxed(share, word.length, self.n, self.delta)
+        return relaxed_bound(share, word.length, self.n, self.delta)
 
 
-def relaxed(share: float, length: float, n: int, delta: float) -> float:
+def relaxed_bound(share: float, length: float, n: int, delta: float) -> float:
     """kl⁻¹(share, (ℓ ln 2 + ln 1/δ)/n) by bisection in floats: to compare, not to claim."""
     c = (length * math.log(2) - math.log(delta)) / n
     if share <= 0:
@@ -92,7 +92,7 @@ def relaxed(share: float, length: float, n: int, delta: float) -> float:
     return high
 
 
-def quantised(U: np.ndarray, fold: str, q: int, digits: int = 0) -> SparsePart:
+def quantise(U: np.ndarray, fold: str, q: int, digits: int = 0) -> SparsePart:
     """Levels −q, …, q; the step is max|U|/q with so many binary digits after the first.
 
     Without digits it is a power of two, and the matrix is rescaled by up to √2.
@@ -134,11 +134,11 @@ def compress(
     search = Search(few, frame, data.n, fixed.delta, watch)
     whole = Search(examples, frame, data.n, fixed.delta, watch)
     starts = {
-        q: {n: quantised(model.weights[n], "plain", q, 3) for n, _ in frame.shapes} for q in levels
+        q: {n: quantise(model.weights[n], "plain", q, 3) for n, _ in frame.shapes} for q in levels
     }
 
     def refined(q: int) -> Candidate:
-        W = search.weights(pruned(search, starts[q], looks=looks)[0])
+        W = search.weights(prune(search, starts[q], looks=looks)[0])
         return whole.value_of(W), W
 
     def product(q: int, r: int) -> Candidate | None:
@@ -166,22 +166,22 @@ def compress(
     return Hypothesis(model.tables, model.encoding_table, best)
 
 
-def _product(weights: Weights, frame: Frame, q: int, r: int) -> Weights | None:
+def _product(weights: WeightArrays, frame: Frame, q: int, r: int) -> WeightArrays | None:
     """Every matrix as a product of two quantised factors of rank r (smaller ones as they are)."""
     parts = []
     for name, shape in frame.shapes:
         U, S, V = np.linalg.svd(weights[name], full_matrices=False)
         k = min(r, *shape)
-        A = quantised(U[:, :k] * np.sqrt(S[:k]), "plain", q, 3)
-        B = quantised(np.sqrt(S[:k])[:, None] * V[:k], "plain", q, 3)
+        A = quantise(U[:, :k] * np.sqrt(S[:k]), "plain", q, 3)
+        B = quantise(np.sqrt(S[:k])[:, None] * V[:k], "plain", q, 3)
         parts.append(Product(short(A.step * B.step), A.levels, B.levels))
     made = LowRankCode().weights(parts, frame)
     return made if all(np.isfinite(W).all() for W in made.values()) else None
 
 
-def pruned(
-    search: Search, state: State, rounds: int = 8, looks: int = 20_000
-) -> tuple[State, float]:
+def prune(
+    search: Search, state: SparseState, rounds: int = 8, looks: int = 20_000
+) -> tuple[SparseState, float]:
     """Local search: coarser levels, simpler steps, fewer nonzeros, other levels; then again.
 
     It ends when a round changes nothing, after ``rounds`` of them, or after so many ``looks``.
@@ -207,7 +207,7 @@ def _coarser(part: SparsePart) -> Iterator[Move]:
     q = int(np.abs(part.levels).max(initial=0))
     for other in sorted({1, 2, 3, 4, 6, 8, q // 2, q - 1}):
         if 0 < other < q:
-            yield lambda now, other=other: quantised(now.levels * now.step, now.fold, other)
+            yield lambda now, other=other: quantise(now.levels * now.step, now.fold, other)
 
 
 def _simpler_steps(part: SparsePart) -> Iterator[Move]:
@@ -239,7 +239,7 @@ def _other_levels(part: SparsePart) -> Iterator[Move]:
             yield _set(np.flatnonzero(flat == level), int(other))
 
 
-def _moved(part: SparsePart) -> Iterator[Move]:
+def _move_nonzero(part: SparsePart) -> Iterator[Move]:
     """A nonzero goes to a neighbouring place."""
     flat, width = part.levels.ravel(), part.levels.shape[1]
     for i in np.flatnonzero(flat):
@@ -257,4 +257,4 @@ def _set(places, levels) -> Move:
     return change
 
 
-MOVES = (_coarser, _simpler_steps, _fewer, _other_levels, _moved)
+MOVES = (_coarser, _simpler_steps, _fewer, _other_levels, _move_nonzero)

@@ -27,13 +27,13 @@ from dudley.core.errors import InputError
 from dudley.core.registry import Registry
 from dudley.core.watch import Watch
 
-Encoding = dict[str, Any]
-RECIPES: Registry[Callable[[Dataset, Encoding, int, Watch], Hypothesis | Posterior]] = Registry(
-    "method to train for"
+EncodingTable = dict[str, Any]
+RECIPES: Registry[Callable[[Dataset, EncodingTable, int, Watch], Hypothesis | Posterior]] = (
+    Registry("method to train for")
 )
 
 PENALTIES = (2e-3, 5e-3)  # of a head on bits; fixed on other seeds than those of the record
-BLOCKS: Encoding = {"name": "blocks", "height": 28, "width": 28, "side": 4, "white": 255.0}
+BLOCKS: EncodingTable = {"name": "blocks", "height": 28, "width": 28, "side": 4, "white": 255.0}
 LONG = {"levels": (2, 4, 8), "steps": 600, "batch": 1024}  # where inputs are not bits
 SEARCHED: dict[str, Any] = LONG | {
     "foldings": ({"0.v": sparse.ZERO, "0.W_v": "plain"}, {"0.v": "plain", "0.W_v": "plain"}),
@@ -44,7 +44,7 @@ SEARCHED: dict[str, Any] = LONG | {
 }
 
 
-def tables(encoding: Encoding) -> dict[str, Any]:
+def tables(encoding: EncodingTable) -> dict[str, Any]:
     """The network: a head, behind trained positions where rows are given."""
     network = heads.tables(encoding)
     unit = encoding_of(encoding)
@@ -55,7 +55,7 @@ def tables(encoding: Encoding) -> dict[str, Any]:
 
 
 def train_for(
-    method: str, data: Dataset, encoding: Encoding, seed: int, watch: Watch | None = None
+    method: str, data: Dataset, encoding: EncodingTable, seed: int, watch: Watch | None = None
 ) -> Hypothesis | Posterior:
     """The model of a method's recipe; data that it cannot be trained on are refused."""
     recipe = RECIPES[method]
@@ -67,7 +67,7 @@ def train_for(
     return recipe(data, encoding, seed, watch or Watch())
 
 
-def head_fits(encoding: Encoding, seed: int) -> list[heads.HeadFit]:
+def head_fits(encoding: EncodingTable, seed: int) -> list[heads.HeadFit]:
     """The trainings of a head for its norm cover, of which the best is taken."""
     if isinstance(encoding_of(encoding), Bits):
         return [heads.HeadFit(seed=seed, penalty=λ) for λ in PENALTIES]
@@ -77,12 +77,12 @@ def head_fits(encoding: Encoding, seed: int) -> list[heads.HeadFit]:
 
 
 @RECIPES.register("norm-cover")
-def _norm_cover(data: Dataset, encoding: Encoding, seed: int, watch: Watch) -> Hypothesis:
+def _norm_cover(data: Dataset, encoding: EncodingTable, seed: int, watch: Watch) -> Hypothesis:
     return heads.fit_best(data, encoding, head_fits(encoding, seed), watch)[0]
 
 
 @RECIPES.register("occam")
-def _occam(data: Dataset, encoding: Encoding, seed: int, watch: Watch) -> Hypothesis:
+def _occam(data: Dataset, encoding: EncodingTable, seed: int, watch: Watch) -> Hypothesis:
     unit, settings = encoding_of(encoding), {}
     if isinstance(unit, Rows):
         settings = LONG | {"penalties": (0.1, 0.3)}
@@ -92,7 +92,7 @@ def _occam(data: Dataset, encoding: Encoding, seed: int, watch: Watch) -> Hypoth
 
 
 @RECIPES.register("pac-bayes")
-def _pac_bayes(data: Dataset, encoding: Encoding, seed: int, watch: Watch) -> Posterior:
+def _pac_bayes(data: Dataset, encoding: EncodingTable, seed: int, watch: Watch) -> Posterior:
     plan = posterior.PosteriorTraining(steps=1500, batch=1024, seed=seed)
     watch.say(f"a posterior in {plan.steps:,} steps")
     return posterior.fit(tables(encoding), encoding, data, plan=plan)

@@ -18,11 +18,11 @@ import numpy as np
 
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import Frame
-from dudley.certificates.codes.kinds.sparse import folds_of, unfolded
+from dudley.certificates.codes.kinds.sparse import folds_of, unfold
 from dudley.certificates.data import Dataset
-from dudley.certificates.fit.anneal import annealed
+from dudley.certificates.fit.anneal import anneal
 from dudley.certificates.fit.forward import FitExamples, blank
-from dudley.certificates.fit.quantised import Search, State, pruned, quantised
+from dudley.certificates.fit.quantised import Search, SparseState, prune, quantise
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.occam.method import checked_frame
 from dudley.core.backend import torch
@@ -63,19 +63,19 @@ def fit_sparse(
     trials = all_foldings(frame) if foldings is None else list(foldings)
     trainings = list(itertools.product(trials, penalties))
 
-    def candidates(i: int, folds: dict[str, str], λ: float) -> list[tuple[State, float]]:
-        U = trained(examples, frame, folds, λ, steps, batch, lr, 1000 * seed + i)
+    def candidates(i: int, folds: dict[str, str], λ: float) -> list[tuple[SparseState, float]]:
+        U = train_entries(examples, frame, folds, λ, steps, batch, lr, 1000 * seed + i)
         kinds = {name: "plain" if fold == ZERO else fold for name, fold in folds.items()}
         grids = (
-            {name: quantised(U[name], kinds[name], q) for name, _ in frame.shapes} for q in levels
+            {name: quantise(U[name], kinds[name], q) for name, _ in frame.shapes} for q in levels
         )
-        return [pruned(search, state) for state in grids]
+        return [prune(search, state) for state in grids]
 
-    def polish(i: int, state: State) -> tuple[State, float]:
-        start = annealed(whole, state, looks, 1000 * seed + i)[0] if looks else state
-        return pruned(whole, start, 2)
+    def polish(i: int, state: SparseState) -> tuple[SparseState, float]:
+        start = anneal(whole, state, looks, 1000 * seed + i)[0] if looks else state
+        return prune(whole, start, 2)
 
-    states: list[tuple[State, float]] = []
+    states: list[tuple[SparseState, float]] = []
     for i, (folds, λ) in enumerate(trainings):
         step = f"training {i + 1} of {len(trainings)}"
         states += watch.do(step, partial(candidates, i, folds, λ), needed=not states) or []
@@ -102,7 +102,7 @@ def all_foldings(frame: Frame) -> list[dict[str, str]]:
     return trials
 
 
-def trained(
+def train_entries(
     examples: FitExamples,
     frame: Frame,
     folds: dict[str, str],
@@ -124,7 +124,7 @@ def trained(
         U[name] = (0 * first if folds[name] == ZERO else first).requires_grad_(folds[name] != ZERO)
 
     def weights() -> dict[str, Any]:
-        return {n: u if folds[n] == ZERO else unfolded(folds[n], u, frame.T) for n, u in U.items()}
+        return {n: u if folds[n] == ZERO else unfold(folds[n], u, frame.T) for n, u in U.items()}
 
     def rows() -> torch.Tensor:
         return torch.randint(examples.n, (min(batch, examples.n),), generator=source)

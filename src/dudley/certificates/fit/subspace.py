@@ -21,7 +21,7 @@ from dudley.certificates.codes.interval import CodeWord
 from dudley.certificates.codes.kinds.subspace import Map, Subspace, SubspacePoint, maps
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.forward import FitExamples, blank
-from dudley.certificates.fit.quantised import relaxed
+from dudley.certificates.fit.quantised import relaxed_bound
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.occam.method import checked_frame
 from dudley.core.backend import torch
@@ -52,17 +52,17 @@ def fit_subspace(
     for size in [D] if isinstance(D, int) else D:
         if size not in frame.dimensions or L not in frame.levels:
             raise InputError("D and L", "entries of the declared dimensions and levels", (size, L))
-        first = trained(examples, few, frame, size, L, rank, seed, steps, batch, lr)
-        for point in (first, polished(few, frame, first, data.n, fixed.delta)):
+        first = train_point(examples, few, frame, size, L, rank, seed, steps, batch, lr)
+        for point in (first, polish(few, frame, first, data.n, fixed.delta)):
             points.append((_value(examples, frame, point, data.n, fixed.delta), point))
     best = min(points, key=lambda pair: pair[0])[1]
     if examples.errors(Subspace().weights(best, frame)):
-        best = polished(examples, frame, best, data.n, fixed.delta, rounds=1)
+        best = polish(examples, frame, best, data.n, fixed.delta, rounds=1)
     weights = Subspace().weights(best, frame)
     return Hypothesis(tables, encoding, weights), write("subspace", best, frame)
 
 
-def trained(
+def train_point(
     examples: FitExamples,
     few: FitExamples,
     frame: Frame,
@@ -104,7 +104,7 @@ def trained(
     return best[1]
 
 
-def polished(
+def polish(
     few: FitExamples, frame: Frame, point: SubspacePoint, n: int, delta: float, rounds: int = 4
 ) -> SubspacePoint:
     """One coordinate at a time, a level up, down or 0, while the bound falls."""
@@ -135,10 +135,10 @@ def _value(
     limit: float = math.inf,
 ) -> float:
     length = write("subspace", point, frame).length
-    if relaxed(0.0, length, n, delta) >= limit:
+    if relaxed_bound(0.0, length, n, delta) >= limit:
         return math.inf
     share = examples.errors(Subspace().weights(point, frame)) / examples.n
-    return relaxed(share, length, n, delta)
+    return relaxed_bound(share, length, n, delta)
 
 
 def _tensors(map_: Map) -> Map:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dudley.certificates.base import Model
+from dudley.certificates.base import CertifiedModel
 from dudley.certificates.certificate import baseline
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.posterior import PosteriorTraining
@@ -24,7 +24,7 @@ from dudley.theorems import registry
 
 
 def standing(
-    model: Model,
+    model: CertifiedModel,
     train: Dataset,
     test: Dataset | None = None,
     delta: float = 0.05,

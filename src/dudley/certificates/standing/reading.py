@@ -12,8 +12,8 @@ the network lacks are fixed ones that change nothing: W_c the first k rows of th
 
 >>> from dudley.networks.files import EXAMPLES
 >>> from dudley.certificates.hypothesis import load
->>> found = read_off(load(EXAMPLES / "sparse-and" / "model.safetensors"))
->>> [(name, sorted(one.trained)) for name, one in found.items()]
+>>> readings = read_off(load(EXAMPLES / "sparse-and" / "model.safetensors"))
+>>> [(name, sorted(one.trained)) for name, one in readings.items()]
 [('head', ['W_QK', 'W_v']), ('block', ['W_QK', 'W_v', 'w']), ('encoder', ['W_K', 'W_QK', 'W_v'])]
 """
 
@@ -28,7 +28,7 @@ import numpy as np
 from dudley.calculus.union import Grid
 from dudley.certificates.encodings import Bits
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.methods.norm_cover.reduce import constant_row, reduced
+from dudley.certificates.methods.norm_cover.reduce import constant_row, reduce_heads
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
 from dudley.core.vocabulary import known
@@ -102,7 +102,7 @@ def _sizes(model: Hypothesis, inputs: Tokens) -> dict[str, float]:
 
 def _parts(model: Hypothesis):
     """The head and its weights, v in place of W_QK; W_c and w are ``None`` where there is none."""
-    less = reduced(model.network, model.weights, model.encoding)
+    less = reduce_heads(model.network, model.weights, model.encoding)
     nodes = list(getattr(less.network, "nodes", (less.network,)))
     kinds = [type(node) for node in nodes]
     if kinds not in ([Head], [Head, Readout]):

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from dudley.cli.output import Json, print_document, print_json
-from dudley.cli.progress import watched
+from dudley.cli.progress import watch_steps
 from dudley.cli.statements import Statements
 from dudley.core.errors import InputError
 from dudley.core.files import expect_place, written
@@ -94,7 +94,7 @@ def parse_duration(text: str) -> float:
 
 def shown(ended, count: int):
     """Each attack as it ends; how many have ended is shown on stderr."""
-    with watched() as watch:
+    with watch_steps() as watch:
         watch.begin("attacks")
         for done, (name, rows) in enumerate(ended, 1):
             watch.say(f"{done} of {count} ended, {name} the last")

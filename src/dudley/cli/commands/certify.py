@@ -11,7 +11,7 @@ import typer
 
 from dudley.cli.folder import CERTIFICATE, MODEL, TRAIN, beside, keep, keep_all, within
 from dudley.cli.output import Json, paragraph, print_document, print_json
-from dudley.cli.progress import Budget, watched
+from dudley.cli.progress import Budget, watch_steps
 from dudley.core.boundary import documents
 from dudley.core.errors import InputError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 certify = typer.Typer(
     help="Upper bounds on the error of one model.", no_args_is_help=True, rich_markup_mode=None
 )
-Delta = Annotated[float, typer.Option(help="The bound fails with at most this probability.")]
+DeltaOption = Annotated[float, typer.Option(help="The bound fails with at most this probability.")]
 Out = Annotated[Path | None, typer.Option(help="The certificate file to write (.json).")]
 Given = Annotated[
     Path,
@@ -55,7 +55,7 @@ def certify_model(
     encoding: Annotated[
         str | None, typer.Option(help='Of the inputs, JSON: {"name": "bits", "T": 32}.')
     ] = None,
-    delta: Delta = 0.05,
+    delta: DeltaOption = 0.05,
     declare: Declare = None,
     budget: Budget = 120,
     out: Out = None,
@@ -89,7 +89,7 @@ def certify_model(
             with written(path) as file:
                 model.save(file)
     known = examples(train)
-    with watched(budget) as watch:
+    with watch_steps(budget) as watch:
         ranking = least(model, known, holdout, method, delta, declared, watch)
     data = holdout if ranking.best.method == "hold-out" else train
     if out is not None:
@@ -116,7 +116,7 @@ def certify_train(
         str | None, typer.Option(help='Of a data file, JSON: {"name": "bits", "T": 32}.')
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the data and of the training.")] = 0,
-    delta: Delta = 0.05,
+    delta: DeltaOption = 0.05,
     budget: Budget = 600,
     out: Annotated[Path, typer.Option(help="Folder for model, data and certificate.")] = Path(
         "dudley-certificate"
@@ -137,7 +137,7 @@ def certify_train(
     if out.exists() and not out.is_dir():
         raise InputError("--out", "a folder", f"the file {out}")
     train, test, inputs, declared = _examples(task, n, T, s, seed, encoding)
-    with watched(budget) as watch:
+    with watch_steps(budget) as watch:
         watch.begin(f"training for {method} on {train.n:,} examples")
         model = train_for(method, train, inputs, seed, watch)
         remark = watch.remark
@@ -170,7 +170,7 @@ def _examples(task: str, n: int, T: int, s: int, seed: int, encoding: str | None
     from dudley.certificates.data import read
     from dudley.certificates.fit.recipes import BLOCKS
     from dudley.certificates.pictures import DECLARED, pictures
-    from dudley.certificates.samples import drawn
+    from dudley.certificates.samples import draw_examples
 
     if Path(task).suffix in (".npz", ".parquet"):
         if encoding is None:
@@ -182,7 +182,7 @@ def _examples(task: str, n: int, T: int, s: int, seed: int, encoding: str | None
     if task == MNIST:
         return pictures(n, seed), pictures(split="test"), BLOCKS, DECLARED
     config, bits = {"name": task, "T": T, "s": s}, {"name": "bits", "T": T}
-    return drawn(config, n, seed), drawn(config, 100_000, seed, "test"), bits, {}
+    return draw_examples(config, n, seed), draw_examples(config, 100_000, seed, "test"), bits, {}
 
 
 def compressed(model: Any, train: Any, declared: dict[str, Any], out: Path, budget: float) -> None:
@@ -197,7 +197,7 @@ def compressed(model: Any, train: Any, declared: dict[str, Any], out: Path, budg
     from dudley.show.document import Document, Listing, Prose, Section
     from dudley.show.pages import certificate as pages
 
-    with watched(budget) as watch:
+    with watch_steps(budget) as watch:
         watch.begin("compression")
         try:
             small = compress(model, train, watch=watch, **declared)
@@ -225,7 +225,7 @@ def certify_picture(
         Path | None,
         typer.Option(help="Examples that no choice has seen: the measured error and the hold-out."),
     ] = None,
-    delta: Delta = 0.05,
+    delta: DeltaOption = 0.05,
     declare: Declare = None,
     paper: Annotated[
         list[str] | None, typer.Option(help="Published bounds of this paper only; may be repeated.")
@@ -256,7 +256,7 @@ def certify_picture(
         raise InputError("picture", "--train, the data that the model was trained on", "none")
     declared, papers = declarations(declare), tuple(paper or ())
     model, fresh = files.load(path), examples(test)
-    with watched(budget) as watch:
+    with watch_steps(budget) as watch:
         stands = standing(model, known, fresh, delta, declared, papers=papers, watch=watch)
     if out is not None:
         from dudley.show.figures.picture import write

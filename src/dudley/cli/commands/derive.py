@@ -11,7 +11,7 @@ import typer
 
 from dudley.calculus.union import Grid
 from dudley.cli.output import Json, print_document, print_json
-from dudley.cli.progress import watched
+from dudley.cli.progress import watch_steps
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.vocabulary import parse_assignments
 from dudley.networks import explain, files, proof
@@ -73,7 +73,7 @@ def derive(
         raise UnknownName("name for derive", unusable[0], [*SETTINGS, "margin", "T", "W_QK.l11"])
     union, assumptions = None, ()
     if checkpoint is not None:
-        described = _measured(
+        described = _describe_checkpoint(
             checkpoint, inputs, init=init, base=base, layout=layout, device=device
         )
         union, assumptions = Grid(), described.assumptions
@@ -90,7 +90,7 @@ def derive(
     cap = capacity(described.network, described.inputs, settings["n"], described.loss)
     delta = float(settings["delta"] or SETTINGS["delta"])
     derivation = Derivation(cap, delta, settings["epsilon"], union, assumptions)
-    with watched() as watch:
+    with watch_steps() as watch:
         watch.say("deriving the bound")
         if as_json:
             item = _item(name, derivation, show_explain, show_proof)
@@ -102,7 +102,7 @@ def derive(
     show()  # once no progress is shown any more
 
 
-def _measured(checkpoint: str, inputs: dict, **options):
+def _describe_checkpoint(checkpoint: str, inputs: dict, **options):
     """The description of a checkpoint, measured now; H is no input of it but of the measurement."""
     from dudley.cli.commands.measure import progress
     from dudley.weights.measure import measure

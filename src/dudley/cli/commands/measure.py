@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dudley.cli.output import Json, print_document, print_json
-from dudley.cli.progress import watched
+from dudley.cli.progress import watch_steps
 from dudley.core.boundary.text import line
 from dudley.core.files import expect_place, written
 
@@ -65,6 +65,6 @@ def measure(
 @contextmanager
 def progress():
     """Which matrix is being measured, and how many were, on stderr."""
-    with watched() as watch:
+    with watch_steps() as watch:
         watch.say("opening")
         yield lambda what, done, total: watch.say(f"{line(what)}, {done} of {total}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dudley.cli.folder import CERTIFICATE, DOCUMENTS, MODEL, TRAIN, beside, named
+from dudley.cli.folder import CERTIFICATE, DOCUMENTS, MODEL, TRAIN, beside, named_path
 from dudley.cli.output import Json, print_json
 from dudley.core.errors import InputError
 
@@ -60,7 +60,7 @@ def report(
     if model is None or data is None:
         document, stamp = document_of(path), Stamp()
     else:
-        document, stamp = verified(path, model, data)
+        document, stamp = page_verified(path, model, data)
     if out is not None:
         write(document, out)
     if as_json:
@@ -77,7 +77,7 @@ def report(
         raise typer.Exit(1)
 
 
-def verified(path: Path, model: Path, data: Path) -> tuple[Document, Stamp]:
+def page_verified(path: Path, model: Path, data: Path) -> tuple[Document, Stamp]:
     """The page of a certificate that is computed again from its files."""
     from dudley.show.pages.certificate import document
     from dudley.show.pages.read import certificate_in, read_json
@@ -90,7 +90,7 @@ def verified(path: Path, model: Path, data: Path) -> tuple[Document, Stamp]:
 
 def file_of(source: Path) -> Path:
     """The file or folder that is meant; of a folder with a certificate, or an example, that."""
-    place = named(source)
+    place = named_path(source)
     if not place.exists():
         raise InputError("report", "a file or folder", f"{source}, which is not there")
     return beside(source, CERTIFICATE) or place

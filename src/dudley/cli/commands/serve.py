@@ -57,16 +57,16 @@ def serve(
     settings = Settings(host, port, guarded, results, runs, limit << 20)
     app = create_app(settings)
     if check:
-        from dudley.web.check import checked
+        from dudley.web.check import check_answers
 
-        answers = checked(app, settings)
+        answers = check_answers(app, settings)
         if as_json:
             print_json("serve", [{"id": settings.address, "answers": answers}])
         else:
             total = sum(one["bytes"] for one in answers)
             print(f"all is well: {len(answers)} answers, {total:,} bytes; dudley serve opens them")
         return
-    place = _listening(settings)
+    listener = _listening(settings)
     if as_json:
         print_json("serve", [{"id": settings.address, "answers": []}])
         sys.stdout.flush()
@@ -79,7 +79,7 @@ def serve(
             file=sys.stderr,
             flush=True,
         )
-    _run(app, place, settings.address if open_page else None)
+    _run(app, listener, settings.address if open_page else None)
 
 
 def _listening(settings) -> socket.socket:
@@ -87,20 +87,20 @@ def _listening(settings) -> socket.socket:
     import socket
 
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    place = socket.socket(family, socket.SOCK_STREAM)
-    place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        place.bind((settings.host, settings.port))
-        place.listen()
+        listener.bind((settings.host, settings.port))
+        listener.listen()
     except OSError as error:
-        place.close()
+        listener.close()
         where = f"{settings.host}:{settings.port}"
         fix = "name another with --host and --port"
         raise InputError("serve", "a free address", f"{where}: {error.strerror}", fix) from None
-    return place
+    return listener
 
 
-def _run(app, place: socket.socket, page: str | None) -> None:
+def _run(app, listener: socket.socket, page: str | None) -> None:
     """Serve until interrupted, which is how it ends."""
     import uvicorn
 
@@ -111,4 +111,4 @@ def _run(app, place: socket.socket, page: str | None) -> None:
         threading.Timer(1.0, webbrowser.open, [page]).start()
     config = uvicorn.Config(app, log_level="warning", server_header=False)
     with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[place])
+        uvicorn.Server(config).run(sockets=[listener])

@@ -13,8 +13,9 @@ import typer
 
 from dudley.cli.folder import CERTIFICATE, MODEL, TRAIN, keep_all
 from dudley.cli.output import Json, print_document, print_json
-from dudley.cli.progress import watched
+from dudley.cli.progress import watch_steps
 from dudley.core.errors import InputError
+from dudley.core.extras import expect_installed
 from dudley.show.document import Block, Document, Points, Properties, Prose, Section
 
 if TYPE_CHECKING:
@@ -50,10 +51,12 @@ def tour(
     """
     if out.exists() and not out.is_dir():
         raise InputError("--out", "a folder", f"the file {out}")
+    expect_installed("torch", "the tour")
+    expect_installed("matplotlib", "the report of the tour", "plots")
     story = Story(n, tuple(paper or ()), out)
     start = time.perf_counter()
     for number, (title, step) in enumerate(story.steps, 1):
-        with watched() as watch:
+        with watch_steps() as watch:
             watch.say(title)
             blocks = step()
         if not as_json:
@@ -93,11 +96,11 @@ class Story:
 
     def train(self) -> list[Block]:
         from dudley.certificates.fit.heads import HeadFit, fit_head
-        from dudley.certificates.samples import drawn
+        from dudley.certificates.samples import draw_examples
 
         start = time.perf_counter()
-        self.data: Dataset = drawn(TASK, self.n, SEED)
-        self.test: Dataset = drawn(TASK, self.n, SEED, "test")
+        self.data: Dataset = draw_examples(TASK, self.n, SEED)
+        self.test: Dataset = draw_examples(TASK, self.n, SEED, "test")
         self.model: Hypothesis = fit_head(self.data, ENCODING, HeadFit(seed=SEED))
         wrong = {
             name: int((self.model.margins(data) <= 0).sum())

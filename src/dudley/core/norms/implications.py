@@ -9,7 +9,7 @@ from functools import lru_cache
 from dudley.core.norms.base import NORMS, ByNorm
 from dudley.core.rounding import up
 
-Bounds = tuple[tuple[str, float], ...]
+NormBounds = tuple[tuple[str, float], ...]
 
 
 def edges(a: float, b: float, rank: float) -> Iterator[tuple[str, str, float]]:
@@ -19,7 +19,7 @@ def edges(a: float, b: float, rank: float) -> Iterator[tuple[str, str, float]]:
         yield from ((name, stronger, c) for stronger, c in norm.follows(a, b, rank).items())
 
 
-def implied(bounds: Bounds, shape: tuple[int, int], rank: int | None) -> ByNorm:
+def implied(bounds: NormBounds, shape: tuple[int, int], rank: int | None) -> ByNorm:
     """The best bound on every norm that follows from bounds on some, by name.
 
     This is a relaxation over the inequalities between norms (and the Schur test,
@@ -32,7 +32,7 @@ def implied(bounds: Bounds, shape: tuple[int, int], rank: int | None) -> ByNorm:
 
 
 @lru_cache(maxsize=4096)
-def _implied(bounds: Bounds, shape: tuple[int, int], rank: int | None, changes: int) -> ByNorm:
+def _implied(bounds: NormBounds, shape: tuple[int, int], rank: int | None, changes: int) -> ByNorm:
     """``changes``, of the table of norms, is there for the cache alone."""
     a, b = shape
     full = min(a, b)

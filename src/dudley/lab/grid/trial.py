@@ -89,8 +89,8 @@ class TrialGrid:
 def difference(old: TrialGrid, new: TrialGrid) -> tuple[str, str] | None:
     """The first thing in which two grids differ, as told of each; None where they are equal.
 
-    >>> one, two = (TrialGrid([Trial({"task": {"m": m}}, 1)], "and", 0) for m in (50, 60))
-    >>> difference(one, two)
+    >>> first, second = (TrialGrid([Trial({"task": {"m": m}}, 1)], "and", 0) for m in (50, 60))
+    >>> difference(first, second)
     ('trial 0 with task.m = 50', 'trial 0 with task.m = 60')
     """
     if old.hash == new.hash:

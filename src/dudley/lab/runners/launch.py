@@ -51,7 +51,7 @@ def run(
     grid: TrialGrid,
     batches: Sequence[Batch],
     work: Work,
-    place: RunLocation | Path | str,
+    location: RunLocation | Path | str,
     *,
     on: str | Runner = "local",
     workers: int = 1,
@@ -62,29 +62,29 @@ def run(
 ) -> TrialTable:
     """Work off every batch that is not done, and return the table of all trials.
 
-    ``place`` is a folder, or a run of a PostgreSQL database (`RunLocation`).
+    ``location`` is a folder, or a run of a PostgreSQL database (`RunLocation`).
     ``work(session)`` runs one batch; with several workers it must be importable (a module's
     function, or a `functools.partial` of one). ``on`` says where: ``local``, ``ray``,
     ``ray://host:port``, ``slurm`` (`runner`), and ``workers`` how many batches are worked off at a
     time: processes here, tasks of Ray, jobs of Slurm. The packing stands before a runner is
-    chosen, so that the table is the same on each. ``resume=False`` refuses a place with a run.
+    chosen, so that the table is the same on each. ``resume=False`` refuses a location with a run.
     ``progress``: None shows it on a terminal only, True anywhere, False nowhere. ``about`` is JSON
     to be stored with this start (device, precision, versions). ``environment`` is set in worker
     processes.
     """
-    place, runner = RunLocation.of(place), runner_of(on)
+    location, runner = RunLocation.of(location), runner_of(on)
     if workers < 1:
         raise InputError("number of workers", "an integer ≥ 1", workers)
-    runner.expect(place)
-    with run_lock(place):
-        store = Store.prepare(place, grid, batches, resume)
+    runner.expect(location)
+    with run_lock(location):
+        store = Store.prepare(location, grid, batches, resume)
         if [batch.hash for batch in batches] != [batch.hash for batch in store.packing]:
-            log.warning("%s goes on with the packing it was started with", place)
+            log.warning("%s goes on with the packing it was started with", location)
         take_over(store)
         sweep(store)
         start, before = store.begin(code_digest(), about or {})
         if before - {code_digest()}:
-            log.warning("%s was begun with other code than this", place)
+            log.warning("%s was begun with other code than this", location)
         stop = RawValue("b", 0)
         with Display(grid.name, workers, progress) as display, _interrupts(stop):
             show = _shower(store, display)
@@ -99,21 +99,21 @@ def run(
         store.close()
     failed = [one for one in standing if one.status == FAILED]
     if stop.value and not all(one.status == DONE for one in standing):
-        raise KeyboardInterrupt(f"stopped; the same call with {place} goes on")
+        raise KeyboardInterrupt(f"stopped; the same call with {location} goes on")
     if failed:
         last = (failed[0].error or "").strip().splitlines()[-1]
         raise BatchFailed(
             f"{len(failed)} of {len(standing)} batches failed, first batch {failed[0].number}: "
-            f"{last}; the tracebacks are in {place}; the same call tries them again"
+            f"{last}; the tracebacks are in {location}; the same call tries them again"
         )
     left = [one for one in standing if one.status != DONE]
     if left:
         raise DudleyError(
             f"{len(left)} of {len(standing)} batches are held by somebody else, first batch "
             f"{left[0].number}; a table without them would be wrong: once they have ended, the "
-            f"same call with {place} goes on"
+            f"same call with {location} goes on"
         )
-    return table(place)
+    return table(location)
 
 
 def _shower(store: Store, display: Display):

@@ -14,7 +14,7 @@ from dudley.lab.store.location import RunLocation
 class Local(Runner):
     """One worker is this process; several are processes of one thread each."""
 
-    def expect(self, place: RunLocation) -> None:
+    def expect(self, location: RunLocation) -> None:
         pass
 
     def work_off(self, order: Order) -> None:

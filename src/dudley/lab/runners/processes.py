@@ -42,14 +42,16 @@ class Process:
 
 
 def oversee(order: Order) -> None:
-    """Keep the asked number of processes at it until no batch waits."""
+    """Keep the requested number of worker processes running until no batch waits."""
     work = PackedWork.of(order.work)
+    # A forked child would inherit torch's threads, locks and CUDA context, which do not survive a
+    # fork; a spawned process starts clean on every platform.
     context = multiprocessing.get_context("spawn")
 
     def begin(slots: list[int]) -> list[Process]:
         begun = []
         for slot in slots:
-            args = (order.store.place, work, order.start, slot, order.stop)
+            args = (order.store.location, work, order.start, slot, order.stop)
             process = context.Process(target=_worker, args=args)
             with variables(order.environment), _deaf():
                 process.start()
@@ -62,10 +64,10 @@ def oversee(order: Order) -> None:
     supervise(order, begin, pause)
 
 
-def _worker(place: RunLocation, work: PackedWork, start: int, slot: int, stop) -> None:
+def _worker(location: RunLocation, work: PackedWork, start: int, slot: int, stop) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and sets the flag
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
-    store = Store.open(place)
+    store = Store.open(location)
     if _parent().is_alive():  # else the next run may be under way: leave its batches to it
         work_batches(store, work.unpack(), start, slot, lambda: bool(stop.value))
     store.close()
@@ -84,7 +86,11 @@ def _parent() -> BaseProcess:
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """A process started here and now hears no SIGINT from the first on."""
+    """A context in which SIGINT is blocked: a process that is started in it inherits that.
+
+    Ctrl-C reaches the whole group of processes. Only the parent is to act on it, and a child could
+    hear it before it has set its own handler.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -65,12 +65,12 @@ class OnRay(Runner):
             if not 0 <= value < float("inf"):
                 raise InputError(f"{what} of a batch", "a finite number ≥ 0", value)
 
-    def expect(self, place: RunLocation) -> None:
+    def expect(self, location: RunLocation) -> None:
         the_ray()
 
     def work_off(self, order: Order) -> None:
         ray = the_ray()
-        with _connected(self.address):
+        with _connection(self.address):
             self._warn_of_want()
             try:
                 _Tasks(self, order).work_off()
@@ -199,7 +199,7 @@ class _Tasks:
 
 
 @contextmanager
-def _connected(address: str | None) -> Iterator[None]:
+def _connection(address: str | None) -> Iterator[None]:
     """A connection to the cluster: the one that stands, or one for this time."""
     ray = the_ray()
     if ray.is_initialized():

@@ -1,4 +1,4 @@
-"""One live run in a place: a lock that is freed when its holder dies, however it dies.
+"""One live run at a location: a lock that is freed when its holder dies, however it dies.
 
 In a folder it is SQLite's own lock on an empty file, which works wherever the store works. On
 PostgreSQL it is an advisory lock of a connection that does nothing else: the server frees it when
@@ -25,34 +25,34 @@ KEEPALIVE = {"tcp_keepalives_idle": 30, "tcp_keepalives_interval": 10, "tcp_keep
 
 
 @contextmanager
-def run_lock(place: RunLocation | Path | str) -> Iterator[None]:
-    """Hold the place; another live holder is an error that says so."""
-    place = RunLocation.of(place)
-    with _file(place, place.folder) if place.folder is not None else _advisory(place):
+def run_lock(location: RunLocation | Path | str) -> Iterator[None]:
+    """Hold the location; another live holder is an error that says so."""
+    location = RunLocation.of(location)
+    with _file(location, location.folder) if location.folder is not None else _advisory(location):
         yield
 
 
 @contextmanager
-def _file(place: RunLocation, folder: Path) -> Iterator[None]:
+def _file(location: RunLocation, folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise InputError("place of a run", "a folder, or a way to a new one", folder) from None
+        raise InputError("location of a run", "a folder, or a way to a new one", folder) from None
     with closing(sqlite3.connect(folder / "lock", timeout=0, isolation_level=None)) as connection:
         try:
             connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
-            raise _busy(place) from None
+            raise _busy(location) from None
         yield
 
 
 @contextmanager
-def _advisory(place: RunLocation) -> Iterator[None]:
-    digest = hashlib.sha256(f"dudley {place.run}".encode()).digest()
+def _advisory(location: RunLocation) -> Iterator[None]:
+    digest = hashlib.sha256(f"dudley {location.run}".encode()).digest()
     key = int.from_bytes(digest[:8], "big", signed=True)
-    database = Database.of(place)
+    database = Database.of(location)
     try:
         with database.telling():
             connection = database.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
@@ -63,16 +63,16 @@ def _advisory(place: RunLocation) -> Iterator[None]:
                 attempt = sa.select(sa.func.pg_try_advisory_lock(key))
                 taken = connection.execute(attempt).scalar_one()
             if not taken:
-                raise _busy(place)
+                raise _busy(location)
             yield
     finally:
         database.close()  # the connection's end is the lock's
 
 
-def _busy(place: RunLocation) -> InputError:
+def _busy(location: RunLocation) -> InputError:
     return InputError(
-        place.description,
+        location.description,
         "no other live run in it",
         "one that holds it now",
-        f"wait for it to end, stop it, or {place.another}",
+        f"wait for it to end, stop it, or {location.another}",
     )

@@ -53,7 +53,7 @@ class Runner(ABC):
     """
 
     @abstractmethod
-    def expect(self, place: RunLocation) -> None:
+    def expect(self, location: RunLocation) -> None:
         """Refuse what it cannot do with a store there, before anything is written."""
 
     @abstractmethod

@@ -2,9 +2,9 @@
 
 >>> def work(session):
 ...     state = np.zeros(len(session.batch))
-...     first, kept = session.latest() or (0, None)
-...     if kept is not None:
-...         state = np.load(kept.open("rb"))
+...     first, checkpoint = session.latest() or (0, None)
+...     if checkpoint is not None:
+...         state = np.load(checkpoint.open("rb"))
 ...     for step in range(first + 1, 11):
 ...         state += 1.0
 ...         session.append(step, {"count": state})

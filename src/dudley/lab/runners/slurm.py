@@ -65,16 +65,16 @@ class OnSlurm(Runner):
         if self.gpus < 0:
             raise InputError("gpus of a job", "an integer ≥ 0", self.gpus)
 
-    def expect(self, place: RunLocation) -> None:
+    def expect(self, location: RunLocation) -> None:
         _submitit()
-        if place.folder is not None and self.cluster != "local":
+        if location.folder is not None and self.cluster != "local":
             fix = "SQLite must not be written to from several machines"
             expected = "a database, postgresql://user@host/database#run"
-            raise InputError("store of a run on Slurm", expected, place, fix)
+            raise InputError("store of a run on Slurm", expected, location, fix)
 
     def work_off(self, order: Order) -> None:
         submitit, cluster = _submitit(), self.cluster or "slurm"
-        starts = Path(self.folder).absolute() / digest(str(order.store.place))[:12]
+        starts = Path(self.folder).absolute() / digest(str(order.store.location))[:12]
         if cluster == "slurm" and _end_the_jobs_before(starts):
             take_over(order.store)
         starts.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ class OnSlurm(Runner):
         work = PackedWork.of(order.work, import_module("cloudpickle").dumps, "what can be pickled")
 
         def begin(slots: list[int]) -> list[Job]:
-            call = partial(_worker, order.store.place, work, order.start, jobs)
+            call = partial(_worker, order.store.location, work, order.start, jobs)
             with variables(order.environment):
                 submitted = executor.map_array(call, slots)
             patience = 0.0 if cluster == "local" else PATIENCE
@@ -107,6 +107,7 @@ class OnSlurm(Runner):
                 workers[0].job.done(force_check=True)
                 last_question = end
             while time.monotonic() < end and all(worker.ended() is None for worker in workers):
+                # Ends of jobs are seen in files on a shared disk, where no event can be waited for.
                 time.sleep(0.05)
             if order.stop.value:
                 (jobs / STOP).touch()
@@ -153,7 +154,7 @@ class Job:
         self.job.cancel(check=False)
 
 
-def _worker(place: RunLocation, work: PackedWork, start: int, jobs: Path, slot: int) -> None:
+def _worker(location: RunLocation, work: PackedWork, start: int, jobs: Path, slot: int) -> None:
     """The job: serve until none waits or somebody asks to stop."""
     environment = _submitit().JobEnvironment()
     path = _owner_file(jobs, environment.job_id)
@@ -162,7 +163,7 @@ def _worker(place: RunLocation, work: PackedWork, start: int, jobs: Path, slot: 
     stop = _Stop(jobs / STOP)
     for name in ("SIG" + environment.USR_SIG, "SIGTERM"):
         signal.signal(getattr(signal, name), stop.ask)
-    store = Store.open(place)
+    store = Store.open(location)
     work_batches(store, work.unpack(), start, slot, stop)
     store.close()
 

@@ -28,7 +28,7 @@ from dudley.networks.embeddings import Tokens
 from dudley.networks.losses import CrossEntropy, Margin
 
 SLACK = 1 + 1e-6
-Loss = Margin | CrossEntropy
+MarginOrEntropy = Margin | CrossEntropy
 
 
 def ramp_loss(margin: float) -> Margin:
@@ -39,7 +39,7 @@ def ramp_loss(margin: float) -> Margin:
 def at_norms(
     model: Model,
     row: Mapping[str, Any],
-    loss: Loss,
+    loss: MarginOrEntropy,
     inputs: Tokens | None = None,
     only: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Capacity:
@@ -60,7 +60,7 @@ def at_norms(
 def at_radii(
     model: Model,
     radii: Mapping[str, tuple[str, float]],
-    loss: Loss,
+    loss: MarginOrEntropy,
     inputs: Tokens | None = None,
 ) -> Capacity:
     """The class of all networks in balls fixed beforehand, by the last part of the names."""
@@ -73,7 +73,7 @@ def at_radii(
     return _bounded(model, sets, loss, inputs)
 
 
-def _bounded(model: Model, sets, loss: Loss, inputs: Tokens | None) -> Capacity:
+def _bounded(model: Model, sets, loss: MarginOrEntropy, inputs: Tokens | None) -> Capacity:
     ball = model.inputs if inputs is None else inputs  # pyright: ignore[reportAttributeAccessIssue]
     return capacity(constrained(model.node, sets), ball, loss=loss)  # pyright: ignore
 

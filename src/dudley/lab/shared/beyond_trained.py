@@ -22,8 +22,8 @@ from dudley.lab.experiment import Bench
 from dudley.lab.finding import Finding
 from dudley.lab.shared.training_table import write
 from dudley.lab.statistics.trend import Slope, equivalence, estimate, slope, welch
-from dudley.lab.training import memory_of, packed, train_batch, train_grid, trainings
-from dudley.train.ensemble.base import Weights
+from dudley.lab.training import memory_of, pack, train_batch, train_grid, trainings
+from dudley.train.ensemble.base import WeightTensors
 from dudley.train.losses import loss_of
 from dudley.train.optimise.magnitudes import structure
 from dudley.train.problem import Problem
@@ -35,7 +35,7 @@ NORMS = ("op", "fro", "l11", "row1inf", "col1inf", "col2inf", "row2inf", "linf")
 SPLITS = ("train", "holdout")
 
 
-def norms(weights: Weights) -> dict[str, torch.Tensor]:
+def norms(weights: WeightTensors) -> dict[str, torch.Tensor]:
     """Norms of every weight, (E,) each, as ``norms.0.W_QK.l11``."""
     sizes = {}
     for name, W in weights.items():
@@ -66,7 +66,7 @@ BOUNDED = {"ramp": ramp, "clipped": clipped}
 
 
 @torch.no_grad()
-def at_the_end(problem: Problem, weights: Weights, bounded: str) -> dict[str, torch.Tensor]:
+def at_the_end(problem: Problem, weights: WeightTensors, bounded: str) -> dict[str, torch.Tensor]:
     """Norms and bounded losses of the last weights."""
     flat = norms(weights)
     for split in SPLITS:
@@ -97,7 +97,7 @@ def train_parts(
         bench.place(folder),
         bench.device,
         bench.workers,
-        packed(grid, memory_of(bench.device, bench.memory), bench.workers, spread=1.01),
+        pack(grid, memory_of(bench.device, bench.memory), bench.workers, spread=1.01),
         work=partial(train_batch, ending=partial(measure_the_end, bounded=bounded)),
         on=bench.on,
         progress=bench.progress,
@@ -121,7 +121,7 @@ def tabulate(
 ) -> None:
     """Train what the config says, and write ``trials.parquet``.
 
-    ``told(row)``: the columns of a trial that are the study's own, its setting and its bound.
+    ``row_of(row)`` gives the columns that only this study has: a trial's setting and its bound.
     """
     rows = train_parts(name, config, folder, bench, bounded)
     table = [{"trial": row["config"]["trial"], **row_of(row), **summed(row)} for row in rows]

@@ -7,8 +7,8 @@ Efron and Tibshirani (1993), An introduction to the bootstrap, chapters 6 and 13
 
 >>> import numpy as np
 >>> heights = np.random.default_rng(0).normal(10, 1, 400)
->>> found = bootstrap(lambda rows: heights[rows].mean(), len(heights), draws=500, seed=1)
->>> round(found.error, 2), found.lowest < 10 < found.highest      # error: 1/√400
+>>> interval = bootstrap(lambda rows: heights[rows].mean(), len(heights), draws=500, seed=1)
+>>> round(interval.error, 2), interval.lowest < 10 < interval.highest      # error: 1/√400
 (0.05, True)
 """
 

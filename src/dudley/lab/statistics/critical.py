@@ -17,8 +17,8 @@ the law of m_c alone. The test takes trials for independent; the dispersion is s
 >>> T, m = (a.ravel() for a in np.meshgrid([100, 200, 400, 800], range(50, 300, 10)))
 >>> p = 1 / (1 + np.exp(-6 * (np.log(m) - 2.0 - 0.5 * np.log(T))))
 >>> cells = Cells(T, m, np.round(1000 * p), np.full(len(T), 1000))
->>> found = law(cells, "power")
->>> round(found.θ.value, 2), round(float(found.critical(400)))            # e² · 20
+>>> fitted = law(cells, "power")
+>>> round(fitted.θ.value, 2), round(float(fitted.critical(400)))            # e² · 20
 (0.5, 148)
 """
 

@@ -7,8 +7,8 @@ scatter of the draws as standard errors. Exact values have local exponents inste
 
 >>> n = np.repeat([100, 400, 1600], 50)
 >>> values = np.random.default_rng(0).exponential(3.0 / n)
->>> found = rate(n, values, draws=500, seed=1)
->>> found.lowest < -1 < found.highest
+>>> slope = rate(n, values, draws=500, seed=1)
+>>> slope.lowest < -1 < slope.highest
 True
 """
 

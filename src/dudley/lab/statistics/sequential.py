@@ -19,10 +19,10 @@ some of the full grid's.
 >>> m = np.arange(50, 201, 10)
 >>> p = 1 / (1 + (100 / m) ** 8)                # crosses ½ at m = 100, first above: 110
 >>> outcomes = np.random.default_rng(0).random((1, 16, 50)) < p[:, None]
->>> found = replay(m, outcomes)
->>> found.critical, found.interval, found.full_interval
+>>> replayed = replay(m, outcomes)
+>>> replayed.critical, replayed.interval, replayed.full_interval
 (array([110.]), (array([90.]), array([120.])), (array([110.]), array([110.])))
->>> found.share, len(found.rounds)
+>>> replayed.share, len(replayed.rounds)
 (0.4, 6)
 """
 

@@ -99,8 +99,8 @@ def estimate(
 def welch(a: Any, b: Any, level: float = 0.95) -> Slope:
     """mean(a) − mean(b) of independent values whose scatters may differ (Welch, 1947).
 
-    >>> found = welch([1.0, 2.0, 3.0], [0.0, 0.0, 0.0])
-    >>> found.slope, found.degrees
+    >>> contrast = welch([1.0, 2.0, 3.0], [0.0, 0.0, 0.0])
+    >>> contrast.slope, contrast.degrees
     (2.0, 2.0)
     """
     a, b = np.asarray(a, float), np.asarray(b, float)

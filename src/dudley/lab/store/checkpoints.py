@@ -1,7 +1,8 @@
-"""Checkpoint files: written beside, seen to the disk, moved into place, then noted in the store.
+"""Checkpoint files, which survive a kill at any moment.
 
-The store names a file only when all of it stands, with its sha256, so that a file torn by whatever
-is seen and the one before it serves. The latest two are kept.
+A checkpoint is written beside its final name, flushed to the disk, and moved to that name. Only
+then does the store note it, with its sha256. So a torn file does not have the sha256 that was
+noted, and the checkpoint before it is used: the latest two are kept.
 
 In a folder the file itself is the checkpoint. In a shared database its bytes go into rows
 (`dudley.lab.store.chunks`), in the transaction that notes it, so that a worker on another machine
@@ -28,16 +29,16 @@ NAME = re.compile(r"checkpoints/\d+\.\d+\.\d+")
 
 
 def sha256(path: Path) -> str:
-    """Of a file's contents."""
+    """The sha256 of the contents of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def placed(path: Path, write: Callable[[Path], None]) -> str:
-    """``write`` fills a file of that name; it is flushed and moved to ``path``. Returns its sha256.
+def write_checkpoint_file(path: Path, write: Callable[[Path], None]) -> str:
+    """Let ``write`` fill a file, flush it to the disk, move it to ``path``; return its sha256.
 
-    In a folder of its own: what writes a file may write others beside it first (safetensors does),
-    and if it is killed, whose they are is known by the folder.
+    The file is written in a folder of its own. A library may write other files beside it first
+    (safetensors does), and if it is killed, the folder says to which checkpoint they belong.
     """
     part = path.with_name(path.name + ".part")
     _drop(part)
@@ -68,12 +69,12 @@ def _drop(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def named(store: Store, file: str) -> Path:
+def path_of(store: Store, file: str) -> Path:
     """The path of a file that the store names: whoever wrote the name, it stays in the folder."""
     if not NAME.fullmatch(file):
         fix = "somebody else wrote it: take another store"
         raise InputError(
-            f"checkpoint in {store.place}", "a name such as checkpoints/1.2.3", file, fix
+            f"checkpoint in {store.location}", "a name such as checkpoints/1.2.3", file, fix
         )
     return _folder(store) / file.partition("/")[2]
 
@@ -82,15 +83,15 @@ def _folder(store: Store) -> Path:
     folder = store.files / "checkpoints"
     if folder.is_symlink():
         fix = "move the whole run instead"
-        raise InputError(f"checkpoints of {store.place}", "a folder", "a link to elsewhere", fix)
+        raise InputError(f"checkpoints of {store.location}", "a folder", "a link to elsewhere", fix)
     return folder
 
 
 def keep(claim: Claim, step: int, done: float, write: Callable[[Path], None]) -> Path:
     """Write a checkpoint of a batch, note it, then remove the older ones."""
     file = f"checkpoints/{claim.id:06d}.{step:012d}.{claim.attempt}"
-    path = named(claim.store, file)
-    digest = placed(path, write)
+    path = path_of(claim.store, file)
+    digest = write_checkpoint_file(path, write)
     c = checkpoints.c
     with claim.writing(done=done) as connection:
         rows = connection.execute(
@@ -104,7 +105,7 @@ def keep(claim: Claim, step: int, done: float, write: Callable[[Path], None]) ->
         if claim.store.database.shared:
             chunks.put(connection, claim.id, step, path)
     for row in old:
-        named(claim.store, row.file).unlink(missing_ok=True)
+        path_of(claim.store, row.file).unlink(missing_ok=True)
     return path
 
 
@@ -117,7 +118,7 @@ def restore(claim: Claim) -> tuple[int, Path, float] | None:
     with store.database.reading() as connection:
         candidates = connection.execute(rows.order_by(c.step.desc())).all()
     for row in candidates:
-        path = named(store, row.file)
+        path = path_of(store, row.file)
         if store.database.shared:
             with store.database.reading() as connection:
                 chunks.get(connection, claim.id, row.step, path)

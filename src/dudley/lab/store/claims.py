@@ -137,9 +137,9 @@ def claims(store: Store) -> list[tuple[Claim, Owner]]:
 def take_over(store: Store, patience: float = 10.0) -> int:
     """Free what dead owners hold and what failed; returns how many owners were dead.
 
-    Hypothesis: the caller is alone with the place (`run_lock`), so that an owner on another machine
-    is dead too. One that still lives here is a worker about to end with its run: it is given
-    ``patience`` seconds.
+    Hypothesis: the caller holds the lock of the location (`run_lock`), so that an owner on another
+    machine is dead too. One that still lives here is a worker about to end with its run: it is
+    given ``patience`` seconds.
     """
     freed, end = 0, time.monotonic() + patience
     while still := claims(store):
@@ -149,11 +149,12 @@ def take_over(store: Store, patience: float = 10.0) -> int:
                 freed += 1
             elif time.monotonic() > end:
                 raise InputError(
-                    store.place.description,
+                    store.location.description,
                     "no live worker in it",
                     owner,
                     "end it, then resume",
                 )
+        # A worker that ends with its run does so within milliseconds, and nothing announces it.
         time.sleep(0.02)
     retry(store)
     return freed

@@ -5,14 +5,14 @@ times, the first is compared with the first, and so on. A result differs if any 
 NaN equals NaN, and nothing equals what is absent.
 
 >>> from dudley.lab.store.table import TrialTable
->>> one = TrialTable(({"m": 5, "grid.status": "done", "result.loss": 0.25},
+>>> first = TrialTable(({"m": 5, "grid.status": "done", "result.loss": 0.25},
 ...              {"m": 6, "grid.status": "done", "result.loss": 0.5}))
 >>> other = TrialTable(({"m": 5, "grid.status": "done", "result.loss": 0.5},
 ...                {"m": 7, "grid.status": "done", "result.loss": 0.5}))
->>> found = compare(one, other)
->>> found.only, found.common, found.columns
+>>> comparison = compare(first, other)
+>>> comparison.only, comparison.common, comparison.columns
 ((1, 1), 1, {'result.loss': (1, 0.25)})
->>> found.fields
+>>> comparison.fields
 {'m': (['6'], ['7'])}
 """
 
@@ -53,14 +53,14 @@ class RunDifference:
 
 def compare(left: TrialTable, other: TrialTable) -> RunDifference:
     """Where two tables of runs differ."""
-    sides = [_numbered(table) for table in (left, other)]
+    sides = [_number_rows(table) for table in (left, other)]
     both = [config for config in sides[0] if config in sides[1]]
     pairs = [(sides[0][config], sides[1][config]) for config in both]
     done = [pair for pair in pairs if all(row["grid.status"] == DONE for row in pair)]
     columns: dict[str, tuple[int, float | None]] = {}
     differing = 0
     for first, second in done:
-        apart = _apart(first, second)
+        apart = _differences(first, second)
         differing += bool(apart)
         for name, size in apart.items():
             count, most = columns.get(name, (0, 0.0))
@@ -75,7 +75,7 @@ def compare(left: TrialTable, other: TrialTable) -> RunDifference:
     )
 
 
-def _numbered(table: TrialTable) -> dict[Any, Row]:
+def _number_rows(table: TrialTable) -> dict[Any, Row]:
     """Rows by their configs, and the how-manieth of that config each is."""
     seen: Counter[Any] = Counter()
     rows = {}
@@ -93,7 +93,7 @@ def _config(row: Row) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _apart(first: Row, second: Row) -> dict[str, float | None]:
+def _differences(first: Row, second: Row) -> dict[str, float | None]:
     """The results that differ, with the distance of numbers."""
     names = {name for row in (first, second) for name in row if name.startswith("result.")}
     distances: dict[str, float | None] = {}

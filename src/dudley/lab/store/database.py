@@ -30,6 +30,9 @@ from dudley.core.extras import missing
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import sa
 
+# WAL: readers and one writer do not wait for each other. NORMAL: a commit survives the death of
+# the process; after a power cut the last ones may be lost, and their batches are computed again.
+# A writer waits up to 60 s for its turn, since a hundred processes may finish at once.
 PRAGMAS = ("busy_timeout=60000", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
 MAKING = 0x6475646C6579  # the advisory lock of who makes tables: "dudley"
 NO_RIGHT = "42501"  # SQLSTATE insufficient_privilege
@@ -52,14 +55,14 @@ class Database:
             event.listen(engine, "begin", _begin)
 
     @staticmethod
-    def of(place: RunLocation) -> Database:
-        """That of a place; nothing is opened yet."""
-        if place.folder is not None:
-            return Database.file(place.folder / "store.sqlite")
-        assert place.url is not None
+    def of(location: RunLocation) -> Database:
+        """The database of a location; nothing is opened yet."""
+        if location.folder is not None:
+            return Database.file(location.folder / "store.sqlite")
+        assert location.url is not None
         try:
-            url = sa.make_url(place.url).set(drivername="postgresql+psycopg")
-            return Database(sa.create_engine(url, pool_pre_ping=True), str(place))
+            url = sa.make_url(location.url).set(drivername="postgresql+psycopg")
+            return Database(sa.create_engine(url, pool_pre_ping=True), str(location))
         except ImportError:
             raise missing("psycopg", "a store on PostgreSQL", "postgres") from None
 
@@ -80,7 +83,7 @@ class Database:
             source.backup(copy)
             source.close()
         except sqlite3.Error as error:
-            raise _failed(path, error) from error
+            raise _failure(path, error) from error
         engine = sa.create_engine("sqlite://", creator=lambda: copy, poolclass=StaticPool)
         return Database(engine, f"{path}, which may not be written")
 
@@ -124,23 +127,23 @@ class Database:
         try:
             yield
         except (exc.DatabaseError, sqlite3.DatabaseError) as error:
-            if _ours(error):
+            if _is_a_mistake_of_ours(error):
                 raise
-            raise _failed(self.where, error) from error
+            raise _failure(self.where, error) from error
 
     def close(self) -> None:
         self.engine.dispose()
 
 
-def refused(error: BaseException | None) -> bool:
+def is_read_only(error: BaseException | None) -> bool:
     """Is it that a file of SQLite may be read and not written?"""
     cause = getattr(error, "orig", error)
     code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
     return code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
 
-def _ours(error: Exception) -> bool:
-    """A statement that should not have been sent is an error in this package."""
+def _is_a_mistake_of_ours(error: Exception) -> bool:
+    """Did this package send a statement that it should not have sent?"""
     cause = getattr(error, "orig", error)
     if getattr(cause, "sqlstate", None) == NO_RIGHT:
         return False
@@ -148,7 +151,7 @@ def _ours(error: Exception) -> bool:
     return isinstance(error, wrong)
 
 
-def _failed(where: object, error: Exception) -> StoreFailed:
+def _failure(where: object, error: Exception) -> StoreFailed:
     cause = str(getattr(error, "orig", error)).strip()
     first = cause.splitlines()[0] if cause else type(error).__name__
     return StoreFailed(

@@ -4,7 +4,7 @@
 ``grid.trial``, ``grid.name`` and ``grid.seed`` of the grid, ``grid.code`` (sha256 of the modules)
 and ``grid.device`` (as told by ``about``) of the start that worked on it last, empty where there is
 none, ``grid.attempt``, and ``grid.seconds``, the time of all attempts at its batch that have ended
-(NaN where there is none, or where version 1 of the store kept none).
+(NaN where there is none).
 ``curves.parquet`` has a row a trial and step: ``grid.trial``, ``grid.step``, and a float32 column a
 metric (null where a step has none of it), batch by batch.
 """
@@ -21,35 +21,35 @@ from typing import Any
 import numpy as np
 
 from dudley.core.extras import missing
-from dudley.lab.store.checkpoints import placed
+from dudley.lab.store.checkpoints import write_checkpoint_file
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import batches, points, runs, sa, starts, trials
 from dudley.lab.store.store import Store
-from dudley.lab.store.table import TrialTable, flattened
+from dudley.lab.store.table import TrialTable, flatten
 
 ROWS = 1 << 17  # of curves, in memory at a time
 
 
-def export(place: Store | RunLocation | Path | str, folder: Path | str) -> tuple[Path, Path]:
+def export(location: Store | RunLocation | Path | str, folder: Path | str) -> tuple[Path, Path]:
     """Write both files into a folder; each is whole or as it was before. A live run may be read.
 
     Both are of one moment. Where one cannot be written, neither is moved into place.
     """
-    if not isinstance(place, Store):
-        with closing(Store.open(place)) as store:
+    if not isinstance(location, Store):
+        with closing(Store.open(location)) as store:
             return export(store, folder)
     _parquet()
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     of_trials, of_curves = folder / "trials.parquet", folder / "curves.parquet"
-    with place.database.reading() as connection:
-        trials = _trials(place, connection)
+    with location.database.reading() as connection:
+        trials = _trials(location, connection)
 
         def both(path: Path) -> None:
             trials.to_parquet(path)
-            placed(of_curves, partial(_write_curves, place, connection))
+            write_checkpoint_file(of_curves, partial(_write_curves, location, connection))
 
-        placed(of_trials, both)
+        write_checkpoint_file(of_trials, both)
     return of_trials, of_curves
 
 
@@ -71,7 +71,7 @@ def _trials(store: Store, connection: sa.Connection) -> TrialTable:
         }
     rows = connection.execute(store.trials().order_by(trials.c.number))
     return TrialTable(
-        tuple({"grid.trial": r.number} | flattened(r) | by_batch[r.batch] for r in rows)
+        tuple({"grid.trial": r.number} | flatten(r) | by_batch[r.batch] for r in rows)
     )
 
 
@@ -102,7 +102,7 @@ def _blocks(
     members: dict[int, list[int]] = {}
     for row in connection.execute(store.trials().order_by(trials.c.batch, trials.c.place)):
         members.setdefault(row.batch, []).append(row.number)
-    for batch, rows in _grouped(connection, store):
+    for batch, rows in _group_points(connection, store):
         numbers = np.array(members[batch], dtype=np.int64)
         S, E = len(rows), len(numbers)
         values = np.zeros((len(metrics), S, E), dtype=np.float32)
@@ -121,7 +121,7 @@ def _blocks(
         yield columns
 
 
-def _grouped(connection: sa.Connection, store: Store) -> Iterator[tuple[int, list[sa.Row]]]:
+def _group_points(connection: sa.Connection, store: Store) -> Iterator[tuple[int, list[sa.Row]]]:
     """The points of one batch after the other."""
     waiting: list[sa.Row] = []
     for row in connection.execute(store.points().execution_options(yield_per=1000)):

@@ -14,7 +14,7 @@ from dudley.lab.store.version import expect_current, version_of
 
 
 def stores(where: RunLocation | Path | str) -> dict[str, RunLocation]:
-    """All stores at a place and below it; a place that is one itself has the name ''.
+    """All stores at a location and below it; a location that is one itself has the name ''.
 
     >>> from tempfile import TemporaryDirectory
     >>> from dudley.lab import Batch, Cost, TrialGrid, Trial, run
@@ -27,16 +27,20 @@ def stores(where: RunLocation | Path | str) -> dict[str, RunLocation]:
     ...     list(stores(folder))
     ['far', 'near']
     """
-    place = RunLocation.of(where)
-    locations = _in_a_database(place) if place.folder is None else _below(place.folder)
+    location = RunLocation.of(where)
+    locations = (
+        _stores_of_a_database(location)
+        if location.folder is None
+        else _stores_below(location.folder)
+    )
     if not locations:
-        raise InputError(place.description, "the store of a run", "none", place.another)
+        raise InputError(location.description, "the store of a run", "none", location.another)
     return locations
 
 
-def _below(folder: Path) -> dict[str, RunLocation]:
+def _stores_below(folder: Path) -> dict[str, RunLocation]:
     named: dict[str, RunLocation] = {}
-    for file in sorted(filter(_ours, folder.rglob("store.sqlite"))):
+    for file in sorted(filter(has_a_run, folder.rglob("store.sqlite"))):
         whole = file.parent.relative_to(folder)
         short = whole.relative_to("store") if whole.parts[:1] == ("store",) else whole
         name = "" if short == Path() else short.as_posix()
@@ -44,8 +48,12 @@ def _below(folder: Path) -> dict[str, RunLocation]:
     return named
 
 
-def _ours(file: Path) -> bool:
-    """Has it a run? A look changes nothing in a file of somebody else; what cannot be read may."""
+def has_a_run(file: Path) -> bool:
+    """Does this SQLite file hold a run?
+
+    It is opened for reading only, so that a stranger's file is not changed. A file that cannot be
+    read counts as one: whoever opens it then sees the error.
+    """
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
@@ -54,22 +62,22 @@ def _ours(file: Path) -> bool:
         return True
 
 
-def _in_a_database(place: RunLocation) -> dict[str, RunLocation]:
-    database = Database.of(place)
+def _stores_of_a_database(location: RunLocation) -> dict[str, RunLocation]:
+    database = Database.of(location)
     try:
         with database.reading() as connection:
             version = version_of(connection)
             if version is None:
                 return {}
-            expect_current(version, place)
+            expect_current(version, location)
             labels = connection.execute(sa.select(runs.c.label).order_by(runs.c.label)).scalars()
-            below = f"{place.run}/"
+            below = f"{location.run}/"
             return {
-                label.removeprefix(place.run or "").removeprefix("/"): RunLocation(
-                    url=place.url, run=label
+                label.removeprefix(location.run or "").removeprefix("/"): RunLocation(
+                    url=location.url, run=label
                 )
                 for label in labels
-                if label == place.run or label.startswith(below)
+                if label == location.run or label.startswith(below)
             }
     finally:
         database.close()

@@ -38,17 +38,17 @@ class RunLocation:
 
     @staticmethod
     def of(where: RunLocation | Path | str) -> RunLocation:
-        """The place that somebody named."""
+        """The location that somebody named."""
         if isinstance(where, RunLocation):
             return where
         if isinstance(where, Path):
             if where.parts and where.parts[0].rstrip(":") in SCHEMES and ":" in where.parts[0]:
-                raise InputError("place of a run", "an address as a string", f"the path {where}")
+                raise InputError("location of a run", "an address as a string", f"the path {where}")
             return RunLocation(folder=where)
         if not where or (
             ":" in where and where.partition(":")[0] in SCHEMES and "://" not in where
         ):
-            raise InputError("place of a run", SPELLED, hidden(where) or "nothing")
+            raise InputError("location of a run", SPELLED, hidden(where) or "nothing")
         if "://" not in where:
             return RunLocation(folder=Path(where))
         try:
@@ -57,17 +57,17 @@ class RunLocation:
         except ValueError:
             fix = "quote what is no letter or digit in a password (%2F for /), or use ~/.pgpass"
             raise InputError(
-                "place of a run", SPELLED, "an address that cannot be read", fix
+                "location of a run", SPELLED, "an address that cannot be read", fix
             ) from None
         if parts.scheme not in SCHEMES or not parts.path.strip("/"):
-            raise InputError("place of a run", SPELLED, hidden(where.partition("#")[0]))
+            raise InputError("location of a run", SPELLED, hidden(where.partition("#")[0]))
         if not NAME.fullmatch(parts.fragment):
             fix = "end the address with # and the name of the run, words joined by /"
             raise InputError("name of a run", "a word after #", repr(parts.fragment), fix)
         return RunLocation(url=where.partition("#")[0], run=parts.fragment)
 
     def __truediv__(self, name: str) -> RunLocation:
-        """A place below: a folder in the folder, or a longer name in the same database."""
+        """A location below: a folder in the folder, or a longer name in the same database."""
         if self.folder is not None:
             return RunLocation(folder=self.folder / name)
         return RunLocation(url=self.url, run=f"{self.run}/{name}")

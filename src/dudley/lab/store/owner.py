@@ -28,7 +28,7 @@ class Owner:
     @staticmethod
     def me() -> Owner:
         """This process."""
-        return Owner(_host(), os.getpid(), _started(os.getpid()) or "")
+        return Owner(_host(), os.getpid(), _start_of(os.getpid()) or "")
 
     @staticmethod
     def read(text: str) -> Owner:
@@ -43,7 +43,7 @@ class Owner:
         """Does it run? None where that cannot be seen from here: another machine or boot."""
         if self.host != _host():
             return None
-        return bool(self.started) and _started(self.pid) == self.started
+        return bool(self.started) and _start_of(self.pid) == self.started
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host.split('/')[0]}"
@@ -58,7 +58,7 @@ def _host() -> str:
     return "/".join(parts)
 
 
-def _started(pid: int) -> str | None:
+def _start_of(pid: int) -> str | None:
     """When a process started, in the system's own words; None where there is no live one."""
     if (PROC / "self/stat").exists():
         try:

@@ -23,7 +23,7 @@ from dudley.core.errors import InputError
 from dudley.lab.grid.batch import Batch, Cost
 from dudley.lab.grid.trial import Trial, TrialGrid, difference
 from dudley.lab.store import schema
-from dudley.lab.store.database import Database, StoreFailed, refused
+from dudley.lab.store.database import Database, StoreFailed, is_read_only
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.schema import DONE, VERSION, sa
@@ -50,66 +50,72 @@ class BatchStatus:
 class Store:
     """An open store; ``run`` is the number of its run."""
 
-    place: RunLocation
+    location: RunLocation
     database: Database
     run: int
 
     @staticmethod
-    def open(place: RunLocation | Path | str) -> Store:
-        """The store of a place; one whose tables are of another version is refused."""
-        place = RunLocation.of(place)
-        if place.folder is not None and not (place.folder / "store.sqlite").is_file():
-            raise _none(place)
+    def open(location: RunLocation | Path | str) -> Store:
+        """The store of a location; one whose tables are of another version is refused."""
+        location = RunLocation.of(location)
+        if location.folder is not None and not (location.folder / "store.sqlite").is_file():
+            raise _no_run(location)
         try:
-            database, run = _opened(Database.of(place), place)
+            database, run = _open_run(Database.of(location), location)
         except StoreFailed as error:
-            if place.folder is None or not refused(error.__cause__):
+            if location.folder is None or not is_read_only(error.__cause__):
                 raise
-            database, run = _opened(Database.copied(place.folder / "store.sqlite"), place)
+            database, run = _open_run(Database.copied(location.folder / "store.sqlite"), location)
             database.freeze()
-        return Store(place, database, run)
+        return Store(location, database, run)
 
     @staticmethod
     def prepare(
-        place: RunLocation | Path | str, grid: TrialGrid, batches: Sequence[Batch], resume: bool
+        location: RunLocation | Path | str, grid: TrialGrid, batches: Sequence[Batch], resume: bool
     ) -> Store:
-        """The place's store, made if there is none; its packing stands, once made."""
-        place = RunLocation.of(place)
-        if place.folder is not None:
-            (place.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
-        database = Database.of(place)
+        """The store of a location; it is made if there is none.
+
+        A store that exists keeps the packing with which it was made.
+        """
+        location = RunLocation.of(location)
+        if location.folder is not None:
+            (location.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+        database = Database.of(location)
         try:
             with database.making() as connection:
-                ensure(connection, place)
-                fresh = _run_number(connection, place) is None
+                ensure(connection, location)
+                fresh = _run_number(connection, location) is None
                 if fresh:
-                    _make(connection, place, grid, batches)
+                    _make(connection, location, grid, batches)
         finally:
             database.close()
-        store = Store.open(place)
+        store = Store.open(location)
         if not fresh:
             if differing := difference(store.grid, grid):
                 raise InputError(
-                    place.description, f"its own grid, {differing[0]}", differing[1], place.another
+                    location.description,
+                    f"its own grid, {differing[0]}",
+                    differing[1],
+                    location.another,
                 )
             if not resume:
                 done = sum(one.status == DONE for one in store.standing())
                 got = f"a run with {done} of {len(store.packing)} batches done"
                 raise InputError(
-                    place.description, "no run in it", got, f"resume, or {place.another}"
+                    location.description, "no run in it", got, f"resume, or {location.another}"
                 )
         return store
 
     def close(self) -> None:
         self.database.close()
-        if self.place.folder is None and "files" in vars(self):
+        if self.location.folder is None and "files" in vars(self):
             shutil.rmtree(self.files, ignore_errors=True)
 
     @cached_property
     def files(self) -> Path:
         """Where files of checkpoints lie: the run's folder, or a private one of this process."""
-        if self.place.folder is not None:
-            return self.place.folder
+        if self.location.folder is not None:
+            return self.location.folder
         made = Path(tempfile.mkdtemp(prefix="dudley-"))
         weakref.finalize(self, shutil.rmtree, made, ignore_errors=True)
         (made / "checkpoints").mkdir()
@@ -164,7 +170,7 @@ class Store:
         return TrialGrid(trials, run.name, int(run.seed))
 
     def standing(self) -> list[BatchStatus]:
-        """Every batch, in the order of the packing."""
+        """The status of every batch, in the order of the packing."""
         c = schema.batches.c
         wanted = sa.select(c.number, c.status, c.work, c.done, c.error)
         with self.database.reading() as connection:
@@ -172,7 +178,7 @@ class Store:
         return [BatchStatus(*row) for row in rows]
 
     def starts(self) -> list[tuple[str, str, str]]:
-        """When it was begun or gone on with, by which process, and with which code."""
+        """When the run was begun or continued, by which process, and with which code."""
         c = schema.starts.c
         wanted = sa.select(c.at, c.owner, c.code).where(c.run == self.run).order_by(c.id)
         with self.database.reading() as connection:
@@ -182,7 +188,7 @@ class Store:
         """Note a start: its number, and the code versions of the starts before it."""
         before = {code for *_, code in self.starts()}
         with self.database.writing() as connection:
-            start = _added(
+            start = _insert(
                 connection,
                 schema.starts,
                 run=self.run,
@@ -194,35 +200,38 @@ class Store:
         return start, before
 
 
-def _opened(database: Database, place: RunLocation) -> tuple[Database, int]:
-    """With tables of this version, and the number of the place's run; nothing is left open."""
+def _open_run(database: Database, location: RunLocation) -> tuple[Database, int]:
+    """The database and the number of the location's run.
+
+    Tables of another version are refused, and then no connection stays open.
+    """
     try:
         with database.reading() as connection:
             version = version_of(connection)
-            expect_current(version, place)
-            run = None if version is None else _run_number(connection, place)
+            expect_current(version, location)
+            run = None if version is None else _run_number(connection, location)
         if run is None:
-            raise _none(place)
+            raise _no_run(location)
     except BaseException:
         database.close()
         raise
     return database, run
 
 
-def _none(place: RunLocation) -> InputError:
-    return InputError(place.description, "the store of a run", "none", place.another)
+def _no_run(location: RunLocation) -> InputError:
+    return InputError(location.description, "the store of a run", "none", location.another)
 
 
-def _run_number(connection: sa.Connection, place: RunLocation) -> int | None:
-    """The number of the place's run; a folder has one run, without a label."""
+def _run_number(connection: sa.Connection, location: RunLocation) -> int | None:
+    """The number of the location's run; a folder has one run, without a label."""
     query = sa.select(schema.runs.c.id)
-    if place.run is not None:
-        query = query.where(schema.runs.c.label == place.run)
+    if location.run is not None:
+        query = query.where(schema.runs.c.label == location.run)
     return connection.execute(query).scalar()
 
 
 def _make(
-    connection: sa.Connection, place: RunLocation, grid: TrialGrid, batches: Sequence[Batch]
+    connection: sa.Connection, location: RunLocation, grid: TrialGrid, batches: Sequence[Batch]
 ) -> None:
     """Run, batches and trials, in the caller's transaction."""
     number = {trial.hash: i for i, trial in enumerate(grid.trials)}
@@ -230,8 +239,8 @@ def _make(
     if packed != sorted(number):
         got = f"{len(packed)} places for {len(grid)} trials, {len(set(packed) & set(number))} met"
         raise InputError("batches", "every trial of the grid in one place", got, "use plan")
-    about = {"name": grid.name, "seed": str(grid.seed), "hash": grid.hash, "label": place.run}
-    run = _added(connection, schema.runs, schema=VERSION, created=_now(), **about)
+    about = {"name": grid.name, "seed": str(grid.seed), "hash": grid.hash, "label": location.run}
+    run = _insert(connection, schema.runs, schema=VERSION, created=_now(), **about)
     rows = [
         {
             "number": i,
@@ -263,7 +272,7 @@ def _make(
     )
 
 
-def _added(connection: sa.Connection, table: sa.Table, **values) -> int:
+def _insert(connection: sa.Connection, table: sa.Table, **values) -> int:
     """Insert a row; the number it got."""
     key = connection.execute(sa.insert(table).values(**values)).inserted_primary_key
     assert key is not None

@@ -89,13 +89,13 @@ class Summary:
     failures: tuple[FailedAttempt, ...]
 
 
-def summary(place: Store | RunLocation | Path | str) -> Summary:
+def summary(location: Store | RunLocation | Path | str) -> Summary:
     """Where a run stands now; a live run may be asked."""
-    if not isinstance(place, Store):
-        with closing(Store.open(place)) as store:
+    if not isinstance(location, Store):
+        with closing(Store.open(location)) as store:
             return summary(store)
     b, a = batches.c, attempts.c
-    of_run, total = b.run == place.run, sa.func.sum
+    of_run, total = b.run == location.run, sa.func.sum
     behind = sa.case((b.status == DONE, b.work), else_=b.done)
     timed = sa.case((b.seconds.is_not(None), b.work))
     counts = sa.select(
@@ -105,8 +105,8 @@ def summary(place: Store | RunLocation | Path | str) -> Summary:
     working = sa.select(b.number, b.attempt, b.owner, b.began, b.heard, b.done / b.work)
     wrong = sa.select(b.number, a.attempt, a.ended, a.error).join(batches, a.batch == b.id)
     latest = wrong.where(of_run, a.outcome == FAILED).order_by(a.ended.desc()).limit(RECENT)
-    with place.database.reading() as connection:
-        run = connection.execute(sa.select(runs).where(runs.c.id == place.run)).one()
+    with location.database.reading() as connection:
+        run = connection.execute(sa.select(runs).where(runs.c.id == location.run)).one()
         rows = connection.execute(counts.where(of_run).group_by(b.status).order_by(b.status)).all()
         running = connection.execute(
             working.where(of_run, b.status == RUNNING).order_by(b.number)
@@ -129,22 +129,22 @@ def summary(place: Store | RunLocation | Path | str) -> Summary:
 
 
 def cells(
-    place: Store | RunLocation | Path | str, by: Sequence[str]
+    location: Store | RunLocation | Path | str, by: Sequence[str]
 ) -> dict[tuple[Any, ...], dict[str, int]]:
     """Trials by status in each cell: those that agree in some names of the config (``task.m``)."""
     if not by:
         raise InputError("names of a cell", "at least one, such as task.m", "none")
-    if not isinstance(place, Store):
-        with closing(Store.open(place)) as store:
+    if not isinstance(location, Store):
+        with closing(Store.open(location)) as store:
             return cells(store, by)
-    values = [_value(name, place.database.shared).label(f"v{i}") for i, name in enumerate(by)]
+    values = [_value(name, location.database.shared).label(f"v{i}") for i, name in enumerate(by)]
     wanted = (
         sa.select(*values, batches.c.status, sa.func.count(), sa.func.min(trials.c.number))
         .join(batches, trials.c.batch == batches.c.id)
-        .where(batches.c.run == place.run)
+        .where(batches.c.run == location.run)
         .group_by(*values, batches.c.status)
     )
-    with place.database.reading() as connection:
+    with location.database.reading() as connection:
         rows = connection.execute(wanted).all()
     by_cell: dict[tuple[Any, ...], dict[str, int]] = {}
     for row in sorted(rows, key=lambda row: row[-1]):  # as they come in the grid

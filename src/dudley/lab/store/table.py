@@ -26,8 +26,8 @@ from dudley.lab.store.store import Store
 class TrialTable:
     """Rows as dicts; columns as arrays.
 
-    >>> found = TrialTable(({"task.m": 50, "result.success": True}, {"task.m": 60}))
-    >>> found["task.m"], found.names
+    >>> rows = TrialTable(({"task.m": 50, "result.success": True}, {"task.m": 60}))
+    >>> rows["task.m"], rows.names
     (array([50, 60]), ['task.m', 'result.success'])
     """
 
@@ -81,16 +81,16 @@ class TrialTable:
         pyarrow.parquet.write_table(pyarrow.table(columns), path)
 
 
-def table(place: RunLocation | Path | str) -> TrialTable:
+def table(location: RunLocation | Path | str) -> TrialTable:
     """The trials of a run with whatever results they have; a live run may be read."""
-    store = Store.open(place)
+    store = Store.open(location)
     with store.database.reading() as connection:
         rows = connection.execute(store.trials().order_by(trials.c.number)).all()
     store.close()
-    return TrialTable(tuple(map(flattened, rows)))
+    return TrialTable(tuple(map(flatten, rows)))
 
 
-def flattened(row: sa.Row) -> dict[str, Any]:
+def flatten(row: sa.Row) -> dict[str, Any]:
     """The columns of a row of `Store.trials`."""
     about = {"batch": row.pack, "place": row.place, "status": row.status, "hash": row.hash}
     columns = json.loads(row.config) | {"grid": about | {"key": int(row.key, 16)}}
@@ -99,9 +99,9 @@ def flattened(row: sa.Row) -> dict[str, Any]:
     return flat(columns)
 
 
-def curves(place: RunLocation | Path | str, metric: str) -> list[tuple[np.ndarray, np.ndarray]]:
+def curves(location: RunLocation | Path | str, metric: str) -> list[tuple[np.ndarray, np.ndarray]]:
     """Steps and values of a metric for every trial, in the grid's order (empty: none yet)."""
-    store = Store.open(place)
+    store = Store.open(location)
     with store.database.reading() as connection:
         members = connection.execute(store.trials().order_by(trials.c.number)).all()
         rows = connection.execute(store.points()).all()

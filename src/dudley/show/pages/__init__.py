@@ -4,23 +4,7 @@
 folder of an experiment. A builder is registered under the ``kind`` of that JSON.
 """
 
-from __future__ import annotations
+from dudley.core.lazy import attach_stub
 
-from collections.abc import Callable
-from typing import Any
-
-from dudley.core.provenance import provenance
-from dudley.core.registry import Registry
-from dudley.show.document import Document
-
-Builder = Callable[[list[dict[str, Any]]], Document]
-BUILDERS: Registry[Builder] = Registry("kind of report", "dudley.show.pages.*")
-
-
-def made_by() -> str:
-    """The last line of a page."""
-    return f"dudley {provenance()['dudley']}"
-
-
-def short_hash(digest: str) -> str:
-    return digest[:16]
+__getattr__, __dir__ = attach_stub(__name__, __file__)
+__all__ = __dir__()  # pyright: ignore[reportUnsupportedDunderAll]

@@ -7,10 +7,10 @@ The norm-based bounds (Theorems 5.3, B.1, B.2, and 6.4 to 6.6 with a truncation 
 A the bound on predictions. If no δ is given the right-hand side is minimised over it, in closed
 form: δ = P/(4κn). Magnitudes are kept by their logarithms, since α_1 grows like a power of L.
 
->>> one = Bounds(QK=1.0, v=1.0, c=1.0, w=1.0, σ=1.0)
->>> [round(float(γ) ** 3) for γ in (γ_SH(one, 1.0, 1.0), γ_MH(one, 1.0, 1.0, H=8))]
+>>> bounds = Bounds(QK=1.0, v=1.0, c=1.0, w=1.0, σ=1.0)
+>>> [round(float(γ) ** 3) for γ in (γ_SH(bounds, 1.0, 1.0), γ_MH(bounds, 1.0, 1.0, H=8))]
 [64, 4096]
->>> round(float(γ_ML(one, 1.0, 1.0, L=1)), 3), round(float(γ_ML(one, 1.0, 1.0, L=2)), 3)
+>>> round(float(γ_ML(bounds, 1.0, 1.0, L=1)), 3), round(float(γ_ML(bounds, 1.0, 1.0, L=2)), 3)
 (11.49, 42.161)
 """
 

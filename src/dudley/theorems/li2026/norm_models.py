@@ -1,8 +1,8 @@
 """Heads and layers with bounded ‖·‖_{1,1}, by the calculus: entropies and bounds A.
 
->>> one = Bounds(QK=1.0, v=1.0, c=1.0, w=1.0, σ=1.0)
->>> found = Class(heads(64, 64, one, H=2), d=64, B_x=3.0)
->>> round(found.A, 9), round(found.entropy()(1.0)), round(found.entropy("uniform")(1.0))
+>>> bounds = Bounds(QK=1.0, v=1.0, c=1.0, w=1.0, σ=1.0)
+>>> F = Class(heads(64, 64, bounds, H=2), d=64, B_x=3.0)
+>>> round(F.A, 9), round(F.entropy()(1.0)), round(F.entropy("uniform")(1.0))
 (6.0, 31469, 24785)
 """
 

@@ -15,13 +15,13 @@ The entropies that are true are those of the calculus on the same networks, with
 matrices of given rank and spectral norm: they count r(d + k) parameters a matrix.
 
 >>> import numpy as np
->>> one = RankedMatrices(64, 16, 2, 3, 4, 1.0, 2.0, 3.0, 5.0, 1.0)
->>> np.exp(one.layer_weights()).round(9).tolist()  # w, W_c, W_v, W_QK
+>>> matrices = RankedMatrices(64, 16, 2, 3, 4, 1.0, 2.0, 3.0, 5.0, 1.0)
+>>> np.exp(matrices.layer_weights()).round(9).tolist()  # w, W_c, W_v, W_QK
 [3.0, 5.0, 15.0, 60.0]
->>> np.exp(one.stack_weights(2)).round(6).tolist()  # w, then two layers of W_c, W_v, W_QK
+>>> np.exp(matrices.stack_weights(2)).round(6).tolist()  # w, then two layers of W_c, W_v, W_QK
 [1.0, 4500.0, 150.0, 9000.0, 300.0, 54000.0, 1800.0]
->>> cover = one.layer_cover(B_x=1.0)
->>> round(cover(0.1), 4), round(one.entropy(one.layer(), 1.0)(0.1), 1)
+>>> cover = matrices.layer_cover(B_x=1.0)
+>>> round(cover(0.1), 4), round(matrices.entropy(matrices.layer(), 1.0)(0.1), 1)
 (129.5745, 7221.5)
 """
 

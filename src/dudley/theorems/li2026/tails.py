@@ -56,7 +56,7 @@ class PolynomialTail:
     C: float
     β: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.β > 1:
             raise InputError("tail.beta", "a number > 1, for a tail that has a mean", self.β)
 

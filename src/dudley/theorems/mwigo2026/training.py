@@ -99,7 +99,7 @@ class TrainingStart:
     delta: float
     loss_at_label: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for W in ("W_Q", "W_K", "W_v"):
             R, ξ, η = (getattr(self, f"{W}_{what}") for what in ("moved", "op", "fro"))
             if not 0 < R <= ξ <= η:

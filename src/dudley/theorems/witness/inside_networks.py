@@ -90,8 +90,8 @@ class NetworkClass:
 
     >>> from dudley.core.constraint import L2, L11
     >>> head = NetworkClass(9, 9, 2.0, L11(30.0), L11(1.0), w=L2(1.0), T=3)
-    >>> for name, found in head.each(0.5):
-    ...     print(f"{name}: {found}")
+    >>> for name, lower in head.each(0.5):
+    ...     print(f"{name}: {lower}")
     readout: at least 1.38629 (volumes: the op ball in R^(1×1))
     values: at least 4.96981 (signs: 2 scattered in 9×1)
     scores: at least 11.0904 (all 4×4 sign patterns of scores)

@@ -22,7 +22,7 @@ class LowerBound:
     method: str
     δ: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if math.isnan(self.value) or self.value == math.inf:
             raise InputError("lower bound", "a number below infinity", self.value)
         if not 0 <= self.δ < 1:

@@ -124,8 +124,8 @@ def network(
     >>> import dudley as du
     >>> net = du.Head(2, W_QK=du.L11(3.0), W_v=du.L11(1.0)) >> du.Readout(w=du.L2(1.0))
     >>> signal = du.Tokens(1.0, T=3).signal(2)
-    >>> found = network(net, signal, 0.05, np.random.default_rng(0))
-    >>> 2 < found.value < du.capacity(net, du.Tokens(1.0, T=3)).entropy(0.05)
+    >>> lower = network(net, signal, 0.05, np.random.default_rng(0))
+    >>> 2 < lower.value < du.capacity(net, du.Tokens(1.0, T=3)).entropy(0.05)
     True
     """
     F = outputs(

@@ -52,7 +52,7 @@ class SignNetwork:
     p: int
     more: int = 2  # heads, or blocks of the stack
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise InputError("kind", " or ".join(KINDS), self.kind)
 

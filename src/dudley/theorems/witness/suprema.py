@@ -63,7 +63,7 @@ class BallClass:
     radius: float
     features: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         radius_of("radius", self.radius)
         if np.ndim(self.features) not in (2, 3):
             raise InputError("features", "an array (n, a) or (n, a, b)", np.shape(self.features))
@@ -89,7 +89,7 @@ class FiniteClass:
     values: np.ndarray
     β: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         radius_of("beta", self.β)
         if np.ndim(self.values) != 2 or 0 in np.shape(self.values):
             raise InputError("values", "members and points (N, n)", np.shape(self.values))
@@ -118,7 +118,7 @@ class OffsetBall:
     features: np.ndarray  # (n, d)
     β: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         radius_of("radius", self.radius)
         if not self.β > 0:
             raise InputError("beta", "a number > 0", self.β)
@@ -164,7 +164,7 @@ class Segments:
     values: np.ndarray
     β: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         FiniteClass(np.transpose(self.values), self.β)  # refuses what it would
 
     @property

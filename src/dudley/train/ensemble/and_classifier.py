@@ -23,8 +23,9 @@ largest of their head count as 80 below.
 >>> bits = torch.ones(5, 20)
 >>> classifiers.evaluate(weights, pack(bits)).shape
 torch.Size([3, 5, 2])
->>> one = classifiers.member(weights, 2).eval()
->>> bool((one(one.tokens(bits))[:, 0] - classifiers.evaluate(weights, pack(bits))[2]).norm() < 1e-5)
+>>> member = classifiers.member(weights, 2).eval()
+>>> logits = classifiers.evaluate(weights, pack(bits))[2]
+>>> bool((member(member.tokens(bits))[:, 0] - logits).norm() < 1e-5)
 True
 """
 
@@ -113,7 +114,7 @@ class AndEnsemble(Ensemble):
         factors = [
             self._dropout_factors(noise, heads.shape[1], which, self.dropout[2]) for which in (1, 2)
         ]
-        return classified(cls, heads, *factors, *w.list(TAIL))
+        return classify(cls, heads, *factors, *w.list(TAIL))
 
     def _dropout_factors(self, noise: Noise | None, M: int, which: int, p: float):
         """Dropout of the [CLS] row (0), of attention's branch (1), of the MLP's (2)."""
@@ -210,7 +211,7 @@ def folded(cls, H: int, gain, bias, W_Q, W_K, W_v, b_Q, b_v):
     return (q * size) @ keys.permute(0, 2, 3, 1), values.transpose(1, 2), of_mass
 
 
-def classified(
+def classify(
     cls, heads, factors_1, factors_2, W_c, b_c, gain_2, bias_2, W_1, b_1, W_2, b_2, gain_3, bias_3,
     W,
 ):  # fmt: skip

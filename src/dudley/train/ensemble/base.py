@@ -21,7 +21,7 @@ from dudley.core.philox import Stream, normal, uniform
 from dudley.models.base import Model
 from dudley.models.initial import ConstantLaw, Law, Normal, UniformLaw
 
-Weights = Mapping[str, torch.Tensor]
+WeightTensors = Mapping[str, torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,12 @@ class Ensemble(ABC):
         """Member e's architecture as an ordinary module: its weights load into it by name."""
 
     @abstractmethod
-    def forward(self, weights: Weights, inputs, noise: Noise | None = None) -> torch.Tensor:
+    def forward(self, weights: WeightTensors, inputs, noise: Noise | None = None) -> torch.Tensor:
         """Outputs (E, B, C) of every member on its own batch, or on one shared by all."""
 
-    def evaluate(self, weights: Weights, inputs, alive: torch.Tensor | None = None) -> torch.Tensor:
+    def evaluate(
+        self, weights: WeightTensors, inputs, alive: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """Outputs (E, N, C) with nothing random; of members not ``alive`` (E,), any numbers."""
         return self.forward(weights, inputs)
 
@@ -65,7 +67,7 @@ class Ensemble(ABC):
         """The trained weights of one member, by the twin's names."""
         return {name: (W.shape[0], W.shape[1]) for name, W in self.twin().named_parameters()}
 
-    def constants(self, e: int) -> Weights:
+    def constants(self, e: int) -> WeightTensors:
         """What member e of the twin's state dict holds beside trained weights."""
         return {}
 
@@ -77,7 +79,7 @@ class Ensemble(ABC):
             for number, (name, shape) in enumerate(self.shapes.items())
         }
 
-    def member(self, weights: Weights, e: int) -> Model:
+    def member(self, weights: WeightTensors, e: int) -> Model:
         """Member e as an ordinary module."""
         model = self.twin(e)
         state = {name: W[e].detach().cpu() for name, W in weights.items()}

@@ -19,7 +19,7 @@ in float32, and within ±700 in float64.
 >>> from dudley.train.packed import pack
 >>> flat = torch.zeros(1, 1, 3), torch.zeros(1, 1, 3)  # two tokens and [CLS], all of one score
 >>> V, Π = torch.tensor([0.0, 3.0, 30.0])[:, None], torch.zeros(3, 1)
->>> table = collapsed(*flat, V[None, None], Π[None, None])
+>>> table = collapse_attention(*flat, V[None, None], Π[None, None])
 >>> table.attend(pack(torch.tensor([[[1, 1], [0, 1]]]))).flatten()  # (3+3+30)/3, (0+3+30)/3
 tensor([12., 11.])
 """
@@ -95,7 +95,9 @@ class Collapsed:
             return torch.maximum(self.high + reached, torch.maximum(self.low, self.last))
 
 
-def collapsed(a: torch.Tensor, p: torch.Tensor, V: torch.Tensor, Π: torch.Tensor) -> Collapsed:
+def collapse_attention(
+    a: torch.Tensor, p: torch.Tensor, V: torch.Tensor, Π: torch.Tensor
+) -> Collapsed:
     """From scores a (E, H, 3), p (E, H, T+1) and values V (E, H, 3, D), Π (E, H, T+1, D).
 
     Tokens are 0, 1 and [CLS], which stands last.

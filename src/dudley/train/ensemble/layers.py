@@ -27,7 +27,7 @@ from dudley.networks.head import Head
 from dudley.networks.normalisers import Normaliser, normaliser
 from dudley.networks.outputs import Readout
 from dudley.networks.pointwise import Activate, Dense, ProjectRows
-from dudley.train.ensemble.base import Ensemble, Weights
+from dudley.train.ensemble.base import Ensemble, WeightTensors
 from dudley.train.ensemble.registry import ENSEMBLES
 from dudley.train.ensemble.rows import at_a_time, of_members, through
 
@@ -97,7 +97,7 @@ def _known(node: Node) -> bool:
             return isinstance(node, Activate | ProjectRows)
 
 
-def _step(node: Node, prefix: str, weights: Weights, Z: torch.Tensor) -> torch.Tensor:
+def _step(node: Node, prefix: str, weights: WeightTensors, Z: torch.Tensor) -> torch.Tensor:
     """One node on rows Z (E, N, T, ·)."""
     match node:
         case Head():

@@ -20,8 +20,9 @@ on the processor in float64, so that they are the same on every device.
 >>> bits = torch.ones(5, 20)  # five examples for all; (3, 5, 20): each trial has its own
 >>> classifiers.evaluate(weights, pack(bits)).shape
 torch.Size([3, 5, 2])
->>> one = classifiers.member(weights, 2)
->>> bool((one(one.tokens(bits))[:, 0] - classifiers.forward(weights, pack(bits))[2]).norm() < 1e-5)
+>>> member = classifiers.member(weights, 2)
+>>> logits = classifiers.forward(weights, pack(bits))[2]
+>>> bool((member(member.tokens(bits))[:, 0] - logits).norm() < 1e-5)
 True
 """
 
@@ -37,7 +38,7 @@ from dudley.core.errors import InputError
 from dudley.core.philox import Stream, normal
 from dudley.models.majority_classifier import MajorityClassifier, orthogonal_tokens, sinusoidal
 from dudley.train.ensemble.base import Ensemble
-from dudley.train.ensemble.collapse import Collapsed, collapsed, fits, fused_collapse
+from dudley.train.ensemble.collapse import Collapsed, collapse_attention, fits, fused_collapse
 from dudley.train.ensemble.registry import ENSEMBLES
 from dudley.train.ensemble.rows import Shared, at_a_time, of_members
 from dudley.train.packed import width
@@ -122,7 +123,7 @@ class MajorityEnsemble(Ensemble):
 
     def forward(self, weights, inputs, noise=None):
         words = of_members(inputs, 3, len(self.keys))
-        return _classified(weights, self._attention(weights).attend(words))
+        return _classify(weights, self._attention(weights).attend(words))
 
     def evaluate(self, weights, inputs, alive=None):
         attention = self._attention(weights)
@@ -143,7 +144,7 @@ class MajorityEnsemble(Ensemble):
 
     def _read(self, weights, attention: Collapsed, words: torch.Tensor) -> torch.Tensor:
         few = at_a_time(2 * len(words) * self.T + len(attention.low) * self.H * self.d, words)
-        parts = [_classified(weights, attention.attend(part)) for part in words.split(few, 1)]
+        parts = [_classify(weights, attention.attend(part)) for part in words.split(few, 1)]
         return torch.cat(parts, 1)
 
     def numbers_of_example(self, T: int) -> int:
@@ -163,14 +164,14 @@ class MajorityEnsemble(Ensemble):
         read = (Z @ folds).unflatten(2, (self.H, -1)).transpose(1, 2)  # (E, H, 3+T+1, d+4)
         read = read[..., : self.d + 1].split([3, self.T + 1], 2)
         (V, a), (Π, p) = (part.split([self.d, 1], -1) for part in read)
-        return collapsed(a[..., 0], p[..., 0] + self.unused.to(W_Q.dtype), V, Π)
+        return collapse_attention(a[..., 0], p[..., 0] + self.unused.to(W_Q.dtype), V, Π)
 
     def _by_head(self, Y: torch.Tensor) -> torch.Tensor:
         """(E, rows, H·k) as (E, H, rows, k)."""
         return Y.unflatten(2, (self.H, self.k)).transpose(1, 2)
 
 
-def _classified(weights, attended: torch.Tensor) -> torch.Tensor:
+def _classify(weights, attended: torch.Tensor) -> torch.Tensor:
     """Logits (E, B, classes) from the sums of the heads, (E, B, d)."""
     bias, W, b = _folded(weights)
     return torch.relu(attended + bias) @ W + b

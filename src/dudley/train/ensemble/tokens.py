@@ -22,7 +22,7 @@ from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.models.bits import CLS
 from dudley.models.token_network import TokenNetwork, unit_rows
-from dudley.train.ensemble.base import Ensemble, Weights
+from dudley.train.ensemble.base import Ensemble, WeightTensors
 from dudley.train.ensemble.registry import ENSEMBLES, common_length
 from dudley.train.ensemble.rows import at_a_time, of_members
 from dudley.train.packed import unpack
@@ -79,15 +79,15 @@ class TokensEnsemble(Ensemble):
     def numbers_of_example(self, T: int) -> int:
         return 4 * self.L * self.T * (self.V + 2 * self.T + self.k)
 
-    def _read(self, weights: Weights, codes: torch.Tensor) -> torch.Tensor:
+    def _read(self, weights: WeightTensors, codes: torch.Tensor) -> torch.Tensor:
         dtype = next(iter(weights.values())).dtype
         X = unit_rows(codes, self.V, dtype)  # (E or 1, N, T, V+T)
         axis = 0 if len(X) > 1 or len(next(iter(weights.values()))) == 1 else None
-        mapped = torch.func.vmap(self._alone, in_dims=(0, axis))
+        mapped = torch.func.vmap(self._read_member, in_dims=(0, axis))
         out = mapped(dict(weights), X if axis == 0 else X[0])
         return out if self.every else out[:, :, 0]
 
-    def _alone(self, weights: Weights, X: torch.Tensor) -> torch.Tensor:
+    def _read_member(self, weights: WeightTensors, X: torch.Tensor) -> torch.Tensor:
         nest = self.node.parameters(X.shape[-1])[0]
         return self.node.apply(filled(nest, weights, "weights."), X)
 

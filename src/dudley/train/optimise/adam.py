@@ -34,7 +34,7 @@ from dudley.train.optimise.base import OPTIMISERS, fraction
 from dudley.train.optimise.entrywise import Entrywise
 
 
-@OPTIMISERS.named("adam")
+@OPTIMISERS.register("adam")
 @dataclass(frozen=True)
 class Adam(Entrywise):
     """Adam; weight decay is an ℓ2 penalty."""
@@ -58,7 +58,7 @@ class Adam(Entrywise):
         _follow(W, G, slots, factors, self.betas, self.eps)
 
 
-@OPTIMISERS.named("adamw")
+@OPTIMISERS.register("adamw")
 @dataclass(frozen=True)
 class AdamW(Entrywise):
     """Adam; weight decay shrinks the weights beside it."""

@@ -32,8 +32,8 @@ from dudley.core.backend import torch
 from dudley.core.constraint import radius_of
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.norms import norm_named
-from dudley.train.optimise.base import Tensors
-from dudley.train.optimise.catalogue import made
+from dudley.train.optimise.base import ReadTensors
+from dudley.train.optimise.catalogue import make_unit
 from dudley.train.optimise.magnitudes import structure
 
 
@@ -80,10 +80,10 @@ class WeightBall:
 
 def ball_of(config: Mapping[str, Any]) -> WeightBall:
     """A ball from JSON."""
-    return made(WeightBall, config, "ball")
+    return make_unit(WeightBall, config, "ball")
 
 
-def chosen(pattern: str, weights: Tensors) -> list[str]:
+def choose_names(pattern: str, weights: ReadTensors) -> list[str]:
     """The names that match, whole or in their last part; a pattern that chooses none is refused."""
     names = [n for n in weights if _fits(n, pattern) or _fits(n.rsplit(".", 1)[-1], pattern)]
     if not names:

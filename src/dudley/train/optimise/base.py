@@ -26,7 +26,7 @@ from dudley.core.constraint import radius_of
 from dudley.core.errors import InputError
 from dudley.train.optimise.catalogue import Catalogue
 
-Tensors = Mapping[str, torch.Tensor]
+ReadTensors = Mapping[str, torch.Tensor]
 
 
 class Optimiser(ABC):
@@ -53,7 +53,7 @@ class Optimiser(ABC):
         """Is every entry treated alike, whichever weight it belongs to?"""
 
     @abstractmethod
-    def start(self, weights: Tensors) -> dict[str, torch.Tensor]:
+    def start(self, weights: ReadTensors) -> dict[str, torch.Tensor]:
         """The state before the first step, each entry with a leading axis E, by flat names.
 
         Weights that must lie in a set are brought into it, in place.
@@ -62,9 +62,9 @@ class Optimiser(ABC):
     @abstractmethod
     def update(
         self,
-        weights: Tensors,
-        grads: Tensors,
-        state: Tensors,
+        weights: ReadTensors,
+        grads: ReadTensors,
+        state: ReadTensors,
         rate: torch.Tensor,
         alive: torch.Tensor | None,
         decayed: Mapping[str, bool],

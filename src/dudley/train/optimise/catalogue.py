@@ -7,7 +7,7 @@ units itself says in its metadata how they are read (:func:`read_by`).
 
 >>> from dataclasses import dataclass
 >>> shapes = Catalogue("shape")
->>> @shapes.named("box")
+>>> @shapes.register("box")
 ... @dataclass(frozen=True)
 ... class Box:
 ...     sides: tuple[float, ...]
@@ -39,7 +39,7 @@ class Catalogue(Generic[Unit]):
     def __init__(self, kind: str, modules: str | None = None):
         self.units: Registry[type[Unit]] = Registry(kind, modules)
 
-    def named(self, name: str) -> Callable[[UnitClass], UnitClass]:
+    def register(self, name: str) -> Callable[[UnitClass], UnitClass]:
         """Register a class under this name, which becomes its attribute ``name``."""
 
         def add(unit: UnitClass) -> UnitClass:
@@ -54,10 +54,10 @@ class Catalogue(Generic[Unit]):
         if not isinstance(config, Mapping) or not isinstance(config.get("name"), str):
             raise InputError(kind, 'an object with a "name"', config)
         fields = {key: value for key, value in config.items() if key != "name"}
-        return made(self.units[config["name"]], fields, f"{kind} {config['name']}")
+        return make_unit(self.units[config["name"]], fields, f"{kind} {config['name']}")
 
 
-def made(unit: type[Unit], fields: Mapping[str, Any], what: str) -> Unit:
+def make_unit(unit: type[Unit], fields: Mapping[str, Any], what: str) -> Unit:
     """A dataclass from the fields of a JSON object; unknown and missing ones are refused."""
     if not isinstance(fields, Mapping):
         raise InputError(what, "an object with fields", fields)

@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 
 from dudley.core.backend import torch
 from dudley.core.constraint import radius_of
-from dudley.train.optimise.base import OPTIMISERS, Optimiser, Tensors, per_trial
+from dudley.train.optimise.base import OPTIMISERS, Optimiser, ReadTensors, per_trial
 from dudley.train.optimise.catalogue import read_by
 
 
 @torch.no_grad()
-def clip(grads: Tensors, limit: float) -> torch.Tensor:
+def clip(grads: ReadTensors, limit: float) -> torch.Tensor:
     """Scale every trial's gradients to norm ``limit`` at most, in place; the norms before, (E,)."""
     norms = [torch.linalg.vector_norm(G.flatten(1), dim=1) for G in grads.values()]
     total = torch.linalg.vector_norm(torch.stack(norms), dim=0)
@@ -34,7 +34,7 @@ def clip(grads: Tensors, limit: float) -> torch.Tensor:
     return total
 
 
-@OPTIMISERS.named("clipped")
+@OPTIMISERS.register("clipped")
 @dataclass(frozen=True)
 class Clipped(Optimiser):
     """Any optimiser; it follows clipped gradients."""
@@ -58,7 +58,7 @@ class Clipped(Optimiser):
     def entrywise(self) -> bool:
         return self.optimiser.entrywise
 
-    def start(self, weights: Tensors) -> dict[str, torch.Tensor]:
+    def start(self, weights: ReadTensors) -> dict[str, torch.Tensor]:
         return self.optimiser.start(weights)
 
     def update(self, weights, grads, state, rate, alive, decayed):

@@ -30,14 +30,14 @@ from dataclasses import dataclass, field
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
-from dudley.train.optimise.balls import WeightBall, ball_of, chosen
-from dudley.train.optimise.base import OPTIMISERS, Optimiser, Tensors, per_trial
+from dudley.train.optimise.balls import WeightBall, ball_of, choose_names
+from dudley.train.optimise.base import OPTIMISERS, Optimiser, ReadTensors, per_trial
 from dudley.train.optimise.catalogue import read_by
 from dudley.train.optimise.magnitudes import structure
 from dudley.train.optimise.penalties import Penalty, penalty_of
 
 
-@OPTIMISERS.named("constrained")
+@OPTIMISERS.register("constrained")
 @dataclass(frozen=True)
 class Constrained(Optimiser):
     """An optimiser whose weights stay in balls and feel penalties."""
@@ -63,31 +63,33 @@ class Constrained(Optimiser):
             structure(norm).kind != "singular" for norm in acting
         )
 
-    def start(self, weights: Tensors) -> dict[str, torch.Tensor]:
+    def start(self, weights: ReadTensors) -> dict[str, torch.Tensor]:
         taken: dict[str, WeightBall] = {}
         centres = {}
         for ball in self.balls:
-            for name in chosen(ball.weights, weights):
+            for name in choose_names(ball.weights, weights):
                 if name in taken:
                     raise InputError(f"balls for {name}", "one", f"{taken[name]} and {ball}")
                 taken[name] = ball
                 if ball.around == "start":
                     centres[f"centre.{name}"] = weights[name].detach().clone()
         for penalty in self.penalties:
-            chosen(penalty.weights, weights)
+            choose_names(penalty.weights, weights)
         self._project(weights, centres, None)
         return self.optimiser.start(weights) | centres
 
     def update(self, weights, grads, state, rate, alive, decayed):
         self.optimiser.update(weights, grads, state, rate, alive, decayed)
         for penalty in self.penalties:
-            for name in chosen(penalty.weights, weights):
+            for name in choose_names(penalty.weights, weights):
                 _put(weights[name], penalty.proximal(weights[name], rate), alive)
         self._project(weights, state, alive)
 
-    def _project(self, weights: Tensors, state: Tensors, alive: torch.Tensor | None) -> None:
+    def _project(
+        self, weights: ReadTensors, state: ReadTensors, alive: torch.Tensor | None
+    ) -> None:
         for ball in self.balls:
-            for name in chosen(ball.weights, weights):
+            for name in choose_names(ball.weights, weights):
                 nearest = ball.project(weights[name], state.get(f"centre.{name}"))
                 _put(weights[name], nearest, alive)
 

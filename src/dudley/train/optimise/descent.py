@@ -33,7 +33,7 @@ from dudley.train.optimise.base import OPTIMISERS, fraction
 from dudley.train.optimise.entrywise import Entrywise
 
 
-@OPTIMISERS.named("sgd")
+@OPTIMISERS.register("sgd")
 @dataclass(frozen=True)
 class SGD(Entrywise):
     """Descent with momentum μ."""
@@ -68,7 +68,7 @@ class SGD(Entrywise):
         W.sub_(way) if self.rate_inside else W.addcmul_(rate, way, value=-1)
 
 
-@OPTIMISERS.named("gd")
+@OPTIMISERS.register("gd")
 @dataclass(frozen=True)
 class GradientDescent(Entrywise):
     """Plain descent: W ← W − rate · g."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from dudley.core.backend import torch
-from dudley.train.optimise.base import Optimiser, Tensors, per_trial
+from dudley.train.optimise.base import Optimiser, ReadTensors, per_trial
 
 
 class Entrywise(Optimiser):
@@ -56,7 +56,7 @@ class Entrywise(Optimiser):
     ) -> None:
         """Move some trials of one weight, in place; ``factors`` broadcast against W."""
 
-    def start(self, weights: Tensors) -> dict[str, torch.Tensor]:
+    def start(self, weights: ReadTensors) -> dict[str, torch.Tensor]:
         first = next(iter(weights.values()))
         state = {"step": torch.zeros(len(first), dtype=torch.int64, device=first.device)}
         for slot in self.slots:

@@ -31,9 +31,9 @@ from dudley.core.backend import torch
 from dudley.core.constraint import radius_of
 from dudley.core.errors import InputError
 from dudley.core.norms import norm_named
-from dudley.train.optimise.balls import chosen
-from dudley.train.optimise.base import Tensors, per_trial
-from dudley.train.optimise.catalogue import made
+from dudley.train.optimise.balls import choose_names
+from dudley.train.optimise.base import ReadTensors, per_trial
+from dudley.train.optimise.catalogue import make_unit
 from dudley.train.optimise.magnitudes import structure
 
 SUMS = ("l11", "row21", "col21", "fro", "nuc")  # norms that are sums of the sizes of parts
@@ -53,9 +53,9 @@ class Penalty:
             raise InputError("norm of a penalty", f"one of {', '.join(SUMS)}", self.norm)
         radius_of(f"strength of the penalty on {self.norm}", self.strength)
 
-    def value(self, weights: Tensors) -> torch.Tensor:
+    def value(self, weights: ReadTensors) -> torch.Tensor:
         """strength · Σ‖W‖ over the chosen weights of each trial, (E,) float64, with gradients."""
-        norms = [self._norm(weights[name].double()) for name in chosen(self.weights, weights)]
+        norms = [self._norm(weights[name].double()) for name in choose_names(self.weights, weights)]
         return self.strength * torch.stack(norms).sum(0)
 
     def _norm(self, W: torch.Tensor) -> torch.Tensor:
@@ -73,4 +73,4 @@ class Penalty:
 
 def penalty_of(config: Mapping[str, Any]) -> Penalty:
     """A penalty from JSON."""
-    return made(Penalty, config, "penalty")
+    return make_unit(Penalty, config, "penalty")

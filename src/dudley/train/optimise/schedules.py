@@ -47,7 +47,7 @@ def _spread(step: torch.Tensor, lr: float | torch.Tensor) -> tuple[torch.Tensor,
     return step, torch.ones_like(step) * lr
 
 
-@SCHEDULES.named("constant")
+@SCHEDULES.register("constant")
 @dataclass(frozen=True)
 class Constant(Schedule):
     """lr throughout."""
@@ -56,7 +56,7 @@ class Constant(Schedule):
         return _spread(step, lr)[1]
 
 
-@SCHEDULES.named("exponential")
+@SCHEDULES.register("exponential")
 @dataclass(frozen=True)
 class Exponential(Schedule):
     """lr · factor^⌊step/every⌋, but not below ``floor`` (and never above lr).
@@ -80,7 +80,7 @@ class Exponential(Schedule):
         return torch.maximum(decayed, lr.clamp(max=self.floor))
 
 
-@SCHEDULES.named("cosine")
+@SCHEDULES.register("cosine")
 @dataclass(frozen=True)
 class Cosine(Schedule):
     """Half a cosine from lr to ``floor`` in ``steps`` steps, then ``floor`` (Loshchilov, Hutter).
@@ -102,7 +102,7 @@ class Cosine(Schedule):
         return floor + (lr - floor) * (1 + turned) / 2
 
 
-@SCHEDULES.named("warmup")
+@SCHEDULES.register("warmup")
 @dataclass(frozen=True)
 class Warmup(Schedule):
     """lr · (step+1)/steps while step < steps, then another schedule from its own step 0."""

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
-from dudley.core.philox import Step, Stream
+from dudley.core.philox import StepNumber, Stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Endless(Task):
     """Abstract: a task that can also draw fresh examples at every step."""
 
     @abstractmethod
-    def stream(self, keys: torch.Tensor, step: Step, batch: int) -> Labelled:
+    def stream(self, keys: torch.Tensor, step: StepNumber, batch: int) -> Labelled:
         """A fresh batch of every trial, independent of other steps and of ``sample``."""
 
 

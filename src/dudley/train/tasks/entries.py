@@ -23,20 +23,20 @@ from collections.abc import Callable
 
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
-from dudley.core.philox import Step, Stream, normal, uniform
+from dudley.core.philox import StepNumber, Stream, normal, uniform
 from dudley.core.registry import Registry
 
-Entries = Callable[[torch.Tensor, Stream, Step, int], torch.Tensor]
-LAWS: Registry[Callable[[float | None], Entries]] = Registry("law of entries")
+EntryDraw = Callable[[torch.Tensor, Stream, StepNumber, int], torch.Tensor]
+LAWS: Registry[Callable[[float | None], EntryDraw]] = Registry("law of entries")
 
 
-def entries(law: str, tail: float | None = None) -> Entries:
+def entries(law: str, tail: float | None = None) -> EntryDraw:
     """A law by name: (keys, stream, step, count) ↦ independent entries (E, count), float64."""
     return LAWS[law](tail)
 
 
 @LAWS.register("gaussian")
-def gaussian(tail: float | None = None) -> Entries:
+def gaussian(tail: float | None = None) -> EntryDraw:
     """N(0, 1)."""
     if tail is not None:
         raise InputError("tail of gaussian entries", "none", tail)
@@ -44,7 +44,7 @@ def gaussian(tail: float | None = None) -> Entries:
 
 
 @LAWS.register("student")
-def student(tail: float | None) -> Entries:
+def student(tail: float | None) -> EntryDraw:
     """Student's t with ν = ``tail`` degrees of freedom."""
     if tail is None or not 1 <= tail <= 100 or tail != int(tail):
         raise InputError("tail of student entries", "an integer from 1 to 100", tail)
@@ -61,7 +61,7 @@ def student(tail: float | None) -> Entries:
 
 
 @LAWS.register("pareto")
-def pareto(tail: float | None) -> Entries:
+def pareto(tail: float | None) -> EntryDraw:
     """Symmetric Pareto with index α = ``tail`` on |x| ≥ 1."""
     if tail is None or not 0 < tail <= 100:
         raise InputError("tail of pareto entries", "a number in (0, 100]", tail)

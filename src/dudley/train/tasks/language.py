@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
-from dudley.core.philox import Step, Stream, permutations, words
+from dudley.core.philox import StepNumber, Stream, permutations, words
 
 LARGEST_RULE = 1 << 20
 
@@ -53,7 +53,13 @@ class Language:
         return permutations(keys, Stream.INDICES, 0, self.V, rows=self.V**self.context)
 
     def sequences(
-        self, keys: torch.Tensor, rule: torch.Tensor, stream: int, step: Step, rows: int, T: int
+        self,
+        keys: torch.Tensor,
+        rule: torch.Tensor,
+        stream: int,
+        step: StepNumber,
+        rows: int,
+        T: int,
     ) -> torch.Tensor:
         """Independent sequences, (E, rows, T) int64."""
         drawn = words(keys, stream, step, rows * T).reshape(-1, rows, T)

@@ -26,7 +26,7 @@ from typing import ClassVar
 from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
-from dudley.core.philox import Step, Stream, subsets
+from dudley.core.philox import StepNumber, Stream, subsets
 from dudley.train.tasks.base import Endless, Labelled, finite
 from dudley.train.tasks.language import Language
 from dudley.train.tasks.registry import TASKS
@@ -65,7 +65,7 @@ class MaskedTokens(Endless):
     def sample(self, keys):
         return self._draw(keys, Stream.TOKENS, 0, finite(self, self.m))
 
-    def stream(self, keys: torch.Tensor, step: Step, batch: int) -> Labelled:
+    def stream(self, keys: torch.Tensor, step: StepNumber, batch: int) -> Labelled:
         """A fresh batch; step t of it has the counters of step t + 1, as ``sample`` has step 0."""
         return self._draw(keys, Stream.TOKENS, step + 1, batch)
 

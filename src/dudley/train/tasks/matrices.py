@@ -25,7 +25,7 @@ from typing import ClassVar
 from dudley.core.backend import torch
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError, UnknownName
-from dudley.core.philox import Step, Stream, normal, packed_bits
+from dudley.core.philox import StepNumber, Stream, normal, packed_bits
 from dudley.train.packed import unpack
 from dudley.train.tasks.base import Endless, Labelled, checked_cells, finite
 from dudley.train.tasks.entries import entries
@@ -78,7 +78,7 @@ class Matrices(Endless):
         X = self._inputs(keys, Stream.INPUTS, 0, finite(self, self.m))
         return self._labelled(keys, X, Stream.LABELS, 0, True)
 
-    def stream(self, keys: torch.Tensor, step: Step, batch: int) -> Labelled:
+    def stream(self, keys: torch.Tensor, step: StepNumber, batch: int) -> Labelled:
         """A fresh batch; step t of it has the counters of step t + 1, as ``sample`` has step 0."""
         X = self._inputs(keys, Stream.INPUTS, step + 1, batch)
         return self._labelled(keys, X, Stream.LABELS, step + 1, True)

@@ -33,7 +33,7 @@ import numpy as np
 from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
-from dudley.core.philox import Step, Stream, packed_bits, subsets
+from dudley.core.philox import StepNumber, Stream, packed_bits, subsets
 from dudley.theorems.constructions.targets import TASKS as FUNCTIONS, Target, all_bits, target
 from dudley.train.packed import column, unpack
 from dudley.train.tasks.base import Endless, Labelled, checked_cells, finite
@@ -101,7 +101,7 @@ class Planted(Endless):
         bits = packed_bits(keys, Stream.INPUTS, 0, finite(self, self.m), self.T, self.p)
         return self._labelled(keys, bits, Stream.LABELS, 0)
 
-    def stream(self, keys: torch.Tensor, step: Step, batch: int) -> Labelled:
+    def stream(self, keys: torch.Tensor, step: StepNumber, batch: int) -> Labelled:
         """A fresh batch; step t of it has the counters of step t + 1, as ``sample`` has step 0."""
         bits = packed_bits(keys, Stream.INPUTS, step + 1, batch, self.T, self.p)
         return self._labelled(keys, bits, Stream.LABELS, step + 1)

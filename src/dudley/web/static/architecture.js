@@ -28,13 +28,13 @@
   const explain = lastWins(async () => {
     by("explained").classList.add("busy");
     try {
-      const told = await ask("/api/architecture", {
+      const answer = await ask("/api/architecture", {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ network: state.net, ...state.size }),
       });
       problem(null);
-      costs(told, state);
+      costs(answer, state);
       complete("architecture");
     } catch (error) {
       problem(error);

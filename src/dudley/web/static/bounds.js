@@ -15,17 +15,17 @@
   };
   const first = { ...chosen, sources: new Set(chosen.sources), forms: new Set(chosen.forms) };
   let ready = false,
-    told = null, // the numbers at one point
+    answer = null, // the numbers at one point
     panels = {}; // the curves, by quantity
 
   function boxes(name) {
-    for (const one of data[name]) {
-      const input = make("input", { type: "checkbox", value: one });
+    for (const choice of data[name]) {
+      const input = make("input", { type: "checkbox", value: choice });
       input.addEventListener("change", () => {
-        chosen[name][input.checked ? "add" : "delete"](one);
+        chosen[name][input.checked ? "add" : "delete"](choice);
         update();
       });
-      by(name).append(make("label", {}, input, " " + one));
+      by(name).append(make("label", {}, input, " " + choice));
     }
   }
 
@@ -71,9 +71,9 @@
     sliders.restore(query);
     for (const name of LISTS) chosen[name] = query.get("." + name) ?? first[name];
     for (const name of BOXES) {
-      const asked = query.has("." + name) ? query.get("." + name).split(" ") : [...first[name]];
+      const names = query.has("." + name) ? query.get("." + name).split(" ") : [...first[name]];
       chosen[name].clear();
-      asked.filter((one) => data[name].includes(one)).forEach((one) => chosen[name].add(one));
+      names.filter((word) => data[name].includes(word)).forEach((word) => chosen[name].add(word));
       for (const input of by(name).querySelectorAll("input"))
         input.checked = chosen[name].has(input.value);
     }
@@ -112,11 +112,11 @@
     try {
       if (!sources.length || !chosen.forms.size)
         throw new Error("choose at least one source and one form");
-      told = await ask(address(sources.map((s) => ["source", s])));
+      answer = await ask(address(sources.map((s) => ["source", s])));
       problem(null);
       follow();
       table();
-      by("notes").innerHTML = told.notes;
+      by("notes").innerHTML = answer.notes;
       const axis = known.get(chosen.axis),
         fresh = {};
       by("curves").classList.add("busy");
@@ -125,14 +125,14 @@
         by("progress").textContent =
           `curves over ${axis.name}: ${source} (${k + 1} of ${sources.length})…`;
         const along = `${axis.name}=${axis.from}:${axis.to}:log${chosen.points}`;
-        const found = await ask(
+        const drawn = await ask(
           address([
             ["source", source],
             ["sweep", along],
           ]),
           { signal: moved },
         );
-        for (const [measure, panel] of Object.entries(found.charts))
+        for (const [measure, panel] of Object.entries(drawn.charts))
           fresh[measure] = curves.merged(fresh[measure], panel);
         panels = fresh;
         paint();
@@ -152,7 +152,7 @@
 
   const paint = () => curves.paint(panels, chosen, known.get(chosen.axis));
   const entries = () => {
-    const found = told.rows.flatMap((row) =>
+    const rows = answer.rows.flatMap((row) =>
       Object.entries(row.forms).map(([form, [point]]) => ({
         name: `${row.id} ${form}`,
         sense: row.senses[form],
@@ -160,59 +160,59 @@
         ...point,
       })),
     );
-    const { network } = told;
-    return network ? [{ name: `${network.id} derived`, ...network }, ...found] : found;
+    const { network } = answer;
+    return network ? [{ name: `${network.id} derived`, ...network }, ...rows] : rows;
   };
 
   // The one number that is followed, large and read aloud.
   function follow() {
-    if (!told) return;
+    if (!answer) return;
     const every = entries(),
       select = by("follow");
     if (!every.some((e) => e.name === chosen.follow) && every.length) chosen.follow = every[0].name;
     select.replaceChildren(...options(every.map((e) => e.name)));
     select.value = chosen.follow;
-    const one = every.find((e) => e.name === chosen.follow),
+    const followed = every.find((e) => e.name === chosen.follow),
       output = by("number");
-    if (!one) {
+    if (!followed) {
       output.textContent = "–";
       by("sense").textContent = "nothing applies";
       return;
     }
-    output.textContent = one.refused ? "–" : number(one.value, one.log_value);
-    output.dataset.value = one.value ?? "";
-    output.classList.toggle("vacuous", Boolean(one.vacuous));
-    by("sense").textContent = one.refused
-      ? one.refused
-      : [one.vacuous ? "vacuous" : "", one.measure, one.sense].filter(Boolean).join(" · ");
-    say(`${one.name}: ${output.textContent}${one.vacuous ? ", vacuous" : ""}`);
+    output.textContent = followed.refused ? "–" : number(followed.value, followed.log_value);
+    output.dataset.value = followed.value ?? "";
+    output.classList.toggle("vacuous", Boolean(followed.vacuous));
+    by("sense").textContent = followed.refused
+      ? followed.refused
+      : [followed.vacuous ? "vacuous" : "", followed.measure, followed.sense].filter(Boolean).join(" · ");
+    say(`${followed.name}: ${output.textContent}${followed.vacuous ? ", vacuous" : ""}`);
   }
 
   function table() {
-    if (!told) return;
-    const html = told.tables[chosen.quantity],
+    if (!answer) return;
+    const html = answer.tables[chosen.quantity],
       rows = by("rows");
     rows.innerHTML = html || "";
-    if (told.network?.measure === chosen.quantity) rows.prepend(network(told.network));
+    if (answer.network?.measure === chosen.quantity) rows.prepend(network(answer.network));
     else if (!html)
       rows.replaceChildren(
         faint(
-          `No statement about this quantity applies; some do about ${Object.keys(told.tables).join(", ") || "nothing"}.`,
+          `No statement about this quantity applies; some do about ${Object.keys(answer.tables).join(", ") || "nothing"}.`,
         ),
       );
     dudleyTables(rows);
     linked(rows);
   }
 
-  function network(one) {
-    const terms = one.refused
-      ? one.refused
-      : one.terms.map((t) => `${t.name} ${number(t.value)}`).join(" + ");
+  function network(derived) {
+    const terms = derived.refused
+      ? derived.refused
+      : derived.terms.map((t) => `${t.name} ${number(t.value)}`).join(" + ");
     return make(
       "p",
       {},
       make("strong", {}, "The network described, by the calculus: "),
-      one.refused ? "" : `${number(one.value, one.log_value)}${one.vacuous ? " (vacuous)" : ""} = `,
+      derived.refused ? "" : `${number(derived.value, derived.log_value)}${derived.vacuous ? " (vacuous)" : ""} = `,
       terms,
       ". ",
       make(

@@ -82,42 +82,42 @@ explorer.builder = (() => {
 
   // Tokens are symbols of a vocabulary of V, or rows of d numbers whose norms are known.
   function input({ net }) {
-    const own = net.input,
-      X = (own.X ||= { row2inf: 1 }),
-      coded = "V" in own;
+    const table = net.input,
+      X = (table.X ||= { row2inf: 1 }),
+      coded = "V" in table;
     return group(
       "Input",
       {},
-      ...["T", coded ? "V" : "d"].map((name) => amount(name, own, name, { min: 1 })),
+      ...["T", coded ? "V" : "d"].map((name) => amount(name, table, name, { min: 1 })),
       ...(coded ? [] : Object.keys(X).map((norm) => amount("X." + norm, X, norm, { min: 0 }))),
     );
   }
 
   function output({ blocks, net }) {
-    const own = (net.output ||= made("readout")),
-      node = own.node || "readout";
+    const table = (net.output ||= made("readout")),
+      node = table.node || "readout";
     const kind = choice(blocks.outputs, node, (to) => {
       net.output = made(to);
       changed();
     });
-    return group("output", { class: "block" }, row("kind", kind), ...rows(own, node, "output"));
+    return group("output", { class: "block" }, row("kind", kind), ...rows(table, node, "output"));
   }
 
   function loss({ net }) {
-    const own = (net.loss ||= {});
-    const name = "margin" in own ? "margin" : "clip" in own ? "clip" : "bounded";
-    const shown = name === "bounded" ? { ...LOSSES.bounded, ...own } : own;
+    const table = (net.loss ||= {});
+    const name = "margin" in table ? "margin" : "clip" in table ? "clip" : "bounded";
+    const shown = name === "bounded" ? { ...LOSSES.bounded, ...table } : table;
     const kind = choice(Object.keys(LOSSES), name, (to) => {
       net.loss = structuredClone(LOSSES[to]);
       changed();
     });
     const editor = (key) =>
       typeof shown[key] === "number"
-        ? amount(key, own, key, { min: 0 }, shown[key])
+        ? amount(key, table, key, { min: 0 }, shown[key])
         : row(
             key,
             plain(shown[key], (v) => {
-              own[key] = v;
+              table[key] = v;
             }),
           );
     return group("loss", { class: "block" }, row("kind", kind), ...Object.keys(shown).map(editor));

@@ -1,57 +1,57 @@
 "use strict";
-// What a network costs: explorer.costs(told, state) shows the gap, and the tree with its shares.
+// What a network costs: explorer.costs(answer, state) shows the gap, and the tree with its shares.
 explorer.costs = (() => {
   const { by, make, faint, say, number } = explorer;
 
-  function share(one) {
-    const percent = one.share === null ? "–" : (100 * one.share).toFixed(1) + " %",
-      times = one.count > 1 ? ` × ${one.count}` : "";
-    const size = one.shape ? one.shape.join("×") + times : times;
+  function share(block) {
+    const percent = block.share === null ? "–" : (100 * block.share).toFixed(1) + " %",
+      times = block.count > 1 ? ` × ${block.count}` : "";
+    const size = block.shape ? block.shape.join("×") + times : times;
     return make(
       "li",
       {},
       make(
         "div",
         { class: "share" },
-        make("strong", {}, one.name),
+        make("strong", {}, block.name),
         make("meter", {
           min: 0,
           max: 1,
-          value: one.share ?? 0,
-          "aria-label": `share of ${one.name}: ${percent}`,
+          value: block.share ?? 0,
+          "aria-label": `share of ${block.name}: ${percent}`,
         }),
         make("span", {}, percent),
       ),
       make(
         "div",
         { class: "faint" },
-        [size, one.constraint, `weight ${one.weight}`, `cover: ${one.cover}`]
+        [size, block.constraint, `weight ${block.weight}`, `cover: ${block.cover}`]
           .filter(Boolean)
           .join(" · "),
       ),
     );
   }
-  const tree = (one) =>
+  const tree = (node) =>
     make(
       "li",
       {},
       make(
         "div",
         {},
-        make("strong", {}, one.label + one.kind),
+        make("strong", {}, node.label + node.kind),
         make(
           "span",
           { class: "faint" },
-          `  radius ${one.radius.join(" → ")}, Lipschitz ${one.lipschitz}`,
+          `  radius ${node.radius.join(" → ")}, Lipschitz ${node.lipschitz}`,
         ),
       ),
-      make("ul", {}, ...one.blocks.map(share), ...one.inside.map(tree)),
+      make("ul", {}, ...node.blocks.map(share), ...node.inside.map(tree)),
     );
 
-  function answer(told, { net, size }) {
-    const gap = told.gap,
+  function answer(costs, { net, size }) {
+    const gap = costs.gap,
       shown = number(gap.value, gap.log_value),
-      log = told.needed_n.log10;
+      log = costs.needed_n.log10;
     const needs =
       log === null
         ? "more examples than any power of ten tried"
@@ -75,21 +75,21 @@ explorer.costs = (() => {
       make(
         "p",
         {},
-        `${told.weights.toLocaleString("en")} weights. At most ${told.needed_n.target} needs ${needs}. ${told.culprit}.`,
+        `${costs.weights.toLocaleString("en")} weights. At most ${costs.needed_n.target} needs ${needs}. ${costs.culprit}.`,
       ),
       make("h2", {}, "What costs what"),
       faint(
-        `Shares of the entropy at ε = ${told.at.epsilon}, n = ${told.at.n}: the costliest link of the chain.`,
+        `Shares of the entropy at ε = ${costs.at.epsilon}, n = ${costs.at.n}: the costliest link of the chain.`,
       ),
-      make("ul", { class: "tree" }, tree(told.tree)),
-      ...(told.shared.length
-        ? [make("h3", {}, "Shared"), make("ul", { class: "tree" }, ...told.shared.map(share))]
+      make("ul", { class: "tree" }, tree(costs.tree)),
+      ...(costs.shared.length
+        ? [make("h3", {}, "Shared"), make("ul", { class: "tree" }, ...costs.shared.map(share))]
         : []),
       make(
         "details",
         {},
         make("summary", {}, "As text"),
-        make("pre", { class: "wide", tabindex: 0 }, told.text),
+        make("pre", { class: "wide", tabindex: 0 }, costs.text),
       ),
       make(
         "details",
@@ -99,7 +99,7 @@ explorer.costs = (() => {
       ),
     );
     say(
-      `risk minus training loss at most ${shown}${gap.vacuous ? ", vacuous" : ""}; ${told.culprit}`,
+      `risk minus training loss at most ${shown}${gap.vacuous ? ", vacuous" : ""}; ${costs.culprit}`,
     );
   }
 

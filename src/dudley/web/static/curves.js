@@ -6,16 +6,16 @@ explorer.curves = (() => {
     hiddenLabels = new Set();
 
   // Two sources on one panel: colours go on, and a level that both have is drawn once.
-  function merged(one, other) {
-    if (!one) return other;
-    const base = 1 + Math.max(...one.curves.map((c) => c.order));
+  function merged(first, other) {
+    if (!first) return other;
+    const base = 1 + Math.max(...first.curves.map((c) => c.order));
     const key = (level) => JSON.stringify([level.label, level.y]);
-    const known = new Set(one.levels.map(key));
+    const known = new Set(first.levels.map(key));
     return {
-      ...one,
-      curves: [...one.curves, ...other.curves.map((c) => ({ ...c, order: c.order + base }))],
-      levels: [...one.levels, ...other.levels.filter((l) => !known.has(key(l)))],
-      crossings: [...one.crossings, ...other.crossings],
+      ...first,
+      curves: [...first.curves, ...other.curves.map((c) => ({ ...c, order: c.order + base }))],
+      levels: [...first.levels, ...other.levels.filter((l) => !known.has(key(l)))],
+      crossings: [...first.crossings, ...other.crossings],
     };
   }
 

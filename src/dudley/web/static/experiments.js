@@ -2,29 +2,29 @@
 (() => {
   const { by, make, faint, lead, ask, problem, fill, where, views } = explorer;
 
-  function card(one) {
-    const scales = Object.entries(one.scales),
-      damaged = Object.entries(one.damaged);
+  function card(experiment) {
+    const scales = Object.entries(experiment.scales),
+      damaged = Object.entries(experiment.damaged);
     return make(
       "li",
       {},
-      make("h3", {}, one.name),
-      make("p", {}, one.question),
-      faint(one.source),
+      make("h3", {}, experiment.name),
+      make("p", {}, experiment.question),
+      faint(experiment.source),
       ...(scales.length
-        ? scales.map(([scale, found]) =>
+        ? scales.map(([scale, verdicts]) =>
             make(
               "p",
               {},
               make(
                 "a",
                 {
-                  href: `#experiments/committed/${one.name}/${scale}`,
-                  "aria-label": `${one.name}, ${scale}`,
+                  href: `#experiments/committed/${experiment.name}/${scale}`,
+                  "aria-label": `${experiment.name}, ${scale}`,
                 },
                 scale,
               ),
-              ": " + found,
+              ": " + verdicts,
             ),
           )
         : damaged.length
@@ -75,25 +75,25 @@
     by("title-experiments").textContent = "Experiments";
     try {
       if (!path) {
-        const told = await ask("/api/experiments");
+        const answer = await ask("/api/experiments");
         by("experiments").replaceChildren(
           make("h2", {}, "Committed results"),
-          told.absent
-            ? faint(told.absent)
-            : make("ul", { class: "cards" }, ...told.experiments.map(card)),
+          answer.absent
+            ? faint(answer.absent)
+            : make("ul", { class: "cards" }, ...answer.experiments.map(card)),
           make("h2", {}, "Runs on this machine"),
-          runs(told.runs),
+          runs(answer.runs),
         );
       } else {
         by("experiment").replaceChildren(faint("Drawing the figures…"));
-        const told = await ask("/api/experiments/" + path),
+        const answer = await ask("/api/experiments/" + path),
           body = make("div");
         if (where().path !== path) return;
-        by("title-experiments").textContent = told.title;
+        by("title-experiments").textContent = answer.title;
         by("experiment").replaceChildren(
           make("p", {}, make("a", { href: "#experiments" }, "all experiments")),
-          lead(told.lead),
-          ...told.figures.map((f) =>
+          lead(answer.lead),
+          ...answer.figures.map((f) =>
             make(
               "figure",
               {},
@@ -103,7 +103,7 @@
           ),
           body,
         );
-        fill(body, told);
+        fill(body, answer);
       }
       problem(null);
     } catch (error) {

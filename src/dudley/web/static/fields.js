@@ -31,36 +31,36 @@ explorer.fields = (() => {
   }
   // What has no editor of its own, as JSON; what is none is put back.
   function plain(value, set) {
-    let held = JSON.stringify(value);
-    const input = make("input", { value: held });
+    let valid = JSON.stringify(value);
+    const input = make("input", { value: valid });
     input.addEventListener("change", () => {
       try {
         set(JSON.parse(input.value));
-        held = input.value;
+        valid = input.value;
         update();
       } catch {
-        input.value = held;
+        input.value = valid;
       }
     });
     return input;
   }
 
   function norms(table, name) {
-    const held = table[name];
-    if (typeof held !== "object" || Object.values(held).some((v) => typeof v !== "number"))
+    const norms = table[name];
+    if (typeof norms !== "object" || Object.values(norms).some((v) => typeof v !== "number"))
       return [
-        plain(held, (v) => {
+        plain(norms, (v) => {
           table[name] = v;
         }),
       ];
-    return Object.entries(held).flatMap(([norm, value]) => [
+    return Object.entries(norms).flatMap(([norm, value]) => [
       choice(
         [...new Set([norm, ...state.blocks.norms, "rank"])],
         norm,
         (to) => {
-          const kept = held[norm];
-          delete held[norm];
-          held[to] = kept;
+          const radius = norms[norm];
+          delete norms[norm];
+          norms[to] = radius;
           changed();
         },
         { "aria-label": `norm of ${name}` },
@@ -68,7 +68,7 @@ explorer.fields = (() => {
       quantity(
         value,
         (v) => {
-          held[norm] = v;
+          norms[norm] = v;
         },
         { min: 0, "aria-label": `${norm} of ${name}` },
       ),
@@ -120,7 +120,7 @@ explorer.fields = (() => {
     const fields = state.blocks.nodes[node] || [],
       shown = fields.filter((f) => f.name in table || f.needed);
     const rest = fields.filter((f) => !shown.includes(f));
-    const found = shown.map((f) => {
+    const lines = shown.map((f) => {
       if (f.kind === "block") {
         const inner = (table[f.name] ||= fresh(f));
         return group(
@@ -153,9 +153,9 @@ explorer.fields = (() => {
         },
         { "aria-label": `more of ${label}` },
       );
-      found.push(make("div", { class: "row" }, more));
+      lines.push(make("div", { class: "row" }, more));
     }
-    return found;
+    return lines;
   }
 
   function begin(now, onChanged, onUpdate) {

@@ -12,7 +12,7 @@
     by("looking").textContent = `Looking at ${[...files].map((f) => f.name).join(", ")}…`;
     problem(null);
     try {
-      const told = await ask("/api/files?" + query, {
+      const answer = await ask("/api/files?" + query, {
         method: "POST",
         body: new Blob([...files]),
         headers: { "content-type": "application/octet-stream" },
@@ -20,20 +20,20 @@
       const words = {
         true: "holds",
         false: "does not hold",
-        null: told.kind === "certificate" ? "read, not verified" : "measured",
+        null: answer.kind === "certificate" ? "read, not verified" : "measured",
       };
-      by("looking").textContent = `${told.file}: ${words[String(told.holds)]}`;
+      by("looking").textContent = `${answer.file}: ${words[String(answer.holds)]}`;
       const body = make("div");
       by("looked").replaceChildren(
         make(
           "h2",
-          { class: told.holds === null ? null : told.holds ? "verdict ok" : "verdict false" },
-          told.title,
+          { class: answer.holds === null ? null : answer.holds ? "verdict ok" : "verdict false" },
+          answer.title,
         ),
-        lead(told.lead),
+        lead(answer.lead),
         body,
       );
-      fill(body, told);
+      fill(body, answer);
     } catch (error) {
       by("looking").textContent = "Refused.";
       problem(error);

@@ -17,7 +17,7 @@ const explorer = (() => {
       else if (value !== false && value !== null && value !== undefined)
         element.setAttribute(name, value);
     }
-    element.append(...inside.filter((one) => one !== null && one !== undefined));
+    element.append(...inside.filter((child) => child !== null && child !== undefined));
     return element;
   }
   const button = (text, act, about = {}) =>
@@ -39,14 +39,14 @@ const explorer = (() => {
       throw new Error("the server does not answer: is dudley serve still running?");
     }
     const text = await answer.text();
-    let told;
+    let content;
     try {
-      told = JSON.parse(text);
+      content = JSON.parse(text);
     } catch {
-      told = { error: text || answer.statusText };
+      content = { error: text || answer.statusText };
     }
-    if (!answer.ok) throw new Error(told.error);
-    return told;
+    if (!answer.ok) throw new Error(content.error);
+    return content;
   }
 
   // One run of `work` at a time: who asks meanwhile aborts its signal, and it runs once more.
@@ -84,30 +84,30 @@ const explorer = (() => {
   };
 
   // Charts: each is drawn anew when the theme changes, and fitted when the width does.
-  const width = (one) => Math.max(300, one.place.clientWidth);
-  function draw(one) {
-    if (one.chart) one.chart.destroy();
-    const look = { light, colours: data.colours, hidden: one.hidden, width: width(one) };
-    one.chart = dudleyCharts.chart(one.place, one.panel, look);
-    one.light = light;
+  const width = (drawing) => Math.max(300, drawing.place.clientWidth);
+  function draw(drawing) {
+    if (drawing.chart) drawing.chart.destroy();
+    const look = { light, colours: data.colours, hidden: drawing.hidden, width: width(drawing) };
+    drawing.chart = dudleyCharts.chart(drawing.place, drawing.panel, look);
+    drawing.light = light;
   }
   function show(place, panel, hidden = new Set(), withForms = true) {
-    const one = { place, panel, hidden, chart: null };
-    drawn.add(one);
-    if (withForms) dudleyCharts.forms(place, panel, () => one.chart);
-    draw(one);
-    return one;
+    const drawing = { place, panel, hidden, chart: null };
+    drawn.add(drawing);
+    if (withForms) dudleyCharts.forms(place, panel, () => drawing.chart);
+    draw(drawing);
+    return drawing;
   }
   function redraw() {
-    for (const one of drawn) {
-      if (!one.place.isConnected) {
-        if (one.chart) one.chart.destroy();
-        drawn.delete(one);
+    for (const drawing of drawn) {
+      if (!drawing.place.isConnected) {
+        if (drawing.chart) drawing.chart.destroy();
+        drawn.delete(drawing);
         continue;
       }
-      if (!one.place.clientWidth) continue;
-      if (one.light !== light) draw(one);
-      else dudleyCharts.resize(one.chart, width(one));
+      if (!drawing.place.clientWidth) continue;
+      if (drawing.light !== light) draw(drawing);
+      else dudleyCharts.resize(drawing.chart, width(drawing));
     }
   }
   function dress(to) {
@@ -117,10 +117,10 @@ const explorer = (() => {
   }
 
   // What the server made of a document: its body, its charts, its tables.
-  function fill(place, told) {
-    place.innerHTML = told.html;
+  function fill(place, answer) {
+    place.innerHTML = answer.html;
     for (const spot of place.querySelectorAll(".chart"))
-      show(spot, told.charts[Number(spot.dataset.chart)]);
+      show(spot, answer.charts[Number(spot.dataset.chart)]);
     dudleyTables(place);
     for (const region of place.querySelectorAll('.wide[role="region"]')) {
       const head = region.closest("section")?.querySelector("h2");

@@ -106,9 +106,9 @@ explorer.sliders = (() => {
     const left = new Set(known.values());
     moved = update;
     for (const [title, belongs] of Object.entries(groups)) {
-      const own = [...left].filter(belongs);
-      own.forEach((s) => left.delete(s));
-      form.append(group(title, {}, ...own.map(slider)));
+      const members = [...left].filter(belongs);
+      members.forEach((s) => left.delete(s));
+      form.append(group(title, {}, ...members.map(slider)));
     }
     more = group("More", { hidden: true });
     form.append(more, adder());

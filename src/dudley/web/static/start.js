@@ -4,8 +4,8 @@
   let visited = false;
 
   function route() {
-    const asked = where(),
-      view = asked.view in views ? asked.view : "bounds";
+    const target = where(),
+      view = target.view in views ? target.view : "bounds";
     for (const name of Object.keys(views)) by("view-" + name).hidden = name !== view;
     for (const link of document.querySelectorAll("nav a")) {
       if (link.getAttribute("href") === "#" + view) link.setAttribute("aria-current", "page");
@@ -17,7 +17,7 @@
       scrollTo(0, 0);
     }
     visited = true;
-    views[view].open(asked);
+    views[view].open(target);
     redraw();
   }
 

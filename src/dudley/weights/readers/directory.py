@@ -30,7 +30,9 @@ PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 def open_path(path: Path) -> Weights:
     """The weights at a path, a file or a folder."""
     try:
-        return _open_folder(path) if path.is_dir() else _configured(_open_file(regular(path)), path)
+        return (
+            _open_folder(path) if path.is_dir() else _with_config(_open_file(regular(path)), path)
+        )
     except OSError as error:
         raise refusal(path, "something readable", error.strerror or error) from None
 
@@ -65,12 +67,12 @@ def _open_folder(folder: Path) -> Weights:
     name = model or adapter or _only(folder)
     if name is None:
         raise refusal(folder, f"a folder with one of {', '.join(MODELS + ADAPTERS)}", "none")
-    weights = _configured(_open_file(inside(folder, name)), folder / name)
+    weights = _with_config(_open_file(inside(folder, name)), folder / name)
     weights.source = str(folder)
     return weights
 
 
-def _configured(weights: Weights, path: Path) -> Weights:
+def _with_config(weights: Weights, path: Path) -> Weights:
     """The weights of a file with the config in its folder, where there is one."""
     config = "adapter_config.json" if path.name in ADAPTERS else "config.json"
     if _present(path.parent, config):

@@ -8,7 +8,7 @@ exact in float64; the division by 127 rounds once, a float64 scale rounds once: 
 >>> import torch
 >>> from dudley.weights.readers.live import hold
 >>> stored = {"q.weight": torch.tensor([[127, -1]], dtype=torch.int8), "q.SCB": torch.tensor([2.0])}
->>> weights = dequantised(hold(stored))
+>>> weights = dequantise(hold(stored))
 >>> weights.names(), weights.load("q.weight")[0, 0], weights.skipped["q.SCB"]
 (['q.weight'], tensor(2., dtype=torch.float64), 'scales of q.weight')
 """
@@ -86,7 +86,7 @@ class Dequantised(Weights):
         return values.reshape(()) if values.numel() == 1 else values.reshape(-1, 1)
 
 
-def dequantised(inner: Weights) -> Weights:
+def dequantise(inner: Weights) -> Weights:
     """The weights themselves, or seen through their scales where some are eight-bit."""
     if isinstance(inner, Dequantised):
         return inner

@@ -39,7 +39,7 @@ class SparsePart:
     levels: np.ndarray
 
 
-def unfolded(fold: str, U, T: int | None) -> Any:
+def unfold(fold: str, U, T: int | None) -> Any:
     """The matrix of its free entries; numpy or torch."""
     if fold == "plain" or T is None:
         return U
@@ -52,7 +52,7 @@ def unfolded(fold: str, U, T: int | None) -> Any:
     return torch.cat(both)
 
 
-def folded(fold: str, W: np.ndarray, T: int | None) -> np.ndarray:
+def fold_matrix(fold: str, W: np.ndarray, T: int | None) -> np.ndarray:
     """The free entries of a matrix of that fold."""
     return W if fold == "plain" or T is None else W[T:]
 
@@ -77,13 +77,13 @@ class SparseCode(ModelCode):
                 return []
             step, N = grid
             fold = next(f for f in ("odd", "even", "plain") if _fits(f, N, shape, frame.T))
-            parts.append(SparsePart(fold, step, folded(fold, N, frame.T)))
+            parts.append(SparsePart(fold, step, fold_matrix(fold, N, frame.T)))
         return [tuple(parts)]
 
     def weights(self, description, frame):
         made = {}
         for (name, shape), part in zip(frame.shapes, description, strict=True):
-            W = unfolded(part.fold, part.step * part.levels.astype(np.float64), frame.T)
+            W = unfold(part.fold, part.step * part.levels.astype(np.float64), frame.T)
             made[name] = np.ascontiguousarray(W).reshape(shape)
         return made
 

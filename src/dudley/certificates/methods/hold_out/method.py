@@ -73,20 +73,20 @@ class HoldOut(Method[HoldOutDeclared, HoldOutChoices]):
         plan = plan_of(declared, data.n)
         if len(plan.intervals) == 1:
             return HoldOutChoices(plan.intervals[0])
-        data = _ordered(data, declared)
+        data = _in_declared_order(data, declared)
         z, c = losses(model.outputs(data.X), data.y, plan.loss), plan.bill.log_confidence
         return HoldOutChoices(min(plan.intervals, key=lambda name: plan.bound(name, z, c)))
 
     def certify(
         self, model: Hypothesis, data: Dataset, declared: HoldOutDeclared, choices: HoldOutChoices
-    ) -> Certificate:
+    ) -> Certificate[HoldOutDeclared, HoldOutChoices, HoldOutFacts]:
         """The certificate."""
         plan = plan_of(declared, data.n)
         if choices.interval not in plan.intervals:
             raise InputError(
                 "choices", f"interval: {' or '.join(plan.intervals)}", choices.interval
             )
-        data = _ordered(data, declared)
+        data = _in_declared_order(data, declared)
         outputs, interval = model.outputs(data.X), choices.interval
         margin = margins(outputs, data.y)
         z, c = losses(outputs, data.y, plan.loss), plan.bill.log_confidence
@@ -115,7 +115,7 @@ class HoldOut(Method[HoldOutDeclared, HoldOutChoices]):
         )
 
 
-def _ordered(data: Dataset, declared: HoldOutDeclared) -> Dataset:
+def _in_declared_order(data: Dataset, declared: HoldOutDeclared) -> Dataset:
     """The examples in the declared order: betting reads them one after the other."""
     seed = declared.order
     if not 0 <= seed < 1 << 32:

@@ -79,16 +79,16 @@ DRAWN = (
 
 def certify(
     model: Coded, corpus: Corpus, choices: LanguageChoices | None = None, **declared: Any
-) -> Certificate:
+) -> Certificate[LanguageDeclared, LanguageChoices, LanguageFacts]:
     """The certificate; without ``choices`` the best entries are looked for first."""
-    return certified(
+    return certify_declared(
         model, corpus, from_json(LanguageDeclared, declared, "declaration", NAME), choices
     )
 
 
-def certified(
+def certify_declared(
     model: Coded, corpus: Corpus, declared: LanguageDeclared, choices: LanguageChoices | None
-) -> Certificate:
+) -> Certificate[LanguageDeclared, LanguageChoices, LanguageFacts]:
     """The same, of what is declared as a record."""
     declared = of_model(model, declared)
     if (model.gpt.V, model.gpt.T) != (corpus.V, corpus.T):
@@ -97,7 +97,7 @@ def certified(
     if not 0 <= n_s <= n:
         raise InputError("evaluated", f"0 (all) to {n} documents", n_s)
     expect_chance(corpus.counts, "documents")
-    symbols, lengths = evaluated(model, corpus, n_s)
+    symbols, lengths = evaluate_documents(model, corpus, n_s)
     bill = Bill(delta, prices(model, corpus, n_s, declared.among))
     c = float(up(bill.log_confidence / n))
     c_part = 0.0
@@ -105,7 +105,7 @@ def certified(
         of_lists = part_price() + math.log(len(ENTRIES) * declared.among)
         c_part = float(up((of_lists - math.log(delta * n / (n_s + n))) / n_s, 8))
     if choices is None:
-        choices = _chosen(model, symbols, lengths, corpus, c, c_part)
+        choices = _choose(model, symbols, lengths, corpus, c, c_part)
     if {choices.place is None, choices.second is None} != {n_s == 0}:
         expected = "place and second where part of the documents are evaluated, and only there"
         raise InputError("choices of language", expected, to_json(choices))
@@ -153,13 +153,13 @@ def certified(
             "error_at_least": corpus.unigram_at_least(delta),
             "unigram": round(corpus.unigram(), 9),
         },
-        declarations=ASSUMED + OWN + (DRAWN if n_s else ()) + _twice(corpus),
+        declarations=ASSUMED + OWN + (DRAWN if n_s else ()) + _repetition_declared(corpus),
         quantity=QUANTITY,
         advice=_advice(x, B, bill, n, word, value, corpus) if not n_s else (),
     )
 
 
-def _twice(corpus: Corpus) -> tuple[str, ...]:
+def _repetition_declared(corpus: Corpus) -> tuple[str, ...]:
     """What a reader must know of documents that come twice."""
     if not corpus.repeated:
         return ()
@@ -178,12 +178,12 @@ def of_model(model: Coded, declared: LanguageDeclared) -> LanguageDeclared:
     return replace(declared, **facts)
 
 
-def evaluated(model: Coded, corpus: Corpus, n_s: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def evaluate_documents(model: Coded, corpus: Corpus, n_s: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """−log₂ p of the symbols (T, documents), and lengths: of all, or of n_s drawn by the hashes."""
     rows = np.arange(corpus.n)
     if n_s:
         seed = f"evaluated documents {model.sha256} {corpus.sha256}"
-        rows = corpus.order[order.drawn(seed, n_s, corpus.n)]
+        rows = corpus.order[order.draw(seed, n_s, corpus.n)]
     codes = corpus.codes[rows].astype(np.int64)
     parts = [
         model.gpt.losses(model.weights, codes[i : i + TOGETHER])
@@ -219,14 +219,14 @@ def prices(model: Coded, corpus: Corpus, n_s: int, among: int) -> tuple[Price, .
 
 def held_out(model: Coded, smoothing: Smoothing, corpus: Corpus, delta: float) -> dict[str, float]:
     """The mean loss on documents that training did not see, and the bound from them alone."""
-    symbols, lengths = evaluated(model, corpus)
+    symbols, lengths = evaluate_documents(model, corpus)
     x = smoothing.losses(symbols, lengths, corpus.V)
     c = (math.log(len(BETS)) - math.log(delta)) / corpus.n
     value, _ = bet(x, smoothing.limit(corpus.V, corpus.shortest), float(up(c)))
     return {"n": corpus.n, "mean_loss": float(x.mean()), "at_most": value}
 
 
-def decoded(file: dict[str, Any], corpus: Corpus) -> Coded:
+def decode_model(file: dict[str, Any], corpus: Corpus) -> Coded:
     """The model that a certificate's JSON holds."""
     declared, choices = file["declared"], file["choices"]
     return Coded(
@@ -245,12 +245,12 @@ def recheck(file: dict[str, Any], corpus: Corpus) -> list[str]:
     """
     declared = from_json(LanguageDeclared, file["declared"], "declaration", NAME)
     choices = from_json(LanguageChoices, file["choices"], "choice", NAME)
-    again = certified(decoded(file, corpus), corpus, declared, choices).to_json()
+    again = certify_declared(decode_model(file, corpus), corpus, declared, choices).to_json()
     names = (set(file) | set(again)) - {"provenance"}
     return sorted(name for name in names if file.get(name) != again.get(name))
 
 
-def _chosen(
+def _choose(
     model: Coded, symbols, lengths, corpus: Corpus, c: float, c_part: float
 ) -> LanguageChoices:
     """The smoothing and the bets that give the least number."""

@@ -24,7 +24,7 @@ from functools import cached_property
 import numpy as np
 
 from dudley.certificates import order
-from dudley.certificates.data import frozen, sha256_of
+from dudley.certificates.data import freeze, sha256_of
 from dudley.core.errors import InputError
 
 SIGNS = ' abcdefghijklmnopqrstuvwxyz";-'
@@ -101,7 +101,7 @@ class Corpus:
         if (ends & ~last).any() or (codes * ~inside).any() or not (last.any(1) | full).all():
             raise InputError("documents", "one end sign, at the end or cut off", "others")
         for name in ("codes", "lengths"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            object.__setattr__(self, name, freeze(getattr(self, name)))
 
     @cached_property
     def counts(self) -> np.ndarray:

@@ -61,7 +61,7 @@ def load(path: str | Path) -> Coded:
     if header.get("schema") != SCHEMA or set(header) != HEADER:
         raise InputError(path.name, f"a model file with the header {SCHEMA}", "a file without it")
     try:
-        model = _coded(header)
+        model = _read_model(header)
         decoded = model.weights
     except DudleyError:
         raise
@@ -72,7 +72,7 @@ def load(path: str | Path) -> Coded:
     return model
 
 
-def _coded(header: dict[str, Any]) -> Coded:
+def _read_model(header: dict[str, Any]) -> Coded:
     """The model of a header; sizes beyond the list are refused before anything is made of them."""
     gpt = Gpt(**header["gpt"])
     expect_sizes(gpt)

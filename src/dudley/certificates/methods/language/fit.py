@@ -56,7 +56,7 @@ def fit(
     def assembled(parts: Parts):
         return {name: step * level for name, (step, level) in parts.items()}
 
-    parts = _trained(start, assembled, gpt, corpus, recipe, log)
+    parts = _train(start, assembled, gpt, corpus, recipe, log)
     weights = {
         name: step * level.numpy().astype(np.float64) + 0.0 for name, (step, level) in parts.items()
     }
@@ -94,12 +94,12 @@ def fit_subspace(
         }
 
     θ = {"θ": torch.zeros(D, 1)}
-    step, level = _trained(θ, assembled, gpt, corpus, recipe, log, first_step=1.0)["θ"]
+    step, level = _train(θ, assembled, gpt, corpus, recipe, log, first_step=1.0)["θ"]
     point = SubspacePoint(D, 2 * recipe.q + 1, rank, step, level.numpy().ravel().astype(np.int64))
     return replace(empty, word=write("subspace", point, empty.frame))
 
 
-def _trained(
+def _train(
     start: dict[str, Any],
     assembled: Callable[[Parts], dict[str, Any]],
     gpt: Gpt,
@@ -134,7 +134,7 @@ def _trained(
             z = (w / step).clamp(-recipe.q, recipe.q)
             parts[name] = (step, _straight(z, torch.round) if rounding else w / step)
             if rounding:
-                bits = bits + _interpolated(costs[name], z, recipe.q)
+                bits = bits + _interpolate(costs[name], z, recipe.q)
         rows = torch.tensor(draw.integers(0, corpus.n, recipe.batch))
         symbols = gpt.losses(assembled(parts), codes[rows])
         risk = (symbols * weight[rows].T).sum() / recipe.batch
@@ -193,7 +193,7 @@ def _costs(z, q: int):
     return -torch.log2(counts / counts.sum())
 
 
-def _interpolated(costs, z, q: int):
+def _interpolate(costs, z, q: int):
     """Σ of the costs at z, linear between levels."""
     low = z.detach().floor().clamp(-q, q - 1)
     at, share = (low + q).long(), z - low

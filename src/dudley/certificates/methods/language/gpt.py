@@ -77,10 +77,10 @@ class Gpt:
         x = E.T @ self.one_hot(before, E)  # (d, T·n)
         for i in range(self.layers):
             layer = {name: W[f"{i}.{name}"] for name in "QKVOrAB"}
-            x = x + layer["O"].T @ self._attention(layer, _scaled(x), codes.shape[0])
-            hidden = layer["A"].T @ _scaled(x)
+            x = x + layer["O"].T @ self._attention(layer, _scale_columns(x), codes.shape[0])
+            hidden = layer["A"].T @ _scale_columns(x)
             x = x + layer["B"].T @ (hidden * (hidden > 0))
-        z = 0.5 * (E @ _scaled(x)) + GAIN * W["b"]
+        z = 0.5 * (E @ _scale_columns(x)) + GAIN * W["b"]
         return z.reshape(self.V, self.T, -1)
 
     def _attention(self, W, x, n: int):
@@ -123,13 +123,13 @@ class Gpt:
         )
 
 
-def _scaled(x):
-    """Every column at root mean square 1."""
+def _scale_columns(x):
+    """Scale every column to root mean square 1."""
     return x / namespace(x).sqrt((x * x).mean(0) + EPSILON)
 
 
 def _largest(z):
-    """Along the first axis; what it is does not matter for a gradient."""
+    """The maximum along the first axis, as a constant: softmax does not change with it."""
     return z.max(0) if namespace(z).__name__ == "numpy" else z.detach().amax(0)
 
 

@@ -16,7 +16,11 @@ from dudley.certificates.certificate import Certificate
 from dudley.certificates.methods.language import certificate, files
 from dudley.certificates.methods.language.coded import Coded
 from dudley.certificates.methods.language.corpus import Corpus
-from dudley.certificates.methods.language.declared import LanguageChoices, LanguageDeclared
+from dudley.certificates.methods.language.declared import (
+    LanguageChoices,
+    LanguageDeclared,
+    LanguageFacts,
+)
 from dudley.core.errors import InputError
 
 
@@ -41,13 +45,13 @@ class LanguageMethod(Method[LanguageDeclared, LanguageChoices]):
 
     def choose(self, model: Coded, data: Corpus, declared: LanguageDeclared) -> LanguageChoices:
         """The smoothing and the bets that give the least number, and the model's own word."""
-        return certificate.certified(model, data, declared, None).choices
+        return certificate.certify_declared(model, data, declared, None).choices
 
     def certify(
         self, model: Coded, data: Corpus, declared: LanguageDeclared, choices: LanguageChoices
-    ) -> Certificate:
+    ) -> Certificate[LanguageDeclared, LanguageChoices, LanguageFacts]:
         """The certificate."""
-        return certificate.certified(model, data, declared, choices)
+        return certificate.certify_declared(model, data, declared, choices)
 
     def read_model(self, path: str | Path) -> Coded:
         """The coded model of a file."""

@@ -60,7 +60,7 @@ def expect_uniform(capacity: Capacity) -> None:
             )
 
 
-def covered(capacity: Capacity, ε: float) -> Covered:
+def cover_of(capacity: Capacity, ε: float) -> Covered:
     """A cover of the network at sup-norm resolution ε over all inputs."""
     expect_uniform(capacity)
     blocks = capacity.allocated.blocks
@@ -75,7 +75,7 @@ def covered(capacity: Capacity, ε: float) -> Covered:
         for b, (x, _) in zip(blocks, split, strict=True)
     ]
     sizes = [float(_entropy(b, np.array([e]))[0]) for b, e in zip(blocks, parts, strict=True)]
-    parts, sizes = _improved(blocks, parts, sizes, ε)
+    parts, sizes = _improve(blocks, parts, sizes, ε)
     split_anew = float(up(math.fsum(sizes), 64))
     covers = tuple(_block_cover(b, e, H) for b, e, H in zip(blocks, parts, sizes, strict=True))
     return Covered(min(split_anew, total), covers)
@@ -92,7 +92,7 @@ def _weight(block: WeightBlock) -> float:
     return float(up(math.exp(float(np.ravel(block.weight.log)[0])), 1 << 12))
 
 
-def _improved(blocks, parts, sizes, ε):
+def _improve(blocks, parts, sizes, ε):
     """Two sweeps over the pairs of blocks: what both may spend is split anew."""
     weights = [_weight(b) for b in blocks]
     live = [i for i, b in enumerate(blocks) if float(b.log_reach[0]) > -math.inf]

@@ -85,7 +85,7 @@ class NormCover(Method[NormCoverDeclared, NormCoverChoices]):
         data: Dataset,
         declared: NormCoverDeclared,
         choices: NormCoverChoices,
-    ) -> Certificate:
+    ) -> Certificate[NormCoverDeclared, NormCoverChoices, NormCoverFacts]:
         """The certificate."""
         _expect_listed(choices, declared)
         j = choices.j

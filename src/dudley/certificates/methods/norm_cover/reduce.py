@@ -61,13 +61,13 @@ def reduced_head(head: Head, W_QK: np.ndarray, encoding: Encoding) -> tuple[Head
     return replace(head, query="fixed", W_QK=None, v=FREE), W_QK[j : j + 1].T.copy()
 
 
-def reduced(network: Node, weights: Mapping[str, np.ndarray], encoding: Encoding) -> Reduced:
+def reduce_heads(network: Node, weights: Mapping[str, np.ndarray], encoding: Encoding) -> Reduced:
     """Every head that reads the encoding's own rows and asks with a constant one, reduced.
 
     >>> import dudley as du
     >>> head = Head(7, FREE, FREE, k=1, query="cls", sigma="identity")
     >>> W = {"0.W_QK": np.arange(49.0).reshape(7, 7), "0.W_v": np.ones((7, 1))}
-    >>> reduced(du.Chain((head,)), W, Bits(3)).weights["0.v"].ravel()
+    >>> reduce_heads(du.Chain((head,)), W, Bits(3)).weights["0.v"].ravel()
     array([42., 43., 44., 45., 46., 47., 48.])
     """
     left: dict[str, np.ndarray] = dict(weights)

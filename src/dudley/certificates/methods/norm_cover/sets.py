@@ -56,7 +56,7 @@ class Paid:
     @cached_property
     def network(self) -> Node:
         """The network with these sets; a number that was not paid for is refused."""
-        whole = _constrained(self.bare, self.sets)
+        whole = _constrain(self.bare, self.sets)
         if left := observed_numbers(whole):
             raise NotYetPaid(f"{left[0][0]} was read off and not paid for")
         return whole
@@ -65,10 +65,10 @@ class Paid:
         """The network with one radius multiplied: what it would be worth to train it smaller."""
         old = self.sets[path]
         balls = (replace(b, radius=b.radius * (factor if b.norm == norm else 1)) for b in old.balls)
-        return _constrained(self.bare, self.sets | {path: replace(old, balls=tuple(balls))})
+        return _constrain(self.bare, self.sets | {path: replace(old, balls=tuple(balls))})
 
 
-def paid(
+def pay_for_sets(
     network: Node, weights: Mapping[str, np.ndarray], recipe: NormRecipe, grid: Grid, width: int
 ) -> Paid:
     """The sets in which the weights of a network lie, each number moved to its grid."""
@@ -92,7 +92,7 @@ def paid(
     return Paid(network, sets, tuple(payments), tuple(prices))
 
 
-def _constrained(network: Node, sets: dict[Path, Constraint]) -> Node:
+def _constrain(network: Node, sets: dict[Path, Constraint]) -> Node:
     from dudley.models.constrain import constrained
 
     return constrained(network, sets)

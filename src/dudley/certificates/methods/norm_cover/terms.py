@@ -12,10 +12,10 @@ from dudley.calculus.union import Grid
 from dudley.certificates.clipping import clipping_prices
 from dudley.certificates.forward_error import forward_error
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.methods.norm_cover.cover import Covered, covered
+from dudley.certificates.methods.norm_cover.cover import Covered, cover_of
 from dudley.certificates.methods.norm_cover.declared import NormCoverDeclared
-from dudley.certificates.methods.norm_cover.reduce import Reduced, reduced
-from dudley.certificates.methods.norm_cover.sets import RECIPES, Paid, name_of, paid
+from dudley.certificates.methods.norm_cover.reduce import Reduced, reduce_heads
+from dudley.certificates.methods.norm_cover.sets import RECIPES, Paid, name_of, pay_for_sets
 from dudley.certificates.price import Price
 from dudley.core.entropy import Metric
 from dudley.core.errors import InputError
@@ -75,14 +75,14 @@ class Terms:
         ε = self.resolution(γ)
         if not (math.isfinite(ε) and ε > 0):
             return Covered(math.inf, ())
-        return covered(self.capacity if network is None else self.of(network), ε)
+        return cover_of(self.capacity if network is None else self.of(network), ε)
 
 
 def terms(model: Hypothesis, declared: NormCoverDeclared, recipe: str) -> Terms:
     """The terms for a model: reduce, read off, pay."""
     inputs = model.encoding.inputs
     assert inputs.d is not None
-    less: Reduced = reduced(model.network, model.weights, model.encoding)
+    less: Reduced = reduce_heads(model.network, model.weights, model.encoding)
     grid = Grid(declared.ratio)
-    made = paid(less.network, less.weights, RECIPES[recipe], grid, inputs.d)
+    made = pay_for_sets(less.network, less.weights, RECIPES[recipe], grid, inputs.d)
     return Terms(made, inputs, less.heads, clipping_prices(model.encoding, declared.radius))

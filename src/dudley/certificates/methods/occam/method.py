@@ -86,13 +86,13 @@ class Occam(Method[OccamDeclared, OccamChoices]):
 
     def certify(
         self, model: Hypothesis, data: Dataset, declared: OccamDeclared, choices: OccamChoices
-    ) -> Certificate:
+    ) -> Certificate[OccamDeclared, OccamChoices, OccamFacts]:
         """The certificate."""
         frame, word = checked_frame(model, declared), choices.code
         name, description = read(word, frame)
         if not same(CODES[name].weights(description, frame), dict(model.weights)):
             raise InputError("code", "one that decodes to the model's weights", "other weights")
-        errors, nearest = counted(model, data)
+        errors, nearest = count_errors(model, data)
         prices = [bits("code", word.length, f"{word.length} bits, {name}")]
         prices += clipping_prices(model.encoding, declared.radius)
         if declared.networks:
@@ -147,7 +147,7 @@ def network_sha256(model: Hypothesis) -> str:
     return sha256_of({"network": np.frombuffer(text.encode(), np.uint8)})
 
 
-def counted(model: Hypothesis, data: Dataset) -> tuple[int, float]:
+def count_errors(model: Hypothesis, data: Dataset) -> tuple[int, float]:
     """Errors, and the least |margin| in units of the largest (three digits)."""
     margins = model.margins(data)
     largest = float(np.abs(margins).max())

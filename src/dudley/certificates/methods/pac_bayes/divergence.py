@@ -8,8 +8,8 @@ Every float operation below is within a unit of its result, so a summand is off 
 16·2⁻⁵²·(1 + a + |ln a| + ((w − w₀)/s)²); the sum of these is added. A quotient σ/s below 2⁻¹⁰²²
 would have lost digits, so it is refused.
 
->>> one = np.ones(1)
->>> round(gaussian(one, one, 0 * one, 2 * one), 6)          # ln 2 − ½ + (1 + 1)/8
+>>> ones = np.ones(1)
+>>> round(gaussian(ones, ones, 0 * ones, 2 * ones), 6)          # ln 2 − ½ + (1 + 1)/8
 0.443147
 """
 

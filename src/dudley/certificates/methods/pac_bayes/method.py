@@ -62,7 +62,7 @@ class PacBayes(Method[PacBayesDeclared, PacBayesChoices]):
 
     def choose(self, model: Posterior, data: Dataset, declared: PacBayesDeclared):
         """The scales, the form and its entry with the smallest number."""
-        Q, best = _expected(model, declared), None
+        Q, best = _expect_posterior(model, declared), None
         scales, counted = _scales(Q, declared), Q.prior.counted(data)
         q = _mean_error(Q, counted, declared)[1]
         for form in declared.forms:
@@ -79,9 +79,9 @@ class PacBayes(Method[PacBayesDeclared, PacBayesChoices]):
         data: Dataset,
         declared: PacBayesDeclared,
         choices: PacBayesChoices,
-    ) -> Certificate:
+    ) -> Certificate[PacBayesDeclared, PacBayesChoices, PacBayesFacts]:
         """The certificate."""
-        Q = _expected(model, declared)
+        Q = _expect_posterior(model, declared)
         counted = Q.prior.counted(data)
         erring, q = _mean_error(Q, counted, declared)
         bill, parts = _bill(Q, declared, choices)
@@ -120,7 +120,7 @@ class PacBayes(Method[PacBayesDeclared, PacBayesChoices]):
         )
 
 
-def _expected(model: Hypothesis | Posterior, declared: PacBayesDeclared) -> Posterior:
+def _expect_posterior(model: Hypothesis | Posterior, declared: PacBayesDeclared) -> Posterior:
     """The posterior; it and what is declared are refused unless they can be certified."""
     if not isinstance(model, Posterior):
         fix = "fit one: dudley.certificates.fit.posterior"

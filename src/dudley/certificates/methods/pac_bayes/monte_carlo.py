@@ -44,11 +44,11 @@ def errors_of_pairs(Q: Posterior, data: Dataset, N: int) -> int:
     if drawn_from not in _KNOWN:
         while len(_KNOWN) >= 16:
             _KNOWN.pop(next(iter(_KNOWN)))
-        _KNOWN[drawn_from] = _counted(Q, data, N)
+        _KNOWN[drawn_from] = _count_errors(Q, data, N)
     return _KNOWN[drawn_from]
 
 
-def _counted(Q: Posterior, data: Dataset, N: int) -> int:
+def _count_errors(Q: Posterior, data: Dataset, N: int) -> int:
     count = sum(W.size for W in Q.weights.values())
     step = min(examples_at_once(Q.encoding, TOGETHER), max(1, TOGETHER // count))
     errors = 0

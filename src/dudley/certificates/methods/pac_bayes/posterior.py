@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from dudley.certificates import tensors
-from dudley.certificates.data import frozen, sha256_of
+from dudley.certificates.data import freeze, sha256_of
 from dudley.certificates.encodings import Encoding
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.pac_bayes.divergence import gaussian
@@ -57,7 +57,7 @@ class Posterior:
                 expected = f"finite float64 > 0 of shape {shapes[name]}"
                 raise InputError(f"σ of {name}", expected, f"{σ.dtype} of shape {σ.shape}")
         # As the weights of a hypothesis: hashes are remembered.
-        frozen_sigma = {name: frozen(σ) for name, σ in self.sigma.items()}
+        frozen_sigma = {name: freeze(σ) for name, σ in self.sigma.items()}
         object.__setattr__(self, "sigma", MappingProxyType(frozen_sigma))
         self.prior.center(shapes)  # refuses what does not fit
         self.prior.scales(shapes)

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dudley.certificates.data import Dataset, frozen
+from dudley.certificates.data import Dataset, freeze
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
 
@@ -116,17 +116,17 @@ class Learned(Prior):
         if type(self.split) is not int or not 0 <= self.split < 1 << 32:
             raise InputError("split", "a seed, a whole number below 2^32", self.split)
         for name in ("mean", "scale"):  # the posterior remembers a hash of them
-            arrays = {matrix: frozen(W) for matrix, W in getattr(self, name).items()}
+            arrays = {matrix: freeze(W) for matrix, W in getattr(self, name).items()}
             object.__setattr__(self, name, MappingProxyType(arrays))
 
     def to_json(self):
         return {"kind": self.kind, "prefix": self.prefix, "split": self.split}
 
     def center(self, shapes):
-        return _checked("mean", self.mean, shapes)
+        return _check("mean", self.mean, shapes)
 
     def scales(self, shapes):
-        return _checked("scale", self.scale, shapes)
+        return _check("scale", self.scale, shapes)
 
     def counted(self, data):
         seen, rest = split(data, self.prefix, self.split)
@@ -154,7 +154,7 @@ def split(data: Dataset, prefix: int, seed: int) -> tuple[Dataset, Dataset]:
     return mixed.part(slice(0, prefix)), mixed.part(slice(prefix, None))
 
 
-def _checked(what: str, arrays: Mapping[str, np.ndarray], shapes: Shapes) -> Arrays:
+def _check(what: str, arrays: Mapping[str, np.ndarray], shapes: Shapes) -> Arrays:
     if set(arrays) != set(shapes):
         raise InputError(f"{what} of the prior", ", ".join(shapes), ", ".join(arrays) or "nothing")
     for name, W in arrays.items():

@@ -36,10 +36,10 @@ from dudley.core.philox import Stream, normal, uniform
 from dudley.lab import RunLocation, Session, TrialGrid, TrialTable
 from dudley.lab.experiment import Bench
 from dudley.lab.experiments.li2026_excess.tails import SIGN, EntryLaw
-from dudley.lab.training import memory_of, packed, train_batch, train_grid
+from dudley.lab.training import memory_of, pack, train_batch, train_grid
 from dudley.train.ensemble.layers import LayersEnsemble
 from dudley.train.losses import LOSSES, logistic, loss_of, square
-from dudley.train.measures import MEASURES, Weights
+from dudley.train.measures import MEASURES, WeightTensors
 from dudley.train.problem import Problem
 from dudley.train.tasks.base import Labelled, Task, checked_cells, finite
 from dudley.train.tasks.entries import entries
@@ -169,7 +169,9 @@ def _network(d: int, sigma: str) -> LayersEnsemble:
 
 @MEASURES.register("li2026-excess")
 @torch.no_grad()
-def excess(problem: Problem, weights: Weights, first: Weights) -> dict[str, torch.Tensor]:
+def excess(
+    problem: Problem, weights: WeightTensors, first: WeightTensors
+) -> dict[str, torch.Tensor]:
     """``excess``, ``own``, the share of wrong signs, and of truncated inputs, on the test split."""
     test, task, loss = problem.split("test"), problem.tasks[0], problem.training.loss
     assert isinstance(task, Taught)
@@ -222,7 +224,7 @@ def train_heads(grid: TrialGrid, folder: RunLocation, bench: Bench) -> TrialTabl
     """Every trial of the grid; goes on where it was broken off."""
     on_one_gpu = bench.on == "local" and torch.device(bench.device).type == "cuda"
     workers = 1 if on_one_gpu else bench.workers
-    batches = packed(grid, memory_of(bench.device, bench.memory), workers, spread=SPREAD)
+    batches = pack(grid, memory_of(bench.device, bench.memory), workers, spread=SPREAD)
     return train_grid(
         grid, folder, bench.device, workers, batches,
         work=work, on=bench.on, progress=bench.progress,

@@ -47,7 +47,7 @@ class MnistDescent(Experiment):
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
         from dudley.lab import TrialGrid, curves
         from dudley.lab.experiments.mwigo2026_mnist.start import inputs_of, start_of
-        from dudley.lab.training import memory_of, packed, train_grid, trainings
+        from dudley.lab.training import memory_of, pack, train_grid, trainings
 
         seed, store = config["seed"], bench.place(folder)
         trials = []
@@ -56,7 +56,7 @@ class MnistDescent(Experiment):
             trials += trainings(self.name, seed, protocol, grid["trials"]).trials
         whole = TrialGrid(trials, self.name, seed)
         limit = memory_of(bench.device, bench.memory)
-        batches = packed(whole, limit, bench.workers, config["together"], SPREAD)
+        batches = pack(whole, limit, bench.workers, config["together"], SPREAD)
         table = train_grid(
             whole, store, bench.device, bench.workers, batches,
             on=bench.on, progress=bench.progress,

@@ -16,28 +16,7 @@ is needed; with pytest it is::
 ``thorough`` asks for the full size: every place of a kill, 10,000 cells by four writers.
 """
 
-from __future__ import annotations
+from dudley.core.lazy import attach_stub
 
-from collections.abc import Callable
-
-from dudley.lab.store.conformance.backend import Backend, Inapplicable
-from dudley.lab.store.conformance.contended import two_writers_on_one_cell
-from dudley.lab.store.conformance.crowded import many_writers
-from dudley.lab.store.conformance.full import full_disk
-from dudley.lab.store.conformance.killed import killed_while_writing
-from dudley.lab.store.conformance.observed import read_while_writing
-from dudley.lab.store.conformance.versions import another_version
-
-CHECKS: dict[str, Callable[..., None]] = {
-    check.__name__: check
-    for check in (
-        killed_while_writing,
-        two_writers_on_one_cell,
-        full_disk,
-        read_while_writing,
-        another_version,
-        many_writers,
-    )
-}
-
-__all__ = ["CHECKS", "Backend", "Inapplicable"]
+__getattr__, __dir__ = attach_stub(__name__, __file__)
+__all__ = __dir__()  # pyright: ignore[reportUnsupportedDunderAll]

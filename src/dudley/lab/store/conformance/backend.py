@@ -16,12 +16,12 @@ class Backend(ABC):
     """Abstract: somewhere to keep runs."""
 
     @abstractmethod
-    def place(self, name: str) -> RunLocation:
-        """A place without a run; the same name is the same place, another name another one."""
+    def location(self, name: str) -> RunLocation:
+        """A location without a run; equal names are one location, different names are two."""
 
     @abstractmethod
-    def full(self, place: RunLocation) -> AbstractContextManager[None]:
-        """Within it there is next to no room left for the place's store, as on a full disk.
+    def full(self, location: RunLocation) -> AbstractContextManager[None]:
+        """Within it there is next to no room left for the location's store, as on a full disk.
 
         What this process writes must fail after some megabytes at most, by RLIMIT_FSIZE, say.
         Raise `Inapplicable` where that cannot be arranged.

@@ -8,7 +8,7 @@ from threading import Barrier
 from dudley.lab.runners.session import Session
 from dudley.lab.store.claims import Claim, Lost, claim
 from dudley.lab.store.conformance.backend import Backend
-from dudley.lab.store.conformance.sample import prepared, taken
+from dudley.lab.store.conformance.sample import prepare_store, take_batch
 from dudley.lab.store.owner import Owner
 from dudley.lab.store.schema import DONE
 from dudley.lab.store.store import Store
@@ -18,17 +18,20 @@ WAIT = 120.0  # seconds: SQLite itself waits up to 60 for a lock
 
 
 def two_writers_on_one_cell(backend: Backend, thorough: bool = False) -> None:
-    """They want one batch; they finish one batch; one finishes what is being taken from it."""
+    """Two writers race, and exactly one of them wins each time.
+
+    Both claim one batch; both finish one batch; one finishes a batch while the other takes it over.
+    """
     rounds = 60 if thorough else 8
-    place = backend.place("contended")
-    stores = prepared(place, 3 * rounds, size=1), Store.open(place)
+    location = backend.location("contended")
+    stores = prepare_store(location, 3 * rounds, size=1), Store.open(location)
     with ThreadPoolExecutor(2) as pool:
         for i in range(rounds):
             winner = _want(pool, stores)
             winner.fail("set aside")
             _finish(pool, stores, i)
             _finish_and_take(pool, stores, i)
-    done = sum(row["grid.status"] == "done" for row in table(place))
+    done = sum(row["grid.status"] == "done" for row in table(location))
     assert done == 2 * rounds, f"{done} cells done of {2 * rounds}"
     for store in stores:
         store.close()
@@ -60,9 +63,9 @@ def _want(pool: ThreadPoolExecutor, stores: tuple[Store, Store]) -> Claim:
 
 def _finish(pool: ThreadPoolExecutor, stores: tuple[Store, Store], i: int) -> None:
     """The holder of an old attempt and that of the new one finish at the same time."""
-    old = Session(taken(stores[0]))
+    old = Session(take_batch(stores[0]))
     old.claim.release()
-    new = Session(taken(stores[1]))
+    new = Session(take_batch(stores[1]))
     assert new.claim.id == old.claim.id
     outcomes = _both(
         pool, lambda: old.finish([{"by": "old"}]), lambda: new.finish([{"by": f"new {i}"}])
@@ -73,7 +76,7 @@ def _finish(pool: ThreadPoolExecutor, stores: tuple[Store, Store], i: int) -> No
 
 def _finish_and_take(pool: ThreadPoolExecutor, stores: tuple[Store, Store], i: int) -> None:
     """One finishes while another takes the batch away and finishes it: one result, the winner's."""
-    mine = Session(taken(stores[0]))
+    mine = Session(take_batch(stores[0]))
     start, _ = stores[1].begin("code", {})
 
     def take() -> bool:
@@ -96,6 +99,6 @@ def _finish_and_take(pool: ThreadPoolExecutor, stores: tuple[Store, Store], i: i
 def _result(store: Store, session: Session) -> str:
     return next(
         row["result.by"]
-        for row in table(store.place)
+        for row in table(store.location)
         if row["grid.batch"] == session.batch.number and "result.by" in row
     )

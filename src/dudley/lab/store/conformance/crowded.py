@@ -9,7 +9,7 @@ from multiprocessing.synchronize import Barrier
 from dudley.lab.runners.session import Session
 from dudley.lab.runners.worker import work_batches
 from dudley.lab.store.conformance.backend import Backend
-from dudley.lab.store.conformance.sample import prepared, process, sample
+from dudley.lab.store.conformance.sample import prepare_store, process, sample
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import attempts, batches, sa
 from dudley.lab.store.store import Store
@@ -19,11 +19,11 @@ from dudley.lab.store.table import table
 def many_writers(backend: Backend, thorough: bool = False) -> None:
     """No cell lost, none done twice, no error of a lock."""
     cells, writers = (10_000, 4) if thorough else (100, 2)
-    place = backend.place("crowded")
-    store = prepared(place, cells, size=1)
+    location = backend.location("crowded")
+    store = prepare_store(location, cells, size=1)
     starts = [store.begin("code", {})[0] for _ in range(writers)]
     together = get_context("spawn").Barrier(writers)
-    working = [process(_serve, place, start, together) for start in starts]
+    working = [process(_serve, location, start, together) for start in starts]
     for worker in working:
         worker.join(600)
     assert [worker.exitcode for worker in working] == [0] * writers, "a writer failed"
@@ -35,15 +35,15 @@ def many_writers(backend: Backend, thorough: bool = False) -> None:
     assert not any(errors), next(error for error in errors if error)
     assert len(ended) == cells and {row.outcome for row in ended} == {"done"}
     assert len({row.batch for row in ended}) == cells, "a cell was done twice"
-    rows = [(row["result.key"], row["task.m"]) for row in table(place)]
+    rows = [(row["result.key"], row["task.m"]) for row in table(location)]
     grid, _ = sample(cells, 1)
     assert rows == [(trial.key, trial.config["task"]["m"]) for trial in grid.trials]
     if thorough:  # among a hundred cells, one that waits for a lock may come too late for any
         assert set(by) == set(starts), f"cells by writer: {dict(Counter(by))}"
 
 
-def _serve(place: RunLocation, start: int, together: Barrier) -> None:
-    store = Store.open(place)
+def _serve(location: RunLocation, start: int, together: Barrier) -> None:
+    store = Store.open(location)
     together.wait(120)
     work_batches(store, _work, start, 0, lambda: False)
     store.close()

@@ -10,7 +10,7 @@ import numpy as np
 from dudley.core.errors import InputError
 from dudley.lab.runners.session import Session
 from dudley.lab.store.conformance.backend import Backend
-from dudley.lab.store.conformance.sample import prepared, taken
+from dudley.lab.store.conformance.sample import prepare_store, take_batch
 from dudley.lab.store.database import StoreFailed
 from dudley.lab.store.table import curves, table
 
@@ -20,9 +20,9 @@ LARGE = 64 << 20  # bytes of a checkpoint that finds no room
 
 def full_disk(backend: Backend, thorough: bool = False) -> None:
     """Points are appended until none fits; then a checkpoint; then there is room again."""
-    place = backend.place("full")
-    store = prepared(place, 2, size=E)
-    session = Session(taken(store))
+    location = backend.location("full")
+    store = prepare_store(location, 2, size=E)
+    session = Session(take_batch(store))
     draw = np.random.default_rng(0)
 
     def append(step: int) -> None:
@@ -32,7 +32,7 @@ def full_disk(backend: Backend, thorough: bool = False) -> None:
     append(1)
     session.checkpoint(1, lambda path: _keep(path, b"one"))
     written = 1
-    with backend.full(place):
+    with backend.full(location):
         try:
             for step in range(2, LIMIT):
                 append(step)
@@ -47,19 +47,19 @@ def full_disk(backend: Backend, thorough: bool = False) -> None:
             assert not isinstance(error, InputError)
         else:
             raise AssertionError(f"a checkpoint of {LARGE} bytes fits on a full disk")
-    steps = list(curves(place, "metric 0")[0][0])
+    steps = list(curves(location, "metric 0")[0][0])
     assert steps == list(range(1, written + 1)), (
         f"{written} points were written, {len(steps)} stand"
     )
     append(written + 1)
     session.claim.release()
-    session = Session(taken(store))
+    session = Session(take_batch(store))
     step, path = session.latest() or (None, None)
     assert step == 1 and path is not None and path.read_bytes() == b"one"
     append(2)
     session.checkpoint(2, partial(_keep, data=b"two"))
     session.finish([{"x": i} for i in range(E)])
-    done = [row["result.x"] for row in table(place) if row["grid.status"] == "done"]
+    done = [row["result.x"] for row in table(location) if row["grid.status"] == "done"]
     assert done == list(range(E))
     store.close()
 

@@ -37,16 +37,16 @@ PLACES = [
 
 def killed_while_writing(backend: Backend, thorough: bool = False) -> None:
     """A worker is killed again and again; then the table is that of an unbroken run."""
-    place = backend.place("killed")
+    location = backend.location("killed")
     places = PLACES if thorough else QUICK
     for statement, number in places:
-        child = process(_die, place, statement, number)
+        child = process(_die, location, statement, number)
         child.join(120)
         assert child.exitcode == -signal.SIGKILL, f"{statement}: exit code {child.exitcode}"
-        until_free(place)
-    work_off(place, BATCHES)
-    assert_right(place, sample(BATCHES)[0])
-    store = Store.open(place)
+        until_free(location)
+    work_off(location, BATCHES)
+    assert_right(location, sample(BATCHES)[0])
+    store = Store.open(location)
     with store.database.reading() as connection:
         outcomes = connection.execute(sa.select(attempts.c.outcome)).scalars().all()
     store.close()
@@ -54,26 +54,26 @@ def killed_while_writing(backend: Backend, thorough: bool = False) -> None:
     assert outcomes.count("released") >= 1, "no attempt was taken over"
 
 
-def until_free(place: RunLocation) -> None:
-    """A server notices in its own time that who held the place is gone."""
+def until_free(location: RunLocation) -> None:
+    """A server notices in its own time that the process which held the location is gone."""
     end = time.monotonic() + 60
     while True:
         try:
-            with run_lock(place):
+            with run_lock(location):
                 return
         except InputError:
-            assert time.monotonic() < end, "the place of a process that was killed is still held"
+            assert time.monotonic() < end, "the location of a process that was killed is still held"
             time.sleep(0.01)
 
 
-def _die(place: RunLocation, statement: str, number: int) -> None:
+def _die(location: RunLocation, statement: str, number: int) -> None:
     """Work, until the statement was sent so many times."""
     die = dying(number)
     if statement == "COMMIT":
         event.listen(Engine, "commit", lambda connection: die())
     else:
         after_each(statement, die)
-    work_off(place, BATCHES)
+    work_off(location, BATCHES)
 
 
 def dying(number: int) -> Callable[[], None]:

@@ -11,7 +11,7 @@ from dudley.lab.runners.session import Session
 from dudley.lab.store.conformance.backend import Backend
 from dudley.lab.store.conformance.sample import (
     assert_right,
-    prepared,
+    prepare_store,
     process,
     sample,
     work,
@@ -31,11 +31,11 @@ def read_while_writing(backend: Backend, thorough: bool = False) -> None:
     The writer, when it has come to a batch, waits for the next look to begin and writes the batch
     while that look lasts: whatever the speed of either, all but two batches' ends are looked at.
     """
-    place, count = backend.place("observed"), 120 if thorough else 15
-    prepared(place, count, SIZE).close()
+    location, count = backend.location("observed"), 120 if thorough else 15
+    prepare_store(location, count, SIZE).close()
     ready, turns = (get_context("spawn").Semaphore(0) for _ in range(2))
-    writer = process(work_off, place, count, SIZE, partial(_in_turn, ready=ready, turns=turns))
-    store, before, looks = Store.open(place), (0, 0), 0
+    writer = process(work_off, location, count, SIZE, partial(_in_turn, ready=ready, turns=turns))
+    store, before, looks = Store.open(location), (0, 0), 0
     end = time.monotonic() + 240
     while before[0] < count:
         assert time.monotonic() < end and writer.exitcode in (None, 0), "the writer has failed"
@@ -47,13 +47,13 @@ def read_while_writing(backend: Backend, thorough: bool = False) -> None:
         counts = summary(store)
         assert sum(counts.trials.values()) == count * SIZE
         assert counts.trials.get(DONE, 0) == SIZE * counts.batches.get(DONE, 0)
-        rows = [row for row in table(place) if row["grid.status"] == DONE]
+        rows = [row for row in table(location) if row["grid.status"] == DONE]
         assert all("result.state" in row for row in rows), "a cell is done and has no result"
     writer.join(60)
     store.close()
     assert writer.exitcode == 0
     assert looks >= count - 2, f"only {looks} looks fell into the run"
-    assert_right(place, sample(count, SIZE)[0])
+    assert_right(location, sample(count, SIZE)[0])
 
 
 def _in_turn(session: Session, ready: Semaphore, turns: Semaphore) -> None:

@@ -38,12 +38,12 @@ def sample(batches: int, size: int = 4) -> tuple[TrialGrid, tuple[Batch, ...]]:
     return grid, tuple(Batch(m, one, Cost(1, 10.0)) for m, one in enumerate(packed))
 
 
-def prepared(place: RunLocation, batches: int, size: int = 4) -> Store:
+def prepare_store(location: RunLocation, batches: int, size: int = 4) -> Store:
     grid, packed = sample(batches, size)
-    return Store.prepare(place, grid, packed, resume=True)
+    return Store.prepare(location, grid, packed, resume=True)
 
 
-def taken(store: Store) -> Claim:
+def take_batch(store: Store) -> Claim:
     """The next batch, by this process."""
     start, _ = store.begin("code", {"device": "none"})
     claimed = claim(store, Owner.me(), start)
@@ -80,10 +80,10 @@ def expected(grid: TrialGrid) -> list[float]:
     return [float(x) for x in state]
 
 
-def work_off(place: RunLocation, batches: int, size: int = 4, how: Work = work) -> None:
-    """What a runner does: alone with the place, take over, and serve until none waits."""
-    with run_lock(place):
-        store = prepared(place, batches, size)
+def work_off(location: RunLocation, batches: int, size: int = 4, how: Work = work) -> None:
+    """What a runner does: alone with the location, take over, and serve until none waits."""
+    with run_lock(location):
+        store = prepare_store(location, batches, size)
         take_over(store)
         sweep(store)
         start, _ = store.begin("code", {"device": "none"})
@@ -93,14 +93,14 @@ def work_off(place: RunLocation, batches: int, size: int = 4, how: Work = work) 
         store.close()
 
 
-def assert_right(place: RunLocation, grid: TrialGrid) -> TrialTable:
+def assert_right(location: RunLocation, grid: TrialGrid) -> TrialTable:
     """Every cell once, with the result of an unbroken run, and its whole curve."""
-    rows = table(place)
+    rows = table(location)
     states = [row.get("result.state") for row in rows]
     assert states == expected(grid), "results differ from those of an unbroken run"
     assert set(rows["grid.status"]) == {"done"}
     steps = list(range(EVALUATE, STEPS + 1, EVALUATE))
-    for x, (at, values) in zip(states, curves(place, "state"), strict=True):
+    for x, (at, values) in zip(states, curves(location, "state"), strict=True):
         assert list(at) == steps, f"points at {list(at)}, expected {steps}"
         assert values[-1] == np.float32(x)
     return rows

@@ -15,15 +15,15 @@ BATCHES = 3
 
 def another_version(backend: Backend, thorough: bool = False) -> None:
     """An earlier and a later version: neither opened nor worked on, and the error says which."""
-    place = backend.place("sample")
-    Store.prepare(place, *sample(BATCHES), resume=True).close()
-    database = Database.of(place)
+    location = backend.location("sample")
+    Store.prepare(location, *sample(BATCHES), resume=True).close()
+    database = Database.of(location)
     for other in (VERSION - 1, VERSION + 1):
         with database.writing() as connection:
             connection.execute(sa.update(runs).values(schema=other))
-        for act in (Store.open, lambda place: work_off(place, BATCHES)):
+        for act in (Store.open, lambda location: work_off(location, BATCHES)):
             try:
-                act(place)
+                act(location)
             except InputError as error:
                 assert f"tables of version {VERSION}, got version {other}" in str(error)
             else:

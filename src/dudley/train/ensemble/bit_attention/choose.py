@@ -25,7 +25,7 @@ def attend(base, lift, K, words, counts, noise: Noise | None, dropout: tuple[flo
     if K.device.type == "cpu":
         return ByTrial.apply(base, lift, K, words, counts, noise.keys, noise.step, dropout)
     if fused is not None and _fits(K):
-        keys = joined(noise.keys).to(K.device)
+        keys = join_keys(noise.keys).to(K.device)
         return fused.Fused.apply(base, lift, K, words, counts, keys, noise.step, dropout)
     return _by_formula(base, lift, K, words, counts, noise, dropout)
 
@@ -34,13 +34,13 @@ def row_factors(noise: Noise, M: int, t: int, D: int, H: int, p: float) -> torch
     """Dropout's factors for row t of every example, 0 or 1/(1 − p): (E, M, D)."""
     device = noise.keys.device
     if device.type == "cuda" and fused is not None and D % 2 == 0 and D & (D - 1) == 0:
-        return fused.factors(joined(noise.keys), noise.step, M, D, H, t, p)
+        return fused.factors(join_keys(noise.keys), noise.step, M, D, H, t, p)
     if device.type != "cpu":
         return anywhere.row_factors(noise, M, t, D, H, p)
     return masks.row_factors(noise.keys, noise.step, M, t, D, H, p)
 
 
-def joined(keys: torch.Tensor) -> torch.Tensor:
+def join_keys(keys: torch.Tensor) -> torch.Tensor:
     """Keys (E, 2) as 64-bit numbers (E,)."""
     return keys[:, 0] | (keys[:, 1] << 32)
 

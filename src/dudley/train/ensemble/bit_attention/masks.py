@@ -12,8 +12,8 @@ done in numpy.
 
 >>> from dudley.core.philox import keys_tensor
 >>> words = example_words(keys_tensor([5]), step=0, M=1000)
->>> kept = kept_rows(words[0], np.arange(3), D=64, H=16, p=0.1)
->>> kept.shape, round(float(kept.mean()), 3)
+>>> masks = kept_rows(words[0], np.arange(3), D=64, H=16, p=0.1)
+>>> masks.shape, round(float(masks.mean()), 3)
 ((1000, 3, 64), 0.9)
 """
 
