@@ -41,7 +41,6 @@ EXEMPT_ALIASES = {
     ("src/dudley/certificates/standing/certificates.py", "Number"),
     ("src/dudley/certificates/standing/reading.py", "Matrices"),
     ("src/dudley/lab/experiments/li2026_excess/findings.py", "Rows"),
-    ("src/dudley/lab/experiments/mwigo2026_mnist/losses.py", "Config"),
     ("src/dudley/show/document.py", "Block"),
     ("src/dudley/theorems/comparison.py", "Outcome"),
 }

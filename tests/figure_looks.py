@@ -22,8 +22,8 @@ def complaints(figure) -> list[str]:
 
 
 def legends(figure) -> list:
-    own = [axis.get_legend() for axis in figure.axes]
-    return [*filter(None, own), *figure.legends]
+    of_panels = [axis.get_legend() for axis in figure.axes]
+    return [*filter(None, of_panels), *figure.legends]
 
 
 def series(axis) -> dict[str, tuple]:

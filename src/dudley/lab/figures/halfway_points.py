@@ -47,8 +47,10 @@ def halfway_points(rates: Sequence[dict[str, Any]]) -> list[HalfwayPoint]:
         cells = [row for row in rates if row["T"] == T]
         if len({row["m"] for row in cells}) < 2:
             continue
-        columns = ([row[name] for row in cells] for name in ("m", "successes", "trials"))
-        half = half_success(*columns)
+        m, successes, trials = (
+            [row[name] for row in cells] for name in ("m", "successes", "trials")
+        )
+        half = half_success(m, successes, trials)
         interval = (half.lowest, half.highest)
         narrow = half.m / WIDEST < half.lowest and half.highest < half.m * WIDEST
         if isfinite(half.m) and narrow:

@@ -20,7 +20,7 @@ import numpy as np
 from dudley.core.norms import NORMS, aliases, norm_named
 
 SLACK = 1e-9  # relative, for the rounding of norms
-Loss = Callable[[float, np.ndarray], np.ndarray]  # of a label and predictions
+LabelledLoss = Callable[[float, np.ndarray], np.ndarray]  # of a label and predictions
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,9 @@ def in_range(words: str, inputs: Mapping[str, float], **limits: tuple[float, flo
     )
 
 
-def is_lipschitz(loss: Loss, κ: float, labels: Sequence[float], predictions: np.ndarray) -> bool:
+def is_lipschitz(
+    loss: LabelledLoss, κ: float, labels: Sequence[float], predictions: np.ndarray
+) -> bool:
     """|ℓ(y, a) − ℓ(y, b)| ≤ κ|a − b| for these labels and all pairs of neighbours on a grid.
 
     Neighbours are enough: on a line the slope between two points is a mean of slopes between

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dudley.lab.experiments.mwigo2026_mnist.losses import Columns, Config, cells, of
+from dudley.lab.experiments.mwigo2026_mnist.losses import Columns, TrialConfig, cells, of
 from dudley.lab.experiments.mwigo2026_mnist.protocol import split
 from dudley.lab.finding import Finding, PaperReading
 from dudley.lab.statistics.trend import slope
@@ -32,7 +32,7 @@ CELL = ("tokens", "d_m", "N")
 ON_SQUARE = {"square": "", "standardised-square": " Pixels standardised."}  # what claims add
 
 
-def findings(config: Config, trials: Columns, starts: Columns) -> list[Finding]:
+def findings(config: TrialConfig, trials: Columns, starts: Columns) -> list[Finding]:
     """Distances for every reading; Lemma 4 and Theorem 5 where Φ was descended on."""
     conclusions = [distances(config, trials, starts)]
     for reading, more in ON_SQUARE.items():
@@ -68,7 +68,7 @@ def joined(rows: Columns, starts: Columns) -> list[dict[str, Any]]:
     ]
 
 
-def distances(config: Config, trials: Columns, starts: Columns) -> Finding:
+def distances(config: TrialConfig, trials: Columns, starts: Columns) -> Finding:
     lines, slopes = [], []
     for named, rows in cells(trials, "reading", *CELL):
         cell = {name: named[name] for name in CELL}
@@ -107,7 +107,7 @@ def radii(trial: dict[str, Any]) -> dict[str, float]:
     return {name: float(value) for name, value in sizes.items()}
 
 
-def situation(config: Config, trial: dict[str, Any]) -> dict[str, float]:
+def situation(config: TrialConfig, trial: dict[str, Any]) -> dict[str, float]:
     """What Lemma 4 knows of a training."""
     return radii(trial) | {
         "n": int(trial["N"]),
@@ -121,7 +121,7 @@ def situation(config: Config, trial: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def lemma_4(config: Config, each: list[tuple[dict, list[dict]]], rate: float) -> Finding:
+def lemma_4(config: TrialConfig, each: list[tuple[dict, list[dict]]], rate: float) -> Finding:
     lines, valid = [], 0
     for cell, both in each:
         known = [situation(config, one) for one in both]
@@ -173,7 +173,7 @@ def lemma_4(config: Config, each: list[tuple[dict, list[dict]]], rate: float) ->
     )
 
 
-def theorem_5(config: Config, each: list[tuple[dict, list[dict]]], rate: float) -> Finding:
+def theorem_5(config: TrialConfig, each: list[tuple[dict, list[dict]]], rate: float) -> Finding:
     theorem, lines = load()["mwigo2026/theorem-5"], []
     for cell, both in each:
         more = {"d": 64, "step.size": rate / cell["N"], "steps": int(both[0]["epochs"])}

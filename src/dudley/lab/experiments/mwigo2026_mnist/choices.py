@@ -18,7 +18,7 @@ import numpy as np
 
 from dudley.lab.experiments.mwigo2026_mnist.losses import (
     Columns,
-    Config,
+    TrialConfig,
     beside,
     cells,
     in_both,
@@ -33,7 +33,7 @@ OF_WAY = {"longer": "epochs", "mini-batches": "batches"}
 WORDS = ("matters", "no", "undecided")
 
 
-def findings(config: Config, trials: Columns) -> list[Finding]:
+def findings(config: TrialConfig, trials: Columns) -> list[Finding]:
     """What follows where pixels were scaled in more than one way; elsewhere nothing."""
     if not set(SCALED) & set(trials["reading"].tolist()):
         return []
@@ -98,7 +98,7 @@ def pairs(trials: Columns) -> Iterator[tuple[dict[str, Any], Columns, Columns]]:
                 yield line | cell, rows, others
 
 
-def comparisons(config: Config, trials: Columns) -> list[dict[str, Any]]:
+def comparisons(config: TrialConfig, trials: Columns) -> list[dict[str, Any]]:
     """For every pair the ratio of the lowest losses, second over first, and what it says."""
     every = list(pairs(trials))
     counts = {line["choice"]: 0 for line, _, _ in every}
@@ -131,7 +131,7 @@ def summary(choice: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
     return {"choice": choice, "ratios": [min(ratios), max(ratios)], **counts}
 
 
-def multiples(config: Config, trials: Columns) -> list[dict[str, Any]]:
+def multiples(config: TrialConfig, trials: Columns) -> list[dict[str, Any]]:
     """Our lowest loss over the printed, cell by cell, and where both minima lie."""
     rows = []
     for line in in_both(beside(config, trials)):

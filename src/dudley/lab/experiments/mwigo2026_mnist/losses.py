@@ -20,18 +20,23 @@ import numpy as np
 from scipy.stats import t as student
 
 from dudley.lab.experiments.mwigo2026_mnist.protocol import SCALED, split
-from dudley.lab.experiments.mwigo2026_mnist.readings import BEYOND, in_words, of, read_as
+from dudley.lab.experiments.mwigo2026_mnist.readings import (
+    BEYOND,
+    Columns,
+    TrialConfig,
+    in_words,
+    of,
+    read_as,
+)
 from dudley.lab.finding import Finding
 from dudley.lab.statistics.proportions import clopper_pearson
 from dudley.lab.statistics.rates import exact_power
 from dudley.lab.statistics.trend import slope, welch
 
-Columns = dict[str, np.ndarray]
-Config = dict[str, Any]
 KINDS = ("best", "last")
 
 
-def findings(config: Config, trials: Columns) -> list[Finding]:
+def findings(config: TrialConfig, trials: Columns) -> list[Finding]:
     """One finding a claim, for the readings that were trained."""
     first = [claim(config, trials) for claim in (falls, rate, table, epoch)]
     if not set(SCALED) & set(trials["reading"].tolist()):
@@ -59,7 +64,7 @@ def shared(level: float, count: int) -> float:
     return 1 - (1 - level) / max(1, count)
 
 
-def steps_in_N(config: Config, trials: Columns, kind: str) -> list[dict[str, Any]]:
+def steps_in_N(config: TrialConfig, trials: Columns, kind: str) -> list[dict[str, Any]]:
     """For each tokenisation, width and pair of successive N: the ratio of losses, what it says."""
     pairs = [
         (named | {"from": few, "to": many}, *(of(rows, N=size)[kind] for size in (few, many)))
@@ -80,7 +85,7 @@ def steps_in_N(config: Config, trials: Columns, kind: str) -> list[dict[str, Any
     return conclusions
 
 
-def exponents(config: Config, trials: Columns, kind: str) -> list[dict[str, Any]]:
+def exponents(config: TrialConfig, trials: Columns, kind: str) -> list[dict[str, Any]]:
     """The slope of log loss on log N for each tokenisation and width."""
     several = [
         (named, rows)
@@ -105,7 +110,7 @@ def verdict_on(steps: list[dict[str, Any]]) -> str:
     return "holds" if said == {"falls"} else "fails"
 
 
-def falling(config: Config, trials: Columns, kind: str) -> str:
+def falling(config: TrialConfig, trials: Columns, kind: str) -> str:
     return verdict_on(steps_in_N(config, trials, kind))
 
 
@@ -133,7 +138,7 @@ def trained_on(trials: Columns) -> str:
     )
 
 
-def told_steps(config: Config, by: dict[str, list[dict[str, Any]]]) -> str:
+def told_steps(config: TrialConfig, by: dict[str, list[dict[str, Any]]]) -> str:
     """What the steps in N say, and by which rule."""
     steps = len(by["best"])
     if not steps:
@@ -146,7 +151,7 @@ def told_steps(config: Config, by: dict[str, list[dict[str, Any]]]) -> str:
     )
 
 
-def falls(config: Config, trials: Columns) -> Finding:
+def falls(config: TrialConfig, trials: Columns) -> Finding:
     words = {"best": "lowest test loss", "last": "test loss after the last epoch"}
     readings = [
         replace(reading, chosen=f"{reading.chosen}, {words[kind]}")
@@ -163,20 +168,20 @@ def falls(config: Config, trials: Columns) -> Finding:
     )
 
 
-def rate(config: Config, trials: Columns) -> Finding:
+def rate(config: TrialConfig, trials: Columns) -> Finding:
     """The exponents of the paper's table beside ours."""
     theirs = {}
     for d_m in sorted({row["d_m"] for row in config["theirs"]}):
         printed = [row for row in config["theirs"] if row["d_m"] == d_m]
         theirs[d_m] = exact_power(*([row[name] for row in printed] for name in ("N", "lowest")))
 
-    def agree(config: Config, rows: Columns) -> list[bool]:
+    def agree(config: TrialConfig, rows: Columns) -> list[bool]:
         """Whether the paper's exponent lies inside the interval of ours, where it has one."""
         lines = exponents(config, rows, "best")
         ends = [(theirs[x["d_m"]].exponent, *x["interval"]) for x in lines if x["d_m"] in theirs]
         return [low <= power <= high for power, low, high in ends]
 
-    def outcome(config: Config, rows: Columns) -> str:
+    def outcome(config: TrialConfig, rows: Columns) -> str:
         inside = agree(config, rows)
         return "undecided" if not inside else "holds" if all(inside) else "fails"
 
@@ -194,7 +199,7 @@ def rate(config: Config, trials: Columns) -> Finding:
     )  # fmt: skip
 
 
-def beside(config: Config, trials: Columns) -> list[dict[str, Any]]:
+def beside(config: TrialConfig, trials: Columns) -> list[dict[str, Any]]:
     """Our cells with the paper's: lowest and last loss, epochs, and where a new run would fall."""
     printed = {(row["d_m"], row["N"]): row for row in config["theirs"]}
     if all(split(reading)[1] == "square" for reading in set(trials["reading"].tolist())):
@@ -241,7 +246,7 @@ def inside(lines: list[dict[str, Any]]) -> dict[str, list[bool]]:
     }
 
 
-def same_table(config: Config, trials: Columns) -> str:
+def same_table(config: TrialConfig, trials: Columns) -> str:
     """Is it the same table, of one reading and tokenisation?
 
     Cells that were not trained could agree or not. It holds if enough cells agree already, and
@@ -255,7 +260,7 @@ def same_table(config: Config, trials: Columns) -> str:
     return "fails" if possible < config["cells_inside"] else "undecided"
 
 
-def table(config: Config, trials: Columns) -> Finding:
+def table(config: TrialConfig, trials: Columns) -> Finding:
     readings = read_as(config, trials, same_table)
     trials = of(trials, reading="printed")
     lines = beside(config, trials)
@@ -270,7 +275,7 @@ def table(config: Config, trials: Columns) -> Finding:
     )
 
 
-def told_cells(config: Config, lines: list[dict[str, Any]]) -> str:
+def told_cells(config: TrialConfig, lines: list[dict[str, Any]]) -> str:
     """In which cells the printed loss is like ours, by the rule set beforehand."""
     parts = [f"{sum(own)} of {len(own)} cells ({tokens})" for tokens, own in inside(lines).items()]
     if not parts:
@@ -281,7 +286,7 @@ def told_cells(config: Config, lines: list[dict[str, Any]]) -> str:
     )
 
 
-def epoch(config: Config, trials: Columns) -> Finding:
+def epoch(config: TrialConfig, trials: Columns) -> Finding:
     """Does the test loss turn within the epochs?"""
 
     def share(rows: Columns) -> tuple[int, list[float]]:
@@ -290,7 +295,7 @@ def epoch(config: Config, trials: Columns) -> Finding:
         ends = clopper_pearson(count, len(rows["epochs"]), config["level"])
         return count, [float(end) for end in ends]
 
-    def turns(config: Config, rows: Columns) -> str:
+    def turns(config: TrialConfig, rows: Columns) -> str:
         low, high = share(rows)[1]
         return "fails" if low > 0.5 else "holds" if high < 0.5 else "undecided"
 
@@ -309,7 +314,7 @@ def epoch(config: Config, trials: Columns) -> Finding:
     )
 
 
-def why(config: Config, cells: dict[str, list[dict[str, Any]]]) -> list[Finding]:
+def why(config: TrialConfig, cells: dict[str, list[dict[str, Any]]]) -> list[Finding]:
     """Which reading of the protocol has the paper's losses at the paper's epochs?"""
     lines = []
     for reading, known in ((reading, in_both(own)) for reading, own in cells.items()):
@@ -342,7 +347,7 @@ def why(config: Config, cells: dict[str, list[dict[str, Any]]]) -> list[Finding]
     ]
 
 
-def beyond(config: Config, trials: Columns) -> Finding:
+def beyond(config: TrialConfig, trials: Columns) -> Finding:
     """The same tables under another reading."""
     reading = str(trials["reading"][0])
     by = {kind: steps_in_N(config, trials, kind) for kind in KINDS}
@@ -377,7 +382,7 @@ def beyond(config: Config, trials: Columns) -> Finding:
     )  # fmt: skip
 
 
-def _spanned(config: Config, lines: list[dict[str, Any]]) -> str:
+def _spanned(config: TrialConfig, lines: list[dict[str, Any]]) -> str:
     """All intervals of the exponent, from the first end to the last."""
     if not lines:
         return ""

@@ -11,7 +11,7 @@ from dudley.lab.experiments.mwigo2026_mnist.protocol import split
 from dudley.lab.finding import PaperReading
 
 Columns = dict[str, np.ndarray]
-Config = dict[str, Any]
+TrialConfig = dict[str, Any]
 OPEN = "how pixels are scaled, how images are cut into tokens, how many epochs, which batches"
 SILENT = (
     "states neither the scaling of pixels nor tokens nor a number of epochs, and says batch "
@@ -41,7 +41,9 @@ def in_words(reading: str) -> str:
     return BEYOND.get(reading, "as printed, pixels x/255")
 
 
-def read_as(config: Config, trials: Columns, outcome: Callable[..., str]) -> list[PaperReading]:
+def read_as(
+    config: TrialConfig, trials: Columns, outcome: Callable[..., str]
+) -> list[PaperReading]:
     """The outcome of a claim under every reading that was trained on the paper's loss."""
     return [
         PaperReading(OPEN, f"{in_words(reading)}, {tokens}", SILENT, outcome(config, rows))

@@ -11,10 +11,10 @@ import numpy as np
 from dudley.theorems.witness.base import WITNESSES, Witness
 from dudley.theorems.witness.premises import Premise, at_most, attended, norms
 
-Weights = Mapping[str, np.ndarray]
+NamedMatrices = Mapping[str, np.ndarray]
 
 
-def moved(W: Weights, hat: Weights, X: np.ndarray, σ: float = 1.0) -> dict[str, float]:
+def moved(W: NamedMatrices, hat: NamedMatrices, X: np.ndarray, σ: float = 1.0) -> dict[str, float]:
     """ε_QK, ε_v and ε_c between two heads of width one on one input, and the change they make.
 
     σ(u) = σu acts after W_v and after W_c. Widths are one, so errors are products of numbers.
@@ -39,7 +39,12 @@ def width_one(W_QK: float, W_v: float, W_c: float) -> dict[str, np.ndarray]:
 
 
 def perturbed(
-    inputs: Mapping[str, float], W: Weights, hat: Weights, X: np.ndarray, σ: float, change: float
+    inputs: Mapping[str, float],
+    W: NamedMatrices,
+    hat: NamedMatrices,
+    X: np.ndarray,
+    σ: float,
+    change: float,
 ) -> tuple[Premise, ...]:
     """Norms and errors are those that the inputs state, no Π is active, and outputs differ so."""
     errors = ("error.QK", "error.v", "error.c", "error.w")
