@@ -67,9 +67,12 @@ def refutation(c: Counterexample) -> list[str]:
     """A counterexample: its story, inputs, numbers, family and command."""
     path = "src/" + type(c.witness).__module__.replace(".", "/") + ".py"
     weights = " It runs the paper's own weights." if c.witness.own_weights else ""
+    lead = "It keeps every hypothesis, and the tests check each:"
+    if c.statement.kind == "assumption":
+        lead = "The tests check of it:"
     parts = [
         f"**{c.kind.capitalize()}** {code(c.name)} ([proof]({path})). {prose(c.story)}{weights}",
-        f"It keeps every hypothesis, and the tests check each: {prose('; '.join(c.hypotheses))}.",
+        f"{lead} {prose('; '.join(c.hypotheses))}.",
         f"Inputs: {listed(c.inputs)}.",
         numbers(
             c.values,
