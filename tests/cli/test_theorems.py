@@ -155,7 +155,7 @@ BAD = {
     "no number": ([*LEMMA, *GOOD[:-1], "epsilon"], "name=value"),
     "delta of 1": (["evaluate", "edelman2021/theorem-A.4", "n=9", "delta=1"], "delta: expected"),
     "no such paper": (["theorems", "--paper", "zhang"], "known: edelman2021, li2026"),
-    "no such verdict": (["theorems", "--verdict", "wrong"], "known: false, true, undecided"),
+    "no such verdict": (["theorems", "--verdict", "wrong"], "known: claims nothing, false, true"),
     "no such repair": (["theorems", "--repair", "glue"], "known: a constant, a hypothesis"),
     "nothing to show": (["theorems", "show"], "id"),
 }

@@ -366,10 +366,10 @@ def test_the_rates_of_the_levels(β):
         ]
         return math.log(read(bounds[1]) / read(bounds[0])) / math.log(100)
 
-    assert slope(lambda b: b.value) == pytest.approx((3 - β) / (β - 2), abs=0.05)
+    assert slope(lambda b: b.value) == pytest.approx(-1.0, abs=0.05)
     exponents = {
-        "factor_free_of_M": -1.0,
-        "balanced": -(β - 2) / (β - 1),
+        "with_factor_M": (3 - β) / (β - 2),
+        "balanced_with_factor_M": -(β - 2) / (β - 1),
         "true_bias_balanced": -(β - 1) / β,
     }
     for name, exponent in exponents.items():

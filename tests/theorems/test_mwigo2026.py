@@ -17,10 +17,10 @@ from each import each
 from mwigo_statements import MATRICES, STATEMENTS, example, value
 
 VERDICTS = {
-    Verdict.true(): "equation-3.2 equation-3.3 assumption-3",
-    Verdict.true(Repair.SYMBOL): "section-4.1",
-    Verdict.false(Repair.HYPOTHESIS): "lemma-4 theorem-5",
-    Verdict.false(Repair.WEAKER): "lemma-1 lemma-2 lemma-6",
+    Verdict.true(): "equation-3.2 equation-3.3",
+    Verdict.no_claim(): "assumption-3",
+    Verdict.no_claim(Repair.SYMBOL): "section-4.1",
+    Verdict.false(Repair.HYPOTHESIS): "lemma-1 lemma-2 lemma-4 theorem-5 lemma-6",
 }
 
 

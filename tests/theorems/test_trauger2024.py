@@ -29,14 +29,14 @@ STATEMENTS = {i: s for i, s in load().items() if s.paper == "trauger2024"}
 VERDICTS = {
     Verdict.true(): "equation-2.3 lemma-3.3 lemma-3.6 lemma-C.1 lemma-E.1 lemma-E.3 appendix-G",
     Verdict.true(Repair.SYMBOL): "equation-2.4 section-4.2",
-    Verdict.undecided(Repair.SYMBOL): "section-2.5 definition-2.6",
+    Verdict.undecided(Repair.SYMBOL): "section-2.5",
+    Verdict.no_claim(Repair.SYMBOL): "definition-2.6",
     Verdict.undecided(Repair.HYPOTHESIS): "appendix-A theorem-5.1",
     Verdict.false(Repair.CONSTANT, Extent.EDGE): "lemma-3.1",
     Verdict.false(Repair.HYPOTHESIS, Extent.EDGE): "lemma-3.2",
     Verdict.false(Repair.HYPOTHESIS): "theorem-4.1 corollary-4.1.1 corollary-D.0.1 theorem-4.2 "
-    "corollary-4.2.1 lemma-E.2",
-    Verdict.false(Repair.WEAKER): "lemma-3.4 lemma-3.5 corollary-D.0.2 corollary-F.0.1 "
-    "corollary-F.0.2",
+    "corollary-4.2.1 lemma-E.2 lemma-3.4 lemma-3.5 corollary-D.0.2",
+    Verdict.false(Repair.WEAKER): "corollary-F.0.1 corollary-F.0.2",
 }
 ONE_HEAD = ["theorem-4.1", "corollary-4.1.1", "corollary-D.0.1", "corollary-D.0.2", "theorem-5.1"]
 MANY_LAYERS = ["theorem-4.2", "corollary-4.2.1", "corollary-F.0.1", "corollary-F.0.2"]

@@ -27,6 +27,7 @@ class AsPrinted(Enum):
     TRUE = "true"
     FALSE = "false"
     UNDECIDED = "undecided"
+    NO_CLAIM = "claims nothing"
 
     @property
     def meaning(self) -> str:
@@ -60,14 +61,17 @@ AS_PRINTED = {
     AsPrinted.TRUE: "it holds as printed; a symbol that is plainly misprinted is read as meant",
     AsPrinted.FALSE: "a counterexample keeps the printed hypotheses and exceeds the printed bound",
     AsPrinted.UNDECIDED: "it depends on how the text is read, or neither a proof nor a "
-    "counterexample is known to us; an assumption claims nothing and counts here",
+    "counterexample is known to us",
+    AsPrinted.NO_CLAIM: "a definition or an assumption: it can be ill-suited, never false",
 }
 REPAIRS = {
     Repair.NOTHING: "at most a remark",
     Repair.SYMBOL: "a symbol, index or factor that was lost or exchanged on the way into print",
     Repair.CONSTANT: "a number, or a constant that must be named",
-    Repair.HYPOTHESIS: "a further hypothesis, or another one",
-    Repair.WEAKER: "a slower rate, or more norms or dimensions in the bound",
+    Repair.HYPOTHESIS: "a further hypothesis or another norm, such as tokens or a readout of norm "
+    "at most 1",
+    Repair.WEAKER: "a slower rate, or more norms or dimensions, even for tokens and readouts of "
+    "norm at most 1",
     Repair.UNKNOWN: "no repaired version is known to us",
 }
 
@@ -83,8 +87,9 @@ class Verdict:
     def __post_init__(self) -> None:
         if (self.fails is not None) != (self.as_printed is AsPrinted.FALSE):
             raise InputError("verdict", "an extent for a false statement, and for no other", self)
-        if self.repair is Repair.NOTHING and self.as_printed is not AsPrinted.TRUE:
-            raise InputError("verdict", "a repair, unless the statement is true", self)
+        doubtful = self.as_printed in (AsPrinted.FALSE, AsPrinted.UNDECIDED)
+        if self.repair is Repair.NOTHING and doubtful:
+            raise InputError("verdict", "a repair of what is false or undecided", self)
 
     @staticmethod
     def true(repair: Repair = Repair.NOTHING) -> Verdict:
@@ -101,9 +106,14 @@ class Verdict:
         """It is neither proved nor refuted here."""
         return Verdict(AsPrinted.UNDECIDED, repair)
 
+    @staticmethod
+    def no_claim(repair: Repair = Repair.NOTHING) -> Verdict:
+        """A definition or an assumption."""
+        return Verdict(AsPrinted.NO_CLAIM, repair)
+
     @property
     def stands(self) -> bool:
-        """It is true, and nothing needs mending."""
+        """Nothing needs mending."""
         return self.repair is Repair.NOTHING
 
     @property

@@ -200,6 +200,6 @@ class Attained(Attack):
             yield (
                 self.targets[7],
                 {"n": n, "tail.beta": β},
-                down(M * math.log(M) / n + M ** (2 - β), 10**4),
+                down(math.log(M) / n + M ** (2 - β), 10**4),
                 "the sum at that level",
             )

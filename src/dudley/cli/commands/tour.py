@@ -44,7 +44,7 @@ def tour(
 ) -> None:
     """Tell the whole story of one model in under two minutes.
 
-    Train a head, measure it, set every published bound beside it, break a false theorem, certify
+    Train a head, measure it, set every published bound beside it, run a counterexample, certify
     the model, verify the certificate; a report of it opens in a browser.
 
     Example: dudley tour --n 2000 --paper mwigo2026

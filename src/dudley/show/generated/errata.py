@@ -40,9 +40,10 @@ paper; a constant that it leaves unnamed is the input `c`, 1 in all numbers. A \
 **counterexample** is an instance that satisfies the printed hypotheses and on which the bounded \
 quantity is *provably at least* a number above the printed one; the proof stands in the file that \
 the entry links. Where a constant is unnamed one instance proves nothing, so a family of instances \
-follows along which the ratio grows without bound; its exponent is a least-squares fit. *Best*, \
-where there is one, is the smallest value that the rules of this library prove for the same \
-quantity. An entry without a counterexample shows the statement's numbers on an ordinary instance.
+follows along which the ratio grows without bound; its exponent is a least-squares fit, and it may \
+fix what the table chooses best (a resolution), so that ratios at one size can differ a little. \
+*Best*, where there is one, is the smallest value that the rules of this library prove for the \
+same quantity. An entry without a counterexample shows the statement's numbers on an ordinary instance.
 
 Inputs have the names of [docs/reference.md](docs/reference.md#vocabulary): `row` and `col` say \
 which side of a matrix a norm runs over, in the convention $x \\mapsto xW$. Numbers are shown with \
@@ -86,7 +87,7 @@ def counts(statements: list[Statement], papers: list[str]) -> str:
         return [name, *map(str, repairs), *map(str, truths), str(len(some))]
 
     rows = [row(f"[{p}](#{p})", of_paper(statements, p)) for p in papers]
-    axes = [*(r.value for r in Repair), *(f"{word.value} as printed" for word in AsPrinted)]
+    axes = [*(r.value for r in Repair), *(_head(word) for word in AsPrinted)]
     words = [f"- {code(axis.value)}: {axis.meaning}" for axis in (*Repair, *AsPrinted)]
     false = [s for s in statements if s.verdict.is_false]
     places = [(extent, sum(s.verdict.fails is extent for s in false)) for extent in Extent]
@@ -97,6 +98,10 @@ def counts(statements: list[Statement], papers: list[str]) -> str:
         "\n".join(words),
         f"Of the {len(false)} that are false as printed in the versions examined, {fails}.",
     )
+
+
+def _head(word: AsPrinted) -> str:
+    return word.value if word is AsPrinted.NO_CLAIM else f"{word.value} as printed"
 
 
 def index(statements: list[Statement], paper: str) -> str:

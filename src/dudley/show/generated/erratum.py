@@ -16,6 +16,7 @@ DIFFERENCE = {
     AsPrinted.TRUE: "What to mend.",
     AsPrinted.FALSE: "Where the two part.",
     AsPrinted.UNDECIDED: "What is open.",
+    AsPrinted.NO_CLAIM: "What to mend.",
 }
 
 
@@ -67,7 +68,7 @@ def refutation(c: Counterexample) -> list[str]:
     """A counterexample: its story, inputs, numbers, family and command."""
     path = "src/" + type(c.witness).__module__.replace(".", "/") + ".py"
     weights = " It runs the paper's own weights." if c.witness.own_weights else ""
-    lead = "It keeps every hypothesis, and the tests check each:"
+    lead = "It keeps every hypothesis; the tests check each, large weights at a smaller size:"
     if c.statement.kind == "assumption":
         lead = "The tests check of it:"
     parts = [

@@ -60,8 +60,8 @@ def worded(verdict: dict[str, str | None]) -> str:
 
 
 def examined(verdict: dict[str, str | None]) -> list[Block]:
-    """Which version the verdict is about, where it is not simply *true*."""
-    if verdict["as_printed"] == AsPrinted.TRUE.value or not verdict["examined"]:
+    """Which version the verdict is about, where something is to mend."""
+    if verdict["repair"] == Repair.NOTHING.value or not verdict["examined"]:
         return []
     return [Prose(f"Examined: {verdict['examined']}. Not examined: {verdict['unexamined']}.")]
 
@@ -122,8 +122,7 @@ def summary(s: Statement, counterexamples: list[Counterexample]) -> Document:
     assumptions = Points(tuple(map(str, s.assumptions)))
     blocks: list[Block] = [
         Prose(s.says),
-        *([] if s.verdict.stands else [Prose(f"As printed: {s.judgement}.")]),
-        *map(Prose, registry.caveats([s])),
+        *doubts(s),
         Section(f"bounds: {s.quantity}", ()),
         Folded("inputs", (Table.of(["", ""], names), assumptions)),
     ]
@@ -138,6 +137,14 @@ def summary(s: Statement, counterexamples: list[Counterexample]) -> Document:
         blocks.append(Section(f"erratum: {s.erratum}", ()))
     title = f"{s.id}{numbers}  [{s.standing}]"
     return Document(title, (*blocks, *map(refutation, counterexamples)), kind="statement")
+
+
+def doubts(s: Statement) -> list[Block]:
+    """The verdict in words and the version that was examined, where something is to mend."""
+    if s.verdict.stands:
+        return []
+    version = [] if s.source is None else [Prose(s.source.caveat)]
+    return [Prose(f"As printed: {s.judgement}."), *version]
 
 
 def optional(i: Input) -> str:

@@ -90,7 +90,7 @@ register(
             r"\text{the smallest of all proper covers}",
             lambda d, n, w_l2, X_row2inf, epsilon: proper_cover(d, n, w_l2, X_row2inf, epsilon),
         ),
-        verdict=Verdict.true(Repair.SYMBOL),
+        verdict=Verdict.no_claim(Repair.SYMBOL),
         erratum=(
             "The definition is sound. The bound recalled with it belongs to log N_∞ (the logarithm "
             "is lost in print) and to the ℓ2 norm of w (printed as ‖w‖_s); as a bound on N_∞ "
@@ -123,7 +123,7 @@ register(
             lambda head_L_out, head_B_in, X_row2inf: head_L_out * head_B_in * X_row2inf,
         ),
         derived=Form(r"\|y\|\le L_{\mathrm{out}}B_{\mathrm{in}}B_X", general_radius),
-        verdict=Verdict.true(Repair.SYMBOL),
+        verdict=Verdict.no_claim(Repair.SYMBOL),
         erratum=(
             "The head takes the tokens and a context: its domain is 𝒳^T × 𝒵, not 𝒳. Since Norm "
             "maps into the simplex, the output stays within the radius shown."
@@ -161,7 +161,7 @@ register(
             ),
         ),
         derived=Form(r"\|y_\tau\|\le L_\sigma B_CB_VB_X", layer_radius),
-        verdict=Verdict.true(Repair.SYMBOL),
+        verdict=Verdict.no_claim(Repair.SYMBOL),
         erratum=(
             "The score is labelled as that of y_t where the context is x_τ; nothing depends on it. "
             "A row of the layer's output stays within the radius shown, whatever the scores."
@@ -187,7 +187,7 @@ register(
             r"B_wB_X/\sqrt m,\ \text{attained on orthogonal points}",
             lambda n, w_l2, X_row2inf: w_l2 * X_row2inf / math.sqrt(n),
         ),
-        verdict=Verdict.true(),
+        verdict=Verdict.no_claim(),
         erratum="Sound. The class of linear functionals, where the supremum is known, is shown.",
         example={"n": 100, "w.l2": 2.0, "X.row2inf": 1.0},
     )

@@ -120,14 +120,13 @@ register(
                 (int(d), int(k)), Col2Inf(W_col2inf), X_row2inf, epsilon, n
             ),
         ),
-        verdict=Verdict.undecided(Repair.SYMBOL),
+        verdict=Verdict.true(Repair.SYMBOL),
         erratum=(
-            "The map must be x ↦ Wᵀx, for W ∈ R^{d₁×d₂} and x ∈ R^{d₁}: with x ↦ Wx and d₂ = 1 the "
-            "class is a ball of R^{d₁}, and the bound is false. The proof does not give it: the "
+            "The bound stands by one line: cover each column at resolution ε/√d₂. The map is "
+            "x ↦ Wᵀx, as the dimensions of W ∈ R^{d₁×d₂} and x ∈ R^{d₁} say, and the logarithm is "
+            "that of N + 1, as for one point log N is 0. The printed proof needs this line: its "
             "integers k_i = ⌊d₂‖v_i‖/B_∞⌋ may sum to d₂², not d₂, so that the tuple is missing "
-            "from 𝒮 and the final error is ε√((1+d₂)/2). The bound itself stands by one line: "
-            "cover each column at resolution ε/√d₂. The logarithm is printed as log N, which is 0 "
-            "for one point."
+            "from 𝒮 and the final error is ε√((1+d₂)/2)."
         ),
         example={
             "d": 64,

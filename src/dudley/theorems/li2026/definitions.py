@@ -64,7 +64,7 @@ DEFINITION_3_1 = register(
             r"\frac r{4\beta n},\quad r=\text{rank of the design}",
             lambda n, d, beta: linear_unconstrained(int(min(d, n)), n, beta),
         ),
-        verdict=Verdict.true(),
+        verdict=Verdict.no_claim(),
         erratum="The definition is right. The one-line version in the introduction lacks the "
         "brackets that put both sums under the supremum. Two different f* are in use: the best of "
         "the class (section 4.1), and the best of all functions, which the proofs need for g ≥ 0.",
@@ -100,7 +100,7 @@ EQUATION_5 = register(
         ),
         printed=Form(r"L_\sigma B_cB_v(1+4B_{QK})", printed_slope),
         derived=Form(r"L_\sigma^2B_cB_v(1+2B_{QK}R^2)", slope),
-        verdict=Verdict.undecided(Repair.SYMBOL),
+        verdict=Verdict.no_claim(Repair.SYMBOL),
         erratum=(
             "Φ contains σ and W_c, and (5) applies σ again, behind W_c; the block of the works "
             "cited has one σ, before W_c. The constants in α_i belong to that one: for (5) as "
@@ -143,7 +143,7 @@ ASSUMPTION_5_1 = register(
         ),
         printed=Form(r"B_wB_cB_vL_\sigma\|x_{\mathrm{[CLS]}}\|_2", printed_prediction),
         derived=Form(r"B_wB_cB_vL_\sigma\max_t\|x_t\|_2", prediction),
-        verdict=Verdict.undecided(Repair.HYPOTHESIS),
+        verdict=Verdict.no_claim(Repair.HYPOTHESIS),
         erratum=(
             "Every token must be bounded, not [CLS] alone: values are averages over all tokens, so "
             "with the printed assumption predictions and covering numbers are unbounded. And w "

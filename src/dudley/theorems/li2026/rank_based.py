@@ -95,7 +95,7 @@ RADII = (
 REPAIR = (
     "Repaired: 4M log N(δ)/n + 8κδ + 3 inf where the target is optimal at every example, with "
     "log N(δ) a sum over all matrices of r(d + k) log(1 + O(1/δ)); this is O(log n/n) for a fixed "
-    "architecture. Remark 5.9 becomes: the sum of r(d + k)."
+    "architecture."
 )
 DERIVED = (
     r"\min_\delta\frac{4M}n\log N(\delta)+8\kappa\delta+3\inf\mathcal E\ \text{(noise-free)},"
@@ -182,7 +182,8 @@ THEOREM_5_8 = statement(
     + NOISE
     + "Besides, b_i is that of Corollary 5.6; W_v weighs α_lB_wL_σB_c, not B_v; the first layer's "
     "W_QK needs B_x² more; σ acts twice in eq. (5), so L_σ² replaces L_σ; α_l runs over j > l. "
-    + REPAIR,
+    + REPAIR
+    + " Remark 5.9 becomes: the sum of r(d + k).",
     example=EXAMPLE | {"X.op": 1.0, "L": 2},
     also=("remark-5.9",),
     repair=Repair.HYPOTHESIS,
@@ -245,7 +246,7 @@ ASSUMPTION_5_5 = register(
                 w_l2 * W_c_op * W_v_op * sigma_lipschitz * min(X_op, X_row2inf)
             ),
         ),
-        verdict=Verdict.undecided(Repair.HYPOTHESIS),
+        verdict=Verdict.no_claim(Repair.HYPOTHESIS),
         erratum=(
             "Only ranks are bounded, while the results contain B_v, B_c, B_QK and B_w: without "
             "spectral norms (those of Assumption 4.1, and ‖W_QK‖₂ ≤ B_QK) predictions are "

@@ -126,7 +126,7 @@ ASSUMPTION_5_7 = register(
             derived_rank,
         ),
         best=Form(BEST, best_rank),
-        verdict=Verdict.undecided(Repair.CONSTANT),
+        verdict=Verdict.no_claim(Repair.CONSTANT),
         erratum=(
             "This is an assumption, so the question is which C_1 it allows; at Lemma 5.2 the paper "
             "lets C_1 depend on the geometry of the space, and so it must here. C_1 = 3(d + k) "

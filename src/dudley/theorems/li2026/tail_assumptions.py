@@ -98,7 +98,7 @@ ASSUMPTION_6_2 = register(
             r"\quad s^2=\min(T,d)\,\nu",
             series_tail,
         ),
-        verdict=Verdict.undecided(Repair.SYMBOL),
+        verdict=Verdict.no_claim(Repair.SYMBOL),
         erratum=(
             "ν(X) is a variance by its definition, so the exponent cannot be t²/(2ν²): the two "
             "sides scale differently. With t²/(2ν) it is Lemma 6.1 for the spectral norm; the "
@@ -135,7 +135,7 @@ ASSUMPTION_6_8 = register(
             r"\tfrac{\beta}{\beta-q}\bigl(\sqrt{Td}\,C^{1/\beta}/x\bigr)^q\Bigr\}",
             by_moments,
         ),
-        verdict=Verdict.true(),
+        verdict=Verdict.no_claim(),
         erratum=(
             "The union bound is right, for the Frobenius norm too. β > 2 is asked for the sake of "
             "a second moment that the argument does not need: β > 1 suffices in Theorems 6.9 to "

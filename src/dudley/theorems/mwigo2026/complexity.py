@@ -84,7 +84,7 @@ LEMMA_1 = register(
             r"\text{ best chaining}",
             any_encoder(lambda encoder: encoder.best()),
         ),
-        verdict=Verdict.false(Repair.WEAKER),
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             "The factor 1/N in front does not occur in the last line of the paper's own proof nor "
             "in Theorem 5, and N^{−3/2} is too fast: on identical inputs the complexity is of "
@@ -112,7 +112,7 @@ LEMMA_2 = register(
         best=Form(
             r"\text{every cover, best chaining}", one_token(lambda encoder: encoder.best("cls"))
         ),
-        verdict=Verdict.false(Repair.WEAKER),
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=WRONG_P.strip(),
         assumptions=(INPUTS,),
         example=EXAMPLE,

@@ -100,7 +100,7 @@ LEMMA_6 = register(
             r"\text{the same with the smallest of all covers}",
             lemma(lambda it: smaller(it.log_cover(PAPERS_COVERS), it.log_cover())),
         ),
-        verdict=Verdict.false(Repair.WEAKER),
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=(
             "The term of the scores lacks B_X²: an error of Θ reaches a score with the lengths of "
             "both tokens, and the attended value has length B_X once more, which makes B_X⁶ in the "

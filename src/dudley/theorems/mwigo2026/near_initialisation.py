@@ -44,7 +44,7 @@ register(
             r"R\text{ on }\{f_\theta:\|W_Q-W_Q^0\|_F\le R_Q,\dots,\|w_O-w_O^0\|_2\le R_O\}",
             distance,
         ),
-        verdict=Verdict.true(Repair.SYMBOL),
+        verdict=Verdict.no_claim(Repair.SYMBOL),
         erratum=(
             "The class is written through trajectories (for all t, ‖θ^{t+1} − θ⁰‖ ≤ R) while its "
             "members are indexed by θ: it should be a set of θ. And Lemma 1 uses the distances of "
@@ -82,7 +82,7 @@ register(
         ),
         printed=Form(r"\log(1/\delta)^{1/\hat c}", quantile, Sense.CONFIDENCE),
         derived=Form(r"\min\bigl\{\log(1/\delta)^{1/\hat c},(d_sR_X^2)^2\bigr\}", cut),
-        verdict=Verdict.true(),
+        verdict=Verdict.no_claim(),
         erratum=(
             "Sound as an assumption, stated here as a quantile. It depends on the scale of the "
             "inputs: exp(−t^ĉ) names no unit, so inputs that satisfy it need not do so when "

@@ -129,7 +129,7 @@ DEFINITION_2_6 = register(
         inputs=(*SPECTRAL, RADIUS),
         printed=Form(r"L_\sigma B_{c2}B_{v2}(1+4B_{QK2})", printed_slope),
         derived=Form(r"L_\sigma^2B_{c2}B_{v2}(1+2B_{QK2}R^2)", slope),
-        verdict=Verdict.undecided(Repair.SYMBOL),
+        verdict=Verdict.no_claim(Repair.SYMBOL),
         erratum=(
             "Three points of notation. W_Q and W_K are d×k, not d×T (else the parameters would "
             "depend on the sequence length). f contains σ and g applies σ again: the constants "

@@ -140,12 +140,12 @@ COROLLARY_D_0_2 = register(
                 )
             ),
         ),
-        verdict=Verdict.false(Repair.WEAKER),
+        verdict=Verdict.false(Repair.HYPOTHESIS),
         erratum=TRANSPOSED
         + (
             "It also rests on Lemma 3.4, which is false for x ↦ Wx; here, where x_cls ↦ W_QKᵀx_cls "
             "is covered, the columns of W_QK are the right side, and the repaired lemma gives the "
-            "claim with an additive term of order d in the log-cover."
+            "claim up to a constant."
         ),
         assumptions=ASSUMPTIONS,
         example=EXAMPLE | {"X.row1inf": 1.0, "W_QK.col21": 2.0},

@@ -18,7 +18,7 @@ from dudley.theorems.witness.counterexamples.trained_encoder import (
 from dudley.theorems.witness.premises import Premise, at_most, is_lipschitz
 
 R_NEAR, R_SCORES = 0.2, math.sqrt(0.46)  # R_V = R_O, and R_Q = R_K: together R = 1
-DELTA = 0.2
+CORRELATION = 0.01  # ĉ of Assumption 3, a constant
 CHUNK = 500_000  # columns drawn at a time
 SIZES = (16, 64, 256, 1024, 4096)
 
@@ -78,14 +78,14 @@ class LossAtTheLabel(Witness):
       and z → η_O² → 1.44 are bounded, and the right sides are of order N/√k and N^{3/2}/√k;
     * two inputs are equal with probability 1/k ≤ e^{−1} ≤ exp(−t^ĉ) for t ≤ 1, and the product is
       at most r⁴ < 1, so Assumption 3 holds with every ĉ > 0; a matrix of one row has full rank;
-    * with ĉ = 0.01/log N the stated probability is at least 1 − 8e^{−k/2} − 2δ − exp(−0.99C), C
-      the constant in Ω: positive for small δ.
+    * with ĉ = 0.01, C ≤ 1 the constant in Ω, x = (N − 1)^{−ĉ} and δ = Cx/8 the stated probability
+      is at least 1 − e^{−Cx} − 2δ − 8e^{−k/2} ≥ Cx/4 − 8e^{−k/2}, which is positive.
 
     All weights within the radii have |f(x)| ≤ η_Oη_Vr < 2k^{−2}, so the true loss is at least
     log 2 − k^{−2}, trained or not. Printed: the first term is below α²/(8ρM̂√N) < r, √(P/N) is of
     order k²r = k^{−1/2}, times a logarithm where that is not cut at 0, and √(log(R/δ)/N) is what
-    is left: c√(log(R/δ)/N) with k = 10⁶N⁴ → ∞, below log 2 for large N whatever c is. What "≲"
-    hides, logarithms of other quantities, are powers of log N.
+    is left: c√(log(R/δ)/N) = O(√(log N/N)) with k = 10⁶N⁴ → ∞, below log 2 for large N whatever c
+    and C are. What "≲" hides, logarithms of other quantities, are powers of log N.
 
     What fails is the first line of Lemma 4's proof, which subtracts ℓ(y, y) as if it were at most
     0. Here ℓ(0, 0) = log 2, and the repaired form adds it. For a bounded loss with ℓ(y, y) = 0, and
@@ -95,6 +95,7 @@ class LossAtTheLabel(Witness):
     n: int = 4
     k: int = 8_000_000
     seed: int = 0
+    delta: float = 0.2
     refutes = ("mwigo2026/theorem-5",)
     story = (
         "Cross-entropy, the loss of the paper's experiments, on short one-token inputs with label "
@@ -130,8 +131,8 @@ class LossAtTheLabel(Witness):
             "w.moved": R_NEAR,
             "features.smin": start.α * self.r,
             "loss.initial": start.Φ * self.r**2,
-            "correlation.c": 0.01 / math.log(self.n),
-            "delta": DELTA,
+            "correlation.c": CORRELATION,
+            "delta": self.delta,
             "loss.at_label": 0.693147181,  # log 2, from above
             "step.size": 1e-6,
             "steps": 1,
@@ -188,10 +189,10 @@ class LossAtTheLabel(Witness):
         )
 
     def family(self) -> Family:
-        """N → ∞ with k = 10⁶N⁴, logarithm cut at 0, c = 1: the ratio grows like √N."""
+        """N → ∞ with k = 10⁶N⁴, logarithm cut at 0, c = C = 1: it grows like √(N/log N)."""
         lower, printed = [], []
         for n in SIZES:
-            it = LossAtTheLabel(n, 10**6 * n**4)
+            it = LossAtTheLabel(n, 10**6 * n**4, delta=(n - 1) ** -CORRELATION / 8)
             values = it.values(expected_start(n, it.k))
             lower.append(math.log(2) - it.largest(values) / 2)
             printed.append(cut(values))
