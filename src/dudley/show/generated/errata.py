@@ -43,7 +43,8 @@ the entry links. Where a constant is unnamed one instance proves nothing, so a f
 follows along which the ratio grows without bound; its exponent is a least-squares fit, and it may \
 fix what the table chooses best (a resolution), so that ratios at one size can differ a little. \
 *Best*, where there is one, is the smallest value that the rules of this library prove for the \
-same quantity. An entry without a counterexample shows the statement's numbers on an ordinary instance.
+same quantity. An entry without a counterexample shows the statement's numbers on an ordinary \
+instance.
 
 Inputs have the names of [docs/reference.md](docs/reference.md#vocabulary): `row` and `col` say \
 which side of a matrix a norm runs over, in the convention $x \\mapsto xW$. Numbers are shown with \
