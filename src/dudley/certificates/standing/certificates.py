@@ -47,7 +47,7 @@ PLAN = posterior.PosteriorTraining(steps=1500, batch=1024)
 ITSELF, COMPRESSED = "this model", "this model with its weights quantised"
 DRAWN = "weights drawn from a posterior on the same network and data"
 DeclaredByMethod = Mapping[str, Mapping[str, Any]]
-Number = Callable[[float, float, float], float]  # share of errors, c, n
+NumberFormula = Callable[[float, float, float], float]  # share of errors, c, n
 
 
 def certificates(
@@ -138,7 +138,7 @@ def _row(
     )
 
 
-def _parts(certificate: Certificate) -> tuple[dict[str, float], float, Number]:
+def _parts(certificate: Certificate) -> tuple[dict[str, float], float, NumberFormula]:
     """The nats by name, the share of errors, and the number they make."""
     facts = certificate.facts
     terms: dict[str, float] = {}
@@ -173,7 +173,7 @@ def _last(paths: list[str]) -> dict[str, str]:
     return ends if len(set(ends.values())) == len(paths) else {path: path for path in paths}
 
 
-def _blame(terms: dict[str, float], share: float, number: Number, n: int) -> tuple[str, str]:
+def _blame(terms: dict[str, float], share: float, number: NumberFormula, n: int) -> tuple[str, str]:
     """What is to blame: in a few words, and with its numbers."""
     c = math.fsum(terms.values())
     without = {name: number(share, c - nats, n) for name, nats in terms.items()}
