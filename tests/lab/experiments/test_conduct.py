@@ -25,7 +25,7 @@ def test_earlier_starts_and_their_sources_are_told(tmp_path: Path, monkeypatch):
 
         def run(self, config, folder: Path, bench: Bench) -> None:
             for part in ("near", "far"):
-                tiny(bench.place(folder) / part, fails=tuple(fails) if part == "far" else ())
+                tiny(bench.location(folder) / part, fails=tuple(fails) if part == "far" else ())
             super().run(config, folder, bench)
 
     monkeypatch.setitem(EXPERIMENTS._units, Toy.name, Trained())
@@ -48,4 +48,4 @@ def test_of_one_start_nothing_is_told(tmp_path: Path, monkeypatch):
     conduct(Toy.name, "smoke", tmp_path)
     provenance = json.loads((tmp_path / "provenance.json").read_text())
     assert "earlier_starts" not in provenance and provenance["packing"] == {}
-    assert starts(Bench().place(tmp_path)) == [] and "starts)" not in made(Results(tmp_path))
+    assert starts(Bench().location(tmp_path)) == [] and "starts)" not in made(Results(tmp_path))

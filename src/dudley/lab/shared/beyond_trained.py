@@ -94,7 +94,7 @@ def train_parts(
     grid = TrialGrid([trial for some in by_part for trial in some], name, seed)
     table = train_grid(
         grid,
-        bench.place(folder),
+        bench.location(folder),
         bench.device,
         bench.workers,
         pack(grid, memory_of(bench.device, bench.memory), bench.workers, spread=1.01),

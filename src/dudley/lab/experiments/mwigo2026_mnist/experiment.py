@@ -49,7 +49,7 @@ class MnistDescent(Experiment):
         from dudley.lab.experiments.mwigo2026_mnist.start import inputs_of, start_of
         from dudley.lab.training import memory_of, pack, train_grid, trainings
 
-        seed, store = config["seed"], bench.place(folder)
+        seed, store = config["seed"], bench.location(folder)
         trials = []
         for grid in config["grids"]:
             protocol = {name: value for name, value in grid.items() if name != "trials"}
