@@ -62,8 +62,8 @@ def test_smoke_runs_and_finds(name: str, smoke: SmokeRuns):
     assert results.findings and results.tables
     for finding in results.findings:
         assert finding.verdict == SMOKE and finding.claim and finding.observation
-    for place in stores(results.folder).values():
-        assert set(summary(place).batches) == {"done"}
+    for location in stores(results.folder).values():
+        assert set(summary(location).batches) == {"done"}
     assert results.provenance["config"] == json.loads(json.dumps(EXPERIMENTS[name].config("smoke")))
 
 

@@ -105,8 +105,8 @@ def train_parts(
     rows = []
     for trial, row in zip(grid.trials, table, strict=True):
         columns = {"config": trial.config, "steps": row["result.steps"]}
-        for place in ("result.final.", "result.end."):
-            columns |= {k.removeprefix(place): v for k, v in row.items() if k.startswith(place)}
+        for prefix in ("result.final.", "result.end."):
+            columns |= {k.removeprefix(prefix): v for k, v in row.items() if k.startswith(prefix)}
         rows.append(columns)
     return rows
 

@@ -108,8 +108,8 @@ def drawn(stands: Standing) -> Picture:
     """The picture of all bounds on one axis."""
     from dudley.show.figures import picture
 
-    with tempfile.TemporaryDirectory() as place:
-        path = Path(place) / "picture.svg"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "picture.svg"
         picture.draw(stands, [path])
         return Picture(path.read_text(encoding="utf-8"), "all bounds on one axis")
 
