@@ -87,9 +87,9 @@ def _normalised(base, lift, words, masks):
     T = len(base) - 1
     table = torch.cat([base, base[:-1] + lift])  # a row for each bit and position
     ones = unpack(words, T, torch.int64)
-    place = torch.arange(T + 1).expand(len(words), -1).clone()
-    place[:, :-1] += ones * (T + 1)
-    u = table.index_select(0, place.flatten()).view(len(words), T + 1, -1)
+    index = torch.arange(T + 1).expand(len(words), -1).clone()
+    index[:, :-1] += ones * (T + 1)
+    u = table.index_select(0, index.flatten()).view(len(words), T + 1, -1)
     z, _, rstd = torch.native_layer_norm(masks.rows(u), [u.shape[-1]], None, None, LN_EPS)
     return z, rstd
 
@@ -111,10 +111,10 @@ class _Masks:
         out = u.mul_(factor).numpy().view(np.int32 if u.dtype == torch.float32 else np.int64)
         low = (r & 0xFFFF).view(np.int32)
         high = (r >> 16).view(np.int32)
-        for half, place in ((low, slice(0, self.D // 2)), (high, slice(self.D // 2, None))):
+        for half, columns in ((low, slice(0, self.D // 2)), (high, slice(self.D // 2, None))):
             np.subtract(least - 1, half, out=half)
             half >>= 31  # all ones where it stays
-            out[..., place] &= half
+            out[..., columns] &= half
         return u
 
     def weights(self, a: torch.Tensor) -> torch.Tensor:
