@@ -18,7 +18,7 @@ from dudley.certificates.standing.blame import blame, factors
 from dudley.certificates.standing.case import Case, radius
 from dudley.certificates.standing.certificates import COMPRESSED, DRAWN, ITSELF, _blame
 from dudley.certificates.standing.margins import TrainingMargins
-from dudley.certificates.standing.published import about_networks, published
+from dudley.certificates.standing.published import about_networks, published_rows
 from dudley.certificates.standing.reading import read_off
 from dudley.certificates.standing.stated import Stated
 from dudley.core.errors import InputError, UnknownName
@@ -173,7 +173,7 @@ def case_of(id: str, model: Hypothesis, data: Dataset) -> Case:
 def test_a_complexity_becomes_a_bound_on_the_error(good, data):
     """Corollary 4.1.1: norms up to the grid, each paid; ramp, 2R/γ and the deviation."""
     training = TrainingMargins(good.margins(data), 0.05, 0.24)
-    rows = published(read_off(good), training, ("trauger2024",))
+    rows = published_rows(read_off(good), training, ("trauger2024",))
     (row,) = [row for row in rows if row.name == "trauger2024/corollary-4.1.1"]
     v, u = (np.abs(good.weights[name]) for name in ("0.v", "0.W_v"))
     γ, γ_nats = training.γ
@@ -199,7 +199,7 @@ def test_a_complexity_becomes_a_bound_on_the_error(good, data):
 def test_a_cover_is_chained_as_the_calculus_chains_it(good, data):
     """Equation 14 covers the class of Theorem B.1, whose slow rate is 2κ times its complexity."""
     cover, risk = (case_of(f"li2026/{x}", good, data) for x in ("equation-14", "theorem-B.1"))
-    n, κ = 10**9, risk.here.values["kappa"]
+    n, κ = 10**9, risk.situation.values["kappa"]
     R = cover.complexity("derived", n)
     assert 0 < R < radius(cover.values("derived")) / 10
     assert risk.complexity("derived", n) == pytest.approx(2 * κ * R, rel=1e-6)
@@ -240,7 +240,9 @@ def test_other_architectures_are_refused_by_name(good, data):
     weights = {name: np.ones((2 * T + 1, k)) for name, k in shapes.items()}
     with pytest.raises(InputError, match="one head"):
         read_off(Hypothesis(two, good.encoding_table, weights))
-    rows = published("published bounds: expected one head", TrainingMargins(np.ones(9), 0.05, 0.5))
+    rows = published_rows(
+        "published bounds: expected one head", TrainingMargins(np.ones(9), 0.05, 0.5)
+    )
     assert len(rows) == len(about_networks()) and all(row.refused for row in rows)
 
 
@@ -249,7 +251,7 @@ def test_the_input_with_the_largest_factor_is_blamed(good, data):
         good.tables, good.encoding_table, good.weights | {"0.v": 40 + 0 * good.weights["0.v"]}
     )
     case = case_of("trauger2024/corollary-4.1.1", model, data)
-    n = case.needed("derived")
+    n = case.examples_needed("derived")
     assert n is not None
     by_input = factors(case, n)
     sizes = {name: x**e for name, (x, e) in by_input.items()}

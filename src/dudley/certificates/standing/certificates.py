@@ -75,7 +75,7 @@ def certificates(
         kind = "baseline" if name == HOLD_OUT else "certificate"
         watch.begin(name)
         try:
-            certified = _certified(name, model, data, table, plan, watch)
+            certified = _certify(name, model, data, table, plan, watch)
         except InputError as refusal:
             rows.append(StandingRow(name, kind, culprit="refused", refused=str(refusal)))
             continue
@@ -83,12 +83,12 @@ def certificates(
             rows.append(StandingRow(name, kind, culprit=TIME, refused=watch.remark))
             continue
         about, judged, certificate = certified
-        row = _row(certificate, kind, about, tested(judged, test), guess)
+        row = _row(certificate, kind, about, count_errors(judged, test), guess)
         rows.append(replace(row, note=watch.remark))
     return rows
 
 
-def _certified(
+def _certify(
     name: str, model: Hypothesis, data: Dataset, table: dict[str, Any], plan, watch: Watch
 ):
     """Whose certificate it is, that model, and the certificate; none where time is up."""
@@ -108,7 +108,7 @@ def _certified(
     return COMPRESSED, small, method(small, data, **table)
 
 
-def tested(model: Hypothesis | Posterior, test: Dataset | None) -> dict[str, Any]:
+def count_errors(model: Hypothesis | Posterior, test: Dataset | None) -> dict[str, Any]:
     """Errors on the test set; of a posterior, one draw of weights for each example."""
     if test is None:
         return {}
