@@ -64,7 +64,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @app.get("/api/statements")
     def all_statements() -> Response:
-        return _json({"statements": statements.listed()})
+        return _json({"statements": statements.list_statements()})
 
     @app.get("/api/statements/{id:path}")
     def one_statement(id: str) -> Response:
@@ -107,7 +107,7 @@ def create_app(settings: Settings) -> FastAPI:
         try:
             from dudley.web import lab
 
-            return _json(lab.listed(settings.results, settings.runs))
+            return _json(lab.list_experiments(settings.results, settings.runs))
         except ExtraMissing as absent:  # the other views do without
             return _json({"experiments": [], "runs": [], "absent": str(absent)})
 

@@ -29,7 +29,7 @@ DEEPEST = 3  # folders below the folder of runs
 _drawing = threading.Lock()  # matplotlib draws one figure at a time
 
 
-def listed(results: Path | None, runs: Path) -> dict[str, Any]:
+def list_experiments(results: Path | None, runs: Path) -> dict[str, Any]:
     """Every experiment with its committed results, and every run on this machine."""
     from dudley.lab.experiment import in_order
     from dudley.lab.outside import known
@@ -65,7 +65,7 @@ def run(location: str, runs: Path) -> dict[str, Any]:
     try:
         with refusing(f"run {location}", "results, or the store of a run"):
             if _files(folder) == {STORE}:
-                return {"place": location} | _standing(folder)
+                return {"place": location} | _progress(folder)
             finished = Results(folder)
             about = {"name": finished.name, "scale": finished.scale, "state": "finished"}
             return {"place": location} | about | {"found": counts(finished.findings)}
@@ -73,7 +73,7 @@ def run(location: str, runs: Path) -> dict[str, Any]:
         return {"place": location, "name": "", "state": "unreadable", "found": str(refusal)}
 
 
-def _standing(folder: Path) -> dict[str, Any]:
+def _progress(folder: Path) -> dict[str, Any]:
     from dudley.lab.store.store import Store
 
     store = Store.open(folder)
@@ -103,14 +103,14 @@ def page(source: str, location: str, results: Path | None, runs: Path) -> dict[s
     )
     figures = [
         {"name": name, "shows": shows, "address": f"/api/figures/{source}/{location}/{name}.svg"}
-        for name, (shows, _) in _drawn(shown).items()
+        for name, (shows, _) in _figures(shown).items()
     ]
     return fragment(document) | {"figures": figures}
 
 
 def figure(source: str, location: str, name: str, results: Path | None, runs: Path) -> str:
     """A figure as SVG."""
-    figures = _drawn(_results(source, location, results, runs))
+    figures = _figures(_results(source, location, results, runs))
     if name not in figures:
         raise UnknownName("figure of these results", name, figures)
     return figures[name][1]
@@ -121,7 +121,7 @@ def _results(source: str, location: str, results: Path | None, runs: Path) -> Re
     if source == COMMITTED:
         name, _, scale = location.partition("/")
         damaged: dict[str, str] = {}
-        scales = committed(name, results, damaged) if _plain(name) else {}
+        scales = committed(name, results, damaged) if _is_known(name) else {}
         if scale in damaged:
             raise DudleyError(damaged[scale])
         if scale not in scales:
@@ -135,13 +135,13 @@ def _results(source: str, location: str, results: Path | None, runs: Path) -> Re
     return Results(runs / location)
 
 
-def _plain(name: str) -> bool:
+def _is_known(name: str) -> bool:
     from dudley.lab.outside import known
 
     return name in known()
 
 
-def _drawn(shown: Results) -> dict[str, tuple[str, str]]:
+def _figures(shown: Results) -> dict[str, tuple[str, str]]:
     """What each figure shows, and its SVG; drawn once for one state of the results."""
     return _pictures(shown.folder, (shown.folder / RECORD).stat().st_mtime_ns)
 
