@@ -248,8 +248,8 @@ def stale_figures(root: Path, write: bool) -> list[str]:
     folder, figures, drawn = root / "docs" / "lab" / "figures", [], set()
     for name in page.EXPERIMENTS:
         for results in list(committed(name, ROOT / "results").values())[:1]:
-            with tempfile.TemporaryDirectory() as place:
-                for sketch, (svg, *_) in draw.draw(results, Path(place), (".svg",)):
+            with tempfile.TemporaryDirectory() as scratch:
+                for sketch, (svg, *_) in draw.draw(results, Path(scratch), (".svg",)):
                     file = folder / svg.name
                     drawn.add(file.stem)
                     if file.is_file() and named(file) == named(svg):
@@ -269,8 +269,8 @@ def stale_figures(root: Path, write: bool) -> list[str]:
 def stale_picture(root: Path, write: bool) -> list[str]:
     """The picture of the certificates, if it is absent or differs; mended if it is to be."""
     file = root / PICTURE
-    with tempfile.TemporaryDirectory() as place:
-        fresh = Path(place) / file.name
+    with tempfile.TemporaryDirectory() as scratch:
+        fresh = Path(scratch) / file.name
         picture.draw(pictured(), [fresh])
         if file.is_file() and named(file) == named(fresh):
             return []

@@ -23,27 +23,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("src", "benchmarks", "scripts", "tests", "docs", "conftest.py", "README.md")
-# Tests whose names are still to be changed.
-EXEMPT = (
-    "tests/theorems",
-    "tests/lab/experiments",
-    "tests/audit",
-    "tests/conformance",
-    "tests/show/test_errata.py",
-    "tests/cli/test_theorems.py",
-    "tests/certificates/test_standing.py",
-)
-# Aliases that are still to be renamed.
-EXEMPT_ALIASES = {
-    ("src/dudley/audit/attack.py", "Claim"),
-    ("src/dudley/audit/batched_network.py", "Weights"),
-    ("src/dudley/calculus/compose.py", "Covers"),
-    ("src/dudley/certificates/standing/certificates.py", "Number"),
-    ("src/dudley/certificates/standing/reading.py", "Matrices"),
-    ("src/dudley/lab/experiments/li2026_excess/findings.py", "Rows"),
-    ("src/dudley/show/document.py", "Block"),
-    ("src/dudley/theorems/comparison.py", "Outcome"),
-}
 ACTS = {"told", "found", "one", "own", "held", "kept", "given", "asked"}
 NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.MatchAs, ast.MatchStar, ast.ExceptHandler)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -120,14 +99,12 @@ def pieces(path: Path) -> Iterator[tuple[int, ast.Module]]:
 
 
 def files(paths: list[Path]) -> list[Path]:
-    """The Python files and pages at and below the paths, without those that are exempt."""
-    inside = [
+    """The Python files and pages at and below the paths."""
+    return sorted(
         file
         for path in paths
         for file in ([path] if path.is_file() else [*path.rglob("*.py"), *path.rglob("*.md")])
-    ]
-    exempt = [ROOT / path for path in EXEMPT]
-    return sorted(file for file in inside if not any(map(file.is_relative_to, exempt)))
+    )
 
 
 def main(paths: list[Path]) -> int:
@@ -140,13 +117,11 @@ def main(paths: list[Path]) -> int:
             ]
             if path.is_relative_to(ROOT / "src") and start == 1:
                 for line, name, meaning in classes(tree):
-                    where = path.relative_to(ROOT).as_posix()
                     kind = f"{path}: {meaning}" if meaning.startswith("class ") else meaning
-                    if (where, name) not in EXEMPT_ALIASES:
-                        homes[name].append((f"{path}:{line}", kind))
+                    homes[name].append((f"{path}:{line}", kind))
     for name, uses in sorted(homes.items()):
         if len({meaning for _, meaning in uses}) > 1:
-            first, *others = (place for place, _ in uses)
+            first, *others = (home for home, _ in uses)
             complaints.append(f"{first}: class {name} is also at {', '.join(others)}")
     print("\n".join(complaints) or "names: nothing to say")
     return bool(complaints)

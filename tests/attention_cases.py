@@ -71,7 +71,7 @@ class Case:
 def on_threshold(case: Case, half: str) -> Case:
     """Rates that are drawn numbers themselves, which stay: the least that do."""
     words = masks.example_words(case.noise.keys, case.noise.step, 1)[0]
-    drawn = masks.hashed(np.arange(case.D // 2 + case.H), words)[0]
+    drawn = masks.hash_numbers(np.arange(case.D // 2 + case.H), words)[0]
     rows, weights = drawn[: case.D // 2], drawn[case.D // 2 :] & 0xFFFF
     rows = rows & 0xFFFF if half == "low" else rows >> 16
     rates = (min(float(x) for x in of / 2**16 if x > 0.1) for of in (rows, weights))

@@ -141,10 +141,10 @@ def test_every_link_of_the_site_leads_to_a_page_and_a_place_in_it(
         for link in page.links:
             if re.match(r"[a-z]+:", link):
                 continue
-            target, _, place = unquote(link).partition("#")
+            target, _, anchor = unquote(link).partition("#")
             file = (site / name).parent / target if target else site / name
             key = file.resolve().relative_to(site.resolve()).as_posix()
-            if not file.exists() or (place and key in built and place not in built[key].ids):
+            if not file.exists() or (anchor and key in built and anchor not in built[key].ids):
                 wrong.append((name, link))
     assert wrong == []
 

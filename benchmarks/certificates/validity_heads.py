@@ -25,7 +25,7 @@ from dudley.core.backend import torch
 from dudley.core.philox import Stream, normal
 from dudley.models.base import Model
 from dudley.models.initial import ConstantLaw, Normal
-from dudley.train.ensemble.base import Ensemble, drawn
+from dudley.train.ensemble.base import Ensemble, draw_weight
 from dudley.train.ensemble.registry import ENSEMBLES
 from dudley.train.ensemble.rows import of_members
 from dudley.train.losses import LOSSES
@@ -85,7 +85,7 @@ class RandomHeads(Ensemble):
     def start(self, keys):
         laws = {"mean": Normal(self.start_std), "log_sigma": ConstantLaw(math.log(self.sigma))}
         return {
-            name: drawn(laws[name.split(".")[0]], shape, keys, number)
+            name: draw_weight(laws[name.split(".")[0]], shape, keys, number)
             for number, (name, shape) in enumerate(self.shapes.items())
         }
 

@@ -89,13 +89,13 @@ def test_every_false_verdict_is_reproduced_and_nothing_of_ours_is_broken():
     for name in runs.chosen([], full=False):
         assert {id for attack, id in attacked if attack == name} == set(all_attacks()[name].targets)
     every_fifth = runs.chosen([], full=False)[::5]  # all of them: test_coverage.py, slow
-    told = [
+    reported = [
         (r.attack, r.statement, r.lower, r.inputs)
         for r in report.rows
         if r.form == "printed" and r.attack in every_fifth
     ]
     again = {n: planted.findings(n) for n in every_fifth}
-    assert told == [
+    assert reported == [
         (n, f.statement, f.lower.value, f.inputs) for n, found in again.items() for f in found
     ]  # the same seed finds the same
 

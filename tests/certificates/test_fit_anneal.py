@@ -30,8 +30,8 @@ def search() -> Search:
 
 def state(**levels: int):
     N = np.zeros((25, 1), np.int64)
-    for place, level in levels.items():
-        N[int(place[1:])] = level
+    for name, level in levels.items():
+        N[int(name[1:])] = level
     return {
         "0.v": SparsePart("plain", 1.0, np.zeros((25, 1), np.int64)),
         "0.W_v": SparsePart("plain", 1.0, N),

@@ -235,15 +235,15 @@ def test_verify_finds_the_same_and_every_change(forms, tmp_path):
         if path[0] in ("declared", "provenance", "schema"):
             continue
         changed = copy.deepcopy(record)
-        place = changed
+        parent = changed
         for key in path[:-1]:
-            place = place[key]
+            parent = parent[key]
         if isinstance(value, bool):
-            place[path[-1]] = not value
+            parent[path[-1]] = not value
         elif isinstance(value, str):
-            place[path[-1]] = "kl" if value == "catoni" else value + "x"
+            parent[path[-1]] = "kl" if value == "catoni" else value + "x"
         else:
-            place[path[-1]] = value * 1.001 if isinstance(value, float) and value else value + 1
+            parent[path[-1]] = value * 1.001 if isinstance(value, float) and value else value + 1
         with contextlib.suppress(DudleyError):
             assert not verify(changed, Q, data).holds, path
     moved = Posterior(Q.mean, Q.sigma | {"0.v": Q.sigma["0.v"] * 1.0001}, Q.prior)

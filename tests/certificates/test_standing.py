@@ -18,7 +18,7 @@ from dudley.certificates.standing.blame import blame, factors
 from dudley.certificates.standing.case import Case, radius
 from dudley.certificates.standing.certificates import COMPRESSED, DRAWN, ITSELF, _blame
 from dudley.certificates.standing.margins import TrainingMargins
-from dudley.certificates.standing.published import about_networks, published
+from dudley.certificates.standing.published import about_networks, published_rows
 from dudley.certificates.standing.reading import read_off
 from dudley.certificates.standing.stated import Stated
 from dudley.core.errors import InputError, UnknownName
@@ -106,16 +106,16 @@ def test_the_papers_matrices_compute_the_same_function(shape):
         return y
 
     σ = relu if shape.get("sigma") == "relu" else same
-    found = read_off(model)
-    assert ("encoder" in found) is not bool(shape.get("out"))
-    for name, one in found.items():
-        own, Π = (relu if name == "encoder" else σ), (unit if name == "block" else same)
-        M = one.matrices
+    readings = read_off(model)
+    assert ("encoder" in readings) is not bool(shape.get("out"))
+    for name, reading in readings.items():
+        activation, Π = (relu if name == "encoder" else σ), (unit if name == "block" else same)
+        M = reading.matrices
         scale = 1 / math.sqrt(M["W_v"].shape[1])
-        got = papers_head(M, rows, own, Π, scale)
+        got = papers_head(M, rows, activation, Π, scale)
         np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-12, err_msg=name)
         for W in M:
-            assert one.values[f"{W}.op" if W != "w" else "w.l2"] >= np.linalg.norm(M[W], 2)
+            assert reading.values[f"{W}.op" if W != "w" else "w.l2"] >= np.linalg.norm(M[W], 2)
 
 
 def test_what_was_scaled_is_read_off():
@@ -124,12 +124,14 @@ def test_what_was_scaled_is_read_off():
 
 
 @pytest.fixture(scope="module")
-def found(good, data, fresh):
+def model_standing(good, data, fresh):
     return standing(good, data, fresh, plan=FAST, papers=("li2026",))
 
 
-def test_certificates_are_those_of_the_methods_and_say_whose_they_are(found, good, data, fresh):
-    rows = {row.name: row for row in found.rows if row.kind != "published"}
+def test_certificates_are_those_of_the_methods_and_say_whose_they_are(
+    model_standing, good, data, fresh
+):
+    rows = {row.name: row for row in model_standing.rows if row.kind != "published"}
     assert list(rows) == ["hold-out", "norm-cover", "occam", "pac-bayes"]
     for name, examples in (("hold-out", fresh), ("norm-cover", data)):
         assert rows[name].value == method_named(name)(good, examples, among=4).value
@@ -138,24 +140,24 @@ def test_certificates_are_those_of_the_methods_and_say_whose_they_are(found, goo
         method_named("occam")(good, data)  # so its row is about another model
     assert (rows["occam"].about, rows["pac-bayes"].about) == (COMPRESSED, DRAWN)
     assert rows["hold-out"].kind == "baseline"
-    assert found.test["error"] == 0 and 0 < found.test["at_most"] < 0.01
+    assert model_standing.test["error"] == 0 and 0 < model_standing.test["at_most"] < 0.01
 
 
-def test_the_examples_needed_are_where_the_number_meets_guessing(found):
-    for row in found.of("certificate"):
+def test_the_examples_needed_are_where_the_number_meets_guessing(model_standing):
+    for row in model_standing.of("certificate"):
         if row.name == "pac-bayes":
             continue
         c = math.fsum(row.terms.values())
-        assert -math.expm1(-c / row.needed["value"]) < found.guess
-        assert -math.expm1(-c / (row.needed["value"] / 1.06)) > found.guess
+        assert -math.expm1(-c / row.needed["value"]) < model_standing.guess
+        assert -math.expm1(-c / (row.needed["value"] / 1.06)) > model_standing.guess
 
 
-def test_no_statement_about_a_network_is_dropped(found):
+def test_no_statement_about_a_network_is_dropped(model_standing):
     every = {id for id, s in registry.load().items() if s.paper == "li2026"}
-    rows = {row.name for row in found.rows if row.kind == "published"}
-    assert rows | set(found.facts["not_about_networks"]) == every
-    assert not rows & set(found.facts["not_about_networks"])
-    for row in found.rows:
+    rows = {row.name for row in model_standing.rows if row.kind == "published"}
+    assert rows | set(model_standing.facts["not_about_networks"]) == every
+    assert not rows & set(model_standing.facts["not_about_networks"])
+    for row in model_standing.rows:
         assert row.culprit and (row.refused or row.blame), row.name
     names = {s.id for s in about_networks()}
     assert {"edelman2021/theorem-A.17", "mwigo2026/theorem-5", "li2026/theorem-6.4"} <= names
@@ -171,7 +173,7 @@ def case_of(id: str, model: Hypothesis, data: Dataset) -> Case:
 def test_a_complexity_becomes_a_bound_on_the_error(good, data):
     """Corollary 4.1.1: norms up to the grid, each paid; ramp, 2R/γ and the deviation."""
     training = TrainingMargins(good.margins(data), 0.05, 0.24)
-    rows = published(read_off(good), training, ("trauger2024",))
+    rows = published_rows(read_off(good), training, ("trauger2024",))
     (row,) = [row for row in rows if row.name == "trauger2024/corollary-4.1.1"]
     v, u = (np.abs(good.weights[name]) for name in ("0.v", "0.W_v"))
     γ, γ_nats = training.γ
@@ -197,7 +199,7 @@ def test_a_complexity_becomes_a_bound_on_the_error(good, data):
 def test_a_cover_is_chained_as_the_calculus_chains_it(good, data):
     """Equation 14 covers the class of Theorem B.1, whose slow rate is 2κ times its complexity."""
     cover, risk = (case_of(f"li2026/{x}", good, data) for x in ("equation-14", "theorem-B.1"))
-    n, κ = 10**9, risk.here.values["kappa"]
+    n, κ = 10**9, risk.situation.values["kappa"]
     R = cover.complexity("derived", n)
     assert 0 < R < radius(cover.values("derived")) / 10
     assert risk.complexity("derived", n) == pytest.approx(2 * κ * R, rel=1e-6)
@@ -206,28 +208,28 @@ def test_a_cover_is_chained_as_the_calculus_chains_it(good, data):
 def test_a_stated_cover_falls_and_covers_by_members_cost_more(good, data):
     case = case_of("edelman2021/corollary-4.4", good, data)
     inputs = tuple((case.values("derived") | {"n": 1000}).items())
-    one = Stated(case.statement, "best", inputs, 1.0)
+    entropy = Stated(case.statement, "best", inputs, 1.0)
     ε = np.log([0.05, 0.2, 0.8, 1.0])
-    plain, members = one.log_log(ε), one.proper().log_log(ε)
+    plain, members = entropy.log_log(ε), entropy.proper().log_log(ε)
     assert (np.diff(plain) < 0).all() and plain[-1] == -math.inf
-    assert (members[:-1] > plain[:-1]).all() and one.proper().proper() == one.proper()
-    assert chained(one, 1.0, 1000, "best") <= chained(one, 1.0, 1000, "dudley")
+    assert (members[:-1] > plain[:-1]).all() and entropy.proper().proper() == entropy.proper()
+    assert chained(entropy, 1.0, 1000, "best") <= chained(entropy, 1.0, 1000, "dudley")
 
 
 def test_the_readout_of_a_model_must_be_in_the_class(data):
     model = head(k=3, sigma="relu", readout=True)
-    told = case_of("edelman2021/corollary-4.4", model, data).fails
-    assert told is not None and "w" in told[1]
+    failure = case_of("edelman2021/corollary-4.4", model, data).fails
+    assert failure is not None and "w" in failure[1]
     assert case_of("trauger2024/corollary-4.1.1", model, data).fails is None
-    told = case_of("mwigo2026/lemma-6", head(k=3, readout=True, out=True), data).fails
-    assert told is not None and "W_c" in told[1]
+    failure = case_of("mwigo2026/lemma-6", head(k=3, readout=True, out=True), data).fails
+    assert failure is not None and "W_c" in failure[1]
 
 
 def test_a_model_that_errs_in_training_is_no_minimiser(good, data):
     y = data.y.copy()
     y[0] = 1 - y[0]
-    told = case_of("li2026/theorem-B.1", good, Dataset(data.X, y)).fails
-    assert told is not None and told[0] == "no minimiser"
+    failure = case_of("li2026/theorem-B.1", good, Dataset(data.X, y)).fails
+    assert failure is not None and failure[0] == "no minimiser"
     assert case_of("li2026/theorem-B.1", good, data).fails is None
 
 
@@ -238,7 +240,9 @@ def test_other_architectures_are_refused_by_name(good, data):
     weights = {name: np.ones((2 * T + 1, k)) for name, k in shapes.items()}
     with pytest.raises(InputError, match="one head"):
         read_off(Hypothesis(two, good.encoding_table, weights))
-    rows = published("published bounds: expected one head", TrainingMargins(np.ones(9), 0.05, 0.5))
+    rows = published_rows(
+        "published bounds: expected one head", TrainingMargins(np.ones(9), 0.05, 0.5)
+    )
     assert len(rows) == len(about_networks()) and all(row.refused for row in rows)
 
 
@@ -247,12 +251,12 @@ def test_the_input_with_the_largest_factor_is_blamed(good, data):
         good.tables, good.encoding_table, good.weights | {"0.v": 40 + 0 * good.weights["0.v"]}
     )
     case = case_of("trauger2024/corollary-4.1.1", model, data)
-    n = case.needed("derived")
+    n = case.examples_needed("derived")
     assert n is not None
-    found = factors(case, n)
-    sizes = {name: x**e for name, (x, e) in found.items()}
+    by_input = factors(case, n)
+    sizes = {name: x**e for name, (x, e) in by_input.items()}
     assert blame(case)[0].startswith(max(sizes, key=lambda name: sizes[name]))
-    assert found["W_QK.l11"][1] > 0 and found["1/margin"] == (1 / case.training.γ[0], 1.0)
+    assert by_input["W_QK.l11"][1] > 0 and by_input["1/margin"] == (1 / case.training.γ[0], 1.0)
 
 
 def test_the_term_without_which_the_number_falls_most_is_blamed():
@@ -263,11 +267,11 @@ def test_the_term_without_which_the_number_falls_most_is_blamed():
     assert _blame({"a": 5.0, "b": 9.0}, 0.5, number, 100)[0].startswith("errors")
 
 
-def test_a_standing_is_plain_data(found):
-    told = json.loads(json.dumps(found.to_json(), allow_nan=False))
-    assert from_json(told) == found
+def test_a_standing_is_plain_data(model_standing):
+    record = json.loads(json.dumps(model_standing.to_json(), allow_nan=False))
+    assert from_json(record) == model_standing
     with pytest.raises(InputError, match="schema"):
-        from_json(told | {"schema": "x"})
+        from_json(record | {"schema": "x"})
 
 
 def test_bad_input_is_refused(good, data):

@@ -91,8 +91,8 @@ def test_13_a_seed_chosen_after_looking_must_be_coded():
     said = of_seeds(count)
 
     def errors(data):
-        place = data.X.astype(int) @ (1 << np.arange(T))
-        return (said[:, place] != data.y).sum(axis=1)
+        index = data.X.astype(int) @ (1 << np.arange(T))
+        return (said[:, index] != data.y).sum(axis=1)
 
     assert allowed(best_of(errors, encode(OneOf(count), 3).length, 0.5, coins(T)), TIMES, δ)
     assert leaks(best_of(errors, 0, 0.5, coins(T)), TIMES, δ)

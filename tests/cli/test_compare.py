@@ -74,10 +74,10 @@ def test_papers_and_forms(dudley, monkeypatch):
 def test_it_writes_a_file(dudley, tmp_path: Path, ending: str):
     if ending != "html":
         pytest.importorskip("matplotlib")
-    place = tmp_path / f"figure.{ending}"
-    done = dudley("compare", *WORDS, *AXIS, "--out", place, "--paper", "trauger2024")
-    assert done.code == 0 and f"written: {place}" in done.out
-    assert place.stat().st_size > 10_000 and list(tmp_path.iterdir()) == [place]
+    file = tmp_path / f"figure.{ending}"
+    done = dudley("compare", *WORDS, *AXIS, "--out", file, "--paper", "trauger2024")
+    assert done.code == 0 and f"written: {file}" in done.out
+    assert file.stat().st_size > 10_000 and list(tmp_path.iterdir()) == [file]
 
 
 @pytest.mark.parametrize(

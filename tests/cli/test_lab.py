@@ -18,14 +18,14 @@ from shown import complaints
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to run in, and the toy among the experiments."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(EXPERIMENTS._units, Toy.name, Toy())
     return tmp_path
 
 
-def test_the_list_has_every_experiment_and_its_verdicts(dudley, place: Path):
+def test_the_list_has_every_experiment_and_its_verdicts(dudley, folder: Path):
     assert (
         dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "r/toy-line/smoke").code == 0
     )
@@ -39,17 +39,17 @@ def test_the_list_has_every_experiment_and_its_verdicts(dudley, place: Path):
     assert toy["results"] == {"smoke": [SMOKE, SMOKE]}
 
 
-def test_a_run_says_what_was_found_and_where_it_is(dudley, place: Path):
+def test_a_run_says_what_was_found_and_where_it_is(dudley, folder: Path):
     done = dudley("lab", "run", "toy-line", "--scale", "smoke")
     assert done.code == 0 and done.err == ""
     assert SMOKE in done.out and "the slope is" in done.out
     assert "Readings of: y grows with x" in done.out and "slope above 1" in done.out
-    folder = Path("dudley-lab") / "toy-line" / "smoke"
-    assert f"files: {folder}" in done.out
-    assert {path.name for path in folder.iterdir()} == {
+    results = Path("dudley-lab") / "toy-line" / "smoke"
+    assert f"files: {results}" in done.out
+    assert {path.name for path in results.iterdir()} == {
         "line.parquet", "findings.json", "provenance.json"
     }  # fmt: skip
-    assert json.loads((folder / "provenance.json").read_text())["command"][:2] == ["lab", "run"]
+    assert json.loads((results / "provenance.json").read_text())["command"][:2] == ["lab", "run"]
 
 
 def test_findings_with_long_claims_fit_a_narrow_terminal(monkeypatch):
@@ -69,10 +69,10 @@ def test_a_run_in_json_has_null_for_what_is_not_finite(dudley):
     assert second["numbers"] == {"far": None}
 
 
-def test_finished_results_stay_unless_asked(dudley, place: Path):
+def test_finished_results_stay_unless_asked(dudley, folder: Path):
     command = ("lab", "run", "toy-line", "--scale", "smoke", "--out", "here")
     dudley(*command)
-    record = place / "here" / "provenance.json"
+    record = folder / "here" / "provenance.json"
     before = record.read_text()
     done = dudley(*command)
     assert done.code == 0 and "--again runs it anew" in done.out and record.read_text() == before
@@ -81,10 +81,10 @@ def test_finished_results_stay_unless_asked(dudley, place: Path):
     assert "finished before" not in done.out and record.read_text() != before
 
 
-def test_results_are_not_lost_before_there_are_new_ones(dudley, place: Path, monkeypatch):
+def test_results_are_not_lost_before_there_are_new_ones(dudley, folder: Path, monkeypatch):
     command = ("lab", "run", "toy-line", "--scale", "smoke", "--out", "here")
     dudley(*command)
-    files = {path.name: path.read_bytes() for path in (place / "here").iterdir()}
+    files = {path.name: path.read_bytes() for path in (folder / "here").iterdir()}
 
     def refuse(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -93,35 +93,35 @@ def test_results_are_not_lost_before_there_are_new_ones(dudley, place: Path, mon
         patch.setattr("pyarrow.parquet.write_table", refuse)
         done = dudley(*command, "--again")
     assert done.code == 2 and "the former results are in here/" in done.err
-    (former,) = (place / "here").iterdir()
+    (former,) = (folder / "here").iterdir()
     assert {path.name: path.read_bytes() for path in former.iterdir()} == files
     assert dudley(*command).code == 0 and not former.exists()
 
 
-def test_a_broken_run_goes_on(dudley, place: Path):
+def test_a_broken_run_goes_on(dudley, folder: Path):
     command = ("lab", "run", "toy-line", "--scale", "smoke", "--out", "here")
-    (place / "here" / "store").mkdir(parents=True)
+    (folder / "here" / "store").mkdir(parents=True)
     assert "finished before" not in dudley(*command).out
-    assert (place / "here" / "store").exists()  # for status, export and diff
+    assert (folder / "here" / "store").exists()  # for status, export and diff
     dudley(*command, "--again")
-    assert not (place / "here" / "store").exists()
+    assert not (folder / "here" / "store").exists()
 
 
 @pytest.mark.parametrize("store", ["here", "a.txt", "a.txt/below"])
-def test_a_store_in_a_file_or_among_the_results_is_refused(dudley, place: Path, store: str):
-    (place / "a.txt").write_text("a")
+def test_a_store_in_a_file_or_among_the_results_is_refused(dudley, folder: Path, store: str):
+    (folder / "a.txt").write_text("a")
     run = ("lab", "run", "edelman2021-and", "--scale", "smoke", "--out", "here")
     done = dudley(*run, "--store", store)
     assert done.code == 2 and "expected a" in done.err and store.partition("/")[0] in done.err
-    assert (place / "a.txt").read_text() == "a" and not list((place / "here").glob("*"))
+    assert (folder / "a.txt").read_text() == "a" and not list((folder / "here").glob("*"))
 
 
-def test_tables_of_another_run_are_not_told_as_its_own(dudley, place: Path):
-    (place / "here").mkdir()
-    (place / "here" / "stale.parquet").write_bytes(b"")
-    (place / "here" / ".dudley-1.json").write_text("{")  # it was killed as it wrote
+def test_tables_of_another_run_are_not_told_as_its_own(dudley, folder: Path):
+    (folder / "here").mkdir()
+    (folder / "here" / "stale.parquet").write_bytes(b"")
+    (folder / "here" / ".dudley-1.json").write_text("{")  # it was killed as it wrote
     assert dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "here").code == 0
-    assert not (place / "here" / "stale.parquet").exists()
+    assert not (folder / "here" / "stale.parquet").exists()
 
 
 def test_an_interrupt_says_how_to_go_on(dudley, monkeypatch):
@@ -133,14 +133,14 @@ def test_an_interrupt_says_how_to_go_on(dudley, monkeypatch):
     assert done.code == 130 and "the same command goes on" in done.err
 
 
-def test_a_dry_run_writes_nothing(dudley, place: Path):
+def test_a_dry_run_writes_nothing(dudley, folder: Path):
     done = dudley("lab", "run", "toy-line", "--dry-run")
     assert done.code == 0 and "no training" in done.out
-    assert list(place.iterdir()) == []
+    assert list(folder.iterdir()) == []
     assert dudley("lab", "run", "toy-line", "--dry-run", "--json").json()["kind"] == "forecast"
 
 
-def test_a_dry_run_measures_a_speed_and_tells_time_and_cost(dudley, place: Path):
+def test_a_dry_run_measures_a_speed_and_tells_time_and_cost(dudley, folder: Path):
     command = ("lab", "run", "edelman2021-and", "--scale", "smoke", "--dry-run", "--price", "2")
     done = dudley(*command)
     assert "protocol      36     60        3" in done.out and "about" in done.out
@@ -151,27 +151,27 @@ def test_a_dry_run_measures_a_speed_and_tells_time_and_cost(dudley, place: Path)
     assert 0 < slow <= fast and part["bytes"] > 0
     assert part["seconds"] == [load / fast, load / slow]
     assert part["cost"] == [2 * 2 * end / 3600 for end in part["seconds"]]
-    assert list(place.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
-def test_figures_are_drawn_from_a_folder_or_from_below_one(dudley, place: Path):
+def test_figures_are_drawn_from_a_folder_or_from_below_one(dudley, folder: Path):
     dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "r/toy-line/smoke")
     for source in ("r", "r/toy-line/smoke"):
         done = dudley("lab", "figures", "toy-line", "--results", source, "--out", f"f/{source}")
         assert done.code == 0 and "Claim: y grows with x." in done.out
         assert complaints(done.err) == ""
-        names = {path.name for path in (place / "f" / source).glob("*.*")}
+        names = {path.name for path in (folder / "f" / source).glob("*.*")}
         assert names == {"toy-line-smoke-finding-1.svg", "toy-line-smoke-finding-1.png"}
     done = dudley("lab", "figures", "toy-line", "--results", "r", "--json").json()
     assert done["items"][0]["files"][0] == "dudley-lab/figures/toy-line-smoke-finding-1.svg"
 
 
-def test_bare_figures_have_no_words_but_those_of_the_axes(dudley, place: Path):
+def test_bare_figures_have_no_words_but_those_of_the_axes(dudley, folder: Path):
     dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "r")
     for flag in ((), ("--bare",)):
         command = ("lab", "figures", "toy-line", "--results", "r", "--out", "f", *flag)
         assert dudley(*command).code == 0
-        text = (place / "f" / "toy-line-smoke-finding-1.svg").read_text()
+        text = (folder / "f" / "toy-line-smoke-finding-1.svg").read_text()
         assert ("Claim: y grows with x." in text) is (not flag) and "<!-- y -->" in text
 
 
@@ -194,15 +194,15 @@ def test_it_is_refused(dudley, case: str):
     assert says in dudley("lab", *words).refused()
 
 
-def test_a_folder_of_something_else_is_refused(dudley, place: Path):
+def test_a_folder_of_something_else_is_refused(dudley, folder: Path):
     dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "here")
     command = ("lab", "run", "toy-line", "--scale", "laptop", "--again", "--out")
     assert "toy-line, smoke" in dudley(*command, "here").refused()
-    (place / "mine").mkdir()
-    (place / "mine" / "thesis.tex").write_text("years of work")
+    (folder / "mine").mkdir()
+    (folder / "mine" / "thesis.tex").write_text("years of work")
     assert "thesis.tex" in dudley(*command, "mine").refused()
     assert "the file" in dudley(*command, "mine/thesis.tex").refused()
-    assert (place / "mine" / "thesis.tex").read_text() == "years of work"
+    assert (folder / "mine" / "thesis.tex").read_text() == "years of work"
     wrong = ("lab", "figures", "toy-line", "--scale", "paper", "--results", "here")
     assert "toy-line, smoke" in dudley(*wrong).refused()
 
@@ -226,7 +226,7 @@ def test_a_disk_that_takes_nothing_is_told_in_one_line(dudley, monkeypatch, disk
     assert "new: " in line
 
 
-def test_a_record_that_finds_no_room_is_told_and_not_half_written(dudley, place, monkeypatch):
+def test_a_record_that_finds_no_room_is_told_and_not_half_written(dudley, folder, monkeypatch):
     whole = Path.write_text
 
     def refuse(self: Path, *args, **more):
@@ -237,7 +237,7 @@ def test_a_record_that_finds_no_room_is_told_and_not_half_written(dudley, place,
     monkeypatch.setattr(Path, "write_text", refuse)
     line = dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "here").refused()
     assert "No space left" in line and "make room" in line
-    assert [path.name for path in (place / "here").iterdir()] == ["line.parquet"]
+    assert [path.name for path in (folder / "here").iterdir()] == ["line.parquet"]
 
 
 def test_without_a_gpu_cuda_is_refused(dudley, monkeypatch):

@@ -14,17 +14,17 @@ from tiny_run import tiny
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch) -> Path:
+def folder(tmp_path: Path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
-def broken(place: Path) -> Path:
+def broken(folder: Path) -> Path:
     """Two of three cells done, one failed."""
     with pytest.raises(BatchFailed):
-        tiny(place / "run", (5, 6, 7), fails=(6,))
-    return place / "run"
+        tiny(folder / "run", (5, 6, 7), fails=(6,))
+    return folder / "run"
 
 
 def test_status_counts_cells_and_names_errors(dudley, broken):
@@ -51,7 +51,7 @@ def test_cells_by_other_names(dudley, broken):
     assert done.code == 2 and "names of its configs: m, trial" in done.err
 
 
-def test_cells_are_told_apart_by_as_few_names_as_do(dudley, place):
+def test_cells_are_told_apart_by_as_few_names_as_do(dudley, folder):
     from dudley.lab import Batch, Cost, Trial, TrialGrid, run
 
     readings = {"printed": 0.5, "longer": 0.1}
@@ -62,7 +62,7 @@ def test_cells_are_told_apart_by_as_few_names_as_do(dudley, place):
         for i in (0, 1)
     ]
     grid = TrialGrid([Trial(config, 0) for config in configs], "four", 0)
-    run(grid, [Batch(0, grid.trials, Cost(1, 1.0))], lambda s: s.finish([{}] * 8), place / "run")
+    run(grid, [Batch(0, grid.trials, Cost(1, 1.0))], lambda s: s.finish([{}] * 8), folder / "run")
     (status,) = dudley("lab", "status", "run", "--json").json()["items"]
     assert [[*cell.values()] for cell in status["cells"]] == [
         [name, T, {"done": 2}] for T in (8, 16) for name in readings
@@ -85,27 +85,27 @@ def test_retry_lets_what_failed_wait_and_the_next_start_ends_it(dudley, broken):
     assert run["errors"][0]["attempt"] == 1  # what went wrong before is not forgotten
 
 
-def test_export_writes_trials_and_curves_of_every_store(dudley, place):
-    tiny(place / "run/store/near")
-    tiny(place / "run/store/far", (50,))
+def test_export_writes_trials_and_curves_of_every_store(dudley, folder):
+    tiny(folder / "run/store/near")
+    tiny(folder / "run/store/far", (50,))
     done = dudley("lab", "export", "run", "--out", "tables")
     assert done.code == 0
-    trials = parquet.read_table(place / "tables/near/trials.parquet").to_pydict()
+    trials = parquet.read_table(folder / "tables/near/trials.parquet").to_pydict()
     assert trials["result.square"] == [25, 25, 36, 36]
-    curves = parquet.read_table(place / "tables/far/curves.parquet").to_pydict()
+    curves = parquet.read_table(folder / "tables/far/curves.parquet").to_pydict()
     assert curves["grid.step"] == [1, 1] and curves["loss"] == pytest.approx([0.02, 0.02])
 
 
-def test_diff_finds_nothing_between_equal_runs(dudley, place):
-    tiny(place / "one")
-    tiny(place / "two")
+def test_diff_finds_nothing_between_equal_runs(dudley, folder):
+    tiny(folder / "one")
+    tiny(folder / "two")
     done = dudley("lab", "diff", "one", "two")
     assert done.code == 0 and "results: 4 of 4 equal" in done.out
 
 
-def test_diff_names_trials_fields_and_results(dudley, place):
-    tiny(place / "one", (5, 6))
-    tiny(place / "two", (5, 7), off=0.5)
+def test_diff_names_trials_fields_and_results(dudley, folder):
+    tiny(folder / "one", (5, 6))
+    tiny(folder / "two", (5, 7), off=0.5)
     done = dudley("lab", "diff", "one", "two")
     assert done.code == 1
     assert "2 trials in both, 2 only in the first, 2 only in the second" in done.out
@@ -117,20 +117,20 @@ def test_diff_names_trials_fields_and_results(dudley, place):
     assert differing.code == 1 and differing.json()["items"][0]["equal"] is False
 
 
-def test_diff_does_not_call_an_unfinished_run_equal(dudley, broken, place):
-    tiny(place / "whole", (5, 6, 7))
+def test_diff_does_not_call_an_unfinished_run_equal(dudley, broken, folder):
+    tiny(folder / "whole", (5, 6, 7))
     done = dudley("lab", "diff", "whole", "run")
     assert done.code == 1 and "2 not done in one or the other" in done.out
 
 
-def test_a_live_worker_is_told(dudley, place):
+def test_a_live_worker_is_told(dudley, folder):
     from dudley.lab.store.claims import claim
     from dudley.lab.store.owner import Owner
 
     with pytest.raises(BatchFailed):
-        tiny(place / "run", fails=(5, 6))
+        tiny(folder / "run", fails=(5, 6))
     dudley("lab", "retry", "run")
-    store = Store.open(place / "run")
+    store = Store.open(folder / "run")
     start, _ = store.begin("0" * 64, {})
     claim(store, Owner.me(), start)
     store.close()
@@ -141,31 +141,31 @@ def test_a_live_worker_is_told(dudley, place):
 
 
 @pytest.mark.parametrize("command", ["status", "retry", "export"])
-def test_a_folder_without_a_run_is_refused(dudley, place, command):
-    (place / "empty").mkdir()
+def test_a_folder_without_a_run_is_refused(dudley, folder, command):
+    (folder / "empty").mkdir()
     done = dudley("lab", command, "empty")
     assert (
-        done.code == 2 and "the store of a run" in done.err and not (place / "dudley-lab").exists()
+        done.code == 2 and "the store of a run" in done.err and not (folder / "dudley-lab").exists()
     )
-    assert list((place / "empty").iterdir()) == []
+    assert list((folder / "empty").iterdir()) == []
 
 
-def test_stores_of_different_names_are_not_compared(dudley, place):
-    tiny(place / "one/store/a")
-    tiny(place / "one/store/b")
-    tiny(place / "two/store/a")
+def test_stores_of_different_names_are_not_compared(dudley, folder):
+    tiny(folder / "one/store/a")
+    tiny(folder / "one/store/b")
+    tiny(folder / "two/store/a")
     done = dudley("lab", "diff", "one", "two")
     assert done.code == 2 and "a, b" in done.err
 
 
-def test_a_worker_that_ended_is_reported_and_not_waited_for(dudley, place):
+def test_a_worker_that_ended_is_reported_and_not_waited_for(dudley, folder):
     from dudley.lab.store.claims import claim
     from dudley.lab.store.owner import Owner
 
     with pytest.raises(BatchFailed):
-        tiny(place / "run", (5, 6, 7), fails=(6,))
+        tiny(folder / "run", (5, 6, 7), fails=(6,))
     dudley("lab", "retry", "run")
-    store = Store.open(place / "run")
+    store = Store.open(folder / "run")
     start, _ = store.begin("0" * 64, {})
     claim(store, Owner(Owner.me().host, 999_999_999, "never"), start)
     store.close()
@@ -173,19 +173,19 @@ def test_a_worker_that_ended_is_reported_and_not_waited_for(dudley, place):
     assert done.code == 0 and "its process has ended" in done.out
 
 
-def test_a_config_that_comes_twice_is_compared_twice(dudley, place):
+def test_a_config_that_comes_twice_is_compared_twice(dudley, folder):
     from dudley.lab import Batch, Cost, Trial, TrialGrid, run
 
     grid = TrialGrid([Trial({"m": 5}, key) for key in (1, 2)], "twice", 0)
     for name, squares in (("one", (1, 2)), ("two", (0, 2))):
         rows = [{"square": square} for square in squares]
         batch = Batch(0, grid.trials, Cost(1, 1.0))
-        run(grid, [batch], lambda session, rows=rows: session.finish(rows), place / name)
+        run(grid, [batch], lambda session, rows=rows: session.finish(rows), folder / name)
     done = dudley("lab", "diff", "one", "two")
     assert done.code == 1 and "results: 1 of 2 equal" in done.out
 
 
-def test_passwords_are_not_shown(dudley, place):
+def test_passwords_are_not_shown(dudley, folder):
     secret = "postgresql://ada:hunter2@127.0.0.1:1/none?sslpassword=hunter3#run"
     for words in (("status", secret), ("diff", secret, secret), ("retry", secret)):
         done = dudley("lab", *words)
@@ -196,7 +196,7 @@ def test_passwords_are_not_shown(dudley, place):
         assert done.code == 2 and "hunter" not in done.out + done.err
 
 
-def test_a_store_that_takes_nothing_more_is_told_once(place, monkeypatch, caplog):
+def test_a_store_that_takes_nothing_more_is_told_once(folder, monkeypatch, caplog):
     """A batch fails since its disk is full, and so does the note of it."""
     from dudley.lab.store.claims import Claim
     from dudley.lab.store.database import StoreFailed
@@ -206,5 +206,5 @@ def test_a_store_that_takes_nothing_more_is_told_once(place, monkeypatch, caplog
 
     monkeypatch.setattr(Claim, "fail", full)
     with pytest.raises(StoreFailed, match="disk is full"):
-        tiny(place / "run", fails=(5, 6))
+        tiny(folder / "run", fails=(5, 6))
     assert not caplog.records

@@ -36,10 +36,10 @@ def test_a_forged_file_alone_is_not_verified(dudley, forged: Path, tmp_path: Pat
 def test_a_forged_file_beside_its_model_and_data_does_not_hold(
     dudley, forged: Path, tmp_path: Path, ending: str
 ):
-    place = tmp_path / f"page{ending}"
-    done = dudley("report", forged, *FILES, "--out", place)
+    file = tmp_path / f"page{ending}"
+    done = dudley("report", forged, *FILES, "--out", file)
     assert done.code == 1 and done.out.startswith("Does not hold")
-    assert "the file says 1e-05" in place.read_text(encoding="utf-8")
+    assert "the file says 1e-05" in file.read_text(encoding="utf-8")
     (item,) = dudley("report", forged, *FILES, "--json").json()["items"]
     assert item["holds"] is False and "value" in item["differences"][0]
 
@@ -85,7 +85,7 @@ def test_it_is_refused(dudley, forged: Path, tmp_path: Path):
     assert "one certificate" in dudley("report", audit, *FILES).refused()
     record = json.loads(forged.read_text())
     forged.write_text(json.dumps(record | {"value": -1}))
-    place = tmp_path / "page.html"
+    file = tmp_path / "page.html"
     for files in ((), FILES):
-        line = dudley("report", forged, *files, "--out", place).refused()
-        assert "value of the certificate" in line and not place.exists()
+        line = dudley("report", forged, *files, "--out", file).refused()
+        assert "value of the certificate" in line and not file.exists()

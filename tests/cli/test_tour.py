@@ -123,7 +123,7 @@ def test_it_fits_the_terminal(left: Left):
 
 
 def test_a_file_in_the_way_is_left_alone(dudley, tmp_path: Path):
-    place = tmp_path / "report"
-    place.write_text("mine")
-    assert "a folder" in dudley("tour", *QUICK, "--out", place).refused()
-    assert place.read_text() == "mine"
+    taken = tmp_path / "report"
+    taken.write_text("mine")
+    assert "a folder" in dudley("tour", *QUICK, "--out", taken).refused()
+    assert taken.read_text() == "mine"

@@ -78,17 +78,17 @@ def test_numeric_allocation_of_parameter_counts():
         closed, parts = allocate.logarithmic(p, βs, ε)
         closed += sum(pi * math.log(2 * B) for pi, B in zip(p, Bs, strict=True))
         assert math.isclose(float(np.dot(βs, parts)), ε, rel_tol=1e-9)
-        found = Allocated(tuple(blocks))(ε)
-        assert closed <= found <= 1.01 * closed
+        numeric = Allocated(tuple(blocks))(ε)
+        assert closed <= numeric <= 1.01 * closed
 
 
 @each("shape", [(4, 1), (3, 2)])
 def test_one_block_pays_for_the_whole_step_it_stands_on(shape):
     """Down to ε = B/√2 one Maurey draw serves; the allocator must find the far end of that step."""
     entropy = du.LinearMap(shape, du.L11(1.0)).entropy()
-    one = Allocated((WeightBlock("", entropy, Magnitude.of(1.0)),))
+    allocated = Allocated((WeightBlock("", entropy, Magnitude.of(1.0)),))
     draw = math.log(oracles.delannoy(shape[0] * shape[1], 1))
-    assert one(0.9) == pytest.approx(draw, rel=1e-9)
+    assert allocated(0.9) == pytest.approx(draw, rel=1e-9)
 
 
 # -- chains against complexities that are known ------------------

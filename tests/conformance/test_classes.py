@@ -62,10 +62,10 @@ def test_largest_packings_of_the_plane(constraint):
     metric = np.linalg.norm(points[:, None] - points[None], axis=2)
     entropy = du.LinearMap((2, 1), constraint).entropy()
     for ε in (0.7, 0.5, 0.35):
-        found = oracles.largest_packing(metric, 2 * ε)
-        assert found >= len(oracles.greedy_net(metric, 2 * ε))
-        assert entropy(ε) >= math.log(found)
-        assert entropy.proper()(ε) >= math.log(found)
+        size = oracles.largest_packing(metric, 2 * ε)
+        assert size >= len(oracles.greedy_net(metric, 2 * ε))
+        assert entropy(ε) >= math.log(size)
+        assert entropy.proper()(ε) >= math.log(size)
 
 
 def test_a_number_is_covered_exactly():
@@ -83,8 +83,8 @@ def test_sign_vectors_on_an_orthonormal_sample():
     entropy = du.LinearMap((d, 1), du.L2(1.0)).entropy()
     metric = np.abs(weights[:, None] - weights[None]).max(axis=2)
     ε = 0.999 / math.sqrt(d)
-    found = oracles.greedy_net(metric, 2 * ε)
-    assert len(found) == len(weights)  # any two differ by 2/√d somewhere
+    net = oracles.greedy_net(metric, 2 * ε)
+    assert len(net) == len(weights)  # any two differ by 2/√d somewhere
     assert entropy(ε, d) >= d * math.log(2)  # and all 2^d sign vectors do
     metric = np.linalg.norm(weights[:, None] - weights[None], axis=2)
     for ε in (0.3, 0.45, 0.5):
@@ -107,11 +107,11 @@ def test_sparse_signs_in_the_l1_ball():
 def test_intersections_are_never_larger_than_their_parts():
     shape, ε = (6, 5), np.array([0.05, 0.2, 0.6, 1.1])
     parts = [du.L11(4.0), du.Spectral(1.3), du.Frobenius(2.0), du.Col2Inf(1.0)]
-    for i, one in enumerate(parts):
+    for i, constraint in enumerate(parts):
         for other in parts[i + 1 :]:
-            both = du.LinearMap(shape, one & other).entropy()
+            both = du.LinearMap(shape, constraint & other).entropy()
             for n in (None, 100):
-                for part in (one, other):
+                for part in (constraint, other):
                     assert (both(ε, n) <= du.LinearMap(shape, part).entropy()(ε, n)).all()
 
 

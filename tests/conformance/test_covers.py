@@ -95,8 +95,8 @@ def test_zhang_is_never_smaller_than_the_perceptron():
     entropy = du.LinearMap((5, 3), du.Col2Inf(2.0)).entropy()
     log_ε = np.log(2.0) - np.linspace(0.01, 8, 100)
     for log_n in (0.0, 5.0, 27.0):
-        found = entropy.each(log_ε, log_n)
-        assert (found["zhang"] >= found["perceptron-columns"]).all()
+        by_cover = entropy.each(log_ε, log_n)
+        assert (by_cover["zhang"] >= by_cover["perceptron-columns"]).all()
 
 
 def test_the_winner_is_the_smallest():
@@ -104,9 +104,9 @@ def test_the_winner_is_the_smallest():
     for log_n in (None, math.log(1000)):
         seen = set()
         for log_ε in entropy.log_radius - np.linspace(0.01, 12, 60):
-            found = entropy.each(log_ε, log_n)
+            by_cover = entropy.each(log_ε, log_n)
             name = entropy.winner(log_ε, log_n)
             seen.add(name)
-            assert found[name] == min(found.values()) == entropy.log_log(log_ε, log_n)
+            assert by_cover[name] == min(by_cover.values()) == entropy.log_log(log_ε, log_n)
         assert {"maurey" if log_n is None else "perceptron", "volumetric"} <= seen
     assert entropy.winner(entropy.log_radius) == "one point"

@@ -32,9 +32,13 @@ def test_every_folder_of_experiments_is_one_experiment_with_figures():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_says_what_it_is(name: str):
-    one = EXPERIMENTS[name]
-    assert one.name == name and re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name)
-    assert one.question.rstrip().endswith("?") and one.source and type(one).__doc__
+    experiment = EXPERIMENTS[name]
+    assert experiment.name == name and re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name)
+    assert (
+        experiment.question.rstrip().endswith("?")
+        and experiment.source
+        and type(experiment).__doc__
+    )
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -54,21 +58,21 @@ def test_scales_differ(name: str):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_smoke_runs_and_finds(name: str, smoke: SmokeRuns):
-    held = smoke(name)
-    assert held.findings and held.tables
-    for finding in held.findings:
+    results = smoke(name)
+    assert results.findings and results.tables
+    for finding in results.findings:
         assert finding.verdict == SMOKE and finding.claim and finding.observation
-    for place in stores(held.folder).values():
-        assert set(summary(place).batches) == {"done"}
-    assert held.provenance["config"] == json.loads(json.dumps(EXPERIMENTS[name].config("smoke")))
+    for location in stores(results.folder).values():
+        assert set(summary(location).batches) == {"done"}
+    assert results.provenance["config"] == json.loads(json.dumps(EXPERIMENTS[name].config("smoke")))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_analysis_is_a_function_of_the_tables(name: str, smoke: SmokeRuns, tmp_path: Path):
-    held = smoke.copy(name, tmp_path)
-    before = (held.folder / "findings.json").read_text(encoding="utf-8")
-    analyse(name, held.config, held.folder, "smoke")
-    assert (held.folder / "findings.json").read_text(encoding="utf-8") == before
+    results = smoke.copy(name, tmp_path)
+    before = (results.folder / "findings.json").read_text(encoding="utf-8")
+    analyse(name, results.config, results.folder, "smoke")
+    assert (results.folder / "findings.json").read_text(encoding="utf-8") == before
 
 
 @pytest.mark.slow
@@ -90,6 +94,6 @@ def test_it_has_a_page(name: str, smoke: SmokeRuns):
     assert EXPERIMENTS[name].question[:20] in text
     if not committed(name, ROOT / "results"):
         assert "No results are committed yet" in text
-    held = smoke(name)
-    with_smoke = page.page(EXPERIMENTS[name], {"smoke": held})
-    assert all(f"**{finding.verdict}**" in with_smoke for finding in held.findings)
+    results = smoke(name)
+    with_smoke = page.page(EXPERIMENTS[name], {"smoke": results})
+    assert all(f"**{finding.verdict}**" in with_smoke for finding in results.findings)

@@ -144,8 +144,8 @@ def test_half_the_radius(plant):
     entropy = linear._entropy
 
     def halved(*args):
-        found = entropy(*args)
-        return dataclasses.replace(found, radius=found.radius / 2)
+        whole = entropy(*args)
+        return dataclasses.replace(whole, radius=whole.radius / 2)
 
     plant(linear, "_entropy", halved)
     goes_red(checks.check_volumes)

@@ -23,8 +23,8 @@ from node_mutations import attribute, facts_with, lipschitz_of, planted, radius_
 
 def only_local(node, signal, facts):
     """Layer l of a stack of slope 2 sees rows of norm 2^l R; what comes after is forgotten."""
-    own = Magnitude(signal.radius.log + math.log(2.0) * np.arange(node.L))
-    return replace(facts, uses=tuple(replace(u, weight=own) for u in facts.uses))
+    radii = Magnitude(signal.radius.log + math.log(2.0) * np.arange(node.L))
+    return replace(facts, uses=tuple(replace(u, weight=radii) for u in facts.uses))
 
 
 repeat_forgets = facts_with(Repeat, only_local)

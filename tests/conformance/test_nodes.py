@@ -103,8 +103,8 @@ def test_facts_hold_at_random(name):
 def test_scores_by_their_actual_error(name):
     """The error of scores is max |x ΔW zᵀ| on the inputs, not the spectral norm of ΔW."""
     path = ("W_QK",) if name.startswith("head") else (0, "W_QK")
-    found = check_facts(CASES[name], modes=[path, "weights"], scores=True)
-    assert found.worst()[".".join(map(str, path))] > 0.9
+    ratios = check_facts(CASES[name], modes=[path, "weights"], scores=True)
+    assert ratios.worst()[".".join(map(str, path))] > 0.9
 
 
 # -- covers that leave the norm ball -------------------------------------------
@@ -189,8 +189,8 @@ def test_trauger_block_stands_for_arbitrary_centres_where_its_projection_clips()
     """
     node = du.trauger_block(4, S(2.0), S(2.0), S(1.5), k=3)
     wild = {"modes": ["weights"], "restarts": 24}
-    found = check_facts(SearchProblem(node, radii=(0.5, 1.0), free_hats=True), **wild)
-    assert max(found.ratios.values()) > 0.5
+    ratios = check_facts(SearchProblem(node, radii=(0.5, 1.0), free_hats=True), **wild)
+    assert max(ratios.ratios.values()) > 0.5
     with pytest.raises(AssertionError):
         check_facts(SearchProblem(node, radii=(0.1,), free_hats=True), **wild)
 

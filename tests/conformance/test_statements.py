@@ -76,9 +76,9 @@ def test_a_hidden_constant_is_an_input_and_flagged(id):
     has_constant = any(i.name == "c" for i in s.inputs)
     assert has_constant == (s.printed.sense is Sense.CONSTANT)
     if has_constant:
-        one = s.evaluate_on({**s.example, "c": 1.0}, "printed").value
-        two = s.evaluate_on({**s.example, "c": 2.0}, "printed").value
-        assert two != one or one == 0
+        at_1 = s.evaluate_on({**s.example, "c": 1.0}, "printed").value
+        at_2 = s.evaluate_on({**s.example, "c": 2.0}, "printed").value
+        assert at_2 != at_1 or at_1 == 0
 
 
 @each("id", [id for id, s in STATEMENTS.items() if any(i.default is None for i in s.inputs)])

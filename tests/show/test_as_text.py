@@ -13,7 +13,7 @@ def columns(monkeypatch: pytest.MonkeyPatch):
     return lambda n: monkeypatch.setenv("COLUMNS", str(n))
 
 
-def shown(*blocks: doc.Block) -> list[str]:
+def shown(*blocks: doc.DocumentBlock) -> list[str]:
     return text(doc.Document("Title", blocks)).split("\n")
 
 

@@ -96,10 +96,10 @@ def test_the_repair_stands_before_the_printed_form(id: str):
 
 
 def test_every_wrong_statement_has_a_command():
-    told = [shlex.split(line)[2] for line in commands()]
+    shown = [shlex.split(line)[2] for line in commands()]
     for id in WRONG:
-        found = [w for _, w in WITNESSES.items() if id in w.refutes]
-        assert told.count(id) == max(1, len(found))
+        witnesses = [w for _, w in WITNESSES.items() if id in w.refutes]
+        assert shown.count(id) == max(1, len(witnesses))
 
 
 @each("line", commands)
@@ -184,8 +184,8 @@ def test_formulas_are_such_as_github_renders():
 
 def unknown(latex: str) -> set[str]:
     """Commands outside the list, and signs that TeX has no escape for."""
-    found = re.findall(r"\\([A-Za-z]+|.)", re.sub(r"\\(begin|end)\{gathered\}", "", latex))
-    return set(found) - set(LATEX.split()) - set(",;:!{}#%|& \\")
+    macros = re.findall(r"\\([A-Za-z]+|.)", re.sub(r"\\(begin|end)\{gathered\}", "", latex))
+    return set(macros) - set(LATEX.split()) - set(",;:!{}#%|& \\")
 
 
 @each("id", STATEMENTS)

@@ -79,15 +79,15 @@ def test_a_figure_needs_an_axis():
 
 
 def test_what_fails_leaves_the_old_file_and_no_other(tmp_path: Path):
-    place = tmp_path / "f.svg"
-    place.write_text("old")
-    with pytest.raises(RuntimeError), written(place) as temporary:
+    file = tmp_path / "f.svg"
+    file.write_text("old")
+    with pytest.raises(RuntimeError), written(file) as temporary:
         temporary.write_text("half")
         raise RuntimeError
-    assert place.read_text() == "old" and list(tmp_path.iterdir()) == [place]
-    with written(place) as temporary:
+    assert file.read_text() == "old" and list(tmp_path.iterdir()) == [file]
+    with written(file) as temporary:
         temporary.write_text("new")
-    assert place.read_text() == "new" and list(tmp_path.iterdir()) == [place]
+    assert file.read_text() == "new" and list(tmp_path.iterdir()) == [file]
 
 
 def test_places_that_cannot_be_written_are_refused(tmp_path: Path):

@@ -94,9 +94,9 @@ def test_a_browser_draws_it(text: str, tmp_path, require):
         legend: chart.querySelectorAll(".u-series").length,
       });
     </script></body>"""
-    place = tmp_path / "page.html"
-    place.write_text(text.replace("</body>", act), encoding="utf-8")
-    dom = chromium("--dump-dom", page=place.as_uri())
+    file = tmp_path / "page.html"
+    file.write_text(text.replace("</body>", act), encoding="utf-8")
+    dom = chromium("--dump-dom", page=file.as_uri())
     (title,) = re.findall(r"<title>(.*?)</title>", dom)
     seen = json.loads(title.replace("&quot;", '"'))
     assert seen["canvases"] >= 1 and seen["hidden"] >= 1 and seen["legend"] > 3

@@ -189,11 +189,11 @@ def test_a_browser_shows_formulas_charts_and_both_themes(tmp_path: Path, printed
         turned: document.documentElement.dataset.theme !== before,
       });
     </script></body>"""
-    place = tmp_path / "page.html"
+    file = tmp_path / "page.html"
     page = html(of_json(printed["theorem"]))
-    place.write_text(page.replace("</body>", act), encoding="utf-8")
+    file.write_text(page.replace("</body>", act), encoding="utf-8")
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
-    dom = subprocess.run([*command, place.as_uri()], capture_output=True, text=True, timeout=120)
+    dom = subprocess.run([*command, file.as_uri()], capture_output=True, text=True, timeout=120)
     (title,) = re.findall(r"<title>(.*?)</title>", dom.stdout)
     seen = json.loads(title.replace("&quot;", '"'))
     assert seen == {"canvases": 1, "math": True, "copies": 1, "tables": 1, "turned": True}

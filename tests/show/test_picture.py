@@ -28,7 +28,7 @@ def test_every_row_is_in_the_tables(example):
     for row in example.rows:
         short = row.name.partition("/")[2] or row.name
         assert short in lines and short in page, row.name
-    for row in example.refused:
+    for row in example.refused_rows:
         assert row.refused.replace("|", "\\|") in page
 
 

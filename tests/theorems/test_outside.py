@@ -217,7 +217,7 @@ def test_the_explorer_has_them(mine):
     from dudley.web import bounds, statements
 
     assert "mine2027" in bounds.settings()["sources"]
-    assert TRUE in {one["id"] for one in statements.listed()}
+    assert TRUE in {one["id"] for one in statements.list_statements()}
     rows = bounds.point(WORDS, ["mine2027"])["rows"]
     assert {row["id"] for row in rows} == {TRUE, FALSE}
     assert "Maurey" in statements.page(TRUE)["html"]

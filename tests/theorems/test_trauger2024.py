@@ -43,8 +43,8 @@ MANY_LAYERS = ["theorem-4.2", "corollary-4.2.1", "corollary-F.0.1", "corollary-F
 GRID = 1.1  # upper Riemann sums on four scales per octave exceed the integral by at most this
 
 
-def value(id: str, given: dict, form: str = "derived") -> float:
-    return STATEMENTS[f"trauger2024/{id}"].evaluate_on(given, form).value
+def value(id: str, inputs: dict, form: str = "derived") -> float:
+    return STATEMENTS[f"trauger2024/{id}"].evaluate_on(inputs, form).value
 
 
 def example(id: str, **changes) -> dict:
@@ -89,8 +89,8 @@ def test_derived_bounds_do_not_depend_on_the_sequence_length(id):
 )
 def test_the_best_form_is_never_above_the_derived_one(id):
     for changes in ({}, {"T": 20}, {"T": 10**6}, {"n": 10_000, "T": 20}):
-        given = example(id, **changes)
-        assert value(id, given, "best") <= value(id, given) * (1 + 1e-12)
+        inputs = example(id, **changes)
+        assert value(id, inputs, "best") <= value(id, inputs) * (1 + 1e-12)
 
 
 # -- section 2 -----------------------------------------------------------------------------------
@@ -99,10 +99,10 @@ def test_the_best_form_is_never_above_the_derived_one(id):
 @pytest.mark.parametrize("n", [1e3, 1e6, 1e10])
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
 def test_dudley_agrees_with_its_closed_form(C, n):
-    found = value("equation-2.4", {"n": n, "class.C": C, "class.radius": 2.0})
+    numeric = value("equation-2.4", {"n": n, "class.C": C, "class.radius": 2.0})
     closed = dud(C, 2.0, n)
-    assert found <= GRID * closed
-    assert closed <= 4 * found  # 12 ∫ stops where C/ε² < log 2
+    assert numeric <= GRID * closed
+    assert closed <= 4 * numeric  # 12 ∫ stops where C/ε² < log 2
 
 
 def test_dudley_is_above_the_complexity_of_an_l1_ball():
@@ -127,9 +127,9 @@ def test_the_printed_kinds_cross_at_dk_and_the_covers_at_dk_over_e():
 def test_a_complexity_does_not_fall_like_one_over_n():
     """d = k = 1, x = 1: sup_{|w| ≤ B} (w/n)Σε_i = B·E|Σε_i|/n ≥ B/√(2n), by Khinchine."""
     for n in (1e4, 1e8):
-        given = {"d": 1, "k": 2, "n": n, "W.l11": 3.0, "X.row2inf": 1.0}
+        inputs = {"d": 1, "k": 2, "n": n, "W.l11": 3.0, "X.row2inf": 1.0}
         truth = 3 / math.sqrt(2 * n)
-        assert value("section-2.5", given, "printed") < truth < value("section-2.5", given)
+        assert value("section-2.5", inputs, "printed") < truth < value("section-2.5", inputs)
     with pytest.raises(InputError, match="at least 1"):
         value("section-2.5", example("section-2.5", W__l11=0.5), "printed")
 
@@ -143,8 +143,8 @@ def test_the_block_as_defined_applies_sigma_twice():
     for _ in range(100):
         W_QK, W_v, W_c = (s * rng.normal(size=(3, 3)) for s in (0.01, 0.02, 0.2))
         weights = {"W_QK": W_QK, "W_v": W_v, "W_c": W_c}
-        given = {f"{name}.op": float(np.linalg.norm(W, 2)) for name, W in weights.items()}
-        given |= {"sigma.lipschitz": L_σ, "X.row2inf": 1.01}
+        inputs = {f"{name}.op": float(np.linalg.norm(W, 2)) for name, W in weights.items()}
+        inputs |= {"sigma.lipschitz": L_σ, "X.row2inf": 1.01}
         Z = rng.normal(size=(2, 2, 3))
         Z /= np.maximum(1, np.linalg.norm(Z, axis=-1, keepdims=True))
         Z[1] = Z[0] + 1e-4 * rng.normal(size=(1, 3)) - 1e-5 * Z[0]
@@ -152,7 +152,7 @@ def test_the_block_as_defined_applies_sigma_twice():
         Y = [block.apply(params, z) for z in Z]
         rows = [np.linalg.norm(a, axis=-1).max() for a in (Y[1] - Y[0], Z[1] - Z[0])]
         for form in worst:
-            slope = value("definition-2.6", given, form)
+            slope = value("definition-2.6", inputs, form)
             worst[form] = max(worst[form], rows[0] / rows[1] / slope)
     assert worst["derived"] <= 1 < worst["printed"]
 
@@ -167,13 +167,13 @@ def test_maurey_repaired_holds_where_the_printed_version_fails():
         a = rng.dirichlet(np.ones(d)) * rng.uniform(0.05, 1)
         tuples = [t for t in itertools.product(range(K + 1), repeat=d) if sum(t) <= K]
         truth = min(((a - np.array(t) / K) ** 2).sum() for t in tuples)  # atoms e_1, …, e_d
-        given = {"d": d, "terms": K, "combination.mass": a.sum(), "atoms.norm2": 1.0}
-        given["combination.norm2"] = np.linalg.norm(a)
-        given = {name: float(x) for name, x in given.items()}
-        repaired = STATEMENTS["trauger2024/lemma-3.1"].evaluate_on(given)
+        inputs = {"d": d, "terms": K, "combination.mass": a.sum(), "atoms.norm2": 1.0}
+        inputs["combination.norm2"] = np.linalg.norm(a)
+        inputs = {name: float(x) for name, x in inputs.items()}
+        repaired = STATEMENTS["trauger2024/lemma-3.1"].evaluate_on(inputs)
         assert truth <= repaired.value * (1 + 1e-9) + 1e-15
         assert math.exp(repaired.details["log_tuples"]) == pytest.approx(len(tuples))
-        printed = STATEMENTS["trauger2024/lemma-3.1"].evaluate_on(given, "printed")
+        printed = STATEMENTS["trauger2024/lemma-3.1"].evaluate_on(inputs, "printed")
         assert math.exp(printed.details["log_tuples"]) < len(tuples) or d > 1
         broken += truth > printed.value + 1e-12
     assert broken > 10
@@ -209,8 +209,8 @@ def test_appendix_a_is_what_the_perceptron_cover_by_columns_does():
     scalar = LinearMap((8, 1), L2(1.0)).entropy().only(("perceptron",))
     vector = LinearMap((8, k), Col2Inf(1.0)).entropy().only(("perceptron-columns",))
     for ε in (0.5, 0.2):
-        given = {"k": k, "class.log_cover": scalar(ε, n)}
-        assert vector(math.sqrt(k) * ε, n) == pytest.approx(value("appendix-A", given))
+        inputs = {"k": k, "class.log_cover": scalar(ε, n)}
+        assert vector(math.sqrt(k) * ε, n) == pytest.approx(value("appendix-A", inputs))
 
 
 def test_appendix_a_needs_the_whole_product_or_centres_outside():
@@ -232,13 +232,13 @@ def test_appendix_a_needs_the_whole_product_or_centres_outside():
 @pytest.mark.parametrize("C", [0.0, 1.0, 100.0])
 def test_theorem_4_1_agrees_with_its_closed_form(n, C):
     B_x, d = 1.5, 64
-    given = example("theorem-4.1", n=n, X__row2inf=B_x, class__C=C)
-    found, slope = value("theorem-4.1", given), B_x**2 * math.sqrt(C)
+    inputs = example("theorem-4.1", n=n, X__row2inf=B_x, class__C=C)
+    numeric, slope = value("theorem-4.1", inputs), B_x**2 * math.sqrt(C)
     attention = (
         12 * slope / math.sqrt(n) * (1 + log_plus(math.sqrt(n) * B_x / (6 * slope))) if C else 0
     )
     closed = min(B_x, 2 * (attention + 6 * B_x * math.sqrt(math.log(2 * d) / n)))
-    assert closed / 4 <= found <= GRID * closed
+    assert closed / 4 <= numeric <= GRID * closed
 
 
 def test_corollary_4_1_1_is_the_theorem_with_lemma_3_6():
@@ -264,10 +264,10 @@ def test_corollary_4_1_1_is_the_theorem_with_lemma_3_6():
     ],
 )
 def test_a_negative_printed_value_says_so_and_the_derived_one_is_trivial(id, norm):
-    given = example(id, n=1000) | {norm: 1e6}
-    printed = STATEMENTS[f"trauger2024/{id}"].evaluate_on(given, "printed")
+    inputs = example(id, n=1000) | {norm: 1e6}
+    printed = STATEMENTS[f"trauger2024/{id}"].evaluate_on(inputs, "printed")
     assert printed.negative is not None and printed.vacuous and "negative" in str(printed)
-    derived = STATEMENTS[f"trauger2024/{id}"].evaluate_on(given)
+    derived = STATEMENTS[f"trauger2024/{id}"].evaluate_on(inputs)
     assert derived.vacuous and derived.value == pytest.approx(derived.trivial)
 
 
@@ -281,9 +281,9 @@ def test_derived_complexity_is_above_a_head_that_follows_the_signs():
     rng, d, n = np.random.default_rng(3), 8, 500
     averages = rng.choice([-1.0, 1.0], size=(n, d)) / math.sqrt(d)
     truth = np.abs(rng.choice([-1.0, 1.0], size=(300, n)) @ averages).max(axis=1).mean() / n
-    given = example("corollary-4.1.1", n=n, d=d, k=d, W_QK__l11=0.0)
+    inputs = example("corollary-4.1.1", n=n, d=d, k=d, W_QK__l11=0.0)
     for form in ("derived", "best"):
-        assert truth <= value("corollary-4.1.1", given, form)
+        assert truth <= value("corollary-4.1.1", inputs, form)
 
 
 def test_shared_readout_makes_the_sum_of_heads_smaller_than_the_sum():
@@ -324,11 +324,11 @@ def test_bad_input_gives_no_number(id):
 
 def test_the_papers_letters_are_accepted():
     letters = {"m": "n", "B_x": "X.row2inf", "B_w": "w.l1", "L_sigma": "sigma.lipschitz"}
-    given = example("corollary-4.1.1")
-    by_letter = {next((a for a, n in letters.items() if n == k), k): v for k, v in given.items()}
-    assert value("corollary-4.1.1", by_letter) == value("corollary-4.1.1", given)
+    inputs = example("corollary-4.1.1")
+    by_letter = {next((a for a, n in letters.items() if n == k), k): v for k, v in inputs.items()}
+    assert value("corollary-4.1.1", by_letter) == value("corollary-4.1.1", inputs)
     with pytest.raises(MissingInputs, match=r"X\.row2inf"):
-        value("corollary-4.1.1", {k: v for k, v in given.items() if k != "X.row2inf"})
+        value("corollary-4.1.1", {k: v for k, v in inputs.items() if k != "X.row2inf"})
 
 
 def test_derived_chaining_uses_the_rule_it_names():
@@ -338,6 +338,6 @@ def test_derived_chaining_uses_the_rule_it_names():
     root = np.where(C / grid**2 < math.log(2), 0, np.sqrt(C / n) / grid)
     tail = np.concatenate([np.cumsum((np.diff(grid) * root[1:])[::-1])[::-1], [0.0]])
     by_hand = (4 * grid + 12 * tail).min()
-    found = value("equation-2.4", {"n": n, "class.C": C, "class.radius": A})
-    assert by_hand * (1 - 1e-3) <= found <= GRID * by_hand
+    derived = value("equation-2.4", {"n": n, "class.C": C, "class.radius": A})
+    assert by_hand * (1 - 1e-3) <= derived <= GRID * by_hand
     assert chain.STEPS == 4

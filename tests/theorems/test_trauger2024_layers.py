@@ -20,8 +20,8 @@ from dudley.theorems.trauger2024.block import block_with_two_activations
 STATEMENTS = {i: s for i, s in load().items() if s.paper == "trauger2024"}
 
 
-def value(id: str, given: dict, form: str = "derived") -> float:
-    return STATEMENTS[f"trauger2024/{id}"].evaluate_on(given, form).value
+def value(id: str, inputs: dict, form: str = "derived") -> float:
+    return STATEMENTS[f"trauger2024/{id}"].evaluate_on(inputs, form).value
 
 
 def example(id: str, **changes) -> dict:
@@ -48,12 +48,12 @@ def closed_theorem_4_2(L, B_QK, B_v, B_c, B_w, L_σ, B_x, C_1, C_in, ε) -> floa
 @pytest.mark.parametrize("B_x", [0.5, 1.0, 4.0])
 def test_theorem_4_2_is_below_its_closed_form(L, B_x):
     norms = (0.7, 2.0, 1.5, 3.0, 1.2)
-    given = example("theorem-4.2", L=L, X__row2inf=B_x, class__C=9.0, class__C_input=9.0 * B_x**2)
+    inputs = example("theorem-4.2", L=L, X__row2inf=B_x, class__C=9.0, class__C_input=9.0 * B_x**2)
     names = ("W_QK.op", "W_v.op", "W_c.op", "w.l2", "sigma.lipschitz")
-    given |= dict(zip(names, norms, strict=True))
+    inputs |= dict(zip(names, norms, strict=True))
     closed = closed_theorem_4_2(L, *norms, B_x, 9.0, 9.0 * B_x**2, 0.5)
-    assert value("theorem-4.2", given) == pytest.approx(closed)  # 2·B_x ≥ 1: no radius is below 1
-    assert value("theorem-4.2", given | {"W_v.op": 0.1}) <= closed_theorem_4_2(
+    assert value("theorem-4.2", inputs) == pytest.approx(closed)  # 2·B_x ≥ 1: no radius is below 1
+    assert value("theorem-4.2", inputs | {"W_v.op": 0.1}) <= closed_theorem_4_2(
         L, 0.7, 0.1, *norms[2:], B_x, 9.0, 9.0 * B_x**2, 0.5
     ) * (1 + 1e-9)
 
@@ -61,8 +61,8 @@ def test_theorem_4_2_is_below_its_closed_form(L, B_x):
 def test_theorem_4_2_grows_with_the_sixth_power_of_the_tokens():
     values = []
     for B_x in (1e3, 1e4):
-        given = example("theorem-4.2", X__row2inf=B_x, class__C_input=9.0 * B_x**2)
-        values.append(math.log(value("theorem-4.2", given)))
+        inputs = example("theorem-4.2", X__row2inf=B_x, class__C_input=9.0 * B_x**2)
+        values.append(math.log(value("theorem-4.2", inputs)))
     assert (values[1] - values[0]) / math.log(10) == pytest.approx(6, abs=0.05)
 
 
@@ -84,8 +84,8 @@ def test_ninety_six_layers_do_not_overflow(form):
         example("theorem-4.2") | deep, form
     )
     assert 1000 < by_weights.log_value < 1e5 and by_weights.value == math.inf
-    given = example("corollary-4.2.1", W__l11=1e6) | deep
-    by_covers = STATEMENTS["trauger2024/corollary-4.2.1"].evaluate_on(given, form)
+    inputs = example("corollary-4.2.1", W__l11=1e6) | deep
+    by_covers = STATEMENTS["trauger2024/corollary-4.2.1"].evaluate_on(inputs, form)
     assert 0 < by_covers.log_value < 1e5  # the exact count saturates: dimension times a logarithm
 
 
@@ -106,17 +106,17 @@ def test_random_blocks_stay_within_lemma_e_2_repaired():
         pack = lambda w: [{"W_QK": w["W_QK"], "W_v": w["W_v"]}, {}, {}, {"W_c": w["W_c"]}, {}]  # noqa: E731
         rows = lambda a: float(np.linalg.norm(a, axis=-1).max())  # noqa: E731
         params, hidden = (pack(W), pack(V)), Z[1]
-        for node, own in zip(block.nodes[:3], params[1][:3], strict=True):
-            hidden = node.apply(own, hidden)
+        for node, parameters in zip(block.nodes[:3], params[1][:3], strict=True):
+            hidden = node.apply(parameters, hidden)
         moved = rows(block.apply(params[0], Z[0]) - block.apply(params[1], Z[1]))
-        given = {f"{n}.op": float(np.linalg.norm(W[n], 2)) for n in names}
-        given |= {"sigma.lipschitz": 2.0, "X.row2inf": float(R), "error.rows": rows(Z[0] - Z[1])}
-        given |= {
+        inputs = {f"{n}.op": float(np.linalg.norm(W[n], 2)) for n in names}
+        inputs |= {"sigma.lipschitz": 2.0, "X.row2inf": float(R), "error.rows": rows(Z[0] - Z[1])}
+        inputs |= {
             "error.QK": rows(Z[1] @ (W["W_QK"] - V["W_QK"])),
             "error.v": rows(Z[1] @ (W["W_v"] - V["W_v"])),
             "error.c": rows(hidden @ (W["W_c"] - V["W_c"])),
         }
-        worst = max(worst, moved / max(value("lemma-E.2", given), 1e-300))
+        worst = max(worst, moved / max(value("lemma-E.2", inputs), 1e-300))
     assert 0.05 < worst <= 1 + 1e-12
 
 
@@ -164,14 +164,14 @@ def test_the_loss_class_is_below_the_trivial_bound_and_falls_with_n():
 
 
 def test_the_split_of_lemma_e_1_is_the_numeric_optimum():
-    given = example("lemma-E.1")
+    inputs = example("lemma-E.1")
     C, β, ε = (1.0, 8.0), (1.0, 2.0), 0.5
     first = np.linspace(1e-3, ε / β[0] - 1e-3, 20_001)
     numeric = (C[0] / first**2 + C[1] / ((ε - β[0] * first) / β[1]) ** 2).min()
-    assert value("lemma-E.1", given) == pytest.approx(numeric, rel=1e-5)
+    assert value("lemma-E.1", inputs) == pytest.approx(numeric, rel=1e-5)
     blocks = [WeightBlock(str(c), PowerLaw(c), Magnitude.of(b)) for c, b in zip(C, β, strict=True)]
     general = Allocated(tuple(blocks))(ε)
-    assert value("lemma-E.1", given) * (1 - 1e-9) <= general <= 1.02 * value("lemma-E.1", given)
+    assert value("lemma-E.1", inputs) * (1 - 1e-9) <= general <= 1.02 * value("lemma-E.1", inputs)
 
 
 def test_lemma_e_3_is_attained():

@@ -131,7 +131,7 @@ def test_orders_do_not_depend_on_where_drawing_ahead_began(room: int, monkeypatc
             ahead, other = toy_problem.batch(step(i)), fresh.batch(step(i))
             assert ahead.inputs.rows.equal(other.inputs.rows) and ahead.labels.equal(other.labels)
     rows = [row for i in range(600, 603) for row in rows_of(toy_problem.batch(step(i)), 1)]
-    assert rows == [rows_of(toy_problem.sample, 1)[place] for place in expected[1]]
+    assert rows == [rows_of(toy_problem.sample, 1)[index] for index in expected[1]]
 
 
 def test_labels_go_with_their_inputs_in_every_batch():

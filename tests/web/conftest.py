@@ -38,10 +38,10 @@ def fetch() -> Callable[..., Reply]:
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     """The address of the explorer, served on a free port."""
-    place = socket.create_server(("127.0.0.1", 0))
-    port = place.getsockname()[1]
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
     server = uvicorn.Server(uvicorn.Config(create_app(Settings(port=port)), log_level="warning"))
-    thread = threading.Thread(target=server.run, args=([place],), daemon=True)
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     while not server.started:
         assert thread.is_alive(), "the server did not start"
@@ -81,8 +81,8 @@ class Visit:
     def settled(self, view: str, after: str | None = None) -> str:
         """Wait until a view has all its numbers (anew); its count of answers."""
         other = f":not([data-state='{after}'])" if after else ""
-        place = self.page.wait_for_selector(f"#view-{view}[data-state]{other}")
-        return place.get_attribute("data-state")
+        element = self.page.wait_for_selector(f"#view-{view}[data-state]{other}")
+        return element.get_attribute("data-state")
 
     def shot(self, name: str) -> None:
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)

@@ -178,18 +178,18 @@ def test_a_damaged_table_stops_no_listing(dudley, runs: Path, case: str):
 
 @pytest.mark.parametrize("case", ["record truncated", "findings empty", "record gone"])
 def test_damaged_committed_results_stop_no_listing(dudley, runs: Path, case: str):
-    place = runs.parent / "results" / NAME
-    shutil.copytree(runs / "good", place / "laptop")
-    shutil.copytree(runs / "good", place / "smoke")
-    RECORDS[case](place / "laptop")
-    results = ("--results", place.parent)
+    committed = runs.parent / "results" / NAME
+    shutil.copytree(runs / "good", committed / "laptop")
+    shutil.copytree(runs / "good", committed / "smoke")
+    RECORDS[case](committed / "laptop")
+    results = ("--results", committed.parent)
     done = dudley("lab", "list", *results)
     assert done.code == 0 and "laptop: unreadable, skipped:" in done.out
     items = dudley("lab", "list", *results, "--json").json()["items"]
     (item,) = [item for item in items if item["id"] == NAME]
     assert list(item["damaged"]) == ["laptop"] and list(item["results"]) == ["smoke"]
     assert dudley("serve", "--check", *results, "--runs", runs).code == 0
-    app = create_app(Settings(runs=runs, results=place.parent))
+    app = create_app(Settings(runs=runs, results=committed.parent))
     assert ask(app, f"/api/experiments/committed/{NAME}/laptop").status == 400
     dudley("lab", "figures", NAME, "--scale", "laptop", *results).refused()
 

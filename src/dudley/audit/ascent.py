@@ -23,7 +23,7 @@ import numpy as np
 
 from dudley.audit.backend import tensor
 from dudley.audit.balls import TINY, into_ball
-from dudley.audit.batched_network import BatchedNetwork, Weights
+from dudley.audit.batched_network import BatchedNetwork, WeightsByPath
 from dudley.audit.corners import corner
 from dudley.audit.teacher import objective, taught
 from dudley.calculus.compose import Node
@@ -67,7 +67,7 @@ def supremum_below(
 
 def climbed(
     batched: BatchedNetwork, signs: np.ndarray, restarts: int, steps: int, seed: int, at_once: int
-) -> Weights:
+) -> WeightsByPath:
     """Weights strictly inside their balls, climbed for every row of signs and every restart."""
     members = [(i, r) for i in range(len(signs)) for r in range(restarts)]
     parts = []
@@ -97,11 +97,11 @@ class _Batch:
         self.W = self.batched.starts(streams, self.seed, self.device)
         self.constraint = {leaf.path: leaf.parameter.constraint for leaf in self.batched.moving}
 
-    def values(self, W: Weights):
+    def values(self, W: WeightsByPath):
         with torch.no_grad():
             return objective(self.batched.outputs(W, self.X), self.signs, self.β)
 
-    def slopes(self, W: Weights) -> tuple[torch.Tensor, Weights]:
+    def slopes(self, W: WeightsByPath) -> tuple[torch.Tensor, WeightsByPath]:
         """The value of each member and its gradient in each block."""
         weights = {path: w.detach() for path, w in W.items()}
         leaves = [weights[path].requires_grad_() for path in self.constraint]
@@ -136,7 +136,7 @@ class _Batch:
         self.teach()
         return self.certified()
 
-    def moved(self, G: Weights, γ, kind: int) -> Weights:
+    def moved(self, G: WeightsByPath, γ, kind: int) -> WeightsByPath:
         """Every block γ of the way to its corner, or as far along its gradient."""
         W = dict(self.W)
         for path, ball in self.constraint.items():

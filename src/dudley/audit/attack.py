@@ -33,12 +33,12 @@ from dudley.theorems.witness import packings, suprema
 from dudley.theorems.witness.lower import LowerBound
 
 QUANTITIES = ("covering number", "Rademacher complexity", "offset complexity")
-Claim = Callable[[float], float] | float
+ClaimedBound = Callable[[float], float] | float
 
 
 def attack(
     subject: Node | tuple[Callable, Callable],
-    claim: Claim,
+    claim: ClaimedBound,
     *,
     bounds: str,
     at,
@@ -117,7 +117,7 @@ def _data(subject, points, inputs):
     return np.asarray(points, dtype=float)
 
 
-def _claimed(claim: Claim, at: float) -> float:
+def _claimed(claim: ClaimedBound, at: float) -> float:
     said = claim(at) if callable(claim) else claim
     try:
         value = float(said)

@@ -28,7 +28,7 @@ from dudley.theorems.witness.packings import sensitivity
 from dudley.theorems.witness.scaling import lengths
 
 UP = 1 + 1e-12
-Weights = dict[Path, torch.Tensor]
+WeightsByPath = dict[Path, torch.Tensor]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +67,15 @@ class BatchedNetwork:
     def moving(self) -> tuple[Leaf, ...]:
         return tuple(leaf for leaf in self.free if leaf.parameter.trained)
 
-    def nest(self, weights: Weights):
+    def nest(self, weights: WeightsByPath):
         arrays = with_ties(dict(weights), self.ties)
         return nest_like(self.network.parameters(self.X.shape[2])[0], arrays)
 
-    def outputs(self, weights: Weights, X) -> torch.Tensor:
+    def outputs(self, weights: WeightsByPath, X) -> torch.Tensor:
         """f(X_i) for every member: (B, n)."""
         return apply_many(self.network, self.nest(weights), X)[..., 0, 0]
 
-    def starts(self, streams: list[np.random.Generator], seed: int, device: str) -> Weights:
+    def starts(self, streams: list[np.random.Generator], seed: int, device: str) -> WeightsByPath:
         """Members to begin with, one for each stream of random numbers."""
         kinds = [rng.integers(0, WEIGHTS - 1, len(self.free)) for rng in streams]
         W = {}
@@ -89,7 +89,7 @@ class BatchedNetwork:
             W[leaf.path] = into_ball(tensor(drawn, device) * size, leaf.parameter.constraint)
         return W
 
-    def inside(self, weights: Weights) -> Weights:
+    def inside(self, weights: WeightsByPath) -> WeightsByPath:
         """Strictly inside every ball, by singular values."""
         return {
             leaf.path: into_ball(weights[leaf.path], leaf.parameter.constraint, exact=True)

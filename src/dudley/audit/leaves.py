@@ -67,8 +67,8 @@ def leaves(node: Node, nest, prefix="", path: Path = (), layer: int | None = Non
         )
     ]
     return inside + [
-        Leaf((*path, *place), parameter, f"{prefix}{place[-1]}", layer)
-        for place, parameter in own_entries(node, nest)
+        Leaf((*path, *entry), parameter, f"{prefix}{entry[-1]}", layer)
+        for entry, parameter in own_entries(node, nest)
     ]
 
 

@@ -99,8 +99,8 @@ class _Copies:
         for v in self.variables:
             v.requires_grad_()
 
-    def _weights(self, place, B, rng):
-        shape = self.nest[place[0]][place[1]].shape
+    def _weights(self, path, B, rng):
+        shape = self.nest[path[0]][path[1]].shape
         return tensor([start_weight(k, shape, rng) for k in rng.integers(0, WEIGHTS, B)])
 
     def _rows(self, B, rng):

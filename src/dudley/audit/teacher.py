@@ -17,7 +17,7 @@ sizes bring it near the ball, and the best of them is taken.
 from __future__ import annotations
 
 from dudley.audit.balls import into_ball
-from dudley.audit.batched_network import BatchedNetwork, Weights
+from dudley.audit.batched_network import BatchedNetwork, WeightsByPath
 from dudley.audit.broadcast import apply_many
 from dudley.audit.corners import corner
 from dudley.audit.leaves import Path
@@ -41,7 +41,7 @@ def last_readout(network: Node) -> tuple[Readout, Path] | None:
     return (last.node, (*last.path, "w")) if isinstance(last.node, Readout) else None
 
 
-def features(batched: BatchedNetwork, last: Readout, W: Weights, X):
+def features(batched: BatchedNetwork, last: Readout, W: WeightsByPath, X):
     """Φ (B, n, k) with f = Φw, for a network that ends in the readout ``last``."""
     before, rows = batched.network.stages()[:-1], X
     if before:
@@ -51,7 +51,7 @@ def features(batched: BatchedNetwork, last: Readout, W: Weights, X):
     return Pool(last.pool).apply({}, rows)[..., 0, :]
 
 
-def taught(batched: BatchedNetwork, W: Weights, X, signs, β: float) -> Weights:
+def taught(batched: BatchedNetwork, W: WeightsByPath, X, signs, β: float) -> WeightsByPath:
     """The same weights with the readout that the signs ask for; unchanged if there is none."""
     end = last_readout(batched.network)
     if end is None or end[1] not in W:

@@ -44,7 +44,7 @@ from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
 from dudley.core.magnitude import ONE, Magnitude
 
-Covers = tuple[str, ...] | None  # the only ones to use, by name; all of them where it is None
+CoverNames = tuple[str, ...] | None  # the only ones to use, by name; all of them where it is None
 
 
 @dataclass(frozen=True)
@@ -310,7 +310,7 @@ def scaled(uses: Iterable[Use], factor: Magnitude, prefix: str, kind: str = "") 
     )
 
 
-def compose(network: Node, signal: Signal, covers: Covers = None) -> tuple[Allocated, Facts]:
+def compose(network: Node, signal: Signal, covers: CoverNames = None) -> tuple[Allocated, Facts]:
     """The entropy of the network on inputs like ``signal``, and its facts.
 
     ``covers`` restricts every block to the covers of these names: a paper's own way.
@@ -331,12 +331,12 @@ def hashable(network: Node) -> bool:
 
 
 @remembered(64)
-def _composed_once(network: Node, facts: tuple, covers: Covers) -> tuple[Allocated, Facts]:
+def _composed_once(network: Node, facts: tuple, covers: CoverNames) -> tuple[Allocated, Facts]:
     log_R, *others = facts
     return _composed(network, Signal(Magnitude(log_R), *others), covers)
 
 
-def _composed(network: Node, signal: Signal, covers: Covers) -> tuple[Allocated, Facts]:
+def _composed(network: Node, signal: Signal, covers: CoverNames) -> tuple[Allocated, Facts]:
     facts = network.facts(signal)
     blocks = []
     for use in tie_together(facts.uses):

@@ -122,7 +122,7 @@ def expect_runner(bench: Bench, folder: Path) -> None:
     """Refuse an unknown runner, one that cannot use the store, and a store among the results."""
     from dudley.lab.runners.runner import runner_of
 
-    location = bench.place(folder)
+    location = bench.location(folder)
     if location.folder is not None and location.folder.resolve() == folder.resolve():
         raise InputError("--store", "another folder than that of the results", location.folder)
     runner_of(bench.on).expect(location)

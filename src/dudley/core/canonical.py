@@ -38,8 +38,8 @@ def _refuse_other_than_json(value: Any, where: str) -> None:
                     raise InputError(f"a key of {where}", "a string", repr(name))
                 _refuse_other_than_json(part, f"{where}.{name}")
         case list() | tuple():
-            for place, part in enumerate(value):
-                _refuse_other_than_json(part, f"{where}[{place}]")
+            for index, part in enumerate(value):
+                _refuse_other_than_json(part, f"{where}[{index}]")
         case float():
             if not math.isfinite(value):
                 raise InputError(where, "a finite number", value)

@@ -47,7 +47,7 @@ def conduct(
     folder.mkdir(parents=True, exist_ok=True)
     for table in folder.glob("*.parquet"):  # of a run that was broken off, perhaps of another one
         table.unlink()
-    earlier = starts(bench.place(folder))
+    earlier = starts(bench.location(folder))
     start = time.perf_counter()
     experiment.run(config, folder, bench)
     record(name, scale, config, folder, bench, time.perf_counter() - start, earlier)
@@ -111,7 +111,7 @@ def record(
         "machine": _machine(bench.device),
         "precision": "float32" if bench.device == "cpu" else config.get("precision", "fast"),
         "seconds": seconds,
-        "packing": packing(bench.place(folder)),
+        "packing": packing(bench.location(folder)),
         **outside_file(known()[name]),
         **({"earlier_starts": list(earlier)} if earlier else {}),
         **({} if bench.memory is None else {"memory_of_a_batch": bench.memory}),

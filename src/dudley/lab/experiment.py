@@ -41,7 +41,7 @@ class Bench:
     on: str = "local"
     store: str | None = None
 
-    def place(self, folder: Path) -> RunLocation:
+    def location(self, folder: Path) -> RunLocation:
         """Where the grids of an experiment with this results folder are kept."""
         from dudley.lab.store.location import RunLocation
 
@@ -64,7 +64,7 @@ class Experiment(ABC):
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
         """Train, and write tables ``*.parquet`` into the folder; resumes what was broken off.
 
-        Whatever must survive a kill goes to ``bench.place(folder)``, which stays.
+        Whatever must survive a kill goes to ``bench.location(folder)``, which stays.
         """
 
     @abstractmethod

@@ -78,8 +78,8 @@ def constrained(node: Node, sets: Mapping[Path, Constraint]) -> Node:
 def _filled(node: Node, path: Path, sets: Mapping[Path, Constraint]) -> Node:
     """The node with these sets for its own weights; those of its parts stay as they are."""
     fields: dict[str, Constraint] = {}
-    for place, field in _places(node, path).items():
-        around_it = sets[(*path, *place)]
+    for weight, field in _places(node, path).items():
+        around_it = sets[(*path, *weight)]
         fields[field] = _either(fields[field], around_it) if field in fields else around_it
     return dataclasses.replace(node, **fields) if fields else node  # pyright: ignore[reportArgumentType]
 
@@ -91,8 +91,8 @@ def _places(node: Node, path: Path) -> dict[Path, str]:
     marks = {f: Spectral(1.0).tied(f) for f in fields if isinstance(getattr(node, f), Constraint)}
     marked = dataclasses.replace(node, **marks)  # pyright: ignore[reportArgumentType]
     weights = own_entries(marked, marked.parameters(1)[0])
-    places = {place: parameter.constraint.tie for place, parameter in weights}
-    lost = [place for place, field in places.items() if field not in marks]
+    places = {weight: parameter.constraint.tie for weight, parameter in weights}
+    lost = [weight for weight, field in places.items() if field not in marks]
     if lost:
         raise InputError(
             f"weight {name_of((*path, *lost[0]))}",

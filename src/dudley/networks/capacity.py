@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dudley.calculus import chain
 from dudley.calculus.allocate import Allocated
-from dudley.calculus.compose import Covers, compose
+from dudley.calculus.compose import CoverNames, compose
 from dudley.calculus.deviate import deviation
 from dudley.calculus.facts import Facts, Signal
 from dudley.calculus.node import Node
@@ -53,7 +53,7 @@ class Capacity:
     inputs: Tokens
     n: float | None = None
     loss: AnyLoss = field(default_factory=Loss)
-    covers: Covers = None
+    covers: CoverNames = None
     _needed: dict = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -293,7 +293,7 @@ def capacity(
     inputs: Tokens,
     n: float | None = None,
     loss: AnyLoss | None = None,
-    covers: Covers = None,
+    covers: CoverNames = None,
 ) -> Capacity:
     """What the calculus says about a network.
 

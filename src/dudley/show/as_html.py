@@ -115,10 +115,10 @@ class _Body:
     def __init__(self):
         self.charts = 0
 
-    def all(self, blocks: Sequence[doc.Block]) -> str:
+    def all(self, blocks: Sequence[doc.DocumentBlock]) -> str:
         return "\n".join(self.block(block) for block in blocks)
 
-    def block(self, block: doc.Block) -> str:
+    def block(self, block: doc.DocumentBlock) -> str:
         match block:
             case doc.Prose(text):
                 return f"<p>{inline(text)}</p>"
@@ -194,7 +194,7 @@ def _class(names: str) -> str:
     return f' class="{escape(names)}"' if names else ""
 
 
-def _charts(blocks: Sequence[doc.Block]) -> list[doc.Chart]:
+def _charts(blocks: Sequence[doc.DocumentBlock]) -> list[doc.Chart]:
     """All charts, in the order in which they are shown."""
     charts = []
     for block in blocks:

@@ -42,7 +42,7 @@ def latex(document: doc.Document) -> str:
     return "\n\n".join([title, *below(document.blocks)]) + "\n"
 
 
-def below(blocks: Sequence[doc.Block]) -> list[str]:
+def below(blocks: Sequence[doc.DocumentBlock]) -> list[str]:
     """Headings, notices, tables and formulas."""
     parts = []
     for block in blocks:

@@ -33,7 +33,7 @@ def markdown(document: doc.Document) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def below(blocks: Sequence[doc.Block], level: int) -> list[str]:
+def below(blocks: Sequence[doc.DocumentBlock], level: int) -> list[str]:
     """Each block as text."""
     parts = []
     for block in blocks:
@@ -51,7 +51,7 @@ def below(blocks: Sequence[doc.Block], level: int) -> list[str]:
     return list(filter(None, parts))
 
 
-def single(block: doc.Block) -> str:
+def single(block: doc.DocumentBlock) -> str:
     """A block that holds no others."""
     match block:
         case doc.Prose(text):

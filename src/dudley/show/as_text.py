@@ -44,7 +44,7 @@ def text(document: doc.Document) -> str:
     return "\n".join(_below(document.blocks, 0, [*title, *lead]) + made)
 
 
-def _below(blocks: Sequence[doc.Block], indent: int, lines: list[str]) -> list[str]:
+def _below(blocks: Sequence[doc.DocumentBlock], indent: int, lines: list[str]) -> list[str]:
     """The lines above, and those of the blocks; a blank line stands above each section."""
     for block in blocks:
         match block:
@@ -58,7 +58,7 @@ def _below(blocks: Sequence[doc.Block], indent: int, lines: list[str]) -> list[s
     return lines
 
 
-def _lines(block: doc.Block, indent: int) -> list[str]:
+def _lines(block: doc.DocumentBlock, indent: int) -> list[str]:
     """A block that holds no others."""
     space = " " * indent
     match block:

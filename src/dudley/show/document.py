@@ -157,7 +157,7 @@ class Folded:
     """What is shown on asking."""
 
     title: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[DocumentBlock, ...]
     open: bool = False
 
 
@@ -166,10 +166,10 @@ class Section:
     """A heading and what is below it."""
 
     title: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[DocumentBlock, ...]
 
 
-Block = (
+DocumentBlock = (
     Prose
     | Notice
     | Formula
@@ -189,7 +189,7 @@ class Document:
     """A title, a line below it, blocks, and what made it."""
 
     title: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[DocumentBlock, ...]
     lead: tuple[str, ...] = ()
     made: str = ""
     kind: str = field(default="report")

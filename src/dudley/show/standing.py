@@ -131,7 +131,7 @@ def measured(standing: Standing) -> str:
 
 def document(standing: Standing) -> Document:
     """For a terminal: the error, every bound, and what does not apply."""
-    certificates = [row for row in standing.refused if row.kind != "published"]
+    certificates = [row for row in standing.refused_rows if row.kind != "published"]
     others = tuple(row for row in standing.rows if row not in certificates)
     remarks = [
         MARKS,
@@ -160,7 +160,7 @@ def remarked(standing: Standing) -> list[StandingRow]:
 def reasons(standing: Standing) -> dict[str, list[str]]:
     """What does not apply, by the hypothesis that fails."""
     names: dict[str, list[str]] = defaultdict(list)
-    for row in standing.refused:
+    for row in standing.refused_rows:
         names[row.culprit].append(row.name)
     return dict(names)
 
@@ -169,7 +169,7 @@ def markdown(standing: Standing) -> str:
     """The whole tables in Markdown: numbers, then the words, then what does not apply."""
     rows = [row for kind in KINDS for row in standing.of(kind)]
     words = [[code(row.name), cell(row.about), cell(row.blame)] for row in merged(rows)]
-    lost = [[code(row.name), cell(row.refused)] for row in standing.refused]
+    lost = [[code(row.name), cell(row.refused)] for row in standing.refused_rows]
     parts = [
         measured(standing),
         _table(every(standing)),

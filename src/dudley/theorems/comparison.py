@@ -34,7 +34,7 @@ from dudley.theorems.order import reading_order
 
 FORMS = ("printed", "derived", "best")
 SCALED_TO_ONE = ("excess risk", "risk − training loss", "Rademacher complexity")
-Outcome = Bound | str  # a bound, or why there is none
+BoundOrReason = Bound | str  # a bound, or why there is none
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ComparisonRow:
     """One statement: each form's outcome at every point of the axis (at one, without a sweep)."""
 
     statement: Statement
-    curves: Mapping[str, tuple[Outcome, ...]]
+    curves: Mapping[str, tuple[BoundOrReason, ...]]
 
     @property
     def id(self) -> str:
@@ -262,14 +262,14 @@ def _same(name: str, other: str) -> bool:
 
 def _evaluated(
     s: Statement, here: list[Situation], forms: Sequence[str]
-) -> dict[str, tuple[Outcome, ...]]:
+) -> dict[str, tuple[BoundOrReason, ...]]:
     """Each form along the axis; where its own inputs do not change it is evaluated once.
 
     Point by point, all forms of one before the next: they share what was composed and solved.
     """
     names = [name for name in s.forms if name in forms]
-    curves: dict[str, list[Outcome]] = {name: [] for name in names}
-    known: dict[tuple, Outcome] = {}
+    curves: dict[str, list[BoundOrReason]] = {name: [] for name in names}
+    known: dict[tuple, BoundOrReason] = {}
     for situation in here:
         values, reason = inputs_of(s, situation), _not_this(s, situation)
         for name in names:
@@ -289,7 +289,7 @@ def _not_this(s: Statement, here: Situation) -> str:
     return f"takes k = d, and k = {k:g} is more" if square and values and k > d else ""
 
 
-def _outcome(s: Statement, values: Mapping[str, float], form: str) -> Outcome:
+def _outcome(s: Statement, values: Mapping[str, float], form: str) -> BoundOrReason:
     try:
         return s.evaluate_on(values, form)
     except DudleyError as refusal:

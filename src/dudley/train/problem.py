@@ -135,8 +135,8 @@ class Problem:
         epoch = torch.div(step, count, rounding_mode="floor") - self._orders.first
         order = self._orders.rows.index_select(1, epoch.reshape(1))[:, 0]  # (E, M)
         order = torch.nn.functional.pad(order, (0, count * B - order.shape[1]), value=-1)
-        place = (step % count) * B + torch.arange(B, device=self.device)
-        rows = order.index_select(1, place)  # (E, B)
+        positions = (step % count) * B + torch.arange(B, device=self.device)
+        rows = order.index_select(1, positions)  # (E, B)
         there = rows >= 0
         rows = rows.clamp(min=0)
         trials = torch.arange(len(self), device=self.device)[:, None]

@@ -64,7 +64,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @app.get("/api/statements")
     def all_statements() -> Response:
-        return _json({"statements": statements.listed()})
+        return _json({"statements": statements.list_statements()})
 
     @app.get("/api/statements/{id:path}")
     def one_statement(id: str) -> Response:
@@ -89,16 +89,16 @@ def create_app(settings: Settings) -> FastAPI:
         if not busy.acquire(blocking=False):
             raise InputError("files", "one look at a time", "a second", "wait for the first")
         try:
-            with tempfile.TemporaryDirectory(prefix="dudley-") as place:
+            with tempfile.TemporaryDirectory(prefix="dudley-") as folder:
                 size = sum(count for _, count in parts)
                 body = timely(request.stream(), size, settings.patience)
-                await drop.receive(parts, body, Path(place))
+                await drop.receive(parts, body, Path(folder))
                 layout = query.get("layout")
-                look = (drop.look_at, Path(place), layout, None if heads is None else int(heads))
+                look = (drop.look_at, Path(folder), layout, None if heads is None else int(heads))
                 try:
                     return _json(await run_in_threadpool(*look))
                 except DudleyError as refusal:
-                    raise DudleyError(str(refusal).replace(f"{place}/", "")) from None
+                    raise DudleyError(str(refusal).replace(f"{folder}/", "")) from None
         finally:
             busy.release()
 
@@ -107,21 +107,21 @@ def create_app(settings: Settings) -> FastAPI:
         try:
             from dudley.web import lab
 
-            return _json(lab.listed(settings.results, settings.runs))
+            return _json(lab.list_experiments(settings.results, settings.runs))
         except ExtraMissing as absent:  # the other views do without
             return _json({"experiments": [], "runs": [], "absent": str(absent)})
 
-    @app.get("/api/experiments/{source}/{place:path}")
-    def experiment(source: str, place: str) -> Response:
+    @app.get("/api/experiments/{source}/{location:path}")
+    def experiment(source: str, location: str) -> Response:
         from dudley.web import lab
 
-        return _json(lab.page(source, place, settings.results, settings.runs))
+        return _json(lab.page(source, location, settings.results, settings.runs))
 
-    @app.get("/api/figures/{source}/{place:path}/{name}.svg")
-    def figure(source: str, place: str, name: str) -> Response:
+    @app.get("/api/figures/{source}/{location:path}/{name}.svg")
+    def figure(source: str, location: str, name: str) -> Response:
         from dudley.web import lab
 
-        drawn = lab.figure(source, place, name, settings.results, settings.runs)
+        drawn = lab.figure(source, location, name, settings.results, settings.runs)
         policy = {"content-security-policy": SVG_POLICY}
         return Response(drawn, media_type="image/svg+xml", headers=policy)
 

@@ -29,7 +29,7 @@ DEEPEST = 3  # folders below the folder of runs
 _drawing = threading.Lock()  # matplotlib draws one figure at a time
 
 
-def listed(results: Path | None, runs: Path) -> dict[str, Any]:
+def list_experiments(results: Path | None, runs: Path) -> dict[str, Any]:
     """Every experiment with its committed results, and every run on this machine."""
     from dudley.lab.experiment import in_order
     from dudley.lab.outside import known
@@ -42,7 +42,7 @@ def listed(results: Path | None, runs: Path) -> dict[str, Any]:
         scales = {scale: counts(held.findings) for scale, held in whole.items()}
         about = {"name": name, "source": experiment.source, "question": experiment.question}
         experiments.append(about | {"scales": scales, "damaged": damaged})
-    return {"experiments": experiments, "runs": [run(place, runs) for place in folders(runs)]}
+    return {"experiments": experiments, "runs": [run(location, runs) for location in folders(runs)]}
 
 
 def folders(runs: Path) -> list[str]:
@@ -59,21 +59,21 @@ def _files(folder: Path) -> set[str]:
     return {name for name in (RECORD, FINDINGS, STORE) if os.path.lexists(folder / name)}
 
 
-def run(place: str, runs: Path) -> dict[str, Any]:
+def run(location: str, runs: Path) -> dict[str, Any]:
     """One run: what it found, or how far it is."""
-    folder = runs / place
+    folder = runs / location
     try:
-        with refusing(f"run {place}", "results, or the store of a run"):
+        with refusing(f"run {location}", "results, or the store of a run"):
             if _files(folder) == {STORE}:
-                return {"place": place} | _standing(folder)
+                return {"place": location} | _progress(folder)
             finished = Results(folder)
             about = {"name": finished.name, "scale": finished.scale, "state": "finished"}
-            return {"place": place} | about | {"found": counts(finished.findings)}
+            return {"place": location} | about | {"found": counts(finished.findings)}
     except DudleyError as refusal:
-        return {"place": place, "name": "", "state": "unreadable", "found": str(refusal)}
+        return {"place": location, "name": "", "state": "unreadable", "found": str(refusal)}
 
 
-def _standing(folder: Path) -> dict[str, Any]:
+def _progress(folder: Path) -> dict[str, Any]:
     from dudley.lab.store.store import Store
 
     store = Store.open(folder)
@@ -87,11 +87,11 @@ def _standing(folder: Path) -> dict[str, Any]:
     return {"name": name, "state": "not finished", "found": progress}
 
 
-def page(source: str, place: str, results: Path | None, runs: Path) -> dict[str, Any]:
+def page(source: str, location: str, results: Path | None, runs: Path) -> dict[str, Any]:
     """Findings, figures by address, provenance."""
     from dudley.lab.outside import known
 
-    shown = _results(source, place, results, runs)
+    shown = _results(source, location, results, runs)
     experiment = known()[shown.name]
     blocks = (
         Section("Found", (findings_table(shown.findings),)),
@@ -102,54 +102,54 @@ def page(source: str, place: str, results: Path | None, runs: Path) -> dict[str,
         f"{shown.name}, {shown.scale}", blocks, (experiment.question, experiment.source)
     )
     figures = [
-        {"name": name, "shows": shows, "address": f"/api/figures/{source}/{place}/{name}.svg"}
-        for name, (shows, _) in _drawn(shown).items()
+        {"name": name, "shows": shows, "address": f"/api/figures/{source}/{location}/{name}.svg"}
+        for name, (shows, _) in _figures(shown).items()
     ]
     return fragment(document) | {"figures": figures}
 
 
-def figure(source: str, place: str, name: str, results: Path | None, runs: Path) -> str:
+def figure(source: str, location: str, name: str, results: Path | None, runs: Path) -> str:
     """A figure as SVG."""
-    figures = _drawn(_results(source, place, results, runs))
+    figures = _figures(_results(source, location, results, runs))
     if name not in figures:
         raise UnknownName("figure of these results", name, figures)
     return figures[name][1]
 
 
-def _results(source: str, place: str, results: Path | None, runs: Path) -> Results:
+def _results(source: str, location: str, results: Path | None, runs: Path) -> Results:
     """Results by their address; only those that are listed."""
     if source == COMMITTED:
-        name, _, scale = place.partition("/")
+        name, _, scale = location.partition("/")
         damaged: dict[str, str] = {}
-        scales = committed(name, results, damaged) if _plain(name) else {}
+        scales = committed(name, results, damaged) if _is_known(name) else {}
         if scale in damaged:
             raise DudleyError(damaged[scale])
         if scale not in scales:
-            raise UnknownName("committed results", place, [f"{name}/{s}" for s in scales])
+            raise UnknownName("committed results", location, [f"{name}/{s}" for s in scales])
         return scales[scale]
     if source != RUNS:
         raise InputError("results", f"{COMMITTED} or {RUNS}", source)
     known = folders(runs)
-    if place not in known:
-        raise UnknownName("run", place, known)
-    return Results(runs / place)
+    if location not in known:
+        raise UnknownName("run", location, known)
+    return Results(runs / location)
 
 
-def _plain(name: str) -> bool:
+def _is_known(name: str) -> bool:
     from dudley.lab.outside import known
 
     return name in known()
 
 
-def _drawn(shown: Results) -> dict[str, tuple[str, str]]:
+def _figures(shown: Results) -> dict[str, tuple[str, str]]:
     """What each figure shows, and its SVG; drawn once for one state of the results."""
     return _pictures(shown.folder, (shown.folder / RECORD).stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=32)
 def _pictures(folder: Path, changed: int) -> dict[str, tuple[str, str]]:
-    with _drawing, tempfile.TemporaryDirectory() as place:
+    with _drawing, tempfile.TemporaryDirectory() as scratch:
         return {
             sketch.name: (sketch.shows, paths[0].read_text(encoding="utf-8"))
-            for sketch, paths in draw(Results(folder), Path(place), (".svg",))
+            for sketch, paths in draw(Results(folder), Path(scratch), (".svg",))
         }

@@ -12,7 +12,7 @@ from dudley.theorems import registry
 from dudley.theorems.order import in_reading_order
 
 
-def listed() -> list[dict[str, Any]]:
+def list_statements() -> list[dict[str, Any]]:
     """Every statement with its verdict, in the order of the papers."""
     return [
         {"id": s.id, "paper": s.paper, "verdict": s.verdict.as_printed.value,

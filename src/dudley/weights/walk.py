@@ -148,9 +148,9 @@ class Walk:
             return None
         other = self.before.matrices.get((matrix.role, matrix.layer))
         if other is None or other.shape != matrix.shape:
-            place = "" if matrix.layer is None else f" of layer {matrix.layer}"
+            layer = "" if matrix.layer is None else f" of layer {matrix.layer}"
             raise InputError(
-                f"{start.source}: {matrix.role}{place}",
+                f"{start.source}: {matrix.role}{layer}",
                 f"shape {'×'.join(map(str, matrix.shape))}, as in {self.weights.source}",
                 "none" if other is None else "×".join(map(str, other.shape)),
             )

@@ -24,31 +24,31 @@ def planted(folder, accuracy: float, price: float, gap: float = 0.1):
 
 
 def test_smoke(smoke):
-    found, table = check_smoke(smoke("beyond-depth"))
+    findings, table = check_smoke(smoke("beyond-depth"))
     assert set(table["L"]) == {1, 2}
-    assert finding(found, "stays below").numbers["violations"] == 0
+    assert finding(findings, "stays below").numbers["violations"] == 0
     for L in (1, 2):  # the union is paid for all weights: more of them for more layers
         assert np.isnan(table["norms.1.0.W_QK.op"][table["L"] == L].astype(float)).all() == (L == 1)
 
 
 def test_a_planted_price_is_recovered(tmp_path):
-    found = planted(tmp_path, accuracy=0.0, price=0.4)
-    low, high = finding(found, "multiplies the examples").numbers["trend"]["interval"]
+    findings = planted(tmp_path, accuracy=0.0, price=0.4)
+    low, high = finding(findings, "multiplies the examples").numbers["trend"]["interval"]
     assert low < 0.4 < high and high - low < 0.05
-    flat = finding(found, "does not depend on depth")
+    flat = finding(findings, "does not depend on depth")
     assert flat.numbers["trend"]["equivalent"] and flat.verdict == "confirmed"
 
 
 def test_a_planted_trend_of_accuracy_is_found(tmp_path):
-    found = finding(planted(tmp_path, 0.04, 0.4), "does not depend on depth")
-    line = found.numbers["trend"]
-    assert found.verdict == "refuted"
+    flat = finding(planted(tmp_path, 0.04, 0.4), "does not depend on depth")
+    line = flat.numbers["trend"]
+    assert flat.verdict == "refuted"
     assert line["slope"] == pytest.approx(0.04, abs=0.005)
     assert not line["equivalent"] and line["told"] == "grows"
 
 
 def test_a_broken_bound_is_seen(tmp_path):
-    found = planted(tmp_path, 0.0, 0.4, gap=0.6)
-    below = finding(found, "stays below")
+    findings = planted(tmp_path, 0.0, 0.4, gap=0.6)
+    below = finding(findings, "stays below")
     assert below.numbers["violations"] == 120 and below.verdict == "refuted"
     assert finding(planted(tmp_path, 0.0, 0.4), "stays below").verdict == "confirmed"

@@ -16,8 +16,8 @@ def planted(folder, accuracy: float, price: float):
     columns = {"task": ["and"] * (rows // 2) + ["majority"] * (rows // 2), "T": T}
     columns["holdout"] = 0.8 + accuracy * np.log10(T) + source.normal(0, 0.01, rows)
     columns["log10_needed_n"] = 5 + price * np.log10(T) + source.normal(0, 0.05, rows)
-    one = np.ones(rows)
-    columns |= {"train": one, "steps": one, "gap": 0.1 * one, "gap_bound": one}
+    ones = np.ones(rows)
+    columns |= {"train": ones, "steps": ones, "gap": 0.1 * ones, "gap_bound": ones}
     write(folder / "trials.parquet", columns)
     lengths = [25, 100, 400, 1600]
     moved = {"trained": [5.0, 5.4, 5.9, 6.4], "fixed": [5.0] * 4}
@@ -27,11 +27,11 @@ def planted(folder, accuracy: float, price: float):
 
 
 def test_smoke(smoke):
-    held = smoke("beyond-length")
-    found, table = check_smoke(held)
+    results = smoke("beyond-length")
+    findings, table = check_smoke(results)
     assert set(table["T"]) == {10, 40} and set(table["task"]) == {"majority"}
-    assert finding(found, "stays below").numbers["violations"] == 0
-    fixed = read(held.folder / "fixed_norms.parquet")
+    assert finding(findings, "stays below").numbers["violations"] == 0
+    fixed = read(results.folder / "fixed_norms.parquet")
     assert np.ptp(fixed["fixed"]) < 1e-3  # at fixed norms T does nothing
     assert fixed["trained"][1] > fixed["trained"][0] + 0.1  # unless positions are weights
     assert (fixed["trained"] > fixed["fixed"]).all()
@@ -39,17 +39,17 @@ def test_smoke(smoke):
 
 
 def test_planted_trends_are_found(tmp_path):
-    found = planted(tmp_path, accuracy=-0.05, price=0.3)
-    line = finding(found, "Sparse and: held-out").numbers["trend"]
+    findings = planted(tmp_path, accuracy=-0.05, price=0.3)
+    line = finding(findings, "Sparse and: held-out").numbers["trend"]
     assert line["slope"] == pytest.approx(-0.05, abs=0.01) and line["told"] == "falls"
-    low, high = finding(found, "Sparse majority: the derived").numbers["trend"]["interval"]
+    low, high = finding(findings, "Sparse majority: the derived").numbers["trend"]["interval"]
     assert low < 0.3 < high
 
 
 def test_a_null_is_flat(tmp_path):
-    found = planted(tmp_path, accuracy=0.0, price=0.0)
+    findings = planted(tmp_path, accuracy=0.0, price=0.0)
     for words in ("Sparse and: held-out", "Sparse majority: the derived"):
-        flat = finding(found, words)
+        flat = finding(findings, words)
         assert flat.numbers["trend"]["equivalent"] and flat.verdict == "confirmed"
-    below = finding(found, "stays below")  # every bound is 1, which no gap of this loss exceeds
+    below = finding(findings, "stays below")  # every bound is 1, which no gap of this loss exceeds
     assert below.verdict == "undecided" and below.numbers["telling"] == 0

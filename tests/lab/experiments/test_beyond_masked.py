@@ -20,25 +20,25 @@ ROW = {name: 1.0 + i for i, name in enumerate(NAMES)}
 
 
 def test_smoke(smoke):
-    found, table = check_smoke(smoke("beyond-masked"))
+    findings, table = check_smoke(smoke("beyond-masked"))
     assert set(table["V"]) == {3, 4}
     assert (table["theorem_gap"] >= table["gap"]).all()
     assert (table["theorem_derived"] > 0).all()
-    laws = finding(found, "√V").numbers["laws"]
+    laws = finding(findings, "√V").numbers["laws"]
     assert laws["printed"]["exponent"] == pytest.approx(0.5, abs=1e-3)
     assert 0 < laws["derived"]["exponent"] < 0.5
     assert (
         laws["printed"]["goodness"]["statistic"] < 1e-9 < laws["derived"]["goodness"]["statistic"]
     )
-    over_T = finding(found, "length of the sequence").numbers["derived"]
+    over_T = finding(findings, "length of the sequence").numbers["derived"]
     assert max(over_T) == pytest.approx(min(over_T), rel=1e-9)
 
 
 def test_a_broken_theorem_is_seen(smoke, tmp_path):
-    held = smoke.copy("beyond-masked", tmp_path)
+    results = smoke.copy("beyond-masked", tmp_path)
     table = read(tmp_path / "trials.parquet")
     write(tmp_path / "trials.parquet", table | {"gap": 5.0 + 0 * table["gap"]})
-    again = study("beyond-masked").analyse(held.config, tmp_path)
+    again = study("beyond-masked").analyse(results.config, tmp_path)
     assert finding(again, "stays below").numbers["theorem"]["violations"] == len(table["gap"])
 
 
@@ -48,12 +48,12 @@ def test_the_theorem_pays_for_every_norm():
     assert nats == pytest.approx(sum(price for _, price in prices.values()))
     assert values["w.l1"] == prices["norms.1.W.col1inf"][0] >= ROW["norms.1.W.col1inf"]
     task, model = {"m": 10**7, "T": 8, "V": 4}, {"V": 5, "k": 16}
-    told = theorem(ROW, task, model, 0.05, 4.0)
+    columns = theorem(ROW, task, model, 0.05, 4.0)
     sizes = {"n": 10**7, "T": 8, "V": 4, "d": 13, "k": 16, "loss.range": 4.0}
     rad = float(evaluate("trauger2024/theorem-5.1", sizes | values).value)
-    assert told["theorem_derived"] == rad
+    assert columns["theorem_derived"] == rad
     drift = 4 * math.sqrt((math.log(1 / 0.05) + nats) / (2 * 10**7))
-    assert told["theorem_gap"] == pytest.approx(2 * rad + drift) and told["theorem_gap"] < 4
+    assert columns["theorem_gap"] == pytest.approx(2 * rad + drift) and columns["theorem_gap"] < 4
 
 
 def test_the_best_classifier_knows_the_rule():

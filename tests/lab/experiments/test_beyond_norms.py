@@ -11,7 +11,7 @@ from dudley.lab.shared.training_table import write
 
 
 def test_smoke(smoke):
-    found, table = check_smoke(smoke("beyond-norms"))
+    findings, table = check_smoke(smoke("beyond-norms"))
     confined = np.isfinite(table["radius"])
     assert set(table["radius"]) == {0.5, 4.0, np.inf}
     for W, factor in {"0.W_QK": SCORES, "0.W_v": 1, "0.W_c": 1, "1.W": 1}.items():
@@ -21,7 +21,7 @@ def test_smoke(smoke):
     assert (table["norms.0.W_v.l11"][~confined] > 4.0).all()  # nothing held the free ones
     tight, loose = (table["gap_bound"][table["radius"] == r][0] for r in (0.5, 4.0))
     assert tight < loose
-    assert finding(found, "stays below").numbers["violations"] == 0
+    assert finding(findings, "stays below").numbers["violations"] == 0
 
 
 def test_the_radius_that_costs_accuracy_is_found(tmp_path):
@@ -35,15 +35,20 @@ def test_the_radius_that_costs_accuracy_is_found(tmp_path):
     columns["train_bounded"] = np.where(r < 3, 0.7, 0.02)
     columns["gap_bound"] = np.minimum(0.3 + 0.05 * np.log2(np.minimum(r, 32) + 1), 1.0)
     columns["risk_bound"] = columns["train_bounded"] + columns["gap_bound"]
-    one = np.ones(len(r))
-    columns |= {"train": one, "gap": 0.01 * one, "log10_needed_n": 5 * one, "train_loss": 0 * one}
+    ones = np.ones(len(r))
+    columns |= {
+        "train": ones,
+        "gap": 0.01 * ones,
+        "log10_needed_n": 5 * ones,
+        "train_loss": 0 * ones,
+    }
     write(tmp_path / "trials.parquet", columns)
-    found = experiment.analyse(config, tmp_path)
-    assert finding(found, "costs accuracy").numbers["kept"] == [x for x in radii[:-1] if x >= 3]
-    best = finding(found, "best guarantee").numbers["best"]
+    findings = experiment.analyse(config, tmp_path)
+    assert finding(findings, "costs accuracy").numbers["kept"] == [x for x in radii[:-1] if x >= 3]
+    best = finding(findings, "best guarantee").numbers["best"]
     assert best["radius"] == 3.0
     assert best["risk_bound"]["mean"] == pytest.approx(0.32 + 0.05 * 2)
-    assert finding(found, "costs accuracy").verdict == "confirmed"
+    assert finding(findings, "costs accuracy").verdict == "confirmed"
     dead = np.arange(len(r)) % 30 == 0  # the first of every radius: equal logits
     tied = {"train": np.where(dead, 0.0, 1.0), "train_loss": np.where(dead, np.log(2), 0.0)}
     tied["holdout"] = np.where(dead, 0.0, columns["holdout"])

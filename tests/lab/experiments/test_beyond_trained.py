@@ -42,14 +42,14 @@ def test_bounded_losses_by_hand():
     outputs = torch.tensor([[[0.0, 0.25, -1.0], [3.0, 0.0, 2.5], [0.0, 1.0, 9.0]]])
     labels = torch.tensor([[1, 0, 0]])
     torch.testing.assert_close(ramp(outputs, labels), torch.tensor([[0.75, 0.5, 1.0]]))
-    own = -torch.log_softmax(outputs, -1)[0, torch.arange(3), labels[0]]
-    torch.testing.assert_close(clipped(outputs, labels)[0], own.clamp(max=CLIP))
+    losses = -torch.log_softmax(outputs, -1)[0, torch.arange(3), labels[0]]
+    torch.testing.assert_close(clipped(outputs, labels)[0], losses.clamp(max=CLIP))
     assert clipped(outputs, labels)[0, 2] == CLIP
 
 
 def test_norms_by_numpy():
     W = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(0))
-    found = norms({"weights.0.W_v": W})
+    by_name = norms({"weights.0.W_v": W})
     for e in range(2):
         X = W[e].double().numpy()
         rows, columns = np.abs(X).sum(1), np.abs(X).sum(0)
@@ -60,7 +60,7 @@ def test_norms_by_numpy():
         }  # fmt: skip
         assert set(expected) == set(NORMS)
         for name, value in expected.items():
-            assert float(found[f"norms.0.W_v.{name}"][e]) == pytest.approx(value, rel=1e-12)
+            assert float(by_name[f"norms.0.W_v.{name}"][e]) == pytest.approx(value, rel=1e-12)
 
 
 def test_rows_are_what_the_trainer_leaves(tmp_path):
@@ -90,13 +90,13 @@ def test_bounds_from_norms_are_those_of_the_live_model():
     model = TokenNetwork(3, 9, k=4)
     weights = {name: W[None].detach() for name, W in model.named_parameters()}
     row = {name: float(value[0]) for name, value in norms(weights).items()}
-    found = at_norms(model, row, ramp_loss(1.0))
+    recorded = at_norms(model, row, ramp_loss(1.0))
     live = capacity(model.description(model.inputs), model.inputs, loss=ramp_loss(1.0))
-    a, b = (float(one.gap(0.05, n=10**6, union=Grid())) for one in (found, live))
+    a, b = (float(one.gap(0.05, n=10**6, union=Grid())) for one in (recorded, live))
     assert a == pytest.approx(b, rel=1e-9)
-    told = priced(found, 10**6, 0.05, 0.5)
-    assert told["gap_bound"] == a
-    assert found.gap(0.05, n=10 ** told["log10_needed_n"], union=Grid()).value <= 0.5 + 1e-6
+    columns = priced(recorded, 10**6, 0.05, 0.5)
+    assert columns["gap_bound"] == a
+    assert recorded.gap(0.05, n=10 ** columns["log10_needed_n"], union=Grid()).value <= 0.5 + 1e-6
 
 
 def test_radii_need_no_union_and_hold_what_projection_leaves():
@@ -127,10 +127,10 @@ def test_planted_trends_are_found_and_nulls_are_flat():
 def test_differences_cells_and_violations():
     source = np.random.default_rng(1)
     a, b = source.normal(1.0, 0.1, 30), source.normal(0.5, 0.3, 30)
-    found = difference(a, b)
-    assert found["interval"][0] < 0.5 < found["interval"][1] and found["interval"][0] > 0.3
+    gain = difference(a, b)
+    assert gain["interval"][0] < 0.5 < gain["interval"][1] and gain["interval"][0] > 0.3
     table = {"L": np.repeat([1, 2], 30), "y": np.concatenate([a, b])}
     assert [cell["L"] for cell in cells(table, ("L",), ("y",))] == [1, 2]
     assert cells(table, ("L",), ("y",))[1]["y"]["mean"] == pytest.approx(b.mean())
-    told = {"gap": np.array([0.1, 0.3]), "gap_bound": np.array([0.2, 0.25])}
-    assert holds(told)["violations"] == 1 and holds(told)["least_room"] == pytest.approx(-0.05)
+    gaps = {"gap": np.array([0.1, 0.3]), "gap_bound": np.array([0.2, 0.25])}
+    assert holds(gaps)["violations"] == 1 and holds(gaps)["least_room"] == pytest.approx(-0.05)

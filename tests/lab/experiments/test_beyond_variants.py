@@ -10,9 +10,9 @@ from dudley.lab.shared.training_table import write
 
 
 def test_smoke(smoke):
-    found, table = check_smoke(smoke("beyond-variants"))
+    findings, table = check_smoke(smoke("beyond-variants"))
     assert set(table["variant"]) == set(VARIANTS) and len(VARIANTS) == 9
-    assert finding(found, "stays below").numbers["violations"] == 0
+    assert finding(findings, "stays below").numbers["violations"] == 0
     # All variants meet the same law of data, and none has another's weights.
     assert len(set(table["norms.0.0.W_Q.fro"])) == len(table["trial"])
 
@@ -30,16 +30,16 @@ def test_planted_differences(tmp_path):
     columns |= {"train": same, "steps": same, "gap": 0.1 * same, "gap_bound": same}
     columns["train_loss"] = 0 * same
     write(tmp_path / "trials.parquet", columns)
-    one = study("beyond-variants")
-    found = one.analyse(one.config("laptop"), tmp_path)
-    assert finding(found, "Held-out accuracy").verdict == "refuted"
-    told = finding(found, "Held-out accuracy").observation.split("; ")
-    verdicts = {word.split()[0]: word.split()[-1] for word in told}
+    experiment = study("beyond-variants")
+    findings = experiment.analyse(experiment.config("laptop"), tmp_path)
+    assert finding(findings, "Held-out accuracy").verdict == "refuted"
+    parts = finding(findings, "Held-out accuracy").observation.split("; ")
+    verdicts = {word.split()[0]: word.split()[-1] for word in parts}
     assert verdicts == {
         "gelu": "same", "tanh": "below", "identity": "same", "sigmoid": "above",
         "sparsemax": "same", "linear": "same", "glorot": "same", "small": "same",
     }  # fmt: skip
-    rows = finding(found, "Held-out accuracy").numbers["differences"]
+    rows = finding(findings, "Held-out accuracy").numbers["differences"]
     for row in rows:
         low, high = row["holdout"]["interval"]
         assert low < lift.get(row["variant"], 0.0) < high

@@ -44,10 +44,10 @@ def test_the_heads_are_the_planted_function(name: str):
     margins = HEADS[name].margins(Dataset(X, X[:, :3].all(1).astype(np.int64)))
     assert margins.min() > 0
     if name == "norm-cover":
-        told = margin(T, 3, 4.0 * T, 5.0)
-        assert 0.998 * margins.min() < told < margins.min()
+        bound = margin(T, 3, 4.0 * T, 5.0)
+        assert 0.998 * margins.min() < bound < margins.min()
 
 
 def test_sizes_grow_as_log_T():
-    one, two, three = (row["occam"] for row in sizes([16, 64, 256], ERROR, DELTA))
-    assert 0.5 < (three - two) / (two - one) < 1.5
+    small, middle, large = (row["occam"] for row in sizes([16, 64, 256], ERROR, DELTA))
+    assert 0.5 < (large - middle) / (middle - small) < 1.5

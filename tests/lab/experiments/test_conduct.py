@@ -25,7 +25,7 @@ def test_earlier_starts_and_their_sources_are_told(tmp_path: Path, monkeypatch):
 
         def run(self, config, folder: Path, bench: Bench) -> None:
             for part in ("near", "far"):
-                tiny(bench.place(folder) / part, fails=tuple(fails) if part == "far" else ())
+                tiny(bench.location(folder) / part, fails=tuple(fails) if part == "far" else ())
             super().run(config, folder, bench)
 
     monkeypatch.setitem(EXPERIMENTS._units, Toy.name, Trained())
@@ -35,10 +35,10 @@ def test_earlier_starts_and_their_sources_are_told(tmp_path: Path, monkeypatch):
     fails.clear()
     monkeypatch.setattr("dudley.lab.runners.launch.code_digest", code_digest)
     conduct(Toy.name, "smoke", tmp_path)
-    told = json.loads((tmp_path / "provenance.json").read_text())
-    (earlier,) = told["earlier_starts"]
+    provenance = json.loads((tmp_path / "provenance.json").read_text())
+    (earlier,) = provenance["earlier_starts"]
     assert earlier["src_sha256"] == "5" * 64 and earlier["at"].startswith("20")
-    assert told["packing"] == {"near": [2, 2], "far": [2, 2]}
+    assert provenance["packing"] == {"near": [2, 2], "far": [2, 2]}
     line = made(Results(tmp_path))
     assert "(the last of 2 starts)" in line and f"`{'5' * 12}`, `{code_digest()[:12]}`" in line
 
@@ -46,6 +46,6 @@ def test_earlier_starts_and_their_sources_are_told(tmp_path: Path, monkeypatch):
 def test_of_one_start_nothing_is_told(tmp_path: Path, monkeypatch):
     monkeypatch.setitem(EXPERIMENTS._units, Toy.name, Toy())
     conduct(Toy.name, "smoke", tmp_path)
-    told = json.loads((tmp_path / "provenance.json").read_text())
-    assert "earlier_starts" not in told and told["packing"] == {}
-    assert starts(Bench().place(tmp_path)) == [] and "starts)" not in made(Results(tmp_path))
+    provenance = json.loads((tmp_path / "provenance.json").read_text())
+    assert "earlier_starts" not in provenance and provenance["packing"] == {}
+    assert starts(Bench().location(tmp_path)) == [] and "starts)" not in made(Results(tmp_path))

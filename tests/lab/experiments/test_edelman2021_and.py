@@ -61,8 +61,8 @@ def test_a_planted_exponent_lies_in_its_interval_and_another_does_not(α: float)
 def test_profile_intervals_of_the_exponent_cover():
     inside = 0
     for seed in range(40):
-        found = law(planted(power(0.5), n=10, m=SIZES[::3], seed=seed), "power").θ
-        inside += found.lowest <= 0.5 <= found.highest
+        exponent = law(planted(power(0.5), n=10, m=SIZES[::3], seed=seed), "power").θ
+        inside += exponent.lowest <= 0.5 <= exponent.highest
     assert inside >= 34
 
 
@@ -92,14 +92,14 @@ def test_far_apart_lengths_tell_the_laws_apart_and_near_ones_do_not():
 
 def test_a_held_out_length_is_held_out():
     cells = planted(power(0.5))
-    told = held_out(cells, "power")
-    changed, own = cells.successes.copy(), cells.T == 100
-    changed[own] = 0.0
+    scores = held_out(cells, "power")
+    changed, left_out = cells.successes.copy(), cells.T == 100
+    changed[left_out] = 0.0
     spoilt = held_out(Cells(cells.T, cells.m, changed, cells.trials), "power")
-    assert spoilt[own].sum() < told[own].sum() - 100  # its own outcomes are not fitted
-    assert difference(cells, told - told)["sum"] == 0
-    shifted = difference(cells, np.ones(len(told)))
-    assert shifted["sum"] == len(told) and shifted["by_T"][0]["sum"] == len(SIZES)
+    assert spoilt[left_out].sum() < scores[left_out].sum() - 100  # its own outcomes are not fitted
+    assert difference(cells, scores - scores)["sum"] == 0
+    shifted = difference(cells, np.ones(len(scores)))
+    assert shifted["sum"] == len(scores) and shifted["by_T"][0]["sum"] == len(SIZES)
 
 
 def test_crossings_are_the_papers_and_say_where_there_is_none():
@@ -146,8 +146,8 @@ def analysed(folder: Path, cells: Cells, fit: float = 1e-5) -> list:
 
 def test_verdicts_follow_the_data(tmp_path: Path):
     lengths, sizes = LENGTHS[::2], SIZES[::5]
-    found = analysed(tmp_path, planted(power(0.5), lengths, sizes))
-    growing, rising, fitted, shown, first, _, third, left = found
+    findings = analysed(tmp_path, planted(power(0.5), lengths, sizes))
+    growing, rising, fitted, shown, first, _, third, left = findings
     assert [growing.verdict, rising.verdict] == ["reproduced", "reproduced"]
     assert fitted.verdict == "reproduced" and shown.verdict == "reproduced"
     assert first.claim == "The critical m is a power of T." and first.verdict == "undecided"
@@ -168,11 +168,11 @@ def far_config(n: int) -> dict:
 
 
 def test_equivalence_is_shown_only_where_it_holds():
-    config, one = far_config(50), planted(power(0.5), seed=0)
-    same = edelman2021_and_far.same(config, one, planted(power(0.5), seed=1))
+    config, cells = far_config(50), planted(power(0.5), seed=0)
+    same = edelman2021_and_far.same(config, cells, planted(power(0.5), seed=1))
     assert same.verdict == "confirmed"
     assert same.numbers["rate"]["verdict"] == same.numbers["exponent"]["verdict"] == "same"
-    moved = edelman2021_and_far.same(config, one, planted(lambda T: 0.6 * power(0.5)(T)))
+    moved = edelman2021_and_far.same(config, cells, planted(lambda T: 0.6 * power(0.5)(T)))
     assert moved.numbers["rate"]["verdict"] == "apart" and moved.verdict == "refuted"
     few = [planted(power(0.5), LENGTHS[:3], SIZES[::5], 3, seed=s) for s in (0, 1)]
     assert edelman2021_and_far.same(config, *few).verdict == "undecided"
@@ -182,30 +182,30 @@ def test_not_to_fit_is_told_apart_from_not_to_generalise():
     far = table(planted(power(0.5), [1000, 3000], [100, 400], 10))
     missed = np.flatnonzero(far["best"] < 0.99)
     far["train_accuracy_last"][missed[:4]] = 0.99
-    told = edelman2021_and_far.fits(far_config(50), far)
-    assert told.numbers["did_not_fit"] == 4
-    assert sum(row["did_not_generalise"] for row in told.numbers["cells"]) == len(missed) - 4
+    finding = edelman2021_and_far.fits(far_config(50), far)
+    assert finding.numbers["did_not_fit"] == 4
+    assert sum(row["did_not_generalise"] for row in finding.numbers["cells"]) == len(missed) - 4
 
 
 def test_a_record_of_the_same_protocol_is_used_and_no_other(tmp_path: Path):
     config = EXPERIMENTS["edelman2021-and-far"].config("paper")
-    other, own = tmp_path / "edelman2021-and/paper", tmp_path / "edelman2021-and-far/paper"
-    own.mkdir(parents=True)
-    assert edelman2021_and_far.recorded(config, own) is None
-    write(other / "trials.parquet", table(planted(power(0.5))))
-    told = {"protocol": config["printed"], "seed": 0, "trials": 50}
-    (other / "provenance.json").write_text(json.dumps({"config": told}))
-    known = edelman2021_and_far.recorded(config, own)
+    near, far = (tmp_path / name / "paper" for name in ("edelman2021-and", "edelman2021-and-far"))
+    far.mkdir(parents=True)
+    assert edelman2021_and_far.recorded(config, far) is None
+    write(near / "trials.parquet", table(planted(power(0.5))))
+    settings = {"protocol": config["printed"], "seed": 0, "trials": 50}
+    (near / "provenance.json").write_text(json.dumps({"config": settings}))
+    known = edelman2021_and_far.recorded(config, far)
     assert known is not None and len(known["T"]) == 8800 and "holdout_accuracy" not in known
-    (other / "provenance.json").write_text(json.dumps({"config": told | {"trials": 49}}))
-    assert edelman2021_and_far.recorded(config, own) is None
+    (near / "provenance.json").write_text(json.dumps({"config": settings | {"trials": 49}}))
+    assert edelman2021_and_far.recorded(config, far) is None
 
 
 @pytest.mark.parametrize("name", ["edelman2021-and", "edelman2021-and-far"])
 def test_smoke_finds_numbers(name: str, smoke):
-    found = smoke(name).findings
-    assert len(found) >= 4
-    json.dumps([f.as_json() for f in found], allow_nan=False)
+    findings = smoke(name).findings
+    assert len(findings) >= 4
+    json.dumps([f.as_json() for f in findings], allow_nan=False)
 
 
 def test_the_protocol_is_the_one_that_was_benchmarked(monkeypatch):

@@ -86,6 +86,6 @@ def test_nothing_learnt_is_said(tmp_path: Path):
 
 
 def test_smoke_learns_something(smoke):
-    found = smoke("edelman2021-parity").findings
-    assert len(found) == 4 and found[1].numbers["lengths"][0]["learnt"] > 0
-    json.dumps([f.as_json() for f in found], allow_nan=False)
+    findings = smoke("edelman2021-parity").findings
+    assert len(findings) == 4 and findings[1].numbers["lengths"][0]["learnt"] > 0
+    json.dumps([f.as_json() for f in findings], allow_nan=False)

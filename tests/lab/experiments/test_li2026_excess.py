@@ -32,25 +32,26 @@ from dudley.train.problem import Problem
 from dudley.train.tasks.registry import task_of
 
 NAME = "li2026-excess"
-TOLD = EXPERIMENTS[NAME].config("laptop")["analysis"] | {"draws": 400}
+RULES = EXPERIMENTS[NAME].config("laptop")["analysis"] | {"draws": 400}
 KEYS = keys_tensor([key("taught", trial) for trial in range(4)])
 HEAVY = Taught(T=6, d=4, law="pareto", tail=3.0, scale=0.3, kind="regression", m=64)
 
 
 def test_smoke_ends_and_says_what_is_known(smoke):
-    found = smoke(NAME).findings
+    findings = smoke(NAME).findings
     outcomes = {
-        one.numbers.get("problem"): {reading.outcome for reading in one.readings} for one in found
+        one.numbers.get("problem"): {reading.outcome for reading in one.readings}
+        for one in findings
     }
     assert all("fails" in outcomes[name] for name in ("noisy constants", "one-hot", "two points"))
     assert "fails" in outcomes["noisy one-hot"]
     assert outcomes["clear constants"] == outcomes["narrow one-hot"] == {"holds"}
-    assert found[-1].numbers["broken"] == []
-    arms = [arm for one in found for arm in one.numbers.get("arms", [])]
+    assert findings[-1].numbers["broken"] == []
+    arms = [arm for one in findings for arm in one.numbers.get("arms", [])]
     statements = {one["statement"].rpartition("-")[2] for arm in arms for one in arm["statements"]}
     assert statements == {"5.3", "5.8", "6.6", "6.11"}
-    told = [one["rate"] for arm in arms for one in arm["statements"]]
-    assert set(told) == {"undecided"}  # three trials a size decide nothing
+    rates = [one["rate"] for arm in arms for one in arm["statements"]]
+    assert set(rates) == {"undecided"}  # three trials a size decide nothing
 
 
 @pytest.mark.parametrize("name", list(PROBLEMS))
@@ -74,8 +75,8 @@ def test_noisy_one_hot_against_all_samples(n):
     chances = [(0.5 + h if y > 0 else 0.5 - h) / d for _, y in examples]
     # 0 and b differ by 2b exactly once scaled: ties are ties
     scaled = [[round(x / (2 * b)) for x in row] for row in losses]
-    found = exact_risk.finite(scaled, chances, n).value * 2 * b
-    assert it.excess(n) == pytest.approx(found, rel=1e-6)
+    enumerated = exact_risk.finite(scaled, chances, n).value * 2 * b
+    assert it.excess(n) == pytest.approx(enumerated, rel=1e-6)
 
 
 def test_the_teacher_has_the_norms_of_the_class_and_bounded_answers():
@@ -152,8 +153,8 @@ def test_own_excess_integrates_the_noise():
         of = loss_of(loss)
         drawn = of((r + 0.3 * ξ)[..., None], torch.zeros(1)) - of((0.3 * ξ)[None, :, None],
                                                                   torch.zeros(1))  # fmt: skip
-        found = float(li2026_heads._loss_excess(r, task, loss))
-        assert found == pytest.approx(float(drawn.mean()), abs=2e-3)
+        integral = float(li2026_heads._loss_excess(r, task, loss))
+        assert integral == pytest.approx(float(drawn.mean()), abs=2e-3)
     assert QUANTILES % 2 == 1
 
 
@@ -162,8 +163,8 @@ def test_robust_losses_are_those_of_networks():
     for name, p in li2026_heads.POWERS.items():
         for base in ("square", "logistic"):
             plain = loss_of(base)(f, y).numpy()
-            found = loss_of(f"{name}-{base}")(f, y).numpy()
-            np.testing.assert_allclose(found, LogTruncation(p)(plain), rtol=1e-12)
+            robust = loss_of(f"{name}-{base}")(f, y).numpy()
+            np.testing.assert_allclose(robust, LogTruncation(p)(plain), rtol=1e-12)
             assert li2026_bounds.power_of(f"{name}-{base}") == p
     assert li2026_bounds.power_of("square") is None
 
@@ -197,9 +198,9 @@ def test_bernsteins_constant_of_the_logistic_loss():
     V, rng = li2026_bounds.logistic_variance(3.0), np.random.default_rng(0)
     f, best = rng.uniform(-3, 3, (2, 20_000))
     p = 1 / (1 + np.exp(-best))
-    one = np.logaddexp(0, -f) - np.logaddexp(0, -best)
-    nought = np.logaddexp(0, f) - np.logaddexp(0, best)
-    ratio = (p * one**2 + (1 - p) * nought**2) / (p * one + (1 - p) * nought)
+    loss_of_1 = np.logaddexp(0, -f) - np.logaddexp(0, -best)
+    loss_of_0 = np.logaddexp(0, f) - np.logaddexp(0, best)
+    ratio = (p * loss_of_1**2 + (1 - p) * loss_of_0**2) / (p * loss_of_1 + (1 - p) * loss_of_0)
     assert ratio[np.abs(f - best) > 0.01].max() <= V < 10
 
 
@@ -209,12 +210,12 @@ def test_a_planted_exponent_lies_in_its_interval(exponent):
     for seed in range(40):
         rng = np.random.default_rng(seed)
         n = np.repeat([32, 128, 512, 2048], 16)
-        found = rate(n, 3.0 * n**exponent * rng.gamma(2.0, 0.5, len(n)), 400, seed)
-        covered += found.lowest <= exponent <= found.highest
+        fitted = rate(n, 3.0 * n**exponent * rng.gamma(2.0, 0.5, len(n)), 400, seed)
+        covered += fitted.lowest <= exponent <= fitted.highest
     assert covered >= 33
     means = 3.0 * np.array([32.0, 128, 512]) ** exponent
-    found = rate_of_means([32, 128, 512], means, 0.01 * means, 400, 0)
-    assert found.lowest < exponent < found.highest and found.highest - found.lowest < 0.05
+    fitted = rate_of_means([32, 128, 512], means, 0.01 * means, 400, 0)
+    assert fitted.lowest < exponent < fitted.highest and fitted.highest - fitted.lowest < 0.05
     assert exact_power([32, 128, 512], means).exponent == pytest.approx(exponent)
 
 
@@ -255,7 +256,7 @@ def tables(exponent: float, derived: float, printed: float = 1.0):
     ],
 )
 def test_planted_rates_are_judged(exponent, word, verdict):
-    kind, last = li2026_findings.findings(TOLD, *tables(exponent, 1.0))
+    kind, last = li2026_findings.findings(RULES, *tables(exponent, 1.0))
     (line,) = kind.numbers["arms"][0]["statements"]
     assert (line["rate"], kind.verdict, last.verdict) == (word, verdict, "confirmed")
     assert line["printed_law"]["exponent"] == pytest.approx(-1)
@@ -263,22 +264,22 @@ def test_planted_rates_are_judged(exponent, word, verdict):
 
 
 def test_a_derived_bound_that_is_too_small_is_found():
-    *_, last = li2026_findings.findings(TOLD, *tables(-1.0, 0.01))
+    *_, last = li2026_findings.findings(RULES, *tables(-1.0, 0.01))
     assert last.verdict == "refuted" and last.numbers["broken"][0]["n"] == 32
 
 
 def test_bounds_are_asked_for_where_they_speak():
     config = EXPERIMENTS[NAME].config("paper")
     json.dumps(config)
-    asked = {}
+    questions = {}
     for arm in config["heads"]["arms"]:
         task = task_of(arm["task"] | {"m": 128})
         assert isinstance(task, Taught)
-        asked[arm["arm"]] = li2026_bounds.questions(task, arm["training"]["loss"])
-    assert asked["regression, gaussian, noise-free, square, whole"] == []
-    assert asked["regression, gaussian, noisy, square, whole"] == []  # not Lipschitz
-    assert asked["classification, pareto, noisy, catoni-logistic, cut at tail"] == []
-    ((id, _, forms),) = asked["regression, pareto, noisy, catoni-square, whole"]
+        questions[arm["arm"]] = li2026_bounds.questions(task, arm["training"]["loss"])
+    assert questions["regression, gaussian, noise-free, square, whole"] == []
+    assert questions["regression, gaussian, noisy, square, whole"] == []  # not Lipschitz
+    assert questions["classification, pareto, noisy, catoni-logistic, cut at tail"] == []
+    ((id, _, forms),) = questions["regression, pareto, noisy, catoni-square, whole"]
     assert (id, forms) == ("li2026/theorem-6.11", ("printed",))
 
 

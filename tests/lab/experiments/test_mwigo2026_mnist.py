@@ -24,7 +24,7 @@ NAME = MnistDescent.name
 
 
 @pytest.fixture(scope="module")
-def held(smoke) -> Results:
+def results(smoke) -> Results:
     """The finished smoke run."""
     return smoke(NAME)
 
@@ -40,8 +40,8 @@ def one_config(N=20, d_m=32, trial=1, tokens="patches"):
     return grid | {"task": task, "trial": trial, "seed": 0}
 
 
-def test_smoke_writes_tables_and_findings(held):
-    folder, found = held.folder, held.findings
+def test_smoke_writes_tables_and_findings(results):
+    folder, findings = results.folder, results.findings
     trials, curves, starts = (read(folder / f"{n}.parquet") for n in ("trials", "curves", "starts"))
     expected = sum(
         grid["trials"] * len(grid["task"]["m"]) * 2 for grid in of_scale("smoke")["grids"]
@@ -56,13 +56,13 @@ def test_smoke_writes_tables_and_findings(held):
     assert {*trials["epochs"][trials["reading"] == "mini-batches"]} == {4}
     longer = curves["epoch"][curves["reading"] == "longer"]
     assert all(list(line) == [20, 40] for line in longer) and len(longer) == 6
-    assert len(found) == 18
-    json.dumps([one.as_json() for one in found], allow_nan=False)
+    assert len(findings) == 18
+    json.dumps([one.as_json() for one in findings], allow_nan=False)
     assert (folder / "store").exists()
 
 
-def test_a_recorded_training_is_plain_gradient_descent(held):
-    trials = read(held.folder / "trials.parquet")
+def test_a_recorded_training_is_plain_gradient_descent(results):
+    trials = read(results.folder / "trials.parquet")
     config = one_config()
     cell = {"reading": "printed", "tokens": "patches", "d_m": 32, "N": 20, "trial": 1}
     [last] = losses.of(trials, **cell)["last"]
@@ -85,9 +85,9 @@ def test_a_recorded_training_is_plain_gradient_descent(held):
     assert last == pytest.approx(ours, abs=2e-5)
 
 
-def test_a_start_is_that_of_its_pixels(held):
+def test_a_start_is_that_of_its_pixels(results):
     """Cells are alike under two scalings; what Lemma 4 is asked of is the reading's own."""
-    starts, cell = read(held.folder / "starts.parquet"), {"tokens": "flat", "d_m": 32, "N": 20}
+    starts, cell = read(results.folder / "starts.parquet"), {"tokens": "flat", "d_m": 32, "N": 20}
     plain, scaled = (
         bounds.starts_of(starts, reading, cell) for reading in ("square", "standardised-square")
     )
@@ -100,12 +100,12 @@ def test_a_start_is_that_of_its_pixels(held):
 
 def test_the_start_is_that_of_the_training():
     config = one_config()
-    found = start_of(config)
+    row = start_of(config)
     problem = Problem([config])
     weights = problem.ensemble.start(problem.keys)
     f = problem.ensemble.evaluate(weights, problem.sample.inputs)[0, :, 0]
     residual = f - problem.sample.labels[0]
-    assert found["loss_initial"] == pytest.approx(float(residual.square().sum() / 2), rel=1e-4)
+    assert row["loss_initial"] == pytest.approx(float(residual.square().sum() / 2), rel=1e-4)
     X = problem.sample.inputs.rows[0].double().numpy()
     W = {name.rsplit(".", 1)[1]: value[0].double().numpy() for name, value in weights.items()}
     F = []
@@ -114,8 +114,8 @@ def test_the_start_is_that_of_the_training():
         share = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
         F.append(np.maximum(share @ image @ W["W_v"], 0).mean(0))
     values = np.linalg.svd(np.array(F), compute_uv=False)
-    assert found["alpha"] == pytest.approx(values[-1], rel=1e-6) and found["alpha"] > 0
-    assert found["features_fro"] == pytest.approx(np.sqrt((values**2).sum()), rel=1e-9)
+    assert row["alpha"] == pytest.approx(values[-1], rel=1e-6) and row["alpha"] > 0
+    assert row["features_fro"] == pytest.approx(np.sqrt((values**2).sum()), rel=1e-9)
     assert start_of(one_config(N=40))["alpha"] == 0.0
     assert inputs_of("flat")["T"] == 13 and 0 < inputs_of("flat")["X_row2inf"] <= 8
 
@@ -160,8 +160,8 @@ NEVER, DEPENDS = "not reproduced under any reading tried", f"depends on {OPEN}"
 def test_planted_exponents_are_covered_at_once():
     """All six intervals of a run hold together in 95 % of runs at least."""
     runs = [losses.exponents(CONFIG, planted(-0.5, 0.1, seed=seed), "best") for seed in range(60)]
-    held = [all(low < -0.5 < high for low, high in (o["interval"] for o in run)) for run in runs]
-    assert 0.88 < np.mean(held) < 1
+    covered = [all(low < -0.5 < high for low, high in (o["interval"] for o in run)) for run in runs]
+    assert 0.88 < np.mean(covered) < 1
     assert all(o["interval"][1] - o["interval"][0] < 0.15 for run in runs for o in run)
 
 
@@ -198,8 +198,8 @@ def test_falls_rises_same_undecided(exponent, noise, word, verdict):
 
 def test_a_change_within_the_margin_is_none():
     """Though the interval excludes 1."""
-    one = planted(-0.04, 0.001)
-    (first, *_) = losses.steps_in_N(CONFIG, one, "best")
+    trials = planted(-0.04, 0.001)
+    (first, *_) = losses.steps_in_N(CONFIG, trials, "best")
     assert first["interval"][1] < 1 and first["says"] == "same"
 
 
@@ -217,8 +217,8 @@ def like_the_papers(noise: float) -> dict[str, np.ndarray]:
     cells = [*zip(trials["d_m"], trials["N"], strict=True)]
     for column, name in (("best", "lowest"), ("best_epoch", "epoch")):
         theirs = {(row["d_m"], row["N"]): row[name] for row in THEIRS}
-        own = np.array([theirs[cell] for cell in cells])
-        trials[column] = trials["best"] / 0.1 * own if column == "best" else own
+        papers = np.array([theirs[cell] for cell in cells])
+        trials[column] = trials["best"] / 0.1 * papers if column == "best" else papers
     return trials
 
 
@@ -239,9 +239,9 @@ def test_the_reading_that_has_losses_and_epochs_is_named():
 
     def why(epochs: np.ndarray):
         other = losses.beside(CONFIG, like | {"best_epoch": epochs})
-        [found] = losses.why(CONFIG, {"printed": printed, "mini-batches": other})
-        assert found.numbers["readings"][0]["both"] == 0
-        return found.observation
+        [answer] = losses.why(CONFIG, {"printed": printed, "mini-batches": other})
+        assert answer.numbers["readings"][0]["both"] == 0
+        return answer.observation
 
     assert "mini-batches of 32 gives it" in why(like["best_epoch"])
     assert "none has any" in why(like["best_epoch"] + 1000)
@@ -345,20 +345,20 @@ def test_minima_at_the_last_epoch_are_flagged():
 def test_the_lowest_loss_is_over_numbers_only():
     values = dict.fromkeys("QKVO", np.array([0.1, 0.3, 0.2]))
     values |= {"test": np.array([0.5, 0.2, np.nan]), "train": np.ones(3)}
-    found = summary(np.array([1, 2, 3]), values)
-    assert (found["best"], found["best_epoch"], found["moved_V"]) == (0.2, 2, 0.3)
+    row = summary(np.array([1, 2, 3]), values)
+    assert (row["best"], row["best_epoch"], row["moved_V"]) == (0.2, 2, 0.3)
 
 
 def known_start(**changed):
     """A training for which the hypotheses of Lemma 4 hold, width apart (`EXAMPLE`)."""
-    one = {"N": 2, "T": 1, "d_m": 4_000_000, "X_fro": 1.0, "features_fro": 10.0, "epochs": 2}
-    one |= {"alpha": EXAMPLE["features.smin"], "loss_initial": EXAMPLE["loss.initial"]}
-    one |= {"train_last": 0.0, "O_l2": 1.0, "moved_O": 0.2}
+    row = {"N": 2, "T": 1, "d_m": 4_000_000, "X_fro": 1.0, "features_fro": 10.0, "epochs": 2}
+    row |= {"alpha": EXAMPLE["features.smin"], "loss_initial": EXAMPLE["loss.initial"]}
+    row |= {"train_last": 0.0, "O_l2": 1.0, "moved_O": 0.2}
     for block, name in (("Q", "W_Q"), ("K", "W_K"), ("V", "W_v")):
         R = EXAMPLE[f"{name}.moved"]
-        one |= {f"moved_{block}": R, f"{block}_fro": EXAMPLE[f"{name}.fro"] - R}
-        one[f"{block}_op"] = EXAMPLE[f"{name}.op"] - R
-    return one | changed
+        row |= {f"moved_{block}": R, f"{block}_fro": EXAMPLE[f"{name}.fro"] - R}
+        row[f"{block}_op"] = EXAMPLE[f"{name}.op"] - R
+    return row | changed
 
 
 def test_hypotheses_that_hold_are_said_to_hold():
@@ -373,8 +373,8 @@ def test_hypotheses_that_hold_are_said_to_hold():
     assert nought.numbers["cells"][0]["features"]["short_by"] is None
 
 
-def test_lemma_4_and_theorem_5_fail_on_digits(held):
-    lemma, theorem, *scaled = held.findings[-4:]
+def test_lemma_4_and_theorem_5_fail_on_digits(results):
+    lemma, theorem, *scaled = results.findings[-4:]
     assert [one.outcome for one in lemma.readings] == ["fails", "fails"]
     assert [one.outcome for one in theorem.readings] == ["fails", "undecided"]
     assert all(finding.claim.endswith("Pixels standardised.") for finding in scaled)

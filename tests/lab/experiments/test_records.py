@@ -101,7 +101,7 @@ def agree(ours: Any, theirs: Any, near: float, shorter: bool) -> bool:
 def disagreements(name: str, folder: Path, record: Path, near: float, shift: int = 0) -> list[str]:
     """Columns of the rows run again that are not those of the record, of the same trial or
     (``shift``) of a later one."""
-    found, left, shorter = [], OF_ALL.get(name, set()), CELLS[name] is one_short_run
+    complaints, left, shorter = [], OF_ALL.get(name, set()), CELLS[name] is one_short_run
     for path in sorted(folder.glob("*.parquet")):
         if path.name in left:
             continue
@@ -116,8 +116,8 @@ def disagreements(name: str, folder: Path, record: Path, near: float, shift: int
                 for column, value in row.items()
                 if column not in KEYS | left and not agree(value, same[column], near, shorter)
             ]
-            found += [f"{path.name} {keys} {column}" for column in wrong]
-    return found
+            complaints += [f"{path.name} {keys} {column}" for column in wrong]
+    return complaints
 
 
 @pytest.mark.slow
@@ -133,8 +133,8 @@ def first_points(config: Config, part: str, steps: int, **task: int) -> list[dic
     """The metrics of the first steps of trial 0 of a cell, trained again on a processor."""
     protocol, sink = config[part], Memory()
     how = protocol["training"] | {"steps": steps}
-    one = protocol | {"task": protocol["task"] | task, "training": how}
-    Trainer(Problem([one | {"trial": 0, "seed": config["seed"]}]), sink).run()
+    cell = protocol | {"task": protocol["task"] | task, "training": how}
+    Trainer(Problem([cell | {"trial": 0, "seed": config["seed"]}]), sink).run()
     return [point for _, point in sink.points]
 
 
@@ -159,21 +159,23 @@ def test_first_steps_of_sparse_and():
     record, cell = RESULTS / "edelman2021-and/paper", {"T": 100, "m": 50}
     again = first_points(config_of(record), "protocol", 40, **cell)
     ours = [one["holdout_accuracy"][0] for one in again]
-    own, other = (
+    same, other = (
         recorded_curve(record, "trials.parquet", "holdout_accuracy", trial, **cell)[:4]
         for trial in (0, 1)
     )
-    assert ours == pytest.approx(own, abs=0.01) and ours != pytest.approx(other, abs=1e-4)
+    assert ours == pytest.approx(same, abs=0.01) and ours != pytest.approx(other, abs=1e-4)
 
 
 def test_first_steps_of_sparse_parity():
     """Of the GPU's record, on a processor."""
     record = RESULTS / "edelman2021-parity/paper"
     [point] = first_points(config_of(record), "printed", 20, T=10)
-    own, other = (
+    same, other = (
         recorded_curve(record, "printed.parquet", "loss", trial, T=10)[0] for trial in (0, 1)
     )
-    assert point["loss"][0] == pytest.approx(own, abs=2e-5) and abs(point["loss"][0] - other) > 2e-5
+    assert (
+        point["loss"][0] == pytest.approx(same, abs=2e-5) and abs(point["loss"][0] - other) > 2e-5
+    )
 
 
 def test_every_experiment_has_a_cell_that_is_run_again():
@@ -279,8 +281,8 @@ BROKEN = re.compile(r"\d*\.\d+(?:e[+-]\d+)?")
 def apart(text: str) -> tuple[list, list[float], list[float]]:
     """Findings without their broken numbers, these in turn, and those that stand in sentences."""
     numbers: list[float] = []
-    found = json.loads(text, parse_float=lambda one: numbers.append(float(one)))
-    rounded = [float(one) for finding in found for one in BROKEN.findall(finding["found"])]
-    for finding in found:
+    findings = json.loads(text, parse_float=lambda number: numbers.append(float(number)))
+    rounded = [float(one) for finding in findings for one in BROKEN.findall(finding["found"])]
+    for finding in findings:
         finding["found"] = BROKEN.sub("#", finding["found"])
-    return found, numbers, rounded
+    return findings, numbers, rounded

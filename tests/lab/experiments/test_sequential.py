@@ -69,8 +69,8 @@ def enumerated(p: tuple[float, ...], j: int, trials: int) -> tuple[float, float]
         if left == 0:
             return strength, float(ever)
         i = greedy(k, n)
-        one = np.eye(len(p), dtype=int)[i]
-        lost, won = (walk(k + hit * one, n + one, left - 1, ever) for hit in (0, 1))
+        trial = np.eye(len(p), dtype=int)[i]
+        lost, won = (walk(k + hit * trial, n + trial, left - 1, ever) for hit in (0, 1))
         return tuple((1 - p[i]) * a + p[i] * b for a, b in zip(lost, won, strict=True))
 
     none = np.zeros(len(p), dtype=int)
@@ -95,53 +95,55 @@ def test_without_one_crossing_or_for_another_cell_the_theorem_says_nothing():
 def test_intervals_cover_at_most_two_fifths_of_the_trials_spent(shape: str):
     p, outcomes = simulated(shape, GRIDS, seed=3)
     columns = outcomes.reshape(-1, *outcomes.shape[2:])
-    found, truth, full = replay(SIZES, columns), crossings(p).ravel(), full_cells(columns)
-    assert found.n.sum(-1).max() <= 0.4 * 800 and len(found.rounds) <= 6
-    assert np.array_equal(full_cells(columns), complete(columns.sum(-1), 50 + 0 * found.n, 50)[0])
-    for (lowest, highest), cell in ((found.interval, truth), (found.full_interval, full)):
-        size = found.size(cell)
-        held = int(((lowest <= size) & (size <= highest)).sum())
-        assert clopper_pearson(held, len(columns))[1] >= 0.95, (held, len(columns))
+    estimate, truth, full = replay(SIZES, columns), crossings(p).ravel(), full_cells(columns)
+    assert estimate.n.sum(-1).max() <= 0.4 * 800 and len(estimate.rounds) <= 6
+    assert np.array_equal(
+        full_cells(columns), complete(columns.sum(-1), 50 + 0 * estimate.n, 50)[0]
+    )
+    for (lowest, highest), cell in ((estimate.interval, truth), (estimate.full_interval, full)):
+        size = estimate.size(cell)
+        covered = int(((lowest <= size) & (size <= highest)).sum())
+        assert clopper_pearson(covered, len(columns))[1] >= 0.95, (covered, len(columns))
     # The estimate is the full grid's, with hardly more scatter than that has of its own.
-    steps = found.cell - full
+    steps = estimate.cell - full
     assert abs(steps.mean()) < 0.3 and steps.std() < 0.25 + 1.2 * (full - truth).std()
 
 
 def test_intervals_that_are_too_short_are_seen():
     p, outcomes = simulated("flat", GRIDS, seed=3)
     columns = outcomes.reshape(-1, *outcomes.shape[2:])
-    found, low = replay(SIZES, columns), replay(SIZES, columns, Design(level=0.3))
-    middle = np.add(*crossing(found.k, found.n)) // 2
-    held = np.array([np.abs(middle - crossings(p).ravel()) <= 1,
+    estimate, low = replay(SIZES, columns), replay(SIZES, columns, Design(level=0.3))
+    middle = np.add(*crossing(estimate.k, estimate.n)) // 2
+    covered = np.array([np.abs(middle - crossings(p).ravel()) <= 1,
                      (low.full_interval[0] <= low.size(full_cells(columns)))
                      & (low.size(full_cells(columns)) <= low.full_interval[1])])  # fmt: skip
-    assert all(clopper_pearson(int(k), len(columns))[1] < 0.95 for k in held.sum(-1))
+    assert all(clopper_pearson(int(k), len(columns))[1] < 0.95 for k in covered.sum(-1))
 
 
 def test_rounds_are_whole_and_trials_are_taken_in_order():
     _, outcomes = simulated("logistic", 4, seed=0)
     columns = outcomes.reshape(-1, *outcomes.shape[2:])
-    asked = []
+    requests = []
 
     def ask(first, last):
         assert np.all(first <= last) and np.all(last <= 50)
-        asked.append((first, last))
+        requests.append((first, last))
         cells = np.arange(50)
         among = (first[..., None] <= cells) & (cells < last[..., None])
         return (columns & among).sum(-1)
 
-    found = follow(SIZES, len(columns), 50, ask)
-    assert len(asked) == len(found.rounds) <= 6
-    assert np.all(asked[0][1] == 4)
-    assert all(np.array_equal(a[1], b[0]) for a, b in itertools.pairwise(asked))
+    estimate = follow(SIZES, len(columns), 50, ask)
+    assert len(requests) == len(estimate.rounds) <= 6
+    assert np.all(requests[0][1] == 4)
+    assert all(np.array_equal(a[1], b[0]) for a, b in itertools.pairwise(requests))
     again = replay(SIZES, columns)
-    assert np.array_equal(found.n, again.n) and np.array_equal(found.k, again.k)
+    assert np.array_equal(estimate.n, again.n) and np.array_equal(estimate.k, again.k)
     counted = [[column[i, :n].sum() for i, n in enumerate(row)]
-               for column, row in zip(columns, found.n, strict=True)]  # fmt: skip
-    assert np.array_equal(found.k, counted)
+               for column, row in zip(columns, estimate.n, strict=True)]  # fmt: skip
+    assert np.array_equal(estimate.k, counted)
     # Trials sit where the curve crosses: most within two cells of the full grid's critical one.
     near = np.abs(np.arange(16) - full_cells(columns)[:, None]) <= 2
-    assert found.n[near].mean() > 3 * found.n[~near].mean()
+    assert estimate.n[near].mean() > 3 * estimate.n[~near].mean()
 
 
 def test_a_column_ends_when_its_interval_is_short_or_its_budget_spent():
@@ -203,8 +205,8 @@ def test_a_logistic_curve_is_found_again_from_the_trials_of_a_design():
     _, outcomes = simulated("logistic", 60, seed=5, lengths=np.array([200]))
     factor = np.random.default_rng(5).uniform(-0.15, 0.15, 60)  # as `simulated` draws it
     half = np.log(75) + 0.45 * np.log(2) + factor
-    found = replay(SIZES, outcomes[:, 0])
-    curves = [halfway(SIZES, k, n) for k, n in zip(found.k, found.n, strict=True)]
+    estimate = replay(SIZES, outcomes[:, 0])
+    curves = [halfway(SIZES, k, n) for k, n in zip(estimate.k, estimate.n, strict=True)]
     z = np.array([(np.log(c.m) - h) / c.error for c, h in zip(curves, half, strict=True)])
     assert (np.abs(z) < 2).sum() >= 50 and np.abs(z).max() < 4 and abs(z.mean()) < 0.5
     assert np.isnan(halfway(SIZES, np.zeros(16), np.ones(16)).m)
@@ -225,36 +227,38 @@ def test_a_difference_of_one_step_is_seen(monkeypatch):
 @pytest.mark.parametrize("shape", ["logistic", "flat", "weibull"])
 def test_the_paired_interval_holds_on_simulated_grids(shape: str):
     _, outcomes = simulated(shape, 100, seed=11)
-    found = [agreement(SIZES, one, 60, seed) for seed, one in enumerate(outcomes)]
-    held = sum(one.mean.lowest <= 0 <= one.mean.highest for one in found)
-    assert clopper_pearson(held, 100)[1] >= 0.95
+    agreements = [agreement(SIZES, one, 60, seed) for seed, one in enumerate(outcomes)]
+    covered = sum(one.mean.lowest <= 0 <= one.mean.highest for one in agreements)
+    assert clopper_pearson(covered, 100)[1] >= 0.95
     pairs = [
         own.lowest <= at <= own.highest
-        for one in found
+        for one in agreements
         for own, at in zip(one.columns, one.steps, strict=True)
     ]
     assert clopper_pearson(sum(pairs), len(pairs))[1] >= 0.95
 
 
 def test_the_record_holds_what_is_asked_of_it():
-    told = json.loads((RESULTS / "sequential/replay.json").read_text(encoding="utf-8"))
-    assert told["full_grid"] == 8800 and told["share"] <= 0.4 and len(told["rounds"]) <= 6
-    assert sum(row["trials"] for row in told["lengths"]) == told["trials"] == sum(told["rounds"])
+    record = json.loads((RESULTS / "sequential/replay.json").read_text(encoding="utf-8"))
+    assert record["full_grid"] == 8800 and record["share"] <= 0.4 and len(record["rounds"]) <= 6
+    assert (
+        sum(row["trials"] for row in record["lengths"]) == record["trials"] == sum(record["rounds"])
+    )
     full = json.loads((RESULTS / "edelman2021-and/paper/findings.json").read_text(encoding="utf-8"))
     known = {row["T"]: row["critical"] for row in full[0]["numbers"]["critical"]}
-    assert {row["T"]: row["critical"]["full"] for row in told["lengths"]} == known
-    for part in (told["mean_difference_in_steps"], *(row["difference_in_steps"]
-                                                     for row in told["lengths"])):  # fmt: skip
+    assert {row["T"]: row["critical"]["full"] for row in record["lengths"]} == known
+    for part in (record["mean_difference_in_steps"], *(row["difference_in_steps"]
+                                                     for row in record["lengths"])):  # fmt: skip
         assert part["interval"][0] <= 0 <= part["interval"][1]
     shapes = json.loads((RESULTS / "sequential/coverage.json").read_text(encoding="utf-8"))
     assert set(shapes["shapes"]) == set(SHAPES)
-    for one in shapes["shapes"].values():
-        assert one["share_of_trials"]["largest"] <= 0.4
+    for coverage in shapes["shapes"].values():
+        assert coverage["share_of_trials"]["largest"] <= 0.4
         for name in ("curve_in_interval", "full_grid_in_full_interval"):
-            assert one[name]["share"] >= 0.95 and one[name]["of"] >= 100
-        paired = one["paired"]["0_in_interval_of_the_mean"]
+            assert coverage[name]["share"] >= 0.95 and coverage[name]["of"] >= 100
+        paired = coverage["paired"]["0_in_interval_of_the_mean"]
         assert paired["of"] >= 100 and paired["interval"][1] >= 0.95
         # 0 inside says little of a wide interval: how wide, how often equal, how far off.
-        assert one["paired"]["mean_width_of_the_mean"] <= 2.5
-        assert one["difference_in_steps"]["equal"] >= 0.45
-        assert abs(one["difference_in_steps"]["mean"]) <= 0.2
+        assert coverage["paired"]["mean_width_of_the_mean"] <= 2.5
+        assert coverage["difference_in_steps"]["equal"] >= 0.45
+        assert abs(coverage["difference_in_steps"]["mean"]) <= 0.2

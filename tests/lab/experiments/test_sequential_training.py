@@ -39,9 +39,9 @@ def test_a_broken_run_goes_on_and_ends_the_same(tmp_path: Path, monkeypatch):
     rounds = int(max(whole["round"]))
     assert rounds > 1 and len(whole["T"]) <= at_most(TINY)[0] < 36
     for T, m in {*zip(whole["T"], whole["m"], strict=True)}:
-        own = [t for t, a, b in zip(whole["trial"], whole["T"], whole["m"], strict=True)
+        trials = [t for t, a, b in zip(whole["trial"], whole["T"], whole["m"], strict=True)
                if (a, b) == (T, m)]  # fmt: skip
-        assert own == list(range(len(own)))  # in the order of their numbers
+        assert trials == list(range(len(trials)))  # in the order of their numbers
     train, made = module.columns_of, []
 
     def breaks(grid, store, *rest):
@@ -61,9 +61,9 @@ def test_a_broken_run_goes_on_and_ends_the_same(tmp_path: Path, monkeypatch):
 
 
 def test_only_experiments_with_a_critical_m_take_the_design():
-    one = EXPERIMENTS["edelman2021-and"]
-    assert "design" not in designed(one, "smoke")
-    config = designed(one, "paper", "sequential")
+    experiment = EXPERIMENTS["edelman2021-and"]
+    assert "design" not in designed(experiment, "smoke")
+    config = designed(experiment, "paper", "sequential")
     assert at_most(config) == (3520, 6, pytest.approx(0.533))
     with pytest.raises(InputError, match="full"):
         designed(EXPERIMENTS["edelman2021-parity"], "smoke", "sequential")
@@ -75,10 +75,10 @@ def test_smoke_scale_runs_and_is_drawn(tmp_path: Path):
     from dudley.lab.pages.results import Results
 
     conduct("edelman2021-and", "smoke", tmp_path / "run", BENCH, design="sequential")
-    (own,) = [one for one in findings(tmp_path / "run") if "full_grid" in one.numbers]
+    (finding,) = [one for one in findings(tmp_path / "run") if "full_grid" in one.numbers]
     table = read(tmp_path / "run" / "trials.parquet")
-    assert own.numbers["trials"] == len(table["T"]) == sum(own.numbers["rounds"])
-    assert own.numbers["share"] <= 0.4 and own.numbers["full_grid"] == 36
-    assert [row["T"] for row in own.numbers["columns"]] == [6, 10, 16]
+    assert finding.numbers["trials"] == len(table["T"]) == sum(finding.numbers["rounds"])
+    assert finding.numbers["share"] <= 0.4 and finding.numbers["full_grid"] == 36
+    assert [row["T"] for row in finding.numbers["columns"]] == [6, 10, 16]
     drawn = draw(Results(tmp_path / "run"), tmp_path / "figures", (".svg",))
     assert any("sequential" in sketch.caption for sketch, _ in drawn)

@@ -20,8 +20,8 @@ from dudley.lab.statistics.trend import equivalence, estimate, slope
 def test_intervals_of_a_rate_are_scipys(k: int):
     oracle = binomtest(k, 50)
     for ours, method in ((wilson, "wilson"), (clopper_pearson, "exact")):
-        told = oracle.proportion_ci(0.95, method)
-        assert ours(k, 50) == pytest.approx((told.low, told.high), abs=1e-12)
+        interval = oracle.proportion_ci(0.95, method)
+        assert ours(k, 50) == pytest.approx((interval.low, interval.high), abs=1e-12)
     many = wilson(np.array([k, 3]), np.array([50, 9]))
     assert (many[0][0], many[1][0]) == pytest.approx(wilson(k, 50))
 
@@ -53,8 +53,8 @@ def test_the_bootstrap_finds_the_error_of_a_mean_and_respects_blocks():
 
 def test_strata_keep_their_sizes():
     labels = np.array([0, 0, 0, 1])
-    found = bootstrap(lambda rows: labels[rows].mean(), 4, 50, 0, strata=labels)
-    assert set(found.values) == {0.25}
+    resampled = bootstrap(lambda rows: labels[rows].mean(), 4, 50, 0, strata=labels)
+    assert set(resampled.values) == {0.25}
 
 
 def test_counts_drawn_again_have_the_binomial_spread_and_no_crossing_stays_infinite():
@@ -75,21 +75,21 @@ def test_a_slope_is_scipys_and_its_interval_covers_under_uneven_scatter():
     for _ in range(400):
         y = x + rng.normal(size=40) * (0.05 + 3 * (x - 0.5) ** 2 * 4)
         for robust in hits:
-            found = slope(x, y, robust=robust)
-            hits[robust] += found.lowest <= 1 <= found.highest
+            line = slope(x, y, robust=robust)
+            hits[robust] += line.lowest <= 1 <= line.highest
     assert hits[True] >= 370 > hits[False]
 
 
 def test_dependent_rows_need_their_groups():
     rng = np.random.default_rng(1)
-    found = {True: 0, False: 0}
+    rejected = {True: 0, False: 0}
     for _ in range(200):
         x = np.repeat(rng.normal(size=20), 10)
         y = np.repeat(rng.normal(size=20), 10) + 0.1 * rng.normal(size=200)
-        for grouped in found:
+        for grouped in rejected:
             groups = np.repeat(np.arange(20), 10) if grouped else None
-            found[grouped] += slope(x, y, groups=groups).p < 0.05
-    assert found[True] <= 40 < 80 <= found[False]  # a planted neglect turns red
+            rejected[grouped] += slope(x, y, groups=groups).p < 0.05
+    assert rejected[True] <= 40 < 80 <= rejected[False]  # a planted neglect turns red
 
 
 def test_equivalence_needs_a_narrow_interval_inside_the_margin():
@@ -111,14 +111,14 @@ def planted(seed: int, spread: float = 0.0):
 
 def test_binomial_regression_is_the_maximum():
     X, k, n = planted(0)
-    found = fit(X, k, n)
+    model = fit(X, k, n)
     loss = lambda beta: -log_likelihoods(X, k, n, beta).sum()  # noqa: E731
     oracle = minimize(loss, np.zeros(2), method="BFGS")
-    assert found.beta == pytest.approx(oracle.x, abs=1e-4)
-    assert found.likelihood == pytest.approx(-oracle.fun, abs=1e-6)
-    assert found.errors == pytest.approx(np.sqrt(np.diag(oracle.hess_inv)), rel=0.1)
-    assert 0.6 < found.dispersion < 1.5 < fit(*planted(0, spread=1.0)).dispersion
-    assert log_likelihoods(X, k, n, found.beta).sum() == pytest.approx(found.likelihood)
+    assert model.beta == pytest.approx(oracle.x, abs=1e-4)
+    assert model.likelihood == pytest.approx(-oracle.fun, abs=1e-6)
+    assert model.errors == pytest.approx(np.sqrt(np.diag(oracle.hess_inv)), rel=0.1)
+    assert 0.6 < model.dispersion < 1.5 < fit(*planted(0, spread=1.0)).dispersion
+    assert log_likelihoods(X, k, n, model.beta).sum() == pytest.approx(model.likelihood)
 
 
 def test_perfect_separation_ends_and_one_sided_data_are_refused():
@@ -134,11 +134,13 @@ def test_a_profile_interval_covers_as_it_says_and_widens_with_the_dispersion():
     for seed in range(120):
         X, k, n = planted(seed)
         at = lambda b: fit(X[:, :1], k, n, b * X[:, 1]).likelihood  # noqa: E731, B023
-        found = profile(at, 0.4, 2.4)
-        covered += found.lowest <= 1.2 <= found.highest
+        interval = profile(at, 0.4, 2.4)
+        covered += interval.lowest <= 1.2 <= interval.highest
     assert 106 <= covered <= 120  # .95 ± 3 errors
     wide = profile(at, 0.4, 2.4, dispersion=4.0)
-    assert wide.highest - wide.lowest == pytest.approx(2 * (found.highest - found.lowest), rel=0.1)
+    assert wide.highest - wide.lowest == pytest.approx(
+        2 * (interval.highest - interval.lowest), rel=0.1
+    )
     assert profile(at, 1.19, 1.21).highest == np.inf
 
 

@@ -25,7 +25,7 @@ from dudley.train.trainer import Memory, Trainer
 
 NAME = "trauger2024-majority"
 NEVER = "not reproduced under any reading tried"
-ONE = SparseMajority()
+EXPERIMENT = SparseMajority()
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +35,16 @@ def folder(smoke) -> Path:
 
 
 def test_smoke_runs_end_to_end(folder):
-    config, found = ONE.config("smoke"), json.loads((folder / "findings.json").read_text())
+    config, findings = (
+        EXPERIMENT.config("smoke"),
+        json.loads((folder / "findings.json").read_text()),
+    )
     trials, curves = (read(folder / f"{name}.parquet") for name in ("trials", "curves"))
     task = config["protocol"]["task"]
     assert len(trials["T"]) == config["runs"] * len(task["T"]) == len(curves["epoch"])
     assert sorted(set(trials["T"])) == task["T"] and (folder / "store").exists()
-    assert [one["claim"][:9] for one in found[:3]] == ["Figure 1:", "Figure 2:", "Figure 3:"]
-    assert len(found) == 7 and EXPERIMENTS[NAME].name == NAME
+    assert [one["claim"][:9] for one in findings[:3]] == ["Figure 1:", "Figure 2:", "Figure 3:"]
+    assert len(findings) == 7 and EXPERIMENTS[NAME].name == NAME
     first = trials["trial"] < config["bounds"]["runs"]
     assert np.isfinite(trials["calculus_log10_n"][first]).all()
     assert np.isnan(trials["calculus_log10_n"][~first]).all()
@@ -49,18 +52,18 @@ def test_smoke_runs_end_to_end(folder):
 
 def test_a_seeded_run_is_the_committed_one(folder):
     """One trial alone: the row that the grid gave it."""
-    config, trials = ONE.config("smoke"), read(folder / "trials.parquet")
+    config, trials = EXPERIMENT.config("smoke"), read(folder / "trials.parquet")
     protocol = config["protocol"]
-    own = protocol | {"task": protocol["task"] | {"T": 8}, "trial": 1, "seed": config["seed"]}
-    problem = Problem([own])
+    trial = protocol | {"task": protocol["task"] | {"T": 8}, "trial": 1, "seed": config["seed"]}
+    problem = Problem([trial])
     trainer = Trainer(problem, Memory())
     results = trainer.run()
     assert results is not None
     (i,) = np.flatnonzero((trials["T"] == 8) & (trials["trial"] == 1))
-    kept = results[0]["at best validation_loss"]
+    best = results[0]["at best validation_loss"]
     for name in ("l1", "train_loss", "validation_loss", "holdout_loss"):
-        assert trials[name][i] == pytest.approx(kept[name], rel=1e-4)
-    assert trials["step"][i] == kept["step"]
+        assert trials[name][i] == pytest.approx(best[name], rel=1e-4)
+    assert trials["step"][i] == best["step"]
     weights = trainer.period.best_weights(trainer.whole, "validation_loss")
     # every entry of every weight, counted by hand
     assert trials["l1"][i] == pytest.approx(
@@ -79,7 +82,7 @@ def test_the_leaky_report_is_on_the_set_that_chose_and_the_clean_one_is_not(fold
 
 def planted(folder: Path, rise: dict[str, float], noise: float = 0.01, runs: int = 5) -> list:
     """Findings on a table whose quantities change by so much from T = 20 to 200."""
-    config, source = ONE.config("paper"), np.random.default_rng(3)
+    config, source = EXPERIMENT.config("paper"), np.random.default_rng(3)
     T = np.repeat(config["protocol"]["task"]["T"], runs)
     u = (T - 20) / 180
 
@@ -100,7 +103,7 @@ def planted(folder: Path, rise: dict[str, float], noise: float = 0.01, runs: int
         columns[split] = values("accuracy", 0.9)
     columns |= {"calculus_gap": np.full(n, 2.0), "calculus_log10_n": np.full(n, 7.0)}
     write(folder / "trials.parquet", columns)
-    return ONE.analyse(config, folder)
+    return EXPERIMENT.analyse(config, folder)
 
 
 @pytest.mark.parametrize(
@@ -114,10 +117,10 @@ def planted(folder: Path, rise: dict[str, float], noise: float = 0.01, runs: int
     ],
 )
 def test_planted_trends_are_found_and_none_is_not(tmp_path, rise, verdicts):
-    found = planted(tmp_path, rise)
-    assert [one.verdict for one in found[:3]] == verdicts
-    for quantity, one in zip(("l1", "gap", "accuracy"), found, strict=False):
-        low, high = one.numbers["trend"]["clean"]["interval"]
+    findings = planted(tmp_path, rise)
+    assert [one.verdict for one in findings[:3]] == verdicts
+    for quantity, finding in zip(("l1", "gap", "accuracy"), findings, strict=False):
+        low, high = finding.numbers["trend"]["clean"]["interval"]
         assert low < rise.get(quantity, 0.0) < high
 
 
@@ -129,7 +132,7 @@ def test_a_plateau_may_follow_a_fall(tmp_path):
     for name in ("validation_accuracy", "holdout_accuracy", "holdout_accuracy_last"):
         trials[name] = trials[name] + fall
     write(tmp_path / "trials.parquet", trials)
-    flat = ONE.analyse(ONE.config("paper"), tmp_path)[2]
+    flat = EXPERIMENT.analyse(EXPERIMENT.config("paper"), tmp_path)[2]
     assert flat.verdict == "reproduced" and not flat.numbers["trend"]["leaky"]["equivalent"]
     assert flat.readings[0].chosen.startswith("T ≥ 100") and flat.numbers["plateau"]["equivalent"]
 
@@ -143,17 +146,17 @@ def test_runs_that_did_not_fit_are_told(tmp_path):
     trials = read(tmp_path / "trials.parquet")
     trials["train_accuracy_last"] = np.where(trials["T"] > 100, 0.9, 1.0)
     write(tmp_path / "trials.parquet", trials)
-    told = ONE.analyse(ONE.config("paper"), tmp_path)[3]
-    assert told.verdict == "refuted" and "25 of 50" in told.observation
-    assert [line["fitted"] for line in told.numbers["by_T"]] == [5] * 5 + [0] * 5
+    finding = EXPERIMENT.analyse(EXPERIMENT.config("paper"), tmp_path)[3]
+    assert finding.verdict == "refuted" and "25 of 50" in finding.observation
+    assert [line["fitted"] for line in finding.numbers["by_T"]] == [5] * 5 + [0] * 5
 
 
 def test_margins_are_of_the_whole_range_of_T():
-    config, T = ONE.config("paper"), np.repeat([20.0, 110.0, 200.0], 5)
+    config, T = EXPERIMENT.config("paper"), np.repeat([20.0, 110.0, 200.0], 5)
     y = 100 + T / 180 * 9.0 + np.tile([-0.1, -0.05, 0.0, 0.05, 0.1], 3)
-    told = trend(config, T, y, "l1")
-    assert told["change"] == pytest.approx(9.0) and told["margin"] == pytest.approx(y.mean() / 10)
-    assert told["equivalent"] and outcome(told, "l1") == "holds"
+    line = trend(config, T, y, "l1")
+    assert line["change"] == pytest.approx(9.0) and line["margin"] == pytest.approx(y.mean() / 10)
+    assert line["equivalent"] and outcome(line, "l1") == "holds"
     assert not trend(config, T, y + T / 60, "l1")["equivalent"]
 
 
@@ -163,27 +166,27 @@ def test_norms_by_hand():
         for W in model.parameters():
             W.fill_(1.0)
         model.get_parameter("weights.3.W")[:, 0] = -2.0
-    found = norms(model)
-    assert found["W_QK_l11"] == pytest.approx(4 * 4 * 3 / math.sqrt(3))
-    assert found["W_v_row1inf"] == found["W_v_col1inf"] == 4 * 3  # each head's W_v W_c is all 3
-    assert found["w_l1"] == 4 * 3 and found["W_c_row1inf"] == 4
-    assert found["W_Q_op"] == pytest.approx(math.sqrt(4 * 6))
+    by_name = norms(model)
+    assert by_name["W_QK_l11"] == pytest.approx(4 * 4 * 3 / math.sqrt(3))
+    assert by_name["W_v_row1inf"] == by_name["W_v_col1inf"] == 4 * 3  # each head's W_v W_c is all 3
+    assert by_name["w_l1"] == 4 * 3 and by_name["W_c_row1inf"] == 4
+    assert by_name["W_Q_op"] == pytest.approx(math.sqrt(4 * 6))
 
 
 def test_the_corollary_is_evaluated_at_these_norms():
     row = norms(MajorityClassifier(20)) | {"T": 20}
-    found = corollary(row, 300, 64, 64)
+    bounds = corollary(row, 300, 64, 64)
     B = row["w_l1"] * row["W_c_row1inf"] * row["W_v_row1inf"]
     B_x, root = row["X_row2inf"], math.sqrt(300)
     a = B_x**2 * row["W_QK_l11"] * math.sqrt(2 * math.log(2 * 64**2 + 1))
     by_hand = B_x * a / root * (1 + math.log(root / a)) + B_x * math.sqrt(math.log(128)) / root
-    assert found["printed"] == pytest.approx(2 * B * by_hand) and found["printed"] < 0
-    assert found["best"] <= found["derived"] <= found["trivial"] * (1 + 1e-9)
-    assert corollary(row, 10**12, 64, 64)["derived"] < found["derived"] / 10
+    assert bounds["printed"] == pytest.approx(2 * B * by_hand) and bounds["printed"] < 0
+    assert bounds["best"] <= bounds["derived"] <= bounds["trivial"] * (1 + 1e-9)
+    assert corollary(row, 10**12, 64, 64)["derived"] < bounds["derived"] / 10
 
 
 def test_the_paper_scale_is_the_printed_protocol():
-    config = ONE.config("paper")
+    config = EXPERIMENT.config("paper")
     task, how = config["protocol"]["task"], config["protocol"]["training"]
     assert task == {"name": "majority", "T": [*range(20, 201, 20)], "s": 9, "m": 300,
                     "holdout": 10_000}  # fmt: skip

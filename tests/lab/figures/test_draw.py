@@ -73,7 +73,7 @@ def test_other_numbers_give_another_figure(results: Results, tmp_path: Path):
     findings[0]["numbers"]["line"][2]["y"] += 1
     file.write_text(json.dumps(findings))
     draw.draw(Results(results.folder), tmp_path / "b", (".svg",))
-    (a,), (b,) = ((tmp_path / place).iterdir() for place in "ab")
+    (a,), (b,) = ((tmp_path / name).iterdir() for name in "ab")
     assert a.read_bytes() != b.read_bytes()
 
 

@@ -199,7 +199,7 @@ def test_thresholds_have_sixteen_bits_and_keep_the_mean(p):
 def test_halves_are_uniform_to_the_last_bit():
     """All four quarters of the bits of a hash, over neighbouring numbers, at α = 1e-6."""
     words = masks.example_words(keys_tensor(KEYS), 0, 200).reshape(-1, 2)
-    r = masks.hashed(np.arange(400), words)
+    r = masks.hash_numbers(np.arange(400), words)
     for shift in (0, 8, 16, 24):
         counts = np.bincount(((r >> shift) & 0xFF).ravel(), minlength=256)
         assert stats.chisquare(counts).pvalue > 1e-6

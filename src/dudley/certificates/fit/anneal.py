@@ -44,13 +44,13 @@ def change_one(part: SparsePart, rng: np.random.Generator) -> SparsePart:
     flat, nonzeros = levels.reshape(-1), np.flatnonzero(levels)
     kind = rng.integers(4) if len(nonzeros) else 0
     there = rng.integers(len(flat))
-    place = rng.choice(nonzeros) if len(nonzeros) else there
+    index = rng.choice(nonzeros) if len(nonzeros) else there
     if kind == 0:
         flat[there] = rng.choice([-1, 1]) * rng.integers(1, REACH + 1)
     elif kind == 1:
-        flat[place] = 0
+        flat[index] = 0
     elif kind == 2:
-        flat[place] += rng.choice([-1, 1])
+        flat[index] += rng.choice([-1, 1])
     else:
-        flat[place], flat[there] = flat[there], flat[place]
+        flat[index], flat[there] = flat[there], flat[index]
     return replace(part, levels=levels)

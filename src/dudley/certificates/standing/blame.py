@@ -20,7 +20,7 @@ WHOLE = ("d", "k", "T")
 
 def blame(case: Case) -> tuple[str, str]:
     """What is to blame for the derived form: in a few words, and with its numbers."""
-    n = case.needed("derived")
+    n = case.examples_needed("derived")
     at = case.training.n if n is None else n
     terms = case.terms("derived", at)
     first = max(terms, key=lambda name: terms[name])
@@ -48,7 +48,7 @@ def factors(case: Case, n: float) -> dict[str, tuple[float, float]]:
             continue  # no class has such sizes
         if 0 < less < size:
             powers[name] = x, math.log(size / less) / math.log(x / half)
-    γ = case.training.separated if case.excess else case.training.γ[0]
+    γ = case.training.separating_margin if case.excess else case.training.γ[0]
     if γ is not None and γ < 1:
         powers["1/margin"] = 1 / γ, 1.0
     return powers

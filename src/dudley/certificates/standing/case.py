@@ -79,17 +79,17 @@ class Case:
         return Sense.CONFIDENCE.value
 
     @cached_property
-    def _needed(self) -> dict[str, float | None]:
+    def _examples_needed(self) -> dict[str, float | None]:
         return {}
 
     @cached_property
-    def here(self) -> Situation:
+    def situation(self) -> Situation:
         assert self.reading is not None
         values = dict(self.reading.values)
         values |= {"n": self.training.n, "delta": self.training.delta, "epsilon": 1.0}
-        if self.excess and self.training.separated is not None:
+        if self.excess and self.training.separating_margin is not None:
             reach = math.prod(values[name] for name in ("w.l2", "X.row2inf", "W_c.op", "W_v.op"))
-            values |= {"kappa": 1 / self.training.separated, "target.bound": reach}
+            values |= {"kappa": 1 / self.training.separating_margin, "target.bound": reach}
         return Situation(values)
 
     @property
@@ -104,9 +104,9 @@ class Case:
         loose = sorted({"w", "W_c"} & self.reading.trained - owners - {"W"})
         if loose and "W" not in owners:
             return "readout", f"its class has no {' and '.join(loose)}, which this model trained"
-        if self.excess and self.training.separated is None:
+        if self.excess and self.training.separating_margin is None:
             return "no minimiser", "the model errs on its training set: it is no minimiser there"
-        lacking = [i for i in s.inputs if i.default is None and self.here.find(i.name) is None]
+        lacking = [i for i in s.inputs if i.default is None and self.situation.find(i.name) is None]
         if not lacking:
             return None
         needs = "; ".join(f"{i.name}: {i.text}" for i in lacking)
@@ -116,16 +116,16 @@ class Case:
         )
 
     @cached_property
-    def observed(self) -> dict[str, float]:
+    def measured_inputs(self) -> dict[str, float]:
         """The inputs of the statement, as measured."""
-        return inputs_of(self.statement, self.here)
+        return inputs_of(self.statement, self.situation)
 
     @cached_property
-    def paid(self) -> tuple[dict[str, float], float]:
+    def paid_inputs(self) -> tuple[dict[str, float], float]:
         """The inputs with what was read off moved up to the grid, and the price of it."""
         assert self.reading is not None
-        values, nats = dict(self.observed), self.training.γ[1]
-        for name, value in self.observed.items():
+        values, nats = dict(self.measured_inputs), self.training.γ[1]
+        for name, value in self.measured_inputs.items():
             owner, _, norm = name.partition(".")
             if norm and norm != "rank" and owner in (*self.reading.trained, "W"):
                 values[name], price = Grid().round_up(value)
@@ -133,7 +133,7 @@ class Case:
         return values, nats
 
     def values(self, form: str) -> dict[str, float]:
-        return self.observed if form == "printed" else self.paid[0]
+        return self.measured_inputs if form == "printed" else self.paid_inputs[0]
 
     def complexity(self, form: str, n: float, values: Values | None = None) -> float:
         """R of the class on n examples; for an excess risk, that."""
@@ -151,7 +151,7 @@ class Case:
         R = self.complexity(form, n, values)
         if self.excess:
             return {"excess risk": R}
-        γ, nats = self.training.γ[0], 0.0 if form == "printed" else self.paid[1]
+        γ, nats = self.training.γ[0], 0.0 if form == "printed" else self.paid_inputs[1]
         drift = float(deviation(n, self.training.delta, paid=nats))
         return {"training ramp": self.training.ramp(γ), "complexity": 2 * R / γ, "deviation": drift}
 
@@ -160,19 +160,19 @@ class Case:
         return math.fsum(self.terms(form, n, values).values())
 
     @cached_property
-    def printed(self) -> float | None:
+    def printed_total(self) -> float | None:
         """The printed form at the measured norms; ``None`` where its formula is not positive."""
         try:
             return self.total("printed", self.training.n)
         except InputError:
             return None
 
-    def needed(self, form: str) -> float | None:
+    def examples_needed(self, form: str) -> float | None:
         """The n from which the form is below guessing, to 5 %; ``None`` past 10^30."""
-        if form not in self._needed:
+        if form not in self._examples_needed:
             n_needed = least(lambda n: self.total(form, n), self.training.guess, self.training.n)
-            self._needed[form] = n_needed
-        return self._needed[form]
+            self._examples_needed[form] = n_needed
+        return self._examples_needed[form]
 
 
 def radius(values: Values) -> float:
@@ -181,11 +181,13 @@ def radius(values: Values) -> float:
     >>> radius({"W_v.l11": 2.0, "w.l2": 3.0, "X.row2inf": 1.0, "sigma.lipschitz": 1.0})
     6.0
     """
-    here = Situation({n: v for n, v in values.items() if n not in ("n", "delta", "epsilon", "c")})
-    w = here.find("w.l2")
+    situation = Situation(
+        {n: v for n, v in values.items() if n not in ("n", "delta", "epsilon", "c")}
+    )
+    w = situation.find("w.l2")
     if "L" in values:
         return 1.0 if w is None else w
-    parts = [here.find(name) for name in ("X.row2inf", "W_v.op", "W_c.op", "sigma.lipschitz")]
+    parts = [situation.find(name) for name in ("X.row2inf", "W_v.op", "W_c.op", "sigma.lipschitz")]
     return math.prod(x for x in (w, *parts) if x is not None)
 
 

@@ -47,7 +47,7 @@ PLAN = posterior.PosteriorTraining(steps=1500, batch=1024)
 ITSELF, COMPRESSED = "this model", "this model with its weights quantised"
 DRAWN = "weights drawn from a posterior on the same network and data"
 DeclaredByMethod = Mapping[str, Mapping[str, Any]]
-Number = Callable[[float, float, float], float]  # share of errors, c, n
+NumberFormula = Callable[[float, float, float], float]  # share of errors, c, n
 
 
 def certificates(
@@ -75,7 +75,7 @@ def certificates(
         kind = "baseline" if name == HOLD_OUT else "certificate"
         watch.begin(name)
         try:
-            certified = _certified(name, model, data, table, plan, watch)
+            certified = _certify(name, model, data, table, plan, watch)
         except InputError as refusal:
             rows.append(StandingRow(name, kind, culprit="refused", refused=str(refusal)))
             continue
@@ -83,12 +83,12 @@ def certificates(
             rows.append(StandingRow(name, kind, culprit=TIME, refused=watch.remark))
             continue
         about, judged, certificate = certified
-        row = _row(certificate, kind, about, tested(judged, test), guess)
+        row = _row(certificate, kind, about, count_errors(judged, test), guess)
         rows.append(replace(row, note=watch.remark))
     return rows
 
 
-def _certified(
+def _certify(
     name: str, model: Hypothesis, data: Dataset, table: dict[str, Any], plan, watch: Watch
 ):
     """Whose certificate it is, that model, and the certificate; none where time is up."""
@@ -108,7 +108,7 @@ def _certified(
     return COMPRESSED, small, method(small, data, **table)
 
 
-def tested(model: Hypothesis | Posterior, test: Dataset | None) -> dict[str, Any]:
+def count_errors(model: Hypothesis | Posterior, test: Dataset | None) -> dict[str, Any]:
     """Errors on the test set; of a posterior, one draw of weights for each example."""
     if test is None:
         return {}
@@ -138,7 +138,7 @@ def _row(
     )
 
 
-def _parts(certificate: Certificate) -> tuple[dict[str, float], float, Number]:
+def _parts(certificate: Certificate) -> tuple[dict[str, float], float, NumberFormula]:
     """The nats by name, the share of errors, and the number they make."""
     facts = certificate.facts
     terms: dict[str, float] = {}
@@ -173,7 +173,7 @@ def _last(paths: list[str]) -> dict[str, str]:
     return ends if len(set(ends.values())) == len(paths) else {path: path for path in paths}
 
 
-def _blame(terms: dict[str, float], share: float, number: Number, n: int) -> tuple[str, str]:
+def _blame(terms: dict[str, float], share: float, number: NumberFormula, n: int) -> tuple[str, str]:
     """What is to blame: in a few words, and with its numbers."""
     c = math.fsum(terms.values())
     without = {name: number(share, c - nats, n) for name, nats in terms.items()}

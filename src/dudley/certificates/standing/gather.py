@@ -13,9 +13,14 @@ from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.price import Bill
 from dudley.certificates.standing.case import Readings
-from dudley.certificates.standing.certificates import PLAN, DeclaredByMethod, certificates, tested
+from dudley.certificates.standing.certificates import (
+    PLAN,
+    DeclaredByMethod,
+    certificates,
+    count_errors,
+)
 from dudley.certificates.standing.margins import TrainingMargins
-from dudley.certificates.standing.published import about_networks, published
+from dudley.certificates.standing.published import about_networks, published_rows
 from dudley.certificates.standing.reading import read_off
 from dudley.certificates.standing.row import Standing
 from dudley.core.errors import InputError
@@ -47,8 +52,8 @@ def standing(
     training = TrainingMargins(model.margins(train), Bill(delta).delta, guess)
     rows = certificates(model, train, test, delta, guess, declared or {}, plan, watch)
     readings = _readings(model)
-    rows += published(readings, training, papers, watch)
-    return Standing(tuple(rows), train.n, delta, guess, _measured(model, test, delta),
+    rows += published_rows(readings, training, papers, watch)
+    return Standing(tuple(rows), train.n, delta, guess, _measure(model, test, delta),
                     _facts(readings, training, papers))  # fmt: skip
 
 
@@ -60,11 +65,11 @@ def _readings(model: Hypothesis) -> Readings | str:
         return str(refusal)
 
 
-def _measured(model: Hypothesis, test: Dataset | None, delta: float) -> dict[str, Any]:
+def _measure(model: Hypothesis, test: Dataset | None, delta: float) -> dict[str, Any]:
     """The error on the test set, and the upper end of its interval."""
     if test is None:
         return {}
-    counts = tested(model, test)
+    counts = count_errors(model, test)
     most = binomial_upper(counts["errors"], counts["n"], -math.log(delta))
     return counts | {"error": counts["errors"] / counts["n"], "at_most": most}
 

@@ -4,7 +4,7 @@ The ramp loss at margin γ is 1 at margin ≤ 0 and 0 at margin ≥ γ. γ makes
 small that a bound ∝ 1/(γ√n) needs to get below guessing, b: it maximises γ·(b − mean ramp).
 
 >>> training = TrainingMargins(np.array([0.5] * 99 + [-0.1]), 0.05, 0.5)
->>> round(training.γ[0], 3), round(training.ramp(0.5), 3), training.separated is None
+>>> round(training.γ[0], 3), round(training.ramp(0.5), 3), training.separating_margin is None
 (0.5, 0.01, True)
 """
 
@@ -50,7 +50,7 @@ class TrainingMargins:
         return float(np.clip(1 - self.margins / γ, 0, 1).mean())
 
     @cached_property
-    def separated(self) -> float | None:
+    def separating_margin(self) -> float | None:
         """The largest margin of the grid at which the training ramp is 0."""
         least = float(self.margins.min())
         return MARGINS.round_down(least)[0] if least > 0 else None

@@ -34,7 +34,7 @@ def speaks_of_a_network(s: Statement) -> bool:
     return bounds and any(word in s.quantity for word in NETWORKS)
 
 
-def published(
+def published_rows(
     readings: Readings | str,
     training: TrainingMargins,
     papers: tuple[str, ...] = (),
@@ -51,12 +51,12 @@ def published(
             for s in about_networks(papers)
         ]
     return [
-        watch.do(s.id, partial(_row, s, readings, training)) or _left_out(s, watch)
+        watch.do(s.id, partial(_row, s, readings, training)) or _omitted_row(s, watch)
         for s in about_networks(papers)
     ]
 
 
-def _left_out(s: Statement, watch: Watch) -> StandingRow:
+def _omitted_row(s: Statement, watch: Watch) -> StandingRow:
     why = f"left out after {watch.seconds:g} s; --budget SECONDS gives more time"
     return StandingRow(s.id, "published", verdict=s.standing, culprit=TIME, refused=why)
 
@@ -67,24 +67,24 @@ def _row(s: Statement, readings: Readings, training: TrainingMargins) -> Standin
         culprit, reason = why
         return StandingRow(s.id, "published", verdict=verdict, culprit=culprit, refused=reason)
     try:
-        return _evaluated(case)
+        return _evaluate(case)
     except DudleyError as refusal:  # numbers past the floats
         return StandingRow(
             s.id, "published", verdict=verdict, culprit="refused", refused=str(refusal)
         )
 
 
-def _evaluated(case: Case) -> StandingRow:
+def _evaluate(case: Case) -> StandingRow:
     s, n = case.statement, case.training.n
     culprit, why = blame(case)
     forms = {"value": "derived"} | ({"best": "best"} if "best" in s.forms else {})
-    needed = {name: case.needed(form) for name, form in forms.items()}
+    needed = {name: case.examples_needed(form) for name, form in forms.items()}
     return StandingRow(
         s.id,
         "published",
         about=case.about,
         value=case.total("derived", n),
-        printed=case.printed,
+        printed=case.printed_total,
         best=case.total("best", n) if "best" in forms else None,
         needed={name: most for name, most in needed.items() if most is not None},
         sense=case.sense,
@@ -92,5 +92,5 @@ def _evaluated(case: Case) -> StandingRow:
         terms=case.terms("derived", n),
         culprit=culprit,
         blame=why,
-        note="" if case.printed is not None else "the printed formula is not positive here",
+        note="" if case.printed_total is not None else "the printed formula is not positive here",
     )

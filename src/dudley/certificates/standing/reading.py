@@ -40,14 +40,14 @@ from dudley.weights import certified
 WHAT = "published bounds"
 VECTOR = {"l11": "l1", "fro": "l2"}  # how the norms of w are called
 HOMOGENEOUS = ("identity", "relu")
-Matrices = dict[str, np.ndarray]
+PaperMatrices = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
     """Matrices by their names in the papers, those among them that were trained, and sizes."""
 
-    matrices: Matrices
+    matrices: PaperMatrices
     trained: frozenset[str]
     sizes: dict[str, float]
 
@@ -141,7 +141,7 @@ def _power(size: float) -> float:
     return Grid(2.0).round_up(size)[0] if size > 1 else 1.0
 
 
-def _encoder(W_QK: np.ndarray, j: int, W_v: np.ndarray, w: np.ndarray, sigma: str) -> Matrices:
+def _encoder(W_QK: np.ndarray, j: int, W_v: np.ndarray, w: np.ndarray, sigma: str) -> PaperMatrices:
     if sigma == "identity":
         W_v, w = np.hstack([W_v, -W_v]), np.vstack([w, -w])
     d, k = W_v.shape

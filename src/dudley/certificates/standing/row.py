@@ -75,7 +75,7 @@ class Standing:
         )
 
     @property
-    def refused(self) -> list[StandingRow]:
+    def refused_rows(self) -> list[StandingRow]:
         """The rows without a number."""
         return [row for row in self.rows if row.refused]
 

@@ -206,12 +206,12 @@ def compressed(model: Any, train: Any, declared: dict[str, Any], out: Path, budg
             return
         watch.say("certificate of the compressed model")
         certificate = method_named("occam")(small, train, **declared)
-    place, file = (out.with_suffix(f".compressed.{kind}") for kind in ("safetensors", "json"))
-    with written(place) as part:
+    weights, file = (out.with_suffix(f".compressed.{kind}") for kind in ("safetensors", "json"))
+    with written(weights) as part:
         small.save(part)
     keep(certificate, file)
-    print(f"\nOf the compressed model {place}, not of the one that was given:")
-    check = f"wrote {file}; check it: dudley verify {file} --model {place} --data DATA"
+    print(f"\nOf the compressed model {weights}, not of the one that was given:")
+    check = f"wrote {file}; check it: dudley verify {file} --model {weights} --data DATA"
     remark = [Section("", (Prose(watch.remark),))] if watch.remark else []
     ending = Section("", (Listing(check),))
     print_document(Document("", (pages.summary(certificate.to_json()), *remark, ending)))
@@ -287,18 +287,18 @@ def declarations(pairs: list[str] | None) -> dict[str, dict[str, Any]]:
     """
     declared: dict[str, dict[str, Any]] = {}
     for pair in pairs or []:
-        place, equals, text = pair.partition("=")
-        method, dot, name = place.partition(".")
+        full_name, equals, text = pair.partition("=")
+        method, dot, name = full_name.partition(".")
         if not (equals and dot and name):
             raise InputError("--declare", "method.name=value", pair)
-        declared.setdefault(method, {})[name] = _value(text, place)
+        declared.setdefault(method, {})[name] = _value(text, full_name)
     return declared
 
 
-def _value(text: str, place: str) -> Any:
+def _value(text: str, name: str) -> Any:
     """What JSON says; a text where it is none."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
         return text
-    return documents.value_of(text, f"--declare {place}")
+    return documents.value_of(text, f"--declare {name}")

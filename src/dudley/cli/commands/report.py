@@ -90,10 +90,10 @@ def page_verified(path: Path, model: Path, data: Path) -> tuple[Document, Stamp]
 
 def file_of(source: Path) -> Path:
     """The file or folder that is meant; of a folder with a certificate, or an example, that."""
-    place = named_path(source)
-    if not place.exists():
+    path = named_path(source)
+    if not path.exists():
         raise InputError("report", "a file or folder", f"{source}, which is not there")
-    return beside(source, CERTIFICATE) or place
+    return beside(source, CERTIFICATE) or path
 
 
 def document_of(path: Path) -> Document:

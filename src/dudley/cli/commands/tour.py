@@ -16,7 +16,7 @@ from dudley.cli.output import Json, print_document, print_json
 from dudley.cli.progress import watch_steps
 from dudley.core.errors import InputError
 from dudley.core.extras import expect_installed
-from dudley.show.document import Block, Document, Points, Properties, Prose, Section
+from dudley.show.document import Document, DocumentBlock, Points, Properties, Prose, Section
 
 if TYPE_CHECKING:
     from dudley.certificates.data import Dataset
@@ -83,7 +83,7 @@ class Story:
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def steps(self) -> list[tuple[str, Callable[[], list[Block]]]]:
+    def steps(self) -> list[tuple[str, Callable[[], list[DocumentBlock]]]]:
         return [
             (f"Train an attention head: majority of {S} hidden bits among {T}", self.train),
             ("Measure it: norms with proved upper ends", self.measure),
@@ -94,7 +94,7 @@ class Story:
             ("Write it all down", self.write),
         ]
 
-    def train(self) -> list[Block]:
+    def train(self) -> list[DocumentBlock]:
         from dudley.certificates.fit.heads import HeadFit, fit_head
         from dudley.certificates.samples import draw_examples
 
@@ -114,7 +114,7 @@ class Story:
         errors = f"{wrong['train']} errors on them, {wrong['test']} on as many fresh ones"
         return [Prose(f"{count} weights, {self.n:,} examples: {errors}")]
 
-    def measure(self) -> list[Block]:
+    def measure(self) -> list[DocumentBlock]:
         from dudley.show.pages import tour as pages
         from dudley.weights.certified import norms
 
@@ -125,7 +125,7 @@ class Story:
         }
         return [pages.norms(self.facts["norms"])]
 
-    def stand(self) -> list[Block]:
+    def stand(self) -> list[DocumentBlock]:
         from dudley.certificates.fit.posterior import PosteriorTraining
         from dudley.certificates.standing import standing
         from dudley.show.standing import MARKS, bounds, measured, reasons
@@ -141,7 +141,7 @@ class Story:
             Prose(f"{lost} further statements do not apply; the report says why"),
         ]
 
-    def break_one(self) -> list[Block]:
+    def break_one(self) -> list[DocumentBlock]:
         from dudley.core.rounding import floor
         from dudley.show.counterexamples import against
         from dudley.theorems import registry
@@ -161,7 +161,7 @@ class Story:
             *map(Prose, registry.caveats([statement])),
         ]
 
-    def certify(self) -> list[Block]:
+    def certify(self) -> list[DocumentBlock]:
         from dudley.certificates.certify import certify
         from dudley.core.rounding import ceiling
 
@@ -174,7 +174,7 @@ class Story:
             Points(tuple(best.advice), mark="→"),
         ]
 
-    def verify(self) -> list[Block]:
+    def verify(self) -> list[DocumentBlock]:
         from dudley.certificates import verify
         from dudley.show.pages.stamp import Stamp
 
@@ -199,7 +199,7 @@ class Story:
             Points(verification.declarations),
         ]
 
-    def write(self) -> list[Block]:
+    def write(self) -> list[DocumentBlock]:
         from dudley.core.files import written
         from dudley.show import as_html
         from dudley.show.pages.tour import document

@@ -65,6 +65,6 @@ class Batch:
         """sha256 of the trials in order: the packing."""
         return digest([trial.hash for trial in self.trials])
 
-    def hash_of(self, place: int) -> str:
+    def hash_of(self, index: int) -> str:
         """sha256 of one trial, the packing and its place in it."""
-        return digest([self.trials[place].hash, self.hash, place])
+        return digest([self.trials[index].hash, self.hash, index])

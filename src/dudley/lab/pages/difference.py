@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dudley.lab.store.compare import RunDifference
-from dudley.show.document import Block, Cell, Document, Prose, Section, Table
+from dudley.show.document import Cell, Document, DocumentBlock, Prose, Section, Table
 
 VALUES = 6  # values of a field that are shown for each run
 
@@ -16,10 +16,10 @@ def document(differences: Mapping[str, RunDifference]) -> Document:
     return Document("", tuple(sections), kind="difference")
 
 
-def _pair(difference: RunDifference) -> list[Block]:
+def _pair(difference: RunDifference) -> list[DocumentBlock]:
     first, second = difference.only
     compared = difference.common - difference.undone
-    blocks: list[Block] = [
+    blocks: list[DocumentBlock] = [
         Prose(
             f"{difference.common:,} trials in both, {first:,} only in the first, "
             f"{second:,} only in the second"

@@ -10,7 +10,7 @@ from dudley.lab.figures.draw import draw
 from dudley.lab.pages.page import made
 from dudley.lab.pages.results import Results
 from dudley.lab.pages.run import findings_table, readings_sections
-from dudley.show.document import Block, Document, Folded, Listing, Picture, Section
+from dudley.show.document import Document, DocumentBlock, Folded, Listing, Picture, Section
 from dudley.show.pages import made_by
 
 
@@ -18,7 +18,7 @@ def document(folder: Path) -> Document:
     """Of a results folder; figures are drawn anew from its tables."""
     results = Results(folder)
     experiment = EXPERIMENTS[results.name]
-    blocks: list[Block] = [
+    blocks: list[DocumentBlock] = [
         Section("Found", (findings_table(results.findings),)),
         *readings_sections(results.findings),
         Section("Figures", tuple(pictures(results))),

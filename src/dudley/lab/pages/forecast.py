@@ -7,7 +7,7 @@ from typing import Any
 
 from dudley.lab.experiment import Experiment
 from dudley.lab.forecast import ForecastPart, between
-from dudley.show.document import Block, Cell, Document, Prose, Section, Table
+from dudley.show.document import Cell, Document, DocumentBlock, Prose, Section, Table
 
 HEADS = ["part", "trials", "steps", "batches", "GiB", "work", "work a second"]
 UNITS = (
@@ -24,7 +24,7 @@ def document(
     most: tuple[int, int] | None,
 ) -> Document:
     """The parts, then the whole; ``most`` are the trials and rounds of a sequential design."""
-    blocks: list[Block] = [Section("", (_table(parts), Prose(UNITS)))]
+    blocks: list[DocumentBlock] = [Section("", (_table(parts), Prose(UNITS)))]
     sentences = [total["text"]]
     if most is not None:
         sentences.insert(0, f"of these at most {most[0]:,} trials, in at most {most[1]} rounds")

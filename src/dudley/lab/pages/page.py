@@ -74,8 +74,8 @@ def page(experiment: Experiment, results: dict[str, Results]) -> str:
             "**No results are committed yet**, so nothing is claimed here. "
             f"`dudley lab run {experiment.name} --scale laptop` makes some."
         )
-    for place, at in enumerate(results.values()):
-        parts.append(at_scale(at, whole=place == 0))
+    for position, at in enumerate(results.values()):
+        parts.append(at_scale(at, whole=position == 0))
     parts.append(protocol(experiment))
     return "\n\n".join(parts) + "\n"
 

@@ -102,11 +102,11 @@ def committed(
     root = committed_folder() if root is None else root
     by_scale = {}
     for scale in reversed(SCALES):
-        place = root / name / scale
-        if not any((place / file).exists() for file in (RECORD, FINDINGS)):
+        folder = root / name / scale
+        if not any((folder / file).exists() for file in (RECORD, FINDINGS)):
             continue
         try:
-            by_scale[scale] = Results(place)
+            by_scale[scale] = Results(folder)
         except DudleyError as refusal:
             if damaged is None:
                 raise

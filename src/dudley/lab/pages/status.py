@@ -9,9 +9,9 @@ from dudley.core.boundary.text import screen
 from dudley.lab.grid.estimate import duration
 from dudley.lab.store.status import at_work
 from dudley.show.document import (
-    Block,
     Cell,
     Document,
+    DocumentBlock,
     Listing,
     Points,
     Properties,
@@ -29,7 +29,7 @@ def document(runs: Sequence[dict[str, Any]], tracebacks: bool) -> Document:
 
 
 def _store(run: dict[str, Any], tracebacks: bool) -> Section:
-    blocks: list[Block] = [Properties(tuple(_totals(run)))]
+    blocks: list[DocumentBlock] = [Properties(tuple(_totals(run)))]
     if run["cells"]:
         blocks.append(Section("", tuple(_cells(run["cells"]))))
     if run["workers"]:
@@ -51,11 +51,11 @@ def _totals(run: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def _cells(cells: list[dict[str, Any]]) -> list[Block]:
+def _cells(cells: list[dict[str, Any]]) -> list[DocumentBlock]:
     """A column for each name of the config, then how many trials are done, and other states."""
     names = [name for name in cells[0] if name != "trials"]
     rows = [[*(_value(cell[name]) for name in names), *_states(cell)] for cell in cells[:CELLS]]
-    blocks: list[Block] = [Table.of([*names, "done", ""], rows)]
+    blocks: list[DocumentBlock] = [Table.of([*names, "done", ""], rows)]
     if len(cells) > CELLS:
         blocks.append(Prose(f"… and {len(cells) - CELLS} more cells (--json has all)"))
     return blocks

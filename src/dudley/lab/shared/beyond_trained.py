@@ -94,7 +94,7 @@ def train_parts(
     grid = TrialGrid([trial for some in by_part for trial in some], name, seed)
     table = train_grid(
         grid,
-        bench.place(folder),
+        bench.location(folder),
         bench.device,
         bench.workers,
         pack(grid, memory_of(bench.device, bench.memory), bench.workers, spread=1.01),
@@ -105,8 +105,8 @@ def train_parts(
     rows = []
     for trial, row in zip(grid.trials, table, strict=True):
         columns = {"config": trial.config, "steps": row["result.steps"]}
-        for place in ("result.final.", "result.end."):
-            columns |= {k.removeprefix(place): v for k, v in row.items() if k.startswith(place)}
+        for prefix in ("result.final.", "result.end."):
+            columns |= {k.removeprefix(prefix): v for k, v in row.items() if k.startswith(prefix)}
         rows.append(columns)
     return rows
 

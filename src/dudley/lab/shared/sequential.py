@@ -58,7 +58,7 @@ def sequential(
 
     def ask(first: np.ndarray, last: np.ndarray) -> np.ndarray:
         number = len(parts) + 1
-        store = bench.place(folder) / "sequential" / f"round-{number}"
+        store = bench.location(folder) / "sequential" / f"round-{number}"
         part = columns_of(some_trials(config, first, last), store, bench, curves)
         parts.append(part | {"round": np.full(len(part["T"]), number)})
         hits = np.zeros(first.shape, dtype=int)

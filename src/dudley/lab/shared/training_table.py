@@ -46,7 +46,7 @@ def trained(
     from dudley.lab.training import trainings
 
     grid = trainings(name, seed, protocol, trials)
-    return columns_of(grid, bench.place(folder) / name, bench, curves)
+    return columns_of(grid, bench.location(folder) / name, bench, curves)
 
 
 def columns_of(

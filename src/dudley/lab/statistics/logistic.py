@@ -171,14 +171,14 @@ def profile(
     value, top = largest(best_at, lowest, highest)
     drop = top - 0.5 * float(chi2.ppf(level, 1)) * max(1.0, dispersion)
 
-    def end(places: np.ndarray, none: float) -> float:
+    def end(values: np.ndarray, none: float) -> float:
         inner = value
-        for place in places:
-            if best_at(place) < drop:
-                ends = sorted((float(inner), float(place)))
+        for tried in values:
+            if best_at(tried) < drop:
+                ends = sorted((float(inner), float(tried)))
                 root: Any = brentq(lambda v: best_at(v) - drop, *ends, xtol=1e-6)
                 return float(root)
-            inner = place
+            inner = tried
         return none
 
     left = end(grid[grid < value][::-1], -np.inf)

@@ -97,8 +97,8 @@ def waiting_law(
     interval = profile(best_at, *RANGE, level)
     likelihood, κ, σ = at(value)
     free, parameters = 0.0, 0
-    for place in np.unique(T):
-        rows = place == T
+    for length in np.unique(T):
+        rows = length == T
         count = int(event[rows].sum())
         if count >= 2:
             free += located(np.log(t[rows]), event[rows], shape)[0]

@@ -14,9 +14,9 @@ from dudley.certificates.possible import expect_possible
 from dudley.certificates.verify import expect_shape
 from dudley.core.rounding import ceiling, floor
 from dudley.show.document import (
-    Block,
     Cell,
     Document,
+    DocumentBlock,
     Folded,
     Listing,
     Points,
@@ -44,7 +44,7 @@ def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Documen
     number = f"at most {amount(best, best['value'])}" + " errors" * (best["quantity"] == RISK)
     overviews = [overview(ordered, stamp)] if len(ordered) > 1 else []
     sections = (*overviews, *(details(item, stamp) for item in ordered))
-    blocks: list[Block] = [stamp.notice()]
+    blocks: list[DocumentBlock] = [stamp.notice()]
     if stamp.holds is False:
         blocks += [*stamp.sections(), Folded("What the file claims", sections)]
     else:
@@ -95,7 +95,7 @@ def details(item: dict[str, Any], stamp: Stamp) -> Section:
         for name, value in item["declared"].items()
         if value not in (None, "", [])
     ]
-    blocks: list[Block] = [
+    blocks: list[DocumentBlock] = [
         Properties(
             (
                 ("what", item["quantity"]),
@@ -144,7 +144,7 @@ def ranking(items: list[dict[str, Any]], refused: dict[str, str], ending: str) -
 
 def summary(item: dict[str, Any]) -> Section:
     """For a terminal: the number, why it is what it is, what it rests on."""
-    blocks: list[Block] = []
+    blocks: list[DocumentBlock] = []
     if item["vacuous"]:
         blocks.append(Prose("vacuous: guessing the most frequent class may do as well"))
     over = f"over {item['data']['n']:,} examples; method {item['method']}"

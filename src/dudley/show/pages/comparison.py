@@ -8,10 +8,10 @@ from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import describe
 from dudley.show import cells
 from dudley.show.document import (
-    Block,
     Cell,
     Chart,
     Document,
+    DocumentBlock,
     Folded,
     Line,
     Points,
@@ -31,7 +31,7 @@ NEAR = 1  # a statement that misses so few names is named on a terminal
 def document(comparison: Comparison) -> Document:
     """Everything that `dudley compare` says."""
     shown = {p.measure: p for p in panels(comparison)} if comparison.sweep else {}
-    blocks: list[Block] = [
+    blocks: list[DocumentBlock] = [
         section(comparison, measure, rows, shown.get(measure))
         for measure, rows in comparison.groups.items()
     ]
@@ -152,7 +152,7 @@ def summary(comparison: Comparison, every_missing: bool = False) -> Document:
     if comparison.sweep is not None:
         ends = (short(comparison.points[i]) for i in (0, -1))
         along = f", {comparison.sweep.name} from {' to '.join(ends)}"
-    blocks: list[Block] = [
+    blocks: list[DocumentBlock] = [
         Section(f"{measure}{along}", (table(comparison, rows, absent="–"),))
         for measure, rows in comparison.groups.items()
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dudley.show.document import Block, Cell, Document, Properties, Prose, Section, Table
+from dudley.show.document import Cell, Document, DocumentBlock, Properties, Prose, Section, Table
 from dudley.theorems.constructions.assemble import Construction
 from dudley.theorems.constructions.selector import NormClaim
 from dudley.theorems.constructions.verify import ConstructionCheck
@@ -52,7 +52,7 @@ def number(x: float | None) -> Cell:
     return Cell("—") if x is None else Cell(f"{x:.6g}", x)
 
 
-def run(built: Construction, checked: ConstructionCheck) -> list[Block]:
+def run(built: Construction, checked: ConstructionCheck) -> list[DocumentBlock]:
     """On which inputs it was run, and with what error."""
     inputs = f"all {checked.inputs:,} inputs" if checked.exhaustive else f"{checked.inputs:,} drawn"
     head = f"{checked.head_error:.6g}   stated {checked.stated_error:.6g}   "
@@ -61,7 +61,7 @@ def run(built: Construction, checked: ConstructionCheck) -> list[Block]:
         ("head error", f"{head}{_yes(checked.head_holds)}   ({built.selector.lemma})"),
         ("output error", f"{checked.output_error:.3g}   stated 0   {_yes(checked.right)}"),
     )
-    blocks: list[Block] = [Properties(rows)]
+    blocks: list[DocumentBlock] = [Properties(rows)]
     if checked.right:
         blocks.append(Prose(f"every {'' if checked.exhaustive else 'drawn '}input is right"))
     else:

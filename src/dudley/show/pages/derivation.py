@@ -11,7 +11,7 @@ from dudley.core.assumption import Assumption
 from dudley.core.bound import Bound
 from dudley.networks import explain, files, proof
 from dudley.networks.capacity import Capacity
-from dudley.show.document import Block, Document, Listing, Properties, Section
+from dudley.show.document import Document, DocumentBlock, Listing, Properties, Section
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def document(
     title: str, derivation: Derivation, *, with_tree: bool = False, with_proof: bool = False
 ) -> Document:
     """The numbers, what is to blame or the whole tree, and the proof where it is wanted."""
-    blocks: list[Block] = [Properties(tuple(numbers(title, derivation)))]
+    blocks: list[DocumentBlock] = [Properties(tuple(numbers(title, derivation)))]
     if derivation.cap.n is not None:
         blocks.append(Section("", (Listing(str(derivation.gap)),)))
     elif derivation.assumptions:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from dudley.core.boundary.text import line
 from dudley.core.rounding import ceiling
-from dudley.show.document import Block, Cell, Document, Folded, Points, Properties, Section, Table
+from dudley.show.document import (
+    Cell,
+    Document,
+    DocumentBlock,
+    Folded,
+    Points,
+    Properties,
+    Section,
+    Table,
+)
 from dudley.show.pages import BUILDERS, made_by
 from dudley.weights.measurement import PRODUCTS
 
@@ -81,7 +90,7 @@ def _text(value: Any) -> str:
 def summary(measurement: Measurement, per_head: bool = False) -> Document:
     """For a terminal: a table for each layer, totals, and every tensor."""
     layers = "1 layer" if measurement.layers == 1 else f"{measurement.layers} layers"
-    blocks: list[Block] = []
+    blocks: list[DocumentBlock] = []
     for layer in (None, *range(measurement.layers)):
         rows = [row for row in measurement.rows if row.layer == layer]
         if rows:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dudley.show.document import Block, Notice, Points, Section
+from dudley.show.document import DocumentBlock, Notice, Points, Section
 
 if TYPE_CHECKING:
     from dudley.certificates.verify import Verification
@@ -69,9 +69,9 @@ class Stamp:
         first = f"The first difference is {self.differences[0]}."
         return Notice(f"{words}file, whose numbers prove nothing. {first}", "no")
 
-    def sections(self) -> list[Block]:
+    def sections(self) -> list[DocumentBlock]:
         """What differs, and what no one can check."""
-        blocks: list[Block] = []
+        blocks: list[DocumentBlock] = []
         if self.differences:
             blocks.append(Section("Differences", (Points(self.differences),)))
         if self.holds and self.declarations:

@@ -11,10 +11,10 @@ from dudley.core.statement import Input, Statement
 from dudley.core.verdict import AsPrinted, Extent, Repair, Verdict
 from dudley.show.counterexamples import Counterexample, words
 from dudley.show.document import (
-    Block,
     Cell,
     Chart,
     Document,
+    DocumentBlock,
     Folded,
     Formula,
     Line,
@@ -34,7 +34,7 @@ from dudley.theorems import registry
 def document(items: list[dict[str, Any]]) -> Document:
     """What ``dudley theorems show ID --json`` prints."""
     (item,) = items
-    blocks: list[Block] = [Prose(item["says"]), *examined(item["verdict"])]
+    blocks: list[DocumentBlock] = [Prose(item["says"]), *examined(item["verdict"])]
     blocks.append(Section("Hypotheses", hypotheses(item)))
     blocks += [
         Section(f"{form.capitalize()} form", (Formula(latex),))
@@ -59,14 +59,14 @@ def worded(verdict: dict[str, str | None]) -> str:
     return f"as printed {Verdict(*axes)}"
 
 
-def examined(verdict: dict[str, str | None]) -> list[Block]:
+def examined(verdict: dict[str, str | None]) -> list[DocumentBlock]:
     """Which version the verdict is about, where something is to mend."""
     if verdict["repair"] == Repair.NOTHING.value or not verdict["examined"]:
         return []
     return [Prose(f"Examined: {verdict['examined']}. Not examined: {verdict['unexamined']}.")]
 
 
-def hypotheses(item: dict[str, Any]) -> tuple[Block, ...]:
+def hypotheses(item: dict[str, Any]) -> tuple[DocumentBlock, ...]:
     """Inputs, and what is assumed beyond them."""
     inputs = Properties(tuple((i["name"], i["meaning"]) for i in item["inputs"]))
     return (inputs, Points(tuple(item["assumptions"]))) if item["assumptions"] else (inputs,)
@@ -79,13 +79,17 @@ def counterexample(example: dict[str, Any]) -> Section:
     numbers |= {name: value for name, value in forms.items() if name != "printed"}
     rows = [[name, Cell(short(x), x)] for name, x in numbers.items() if x is not None]
     checked = Folded("Hypotheses that it keeps", (Points(tuple(example["hypotheses"])),))
-    blocks: list[Block] = [Prose(example["story"]), checked, Table.of(["form", "value"], rows)]
+    blocks: list[DocumentBlock] = [
+        Prose(example["story"]),
+        checked,
+        Table.of(["form", "value"], rows),
+    ]
     if example.get("family"):
         blocks += family(example["family"])
     return Section(f"Counterexample {example['name']}", tuple(blocks))
 
 
-def family(record: dict[str, Any]) -> list[Block]:
+def family(record: dict[str, Any]) -> list[DocumentBlock]:
     """The printed value and what is provably exceeded, as the instance grows."""
     lines = [
         Line("printed", logs(record["printed"]), "printed", 1),
@@ -120,7 +124,7 @@ def summary(s: Statement, counterexamples: list[Counterexample]) -> Document:
     numbers = f" = {', '.join(s.also)}" if s.also else ""
     names = [[" or ".join((i.name, *i.aliases)), i.text + optional(i)] for i in s.inputs]
     assumptions = Points(tuple(map(str, s.assumptions)))
-    blocks: list[Block] = [
+    blocks: list[DocumentBlock] = [
         Prose(s.says),
         *doubts(s),
         Section(f"bounds: {s.quantity}", ()),
@@ -139,7 +143,7 @@ def summary(s: Statement, counterexamples: list[Counterexample]) -> Document:
     return Document(title, (*blocks, *map(refutation, counterexamples)), kind="statement")
 
 
-def doubts(s: Statement) -> list[Block]:
+def doubts(s: Statement) -> list[DocumentBlock]:
     """The verdict in words and the version that was examined, where something is to mend."""
     if s.verdict.stands:
         return []
@@ -175,7 +179,7 @@ def value(bound: Bound) -> str:
 
 def evaluated(s: Statement, bounds: dict[str, Bound]) -> Document:
     """For a terminal: each form's number; what the statement assumes is said once, at the end."""
-    blocks: list[Block] = []
+    blocks: list[DocumentBlock] = []
     for form, bound in bounds.items():
         first, *rest = str(replace(bound, assumptions=())).splitlines()
         details = (Listing("\n".join(rest)),) if rest else ()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from dudley.core.rounding import ceiling
 from dudley.show.document import (
-    Block,
     Cell,
     Document,
+    DocumentBlock,
     Folded,
     Formula,
     Picture,
@@ -88,12 +88,12 @@ def norms(weights: dict[str, dict[str, float]]) -> Table:
     return Table.of(["weights", *names], rows)
 
 
-def bounds(stands: Standing) -> list[Block]:
+def bounds(stands: Standing) -> list[DocumentBlock]:
     """The figure and its table."""
     from dudley.show import standing
 
     lost = tuple(f"{why}: {', '.join(n)}" for why, n in standing.reasons(stands).items())
-    blocks: list[Block] = [
+    blocks: list[DocumentBlock] = [
         Prose(standing.measured(stands)),
         drawn(stands),
         standing.bounds(stands),
@@ -108,13 +108,13 @@ def drawn(stands: Standing) -> Picture:
     """The picture of all bounds on one axis."""
     from dudley.show.figures import picture
 
-    with tempfile.TemporaryDirectory() as place:
-        path = Path(place) / "picture.svg"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "picture.svg"
         picture.draw(stands, [path])
         return Picture(path.read_text(encoding="utf-8"), "all bounds on one axis")
 
 
-def broken(item: dict[str, Any]) -> list[Block]:
+def broken(item: dict[str, Any]) -> list[DocumentBlock]:
     """What the paper prints, what is wrong, and the instance that shows it."""
     return [
         Prose(f"{item['id']}: {item['says']}"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dudley.core.rounding import ceiling
-from dudley.show.document import Block, Document, Points, Prose, Section
+from dudley.show.document import Document, DocumentBlock, Points, Prose, Section
 
 if TYPE_CHECKING:
     from dudley.certificates.verify import Verification
@@ -18,7 +18,7 @@ def document(certificate: dict[str, Any], verification: Verification) -> Documen
         title = f"holds: {certificate['quantity']} ≤ {ceiling(verification.value, 6)}"
         equal = f"{verification.recomputed} fields computed again and equal"
         blocks.append(Prose(f"{equal}; method {certificate['method']}"))
-    rest: tuple[Block, ...] = (
+    rest: tuple[DocumentBlock, ...] = (
         Points(tuple(map(str, verification.differences)), mark="✗"),
         Points(tuple(f"declared: {words}" for words in verification.declarations)),
     )

@@ -82,7 +82,7 @@ class AndEnsemble(Ensemble):
 
     def forward(self, weights, inputs, noise=None):
         if noise is None or max(self.dropout[:2]) == 0:
-            return self._collapsed(weights, inputs, noise)
+            return self._logits_by_table(weights, inputs, noise)
         w, padded = _Parts(weights), inputs
         if not isinstance(padded, Padded):
             E = len(w.P)
@@ -91,13 +91,13 @@ class AndEnsemble(Ensemble):
         base, lift = _rows(w)
         factors = self._dropout_factors(noise, M, 0, self.dropout[0])
         cls = (base[:, -1:] * factors).expand(-1, M, -1)  # (E, M, D)
-        K, V, of_mass = folded(cls, self.H, *w.list(ATTENTION))
+        K, V, of_mass = fold_attention(cls, self.H, *w.list(ATTENTION))
         mixed, mass = attend(base, lift, K, words, padded.counts, noise, self.dropout[:2])
         heads = mixed @ V + mass.mT[..., None] * of_mass  # (E, H, M, k)
-        return self._classified(w, cls, heads.transpose(1, 2).flatten(2), noise)
+        return self._logits(w, cls, heads.transpose(1, 2).flatten(2), noise)
 
     def evaluate(self, weights, inputs, alive=None):
-        return self._collapsed(weights, inputs, None)
+        return self._logits_by_table(weights, inputs, None)
 
     def numbers_of_example(self, T: int) -> int:
         if max(self.dropout[:2]) == 0:  # collapsed: the words, and what is made of a few of them
@@ -109,7 +109,7 @@ class AndEnsemble(Ensemble):
         """The table, what it is made from, and their gradients."""
         return 20 * T * (self.d + self.H) if max(self.dropout[:2]) == 0 else 0
 
-    def _classified(self, w: _Parts, cls, heads, noise: Noise | None) -> torch.Tensor:
+    def _logits(self, w: _Parts, cls, heads, noise: Noise | None) -> torch.Tensor:
         """Logits (E, M, C) from the [CLS] rows and the concatenated heads."""
         factors = [
             self._dropout_factors(noise, heads.shape[1], which, self.dropout[2]) for which in (1, 2)
@@ -122,7 +122,7 @@ class AndEnsemble(Ensemble):
             return 1.0
         return row_factors(noise, M, self.T + which, self.d, self.H, p)
 
-    def _collapsed(self, weights, inputs, noise: Noise | None) -> torch.Tensor:
+    def _logits_by_table(self, weights, inputs, noise: Noise | None) -> torch.Tensor:
         """One product of the data with a table; rows in use are not told apart."""
         w = _Parts(weights)
         table, cls = self._table(w)
@@ -143,7 +143,7 @@ class AndEnsemble(Ensemble):
         if noise is None and fused_tail and tail_fits(table, self.d, self.H):
             return torch.cat([fused_tail.tail(p, cls, w.list(TAIL), self.H) for p in parts], 1)
         heads = (self._heads(sums) for sums in parts)
-        return torch.cat([self._classified(w, cls, part, noise) for part in heads], 1)
+        return torch.cat([self._logits(w, cls, part, noise) for part in heads], 1)
 
     def _sums(self, table: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
         """Numerators and denominators (E, N, D+H) for packed bits (E, N, W) or (1, N, W)."""
@@ -197,7 +197,7 @@ class _Parts:
         return _Parts({name: W[members] for name, W in self.weights.items()})
 
 
-def folded(cls, H: int, gain, bias, W_Q, W_K, W_v, b_Q, b_v):
+def fold_attention(cls, H: int, gain, bias, W_Q, W_K, W_v, b_Q, b_v):
     """Queries through the keys (E, H, M, D) in units of log 2, and what becomes of averages.
 
     Both are orthogonal to the vector of ones, so that they may be applied to rows that are scaled,
@@ -206,7 +206,7 @@ def folded(cls, H: int, gain, bias, W_Q, W_K, W_v, b_Q, b_v):
     by_head = (H, cls.shape[-1] // H)
     size = math.log2(math.e) / math.sqrt(by_head[1])
     q = _affine(_normal(cls), gain, bias, W_Q, b_Q).unflatten(2, by_head).transpose(1, 2)
-    keys, values = (_centred(gain * W).unflatten(2, by_head) for W in (W_K, W_v))
+    keys, values = (_centre(gain * W).unflatten(2, by_head) for W in (W_K, W_v))
     of_mass = (bias @ W_v + b_v).unflatten(2, by_head).transpose(1, 2)  # (E, H, 1, k)
     return (q * size) @ keys.permute(0, 2, 3, 1), values.transpose(1, 2), of_mass
 
@@ -245,7 +245,7 @@ def _affine(z: torch.Tensor, gain, bias, W, b) -> torch.Tensor:
     return torch.baddbmm(bias @ W + b, z, gain * W)
 
 
-def _centred(W: torch.Tensor) -> torch.Tensor:
+def _centre(W: torch.Tensor) -> torch.Tensor:
     """(I − 11ᵀ/d) W for every member."""
     return W - W.mean(1, keepdim=True)
 

@@ -75,7 +75,7 @@ class Ensemble(ABC):
         """First weights (float32), member by member as the paper draws them, from the keys."""
         twin = self.twin()
         return {
-            name: drawn(twin.law(name.rsplit(".", 1)[-1], shape), shape, keys, number)
+            name: draw_weight(twin.law(name.rsplit(".", 1)[-1], shape), shape, keys, number)
             for number, (name, shape) in enumerate(self.shapes.items())
         }
 
@@ -88,7 +88,7 @@ class Ensemble(ABC):
         return model
 
 
-def drawn(law: Law, shape: tuple[int, int], keys: torch.Tensor, number: int) -> torch.Tensor:
+def draw_weight(law: Law, shape: tuple[int, int], keys: torch.Tensor, number: int) -> torch.Tensor:
     """Weight number ``number`` of every member, (E, *shape), by the law of its first value."""
     count = shape[0] * shape[1]
     match law:

@@ -79,13 +79,13 @@ def _flat(node: Node, prefix: str):
     if stages[0].node is not node:
         for stage in stages:
             yield from _flat(stage.node, f"{prefix}{stage.prefix}")
-    elif _known(node):
+    elif _is_known(node):
         yield prefix, node
     else:
         raise InputError("part of a block", "a head with W_QK, W without bias, σ or Π", node)
 
 
-def _known(node: Node) -> bool:
+def _is_known(node: Node) -> bool:
     match node:
         case Head():
             return node.W_QK is not None and node.query == "all" and not node.causal

@@ -110,7 +110,7 @@ class MajorityEnsemble(Ensemble):
         return torch.arange(len(self.keys), device=self.keys.device)
 
     @cached_property
-    def unused(self) -> torch.Tensor:
+    def padding(self) -> torch.Tensor:
         """−10³⁰ at positions past a member's length, else 0: (E, 1, T+1) or (1, 1, T+1)."""
         t = torch.arange(self.T + 1)
         lengths = torch.tensor(self.lengths or [self.T])
@@ -133,7 +133,7 @@ class MajorityEnsemble(Ensemble):
             words = inputs.rows if shared else of_members(inputs, 3, len(self.keys))
             cell = inputs.cell if shared else self.indices if len(words) > 1 else 0 * self.indices
             reads = self.words if alive is None else self.words * alive
-            return fused_collapse.read(words, cell, reads, attention, *_folded(weights))
+            return fused_collapse.read(words, cell, reads, attention, *_fold_tail(weights))
         if not isinstance(inputs, Shared) or len(inputs.members) == 1:
             return self._read(weights, attention, of_members(inputs, 3, len(self.keys)))
         out = attention.weighted.new_empty(len(self.keys), inputs.rows.shape[1], self.classes)
@@ -164,7 +164,7 @@ class MajorityEnsemble(Ensemble):
         read = (Z @ folds).unflatten(2, (self.H, -1)).transpose(1, 2)  # (E, H, 3+T+1, d+4)
         read = read[..., : self.d + 1].split([3, self.T + 1], 2)
         (V, a), (Π, p) = (part.split([self.d, 1], -1) for part in read)
-        return collapse_attention(a[..., 0], p[..., 0] + self.unused.to(W_Q.dtype), V, Π)
+        return collapse_attention(a[..., 0], p[..., 0] + self.padding.to(W_Q.dtype), V, Π)
 
     def _by_head(self, Y: torch.Tensor) -> torch.Tensor:
         """(E, rows, H·k) as (E, H, rows, k)."""
@@ -173,11 +173,11 @@ class MajorityEnsemble(Ensemble):
 
 def _classify(weights, attended: torch.Tensor) -> torch.Tensor:
     """Logits (E, B, classes) from the sums of the heads, (E, B, d)."""
-    bias, W, b = _folded(weights)
+    bias, W, b = _fold_tail(weights)
     return torch.relu(attended + bias) @ W + b
 
 
-def _folded(weights) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _fold_tail(weights) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """What is added before the ReLU, and the one affine map after it: W_1 and W are one matrix."""
     b_v, W_c, b_c = (weights[f"weights.0.{name}"] for name in ("b_v", "W_c", "b_c"))
     W_1, b_1, W, b = (weights[f"weights.{n}"] for n in ("2.W_1", "2.b_1", "3.W", "3.b"))

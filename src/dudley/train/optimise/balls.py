@@ -96,8 +96,8 @@ def _fits(name: str, pattern: str) -> bool:
     *heads, tail = pattern.split("*")
     at = 0
     for k, head in enumerate(heads):
-        place = name.find(head, at)
-        if place < 0 or (k == 0 and place > 0):
+        start = name.find(head, at)
+        if start < 0 or (k == 0 and start > 0):
             return False
-        at = place + len(head)
+        at = start + len(head)
     return name.endswith(tail) and len(name) - len(tail) >= at if heads else name == tail

@@ -188,8 +188,8 @@ def prior_of(table: Any, arrays: Arrays) -> Prior:
                 }
                 for part in ("mean", "scale")
             }
-            place = table["prefix"], table["split"], str(table["seen"])
-            return Learned(*place, parts["mean"], parts["scale"])
+            identity = table["prefix"], table["split"], str(table["seen"])
+            return Learned(*identity, parts["mean"], parts["scale"])
     except TypeError as error:
         raise InputError("prior", "zero, seeded or learned, with its fields", error) from None
     raise InputError("prior", "zero, seeded or learned, with its fields", table)

@@ -128,11 +128,11 @@ def shares(axis, rows: list[dict[str, Any]], budgets: list[int]) -> None:
     Each T counts within every budget that its trainings reach.
     """
     for i, budget in enumerate(budgets):
-        reaching = [(place, row) for place, row in enumerate(rows) if row["steps"] >= budget]
+        reaching = [(index, row) for index, row in enumerate(rows) if row["steps"] >= budget]
         learnt = [learnt_within(budget, row) for _, row in reaching]
         seeds = [row["seeds"] for _, row in reaching]
         intervals = list(zip(*clopper_pearson(learnt, seeds), strict=True))
-        at = [place + 0.2 * (i - (len(budgets) - 1) / 2) for place, _ in reaching]
+        at = [index + 0.2 * (i - (len(budgets) - 1) / 2) for index, _ in reaching]
         share = [k / n for k, n in zip(learnt, seeds, strict=True)]
         look = style.distinct(i) | {"ls": ""}
         style.bars(axis, at, share, intervals, label=f"within {budget:,} steps", **look)

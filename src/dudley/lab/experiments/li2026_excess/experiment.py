@@ -98,7 +98,7 @@ class Excess(Experiment):
 
     def run(self, config, folder, bench):
         risks, bounds = measured_classes(config["classes"])
-        rows = heads_rows(config["heads"], bench.place(folder), bench)
+        rows = heads_rows(config["heads"], bench.location(folder), bench)
         bounds += heads_bounds(config["heads"])
         for name, table in (("classes", risks), ("heads", rows), ("bounds", bounds)):
             write(folder / f"{name}.parquet", table)

@@ -118,8 +118,8 @@ def trained(heads: Columns, bounds: Columns, settings: list, axes: list) -> None
             error = np.array([1.96 * g.std(ddof=1) / np.sqrt(len(g)) for g in groups])
             ends = list(zip(np.maximum(mean - error, mean / 100), mean + error, strict=True))
             at = n * 1.03 ** (arms.index(arm) - (len(arms) - 1) / 2)
-            place = ways.index(labels[arm])
-            look = style.distinct(place) | {"color": WAY_COLOURS[place % len(WAY_COLOURS)]}
+            index = ways.index(labels[arm])
+            look = style.distinct(index) | {"color": WAY_COLOURS[index % len(WAY_COLOURS)]}
             look["mfc"] = look["color"]
             style.bars(axis, at, mean, ends, label=labels[arm], **look)
             lowest = min(lowest, float(mean[mean > 0].min(initial=1.0)))

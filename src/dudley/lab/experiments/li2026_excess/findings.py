@@ -21,7 +21,7 @@ from dudley.lab.experiments.li2026_excess.classes import PROBLEMS
 from dudley.lab.finding import Finding, PaperReading
 from dudley.lab.statistics.rates import Rate, exact_power, log_ratio, rate, rate_of_means
 
-Rows = Sequence[Mapping[str, Any]]
+RecordRows = Sequence[Mapping[str, Any]]
 CLAIMS = {
     "noisy constants": "Theorem 4.4, Corollary 4.5: excess risk O(log N/n), whatever the noise",
     "clear constants": "Corollary 4.5 where Bernstein's condition holds (bias 0.1)",
@@ -35,7 +35,9 @@ RATES = {"consistent": "holds", "violated": "fails", "undecided": "undecided"}
 LIFTS = {"square": "regression", "logistic": "classification"}
 
 
-def findings(rules: Mapping[str, Any], classes: Rows, heads: Rows, bounds: Rows) -> list[Finding]:
+def findings(
+    rules: Mapping[str, Any], classes: RecordRows, heads: RecordRows, bounds: RecordRows
+) -> list[Finding]:
     """All of them: one a problem, one a kind of labels, robust losses and truncation, and the
     derived bounds."""
     conclusions = [
@@ -60,7 +62,7 @@ def judged(lowest: float, highest: float, printed: float, margin: float) -> str:
     return "consistent" if highest <= printed + margin else "undecided"
 
 
-def of_class(rules, name: str, rows: Rows, bounds: Rows) -> Finding:
+def of_class(rules, name: str, rows: RecordRows, bounds: RecordRows) -> Finding:
     """One of the exact problems."""
     n, exact = column(rows, "n"), column(rows, "exact")
     apart = deviation(rows)
@@ -131,7 +133,7 @@ def class_text(numbers: Mapping[str, Any]) -> str:
     return "; ".join(parts) + "."
 
 
-def deviation(rows: Rows) -> float:
+def deviation(rows: RecordRows) -> float:
     """The largest distance of drawn means from exact values, in standard errors."""
     z = [
         (row["mean"] - row["exact"]) / row["error"]
@@ -141,7 +143,7 @@ def deviation(rows: Rows) -> float:
     return float(max(map(abs, z), default=0.0))
 
 
-def arm_of(rules, name: str, rows: Rows, bounds: Rows) -> dict[str, Any]:
+def arm_of(rules, name: str, rows: RecordRows, bounds: RecordRows) -> dict[str, Any]:
     """Rate, floor and bounds of one way to learn."""
     n, first = column(rows, "n").astype(int), rows[0]
     whole = rate(n, column(rows, "excess"), rules["draws"], rules["seed"], rules["level"])
@@ -173,7 +175,7 @@ def few(rules: Mapping[str, Any], trials: int) -> bool:
 
 
 def against(
-    rules, mine: Rate, floor: float | None, trials: int, statement: str, rows: Rows
+    rules, mine: Rate, floor: float | None, trials: int, statement: str, rows: RecordRows
 ) -> dict[str, Any]:
     """The excess risk of the trained loss beside a statement."""
     line: dict[str, Any] = {"statement": statement}
@@ -236,7 +238,7 @@ VARIANTS = (
 )
 
 
-def of_variants(rules, heads: Rows, title: str, what: str, paired: bool) -> Finding | None:
+def of_variants(rules, heads: RecordRows, title: str, what: str, paired: bool) -> Finding | None:
     """Mean log ratio of excess risks (square, or logistic) of a variant to the plain one."""
     lines = []
     arms = dict(grouped(heads, "arm"))
@@ -283,7 +285,9 @@ def is_plain(row: Mapping[str, Any], other: Mapping[str, Any], what: str) -> boo
     return same and row[rest] == other[rest] and plain and row[what] != other[what]
 
 
-def of_derived(classes: Rows, arms: Sequence[Mapping[str, Any]], bounds: Rows) -> Finding:
+def of_derived(
+    classes: RecordRows, arms: Sequence[Mapping[str, Any]], bounds: RecordRows
+) -> Finding:
     """Is a derived bound ever below what it bounds?"""
     exact = {(row["problem"], row["n"]): row["exact"] for row in classes}
     sound = [b for b in bounds if b["form"] != "printed"]
@@ -317,12 +321,12 @@ def grouped(rows: Iterable[Mapping[str, Any]], key: str) -> list[tuple[str, list
     return list(groups.items())
 
 
-def by_size(rows: Rows, form: str) -> dict[int, float]:
+def by_size(rows: RecordRows, form: str) -> dict[int, float]:
     """Values of a form by n."""
     return {row["n"]: row["value"] for row in rows if row["form"] == form}
 
 
-def column(rows: Rows, name: str) -> np.ndarray:
+def column(rows: RecordRows, name: str) -> np.ndarray:
     return np.array([np.nan if row[name] is None else row[name] for row in rows], dtype=float)
 
 

@@ -60,11 +60,11 @@ def starts_of(starts: Columns, reading: str, cell: dict[str, Any]) -> Columns:
 
 def joined(rows: Columns, starts: Columns) -> list[dict[str, Any]]:
     """Every training of a cell with what is known of its start."""
-    place_of = {int(trial): place for place, trial in enumerate(starts["trial"])}
+    index_of = {int(trial): index for index, trial in enumerate(starts["trial"])}
     return [
-        {name: column[place_of[int(trial)]] for name, column in starts.items()}
-        | {name: column[place] for name, column in rows.items()}
-        for place, trial in enumerate(rows["trial"])
+        {name: column[index_of[int(trial)]] for name, column in starts.items()}
+        | {name: column[index] for name, column in rows.items()}
+        for index, trial in enumerate(rows["trial"])
     ]
 
 
@@ -127,8 +127,8 @@ def lemma_4(config: TrialConfig, each: list[tuple[dict, list[dict]]], rate: floa
         known = [situation(config, one) for one in both]
         begun = [TrainingStart(**{k.replace(".", "_"): v for k, v in one.items()}) for one in known]
         line = {**cell, "alpha": _range(one["alpha"] for one in both)}
-        for place, name in enumerate(("features", "cubed", "width")):
-            sides = [start.hypotheses[place] for start in begun]
+        for index, name in enumerate(("features", "cubed", "width")):
+            sides = [start.hypotheses[index] for start in begun]
             shares = [side.right / side.left for side in sides if side.left > 0]
             line[name] = {
                 "has": _range(side.left for side in sides),

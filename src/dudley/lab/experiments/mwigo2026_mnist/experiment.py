@@ -49,7 +49,7 @@ class MnistDescent(Experiment):
         from dudley.lab.experiments.mwigo2026_mnist.start import inputs_of, start_of
         from dudley.lab.training import memory_of, pack, train_grid, trainings
 
-        seed, store = config["seed"], bench.place(folder)
+        seed, store = config["seed"], bench.location(folder)
         trials = []
         for grid in config["grids"]:
             protocol = {name: value for name, value in grid.items() if name != "trials"}
@@ -66,12 +66,12 @@ class MnistDescent(Experiment):
             for name, full in {"test": "holdout_loss", "batch": "loss", **MOVED}.items()
         }
         metrics["train"] = metrics.pop("batch")
-        for place, curve in enumerate(curves(store, "train_loss") if _mini(config) else []):
+        for index, curve in enumerate(curves(store, "train_loss") if _mini(config) else []):
             if len(curve[0]):  # with mini-batches the loss on all images is known
-                metrics["train"][place] = curve
+                metrics["train"][index] = curve
         rows, lines = [], []
-        for place, row in enumerate(table):
-            steps = metrics["test"][place][0] // row["steps_of_epoch"]
+        for index, row in enumerate(table):
+            steps = metrics["test"][index][0] // row["steps_of_epoch"]
             named = {
                 "reading": row["reading"],
                 "tokens": row["task.tokens"],
@@ -79,7 +79,7 @@ class MnistDescent(Experiment):
                 "N": row["task.m"],
                 "trial": row["trial"],
             }
-            values = {name: np.asarray(start[place][1]) for name, start in metrics.items()}
+            values = {name: np.asarray(start[index][1]) for name, start in metrics.items()}
             rows.append(named | summary(steps, values) | accuracies(row))
             chosen = np.unique(np.linspace(0, len(steps) - 1, config["points"]).round().astype(int))
             lines.append(named | {"epoch": steps[chosen].astype(np.int32)})
@@ -115,11 +115,11 @@ class MnistDescent(Experiment):
 def summary(epochs: np.ndarray, values: dict[str, np.ndarray]) -> dict[str, Any]:
     """The lowest test loss, its epoch, the last loss, the farthest that every block went."""
     test = np.where(np.isnan(values["test"]), np.inf, values["test"])
-    place = int(test.argmin())
+    lowest = int(test.argmin())
     columns = {
         "epochs": int(epochs[-1]),
-        "best": float(test[place]),
-        "best_epoch": int(epochs[place]),
+        "best": float(test[lowest]),
+        "best_epoch": int(epochs[lowest]),
         "last": float(values["test"][-1]),
         "train_last": float(values["train"][-1]),
     }

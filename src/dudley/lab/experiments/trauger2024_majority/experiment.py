@@ -112,7 +112,7 @@ class SparseMajority(Experiment):
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
         from dudley.lab import curves
 
-        store = bench.place(folder) / "majority"
+        store = bench.location(folder) / "majority"
         table = trained(config, store, bench)
         columns = {plain: table[full] for plain, full in PLAIN.items()}
         for name in table.names:

@@ -24,16 +24,16 @@ def factors(noise: Noise, M: int, T: int, D: int, H: int, dropout: tuple[float, 
     numbers = torch.arange((T + 1) * S, device=device).unflatten(0, (T + 1, S))
     low, high = _halves(noise, M, numbers)
     rows = torch.cat([low[..., : D // 2], high[..., : D // 2]], -1)
-    return _scaled(rows, dropout[0]), _scaled(low[..., D // 2 :].mT, dropout[1])
+    return _mask_factors(rows, dropout[0]), _mask_factors(low[..., D // 2 :].mT, dropout[1])
 
 
 def row_factors(noise: Noise, M: int, t: int, D: int, H: int, p: float) -> torch.Tensor:
     """0 or 1/(1 − p) for every coordinate of row t of every example: (E, M, D), float32."""
     numbers = torch.arange(D // 2, device=noise.keys.device) + t * (D // 2 + H)
-    return _scaled(torch.cat(_halves(noise, M, numbers), -1), p).float()
+    return _mask_factors(torch.cat(_halves(noise, M, numbers), -1), p).float()
 
 
-def _scaled(half: torch.Tensor, p: float) -> torch.Tensor:
+def _mask_factors(half: torch.Tensor, p: float) -> torch.Tensor:
     least, factor = threshold(p)
     return (half >= least).double() * factor
 

@@ -13,7 +13,7 @@ import numpy as np
 from dudley.core.backend import torch
 from dudley.train.ensemble.bit_attention.masks import (
     example_words,
-    hashed,
+    hash_numbers,
     kept_weights,
     row_numbers,
     threshold,
@@ -35,7 +35,7 @@ class ByTrial(torch.autograd.Function):
         saved = []
         for e, m in enumerate(counts.tolist()):
             masks = _Masks(noise, e, m, D, H, dropout)
-            z, rstd = _normalised(base[e], lift[e], words[e, :m], masks)
+            z, rstd = _normalise(base[e], lift[e], words[e, :m], masks)
             k = K[e, :, :m].transpose(0, 1) * LN2  # (m, H, D)
             a = torch.softmax(k @ z.mT, -1)  # (m, H, T+1)
             thin = masks.weights(a)
@@ -82,14 +82,14 @@ class ByTrial(torch.autograd.Function):
         return d_base, d_lift, d_K, None, None, None, None, None
 
 
-def _normalised(base, lift, words, masks):
+def _normalise(base, lift, words, masks):
     """ẑ (m, T+1, D) and 1/σ (m, T+1, 1)."""
     T = len(base) - 1
     table = torch.cat([base, base[:-1] + lift])  # a row for each bit and position
     ones = unpack(words, T, torch.int64)
-    place = torch.arange(T + 1).expand(len(words), -1).clone()
-    place[:, :-1] += ones * (T + 1)
-    u = table.index_select(0, place.flatten()).view(len(words), T + 1, -1)
+    index = torch.arange(T + 1).expand(len(words), -1).clone()
+    index[:, :-1] += ones * (T + 1)
+    u = table.index_select(0, index.flatten()).view(len(words), T + 1, -1)
     z, _, rstd = torch.native_layer_norm(masks.rows(u), [u.shape[-1]], None, None, LN_EPS)
     return z, rstd
 
@@ -107,14 +107,14 @@ class _Masks:
         if self.words is None or self.p_rows == 0:
             return u
         least, factor = threshold(self.p_rows)
-        r = hashed(row_numbers(np.arange(u.shape[1]), self.D, self.H), self.words)
+        r = hash_numbers(row_numbers(np.arange(u.shape[1]), self.D, self.H), self.words)
         out = u.mul_(factor).numpy().view(np.int32 if u.dtype == torch.float32 else np.int64)
         low = (r & 0xFFFF).view(np.int32)
         high = (r >> 16).view(np.int32)
-        for half, place in ((low, slice(0, self.D // 2)), (high, slice(self.D // 2, None))):
+        for half, columns in ((low, slice(0, self.D // 2)), (high, slice(self.D // 2, None))):
             np.subtract(least - 1, half, out=half)
             half >>= 31  # all ones where it stays
-            out[..., place] &= half
+            out[..., columns] &= half
         return u
 
     def weights(self, a: torch.Tensor) -> torch.Tensor:

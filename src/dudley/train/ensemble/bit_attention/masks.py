@@ -44,7 +44,7 @@ def threshold(p: float) -> tuple[int, float]:
     return least, 1 / (1 - least / 2**16)
 
 
-def hashed(numbers: np.ndarray, words: np.ndarray) -> np.ndarray:
+def hash_numbers(numbers: np.ndarray, words: np.ndarray) -> np.ndarray:
     """hash(x) for every example and number: uint32 (M, *numbers.shape)."""
     r0, r1 = (words[:, j].reshape(-1, *[1] * numbers.ndim) for j in (0, 1))
     x = (numbers.astype(np.uint32) * np.uint32(0x9E3779B1))[None] + r0
@@ -64,14 +64,14 @@ def row_numbers(t: np.ndarray, D: int, H: int) -> np.ndarray:
 
 def kept_rows(words: np.ndarray, t: np.ndarray, D: int, H: int, p: float) -> np.ndarray:
     """Which coordinates of rows t stay: booleans (M, len(t), D)."""
-    r = hashed(row_numbers(t, D, H), words)
+    r = hash_numbers(row_numbers(t, D, H), words)
     return np.concatenate([r & 0xFFFF, r >> 16], -1) >= threshold(p)[0]
 
 
 def kept_weights(words: np.ndarray, T: int, D: int, H: int, p: float) -> np.ndarray:
     """Which attention weights stay: booleans (M, H, T+1)."""
     numbers = np.arange(T + 1) * (D // 2 + H) + D // 2 + np.arange(H)[:, None]
-    return (hashed(numbers, words) & 0xFFFF) >= threshold(p)[0]
+    return (hash_numbers(numbers, words) & 0xFFFF) >= threshold(p)[0]
 
 
 def row_factors(keys: torch.Tensor, step, M: int, t: int, D: int, H: int, p: float) -> torch.Tensor:
