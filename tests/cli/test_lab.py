@@ -170,12 +170,16 @@ def test_bare_figures_have_no_words_but_those_of_the_axes(dudley, place: Path):
     dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "r")
     for flag in ((), ("--bare",)):
         command = ("lab", "figures", "toy-line", "--results", "r", "--out", "f", *flag)
-        done = dudley(*command)
-        assert done.code == 0
+        assert dudley(*command).code == 0
         text = (place / "f" / "toy-line-smoke-finding-1.svg").read_text()
         assert ("Claim: y grows with x." in text) is (not flag) and "<!-- y -->" in text
+
+
+def test_of_bare_figures_nothing_is_printed_but_their_files(dudley):
+    dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "r")
+    command = ("lab", "figures", "toy-line", "--results", "r", "--out", "f", "--bare")
     files = [f"f/toy-line-smoke-finding-1.{ending}" for ending in ("svg", "png")]
-    assert done.out.split() == files
+    assert dudley(*command).out.splitlines() == files
     assert dudley(*command, "--json").json()["items"] == [{"id": "finding-1", "files": files}]
 
 

@@ -229,15 +229,21 @@ def test_captions_explain_triangles_only_where_some_are_drawn():
 
 def test_the_laws_drawn_are_the_fits_that_are_tested():
     grown = {
-        kind: {"power": {"θ": θ, "critical": [{"T": 10, "m": m}, {"T": 20, "m": m}]}}
-        for kind, θ, m in (("plain", 0.25, 1.0), ("free", 0.75, 3.0))
+        kind: {"power": {"θ": 0.5, "critical": [{"T": 10, "m": m}, {"T": 20, "m": m}]}}
+        for kind, m in (("plain", 1.0), ("free", 3.0))
     }
     rows = [{"T": T, "information": 1.0} for T in (10, 20)]
-    for numbers, power in ((grown, "0.75"), ({"plain": grown["plain"]}, "0.25"), (None, None)):
+    for numbers, heights in ((grown, [3.0]), ({"plain": grown["plain"]}, [1.0]), (None, [])):
         with painted(Drawing("x", "", lambda a, g=numbers: half_success(a[0], [], rows, g))) as f:
-            powers = [line for line in f.axes[0].lines if "power law" in line.get_label()]
-            assert [line.get_label() for line in powers] == [f"power law, T^{power}"] * len(powers)
-        assert len(powers) == (power is not None)
+            lines = [line for line in f.axes[0].lines if line.get_label() == "power law"]
+        assert [line.get_ydata()[0] for line in lines] == heights
+
+
+def test_the_figure_of_the_laws_quotes_the_exponent_of_the_curve_that_it_draws():
+    sketch = sketch_of("edelman2021-and-far", "growth")
+    grown = largest("edelman2021-and-far").with_number("critical").numbers["growth"]
+    free, plain = (grown[kind]["power"]["θ"] for kind in ("free", "plain"))
+    assert f"α = {free:.2f}" in sketch.caption and f"exponent {plain:.2f}" not in sketch.caption
 
 
 @each("name, figure", [("edelman2021-and", "success"), ("edelman2021-and-far", "success")])

@@ -135,10 +135,9 @@ def half_success(
         if "critical" not in fit:  # the comparison of the laws
             continue
         words, line, colour = LAWS.get(name, (name, "-.", "#009E73"))
-        power = f", T^{fit['θ']:.2f}" if name == "power" else ""
         axis.plot(
             [p["T"] for p in fit["critical"]], [p["m"] for p in fit["critical"]],
-            ls=line, color=colour, lw=1.2, label=words + power,
+            ls=line, color=colour, lw=1.2, label=words,
         )  # fmt: skip
     axis.plot(
         [row["T"] for row in rows], [row["information"] for row in rows],

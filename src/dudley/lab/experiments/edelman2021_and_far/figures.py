@@ -31,7 +31,7 @@ DIFFERENCES = {"rate": "mean success rate", "exponent": "exponent α"}
 def figures(results: Results) -> list[Sketch]:
     grown, fates = results.with_number("critical"), results.with_number("did_not_fit")
     same = results.with_number("rate")
-    laws = [f for f in results.findings if "favoured" in f.numbers]
+    laws = tuple(f for f in results.findings if "law" in f.numbers)  # with the α of what is drawn
     rates = same.numbers["collapsed"] + grown.numbers["rates"]
     lengths = sorted({row["T"] for row in grown.numbers["rates"]})
     count = len({row["T"] for row in fates.numbers["cells"]})
@@ -51,7 +51,7 @@ def figures(results: Results) -> list[Sketch]:
             f"the paper's: {about_points(halfway_points(rates))}, on logarithmic axes. "
             f"{about_laws(grown.numbers.get('growth'))}",
             partial(growth, rates, grown.numbers),
-            (grown, *laws),
+            laws or (grown,),
             panels=(1, 1),
             size=(8.0, 6.0),
         ),
