@@ -80,8 +80,8 @@ def draw_points(axis, points: Sequence[HalfwayPoint], label: str, color: str) ->
             T, m = ([getattr(point, name) for point in some] for name in ("T", "m"))
             ends = [tuple(end if determined(end) else None for end in p.interval) for p in some]
             style.bars(axis, T, m, ends, label=words, color=color, ls="", **face)
-    for place, side, sign, ratio in ((0, "lower", "down", 1 / ARROW), (1, "upper", "up", ARROW)):
-        some = [point for point in points if not determined(point.interval[place])]
+    for i, side, sign, ratio in ((0, "lower", "down", 1 / ARROW), (1, "upper", "up", ARROW)):
+        some = [point for point in points if not determined(point.interval[i])]
         if some:
             T, tips = [point.T for point in some], [point.m * ratio for point in some]
             axis.vlines(T, [point.m for point in some], tips, color=color, lw=0.9)

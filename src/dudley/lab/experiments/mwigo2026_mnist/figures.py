@@ -32,7 +32,7 @@ def figures(results: Results) -> list[Sketch]:
                 f"Reading “{reading}”: loss on the test images (lines with quartiles shaded, "
                 "medians over trials) and on the training images (thin, dotted) over training.",
                 partial(losses, of_reading),
-                told_by(results, reading),
+                findings_on(results, reading),
                 panels=(rows, columns),
                 size=(3.3 * max(2, columns), 2.5 * rows + 0.9),
             )
@@ -82,7 +82,7 @@ def figures(results: Results) -> list[Sketch]:
     return drawn
 
 
-def told_by(results: Results, reading: str) -> tuple:
+def findings_on(results: Results, reading: str) -> tuple:
     """The finding on a reading; of the printed one, whether the loss falls with N."""
     of_reading = [f for f in results.findings if f.numbers.get("reading") == reading]
     return tuple(of_reading[:1]) or (results.with_number("steps"),)
