@@ -175,6 +175,14 @@ def test_bare_figures_have_no_words_but_those_of_the_axes(dudley, folder: Path):
         assert ("Claim: y grows with x." in text) is (not flag) and "<!-- y -->" in text
 
 
+def test_of_bare_figures_nothing_is_printed_but_their_files(dudley):
+    dudley("lab", "run", "toy-line", "--scale", "smoke", "--out", "r")
+    command = ("lab", "figures", "toy-line", "--results", "r", "--out", "f", "--bare")
+    files = [f"f/toy-line-smoke-finding-1.{ending}" for ending in ("svg", "png")]
+    assert dudley(*command).out.splitlines() == files
+    assert dudley(*command, "--json").json()["items"] == [{"id": "finding-1", "files": files}]
+
+
 REFUSED = {
     "unknown experiment": (["run", "toy-lime"], "did you mean toy-line"),
     "unknown scale": (["run", "toy-line", "--scale", "huge"], "smoke | laptop | paper"),

@@ -91,12 +91,14 @@ def draw_figures(
         figures = draw(chosen(experiment.name, scale, results), out, bare=bare)
     if as_json:
         items = [
-            {"id": sketch.name, "caption": sketch.caption, "files": list(map(str, paths))}
+            {"id": sketch.name}
+            | ({} if bare else {"caption": sketch.caption})
+            | {"files": list(map(str, paths))}
             for sketch, paths in figures
         ]
         print_json("figures", items)
     else:
-        print_document(drawn(figures))
+        print_document(drawn(figures, bare))
 
 
 @lab_app.command("fields")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,17 @@ pytest.importorskip("matplotlib")
 
 from matplotlib.collections import PolyCollection
 
+from dudley.lab.experiments.edelman2021_and.figures import half_success
 from dudley.lab.experiments.edelman2021_parity.figures import shares
 from dudley.lab.experiments.li2026_excess.figures import smallest
+from dudley.lab.experiments.mwigo2026_mnist.figures import theorem
 from dudley.lab.figures import draw
-from dudley.lab.figures.halfway_points import halfway_points
+from dudley.lab.figures.halfway_points import (
+    HalfwayPoint,
+    about_points,
+    draw_points,
+    halfway_points,
+)
 from dudley.lab.figures.sketch import SKETCHES, Sketch
 from dudley.lab.pages.results import Results, committed
 from dudley.lab.shared.beyond_figures import SPAN, panels
@@ -174,6 +182,136 @@ def test_points_of_success_curves_are_where_half_succeed():
         drawn = points.lines[0].get_ydata()
     rates = largest("edelman2021-and").with_number("rates").numbers["rates"]
     assert np.allclose(drawn, [point.m for point in halfway_points(rates) if not point.beyond])
+
+
+def finite_halves(name: str) -> dict[int, dict]:
+    rows = largest(name).with_number("critical").numbers["half_success"]
+    return {row["T"]: row for row in rows if row["m"] is not None}
+
+
+@each("name, figure", [
+    ("edelman2021-and-far", "growth"), ("edelman2021-and-far", "sizes"),
+    ("edelman2021-and", "success"), ("edelman2021-and", "sizes"),
+])  # fmt: skip
+def test_every_finite_half_of_the_findings_is_drawn(name, figure):
+    halves, drawn = finite_halves(name), {}
+    with painted(sketch_of(name, figure)) as painting:
+        axis = painting.axes[-1]
+        for points in axis.containers:
+            drawn |= dict(zip(*points.lines[0].get_data(), strict=True))
+        arrows = [line for line in axis.lines if "not determined" in line.get_label()]
+        open_ends = {T for line in arrows for T in line.get_xdata()}
+    assert drawn == pytest.approx({T: row["m"] for T, row in halves.items()})
+    assert open_ends == {T for T, row in halves.items() if None in row["interval"]}
+    assert name != "edelman2021-and-far" or open_ends == {30_000}
+
+
+def test_an_end_that_is_not_determined_is_an_arrow_and_the_caption_says_so():
+    closed = HalfwayPoint(10, 50.0, (40.0, 60.0), False)
+    above = HalfwayPoint(20, 80.0, (60.0, math.inf), False)
+    below = HalfwayPoint(30, 90.0, (0.0, 99.0), True)
+    for points, signs in (([closed], []), ([above], ["upper"]), ([below, closed], ["lower"])):
+        with painted(Drawing("x", "", lambda a, p=points: draw_points(a[0], p, "m½", "red"))) as f:
+            labels = [line.get_label() for line in f.axes[0].lines]
+            ends = [label.split()[0] for label in labels if "not determined" in label]
+        assert ends == signs
+        assert ("arrows" in about_points(points)) is bool(signs)
+        assert ("triangles" in about_points(points)) is any(point.beyond for point in points)
+
+
+def test_captions_explain_triangles_only_where_some_are_drawn():
+    for name, figure in (("edelman2021-and", "success"), ("edelman2021-and-far", "growth")):
+        sketch = sketch_of(name, figure)
+        with painted(sketch) as painting:
+            markers = {c.lines[0].get_marker() for c in painting.axes[-1].containers}
+        assert ("triangles" in sketch.shows) is ("^" in markers)
+
+
+def test_the_laws_drawn_are_the_fits_that_are_tested():
+    grown = {
+        kind: {"power": {"θ": 0.5, "critical": [{"T": 10, "m": m}, {"T": 20, "m": m}]}}
+        for kind, m in (("plain", 1.0), ("free", 3.0))
+    }
+    rows = [{"T": T, "information": 1.0} for T in (10, 20)]
+    for numbers, heights in ((grown, [3.0]), ({"plain": grown["plain"]}, [1.0]), (None, [])):
+        with painted(Drawing("x", "", lambda a, g=numbers: half_success(a[0], [], rows, g))) as f:
+            lines = [line for line in f.axes[0].lines if line.get_label() == "power law"]
+        assert [line.get_ydata()[0] for line in lines] == heights
+
+
+def test_the_figure_of_the_laws_quotes_the_exponent_of_the_curve_that_it_draws():
+    sketch = sketch_of("edelman2021-and-far", "growth")
+    grown = largest("edelman2021-and-far").with_number("critical").numbers["growth"]
+    free, plain = (grown[kind]["power"]["θ"] for kind in ("free", "plain"))
+    assert f"α = {free:.2f}" in sketch.caption and f"exponent {plain:.2f}" not in sketch.caption
+
+
+@each("name, figure", [("edelman2021-and", "success"), ("edelman2021-and-far", "success")])
+def test_the_line_at_a_half_has_a_name(name, figure):
+    with painted(sketch_of(name, figure)) as painting:
+        assert "½ of the trials" in series(painting.axes[0])
+
+
+PANELS_ALIKE = [
+    ("mwigo2026-mnist", ("losses-printed", "losses-longer", "table-1", "distance")),
+    ("edelman2021-parity", ("losses", "losses-scan")),
+]
+
+
+@each("name, figures", PANELS_ALIKE)
+def test_panels_of_one_quantity_share_their_heights_and_cut_nothing(name, figures):
+    for figure in figures:
+        with painted(sketch_of(name, figure)) as painting:
+            painting.canvas.draw()
+            shown = [axis for axis in painting.axes if axis.axison]
+            (ends,) = {axis.get_ylim() for axis in shown}
+            data = [axis.dataLim.intervaly for axis in shown]
+        assert len(shown) > 1 and all(ends[0] <= low < high <= ends[1] for low, high in data)
+
+
+def test_what_is_trivial_in_all_cells_is_counted_and_not_drawn():
+    def paint(derived):
+        cells = [
+            {"tokens": "flat", "d_m": 1, "N": 1, "printed": [0.5], "derived": value, "best": 1.0,
+             "measured_at_most": [0.1, 0.2], "best_terms": {"complexity": 9.0}}
+            for value in derived
+        ]  # fmt: skip
+        with painted(Drawing("x", "", lambda axes: theorem(cells, axes))) as figure:
+            return {line.get_label(): len(line.get_xdata()) for line in figure.axes[0].lines}
+
+    everywhere = paint([1.0, 1.0])
+    assert "trivial: derived in 2 of 2 cells, best covers in 2 of 2 cells" in everywhere
+    assert "derived" not in everywhere and everywhere["printed"] == 2
+    somewhere = paint([1.0, 0.7])
+    assert "trivial: derived in 1 of 2 cells, best covers in 2 of 2 cells" in somewhere
+    assert somewhere["derived"] == 1
+
+
+def test_a_statement_that_ends_early_is_said_to():
+    assert "Theorem 4.4 was not evaluated beyond n = 100,001 (noisy constants)." in (
+        sketch_of("li2026-excess", "classes").shows
+    )
+
+
+def test_headings_of_the_trends_are_names_and_the_plateau_has_its_margin():
+    finding = largest("trauger2024-majority").with_number("plateau").numbers["plateau"]
+    with painted(sketch_of("trauger2024-majority", "trends")) as figure:
+        headings = [axis.get_title("left") for axis in figure.axes]
+        accuracy = figure.axes[2]
+        (line,) = [each for each in accuracy.lines if "T ≥ 100" in each.get_label()]
+        (band,) = [part for part in accuracy.collections if isinstance(part, PolyCollection)]
+        low, high = band.get_paths()[0].get_extents().intervaly
+        first, last = line.get_ydata()
+        others = sum(isinstance(p, PolyCollection) for a in figure.axes[:2] for p in a.collections)
+    assert headings == ["ℓ1 norm", "gap", "accuracy"] and others == 0
+    assert last - first == pytest.approx(finding["change"]) and list(line.get_xdata()) == [100, 200]
+    assert (low, high) == pytest.approx((first - finding["margin"], first + finding["margin"]))
+
+
+def test_no_caption_names_a_class_of_the_code():
+    for name in SKETCHES:
+        for sketch in draw.figures(largest(name)):
+            assert "PaperReading" not in sketch.caption
 
 
 def test_bounds_do_not_jump_where_a_statement_ends():

@@ -64,8 +64,11 @@ def finished(title: str, findings: Sequence[Finding], files: Path, figures: str)
     return Document(title, blocks, kind="findings")
 
 
-def drawn(figures: Sequence[tuple[Sketch, Sequence[Path]]]) -> Document:
-    """The files and the caption of each figure."""
+def drawn(figures: Sequence[tuple[Sketch, Sequence[Path]]], bare: bool = False) -> Document:
+    """The files and the caption of each figure; of bare figures the files alone, one a line."""
+    if bare:
+        files = "\n".join(str(path) for _, paths in figures for path in paths)
+        return Document("", (Listing(files),), kind="figures")
     sections = [
         Section(
             f"{paths[0].with_suffix('')}  ({', '.join(path.suffix[1:] for path in paths)})",

@@ -72,6 +72,12 @@ def length(high: float | None, low: float | None) -> float:
     return max(0.0, high - low)
 
 
+def common_heights(axes: Sequence[Any]) -> None:
+    """One vertical axis for all panels, so that heights can be compared; before they are drawn."""
+    for axis in axes[1:]:
+        axis.sharey(axes[0])
+
+
 def whole_ticks(axis, values) -> None:
     """Ticks on the horizontal axis at these values, in plain digits; on a log axis too."""
     ticker = import_module("matplotlib.ticker")

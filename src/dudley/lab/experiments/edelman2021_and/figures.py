@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dudley.lab.figures.halfway_points import HalfwayPoint, halfway_points
+from dudley.lab.figures.halfway_points import about_points, draw_points, halfway_points
 from dudley.lab.figures.sketch import Sketch, sketches
 from dudley.lab.pages.results import Results
 from dudley.lab.shared.growth import spread
@@ -21,10 +21,11 @@ LAWS = {
     "log": ("a + b log T", "--", "#000000"),
     "power of log": ("power of log T", "-.", "#009E73"),
 }
-HALF = (
-    "m½, where a logistic curve through all cells of a T is ½, with 95 % intervals "
-    "(triangles: beyond the largest m tried, so the curve is continued)"
-)
+FITTED = {  # the first kind of fit that there is; the verdicts on the laws test the first
+    "free": "The laws are fitted to all outcomes, with a slope of its own at every T: these fits "
+    "are the ones that are tested.",
+    "plain": "The laws are fitted to all outcomes, with one slope for all T.",
+}
 
 
 @sketches("edelman2021-and")
@@ -35,7 +36,8 @@ def figures(results: Results) -> list[Sketch]:
         Sketch(
             "success",
             "Left: share of trials whose best hold-out accuracy exceeds .99, with 95 % Wilson "
-            f"intervals. Right: {HALF}. The laws are fitted to all outcomes.{chosen}",
+            f"intervals. Right: {about_points(halfway_points(rates.numbers['rates']))}. "
+            f"{about_laws(critical.numbers.get('growth'))}{chosen}",
             partial(success, rates.numbers, critical.numbers),
             (critical,),
             panels=(1, 2),
@@ -108,8 +110,18 @@ def curves_by_T(axis, rows: list[dict[str, Any]]) -> None:
 
 
 def finish_success(axis) -> None:
-    axis.axhline(0.5, color=style.GREY, lw=0.8, ls=(0, (2, 2)))
+    axis.axhline(0.5, color=style.GREY, lw=0.8, ls=(0, (2, 2)), label="½ of the trials")
     axis.set(xlabel="m (training examples)", ylabel="share of successes", ylim=(-0.02, 1.02))
+
+
+def kind_of_fit(grown: dict[str, Any] | None) -> str | None:
+    """Which fits of the laws are drawn: with slopes free at every T where there are such."""
+    return next((kind for kind in FITTED if kind in (grown or {})), None)
+
+
+def about_laws(grown: dict[str, Any] | None) -> str:
+    kind = kind_of_fit(grown)
+    return FITTED[kind] if kind else ""
 
 
 def half_success(
@@ -117,15 +129,15 @@ def half_success(
 ) -> None:
     """m½ against T, with the laws that were fitted and the information bound."""
     points = halfway_points(rates)
-    draw_points(axis, points, "m½", color=POINT, ls="")
-    for name, fit in (grown["plain"] if grown is not None else {}).items():
+    draw_points(axis, points, "m½", POINT)
+    kind = kind_of_fit(grown)
+    for name, fit in (grown[kind] if grown and kind else {}).items():
         if "critical" not in fit:  # the comparison of the laws
             continue
         words, line, colour = LAWS.get(name, (name, "-.", "#009E73"))
-        power = f", T^{fit['θ']:.2f}" if name == "power" else ""
         axis.plot(
             [p["T"] for p in fit["critical"]], [p["m"] for p in fit["critical"]],
-            ls=line, color=colour, lw=1.2, label=words + power,
+            ls=line, color=colour, lw=1.2, label=words,
         )  # fmt: skip
     axis.plot(
         [row["T"] for row in rows], [row["information"] for row in rows],
@@ -140,16 +152,6 @@ def half_success(
         )  # fmt: skip
     axis.set(xlabel="T (context length)", ylabel="m (training examples)", ylim=(0, 1.1 * top))
     style.legend_above(axis, 3)
-
-
-def draw_points(axis, points: list[HalfwayPoint], label: str, **look: Any) -> None:
-    """m½ with its intervals; open triangles where the grid of m does not reach it."""
-    for beyond, words in ((False, label), (True, f"{label}, beyond the m tried")):
-        some = [point for point in points if point.beyond is beyond]
-        if some:
-            face = {"marker": "^", "mfc": "white"} if beyond else {"marker": "o"}
-            T, m = ([getattr(point, name) for point in some] for name in ("T", "m"))
-            style.bars(axis, T, m, [p.interval for p in some], label=words, **look | face)
 
 
 def sizes(rates: list[dict[str, Any]], certificates: dict[str, Any], axes: list) -> None:
@@ -167,7 +169,7 @@ def sizes(rates: list[dict[str, Any]], certificates: dict[str, Any], axes: list)
     for i, (name, points) in enumerate(lines.items()):
         if points:
             axis.plot(*zip(*points, strict=True), label=name, **style.distinct(i))
-    draw_points(axis, halfway_points(rates), "m½ of training", color="#000000", ls="")
+    draw_points(axis, halfway_points(rates), "m½ of training", "#000000")
     axis.set(xscale="log", yscale="log", xlabel="T (context length)", ylabel="examples")
     style.whole_ticks(axis, spread(sorted(row["T"] for row in certificates["information"]), 4))
     style.legend_above(axis, 4)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from dudley.lab.experiments.edelman2021_and.figures import (
-    HALF,
+    about_laws,
     finish_success,
     half_success,
     predicted,
 )
+from dudley.lab.figures.halfway_points import about_points, halfway_points
 from dudley.lab.figures.sketch import Sketch, sketches
 from dudley.lab.pages.results import Results
 from dudley.show.figures import style
@@ -30,7 +31,7 @@ DIFFERENCES = {"rate": "mean success rate", "exponent": "exponent α"}
 def figures(results: Results) -> list[Sketch]:
     grown, fates = results.with_number("critical"), results.with_number("did_not_fit")
     same = results.with_number("rate")
-    laws = [f for f in results.findings if "favoured" in f.numbers]
+    laws = tuple(f for f in results.findings if "law" in f.numbers)  # with the α of what is drawn
     rates = same.numbers["collapsed"] + grown.numbers["rates"]
     lengths = sorted({row["T"] for row in grown.numbers["rates"]})
     count = len({row["T"] for row in fates.numbers["cells"]})
@@ -47,9 +48,10 @@ def figures(results: Results) -> list[Sketch]:
         Sketch(
             "growth",
             "Trained without dropout of embeddings and attention weights, another protocol than "
-            f"the paper's: {HALF}, on logarithmic axes. The laws are fitted to all outcomes.",
+            f"the paper's: {about_points(halfway_points(rates))}, on logarithmic axes. "
+            f"{about_laws(grown.numbers.get('growth'))}",
             partial(growth, rates, grown.numbers),
-            (grown, *laws),
+            laws or (grown,),
             panels=(1, 1),
             size=(8.0, 6.0),
         ),
@@ -77,9 +79,10 @@ def figures(results: Results) -> list[Sketch]:
 
 def success(rates: list[dict[str, Any]], lengths: list[int], axes: list) -> None:
     """A panel for each T: the intervals of so few trials would cover each other in one."""
-    for i, (axis, T) in enumerate(zip(axes, lengths, strict=True)):
+    look = style.distinct(0) | {"label": "share of successes"}
+    for axis, T in zip(axes, lengths, strict=True):
         rows = sorted((row for row in rates if row["T"] == T), key=lambda row: row["m"])
-        m, look = [row["m"] for row in rows], style.ordered(i, len(lengths))
+        m = [row["m"] for row in rows]
         axis.plot(m, [row["rate"] for row in rows], **look)
         style.band(axis, m, zip(*(row["interval"] for row in rows), strict=True), look["color"])
         finish_success(axis)
@@ -88,6 +91,7 @@ def success(rates: list[dict[str, Any]], lengths: list[int], axes: list) -> None
         style.setting(axis, f"T = {T:,}")
     for axis in axes[1:]:
         axis.set_ylabel("")
+    style.common_legend(axes)
 
 
 def growth(rates: list[dict[str, Any]], numbers: dict[str, Any], axes: list) -> None:

@@ -69,6 +69,7 @@ def reached(rows: list[dict[str, Any]]) -> str:
 
 def losses(table: Columns, every: int, axes: list) -> None:
     lengths = np.unique(table["T"])
+    style.common_heights(axes[: len(lengths)])
     for axis, T in zip(axes, lengths, strict=False):
         curves_of_length = [np.asarray(curve, float) for curve in table["loss"][table["T"] == T]]
         for i, curve in enumerate(curves_of_length):
@@ -77,9 +78,10 @@ def losses(table: Columns, every: int, axes: list) -> None:
             label = "a seed" if i == 0 else None
             axis.plot(every * np.arange(1, len(curve) + 1), curve, label=label, **look)
         axis.axhline(log(2), color=style.GREY, lw=0.8, ls=(0, (2, 2)), label="log 2, guessing")
-        axis.set(xlabel="step", ylabel="loss", ylim=(-0.02, None))
+        axis.set(xlabel="step", ylabel="loss")
         style.setting(axis, f"T = {T}")
         axis.locator_params(axis="x", nbins=5)  # numbers of five digits side by side
+    axes[0].set_ylim(-0.02, None)
     for axis in axes[len(lengths) :]:
         axis.axis("off")
     style.common_legend(axes[: len(lengths)])

@@ -33,7 +33,7 @@ def figures(results: Results) -> list[Sketch]:
             "classes",
             "Excess risk of a minimiser, known exactly (black), and from drawn samples (circles "
             "with two standard errors). A colour for each statement, drawn where it was "
-            f"evaluated. {HOW}",
+            f"evaluated.{not_beyond(classes, bounds)} {HOW}",
             partial(exact, classes, bounds, problems),
             tuple(f for f in results.findings if "problem" in f.numbers)[:3],
             panels=shape(len(problems)),
@@ -58,6 +58,31 @@ def figures(results: Results) -> list[Sketch]:
             )
         )
     return drawn
+
+
+def not_beyond(classes: Columns, bounds: Columns) -> str:
+    """Which statements end before the largest n of a panel, and where; nothing if none does."""
+    ends: dict[tuple[str, int], list[str]] = {}
+    for problem in dict.fromkeys(classes["problem"].tolist()):
+        last = where(classes, problem=problem)["n"].max()
+        of_problem = where(bounds, name=problem)
+        for statement in sorted(set(of_problem["statement"].tolist())):
+            end = where(of_problem, statement=statement)["n"].max()
+            if end < last:
+                ends.setdefault((statement, int(end)), []).append(problem)
+    return "".join(
+        f" {label_of(statement)} was not evaluated beyond n = {end:,} ({', '.join(problems)})."
+        for (statement, end), problems in ends.items()
+    )
+
+
+def label_of(statement: str) -> str:
+    """As readers call it.
+
+    >>> label_of("li2026/theorem-4.4")
+    'Theorem 4.4'
+    """
+    return statement.removeprefix("li2026/").replace("-", " ").capitalize()
 
 
 def part(findings: list[Finding], words: list[str], most: int = 3) -> tuple[Finding, ...]:
@@ -92,8 +117,8 @@ def exact(classes: Columns, bounds: Columns, problems: list[str], axes: list) ->
         )  # fmt: skip
         for statement in statements:
             colour = COLOURS[statements.index(statement)]
-            label = statement.removeprefix("li2026/").replace("-", " ").capitalize()
-            bounding(axis, where(bounds, name=name, statement=statement), label, colour)
+            of_statement = where(bounds, name=name, statement=statement)
+            bounding(axis, of_statement, label_of(statement), colour)
         lowest = float(points["exact"][points["exact"] > 0].min(initial=1.0))
         finish(axis, name, lowest)
     ended(axes, len(problems))

@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from dudley.lab.experiment import Finding
-from dudley.lab.experiments.trauger2024_majority.experiment import FIGURES, NAMES, quantities
+from dudley.lab.experiments.trauger2024_majority.experiment import (
+    FIGURES,
+    NAMES,
+    PLATEAU,
+    quantities,
+)
 from dudley.lab.figures.sketch import Sketch, sketches
 from dudley.lab.pages.results import Results
 from dudley.show.figures import style
@@ -28,7 +33,9 @@ def figures(results: Results) -> list[Sketch]:
             "trends",
             "Largest of the runs at each T, as the paper plots them (solid), on a hold-out that "
             "nothing was chosen by (dashed) and of the last weights (dash-dotted); dots: all runs "
-            "as in the paper; grey: the least-squares line through all of them.",
+            "as in the paper; grey: the least-squares line through all of them. Of the accuracy "
+            "also the line through the longer T, where a plateau is tested, within the margin "
+            "around its start (shaded): a line that changes by more leaves it.",
             partial(trends, trials, shown),
             tuple(shown),
             panels=(1, 3),
@@ -71,15 +78,30 @@ def trends(trials: Columns, shown: list[Finding], axes: list) -> None:
         ends = np.array([min(T), max(T)])
         line = every.mean() + test["change"] * (ends - middle) / np.ptp(trials["T"])
         axis.plot(ends, line, color=style.GREY, lw=1.0, label="least squares, all runs")
-        low, high = test["interval"]
-        text = f"change {test['change']:.3g} [{low:.3g}, {high:.3g}], margin ±{test['margin']:.3g}"
-        axis.set_title(f"{name}: {finding.verdict}\n{text}", fontsize=8)
+        if "plateau" in finding.numbers:
+            draw_plateau(axis, trials["T"], every, finding.numbers["plateau"])
+        axis.set_title(name)
         axis.set(xlabel="T (sequence length)", ylabel=name)
         if quantity == "gap":  # the last weights' is twenty times the others'
             axis.set_yscale("symlog", linthresh=0.2)
             axis.set_yticks([0, 0.1, 0.2, 0.5, 1, 2], ["0", "0.1", "0.2", "0.5", "1", "2"])
             axis.minorticks_off()
     style.common_legend(axes, 5)
+
+
+def draw_plateau(axis, T: np.ndarray, y: np.ndarray, test: dict[str, Any]) -> None:
+    """The line through the longer T, and the band that it has to stay in."""
+    part = PLATEAU[0] * T.max() <= T
+    T, y = T[part], y[part]
+    ends = np.array([T.min(), T.max()])
+    line = y.mean() + test["change"] * (ends - T.mean()) / np.ptp(T)
+    look = {"color": "#CC79A7", "lw": 2.0}
+    axis.plot(ends, line, label=f"least squares, T ≥ {T.min()}", **look)
+    margin = test["margin"]
+    axis.fill_between(
+        ends, line[0] - margin, line[0] + margin, color=look["color"], alpha=0.2, lw=0,
+        label=f"margin of its change, ±{margin:g}",
+    )  # fmt: skip
 
 
 def bounded(rows: list[dict[str, Any]], axes: list) -> None:
