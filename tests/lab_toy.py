@@ -42,7 +42,7 @@ class Toy(Experiment):
         choice, silent = "what grows means", "nobody says"
         readings = [
             PaperReading(
-                choice, f"slope above {least}", silent, "holds" if slope > least else "fails"
+                {choice: f"slope above {least}"}, silent, "holds" if slope > least else "fails"
             )
             for least in (0, 1)
         ]

@@ -71,6 +71,10 @@ class Experiment(ABC):
     def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
         """What follows from the tables alone."""
 
+    def caveat(self, config: dict[str, Any]) -> str:
+        """What a record with this config lacks that its verdicts could depend on; often nothing."""
+        return ""
+
 
 EXPERIMENTS: Registry[Experiment] = Registry("experiment", "dudley.lab.experiments.*.experiment")
 

@@ -3,13 +3,14 @@
 A paper leaves choices open: which check counts, how images are scaled, where a plateau begins.
 Each way to settle them that was run is a `PaperReading` with an outcome of its own, and the verdict
 on a claim is a function of all of them (`verdict_of`), so that no verdict stands without the
-readings behind it. A hypothesis of ours is confirmed, refuted or undecided. A question has numbers
-for an answer and no verdict: it is measured.
+readings behind it. What was run against the paper's own words is listed too, and decides nothing. A
+hypothesis of ours is confirmed, refuted or undecided. A question has numbers for an answer and no
+verdict: it is measured.
 
->>> check = PaperReading("which check counts", "the best of all", "says so", "holds")
->>> last = PaperReading("which check counts", "the last", "does not report it", "fails")
->>> Finding.of_claim("m grows with T", [check, last], "α = .5 and 0").verdict
-'depends on which check counts'
+>>> few = PaperReading({"epochs": "600"}, "is silent", "fails")
+>>> many = PaperReading({"epochs": "6,000"}, "is silent", "holds")
+>>> Finding.of_claim("the loss falls with N", [few, many], "it does so late").verdict
+'depends on epochs'
 >>> Finding.of_hypothesis("both protocols agree", "refuted", "they do not").verdict
 'refuted'
 """
@@ -17,20 +18,23 @@ for an answer and no verdict: it is measured.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dudley.core.errors import InputError
 
-OUTCOMES = ("holds", "fails", "undecided")
+UPHELD = "not contradicted"  # of a bound that nothing exceeds: that shows little
+OUTCOMES = ("holds", "fails", "undecided", UPHELD)
 KINDS = ("claim", "hypothesis", "question")
 ANSWERS = ("confirmed", "refuted", "undecided")
 NOTHING_OPEN = "nothing is left open"
+LONGEST = 10  # words that a verdict names readings by
 SMOKE = "undecided: smoke decides nothing"
 BRIEF = {
     "reproduced under": "reproduced under some readings",
     "depends on": "depends on the reading",
+    UPHELD: UPHELD,
 }
 WHOSE = {"claim": "the paper's claims", "hypothesis": "our hypotheses", "question": "our questions"}
 # Verdicts of records from before readings were listed. They are read, and not repeated.
@@ -41,21 +45,25 @@ FORMER = ("reproduced", "not reproduced", "differs", "undecided", "beyond the pa
 class PaperReading:
     """One way to settle what a paper leaves open, as it was run.
 
-    ``choice`` names what is left open, ``chosen`` what was taken, ``paper`` what the paper says
-    about it or that it is silent, ``outcome`` whether the claim holds then.
+    ``choices`` has, by what is left open, what was taken; ``paper`` is what the paper says about it
+    or that it is silent, ``outcome`` whether the claim holds then. ``contrary``: the paper says
+    otherwise, so that this is an extra of ours, which no verdict counts.
     """
 
-    choice: str
-    chosen: str
+    choices: Mapping[str, str]
     paper: str
     outcome: str
     numbers: dict[str, Any] = field(default_factory=dict)
+    contrary: bool = False
 
     def __post_init__(self):
-        texts = {"choice": self.choice, "chosen": self.chosen, "paper": self.paper}
-        for name, text in texts.items():
+        if not isinstance(self.choices, Mapping) or not self.choices:
+            raise InputError("choices of a reading", "texts by name", ascii(self.choices))
+        for text in (*self.choices, *self.choices.values()):
             if not isinstance(text, str) or not text.strip():
-                raise InputError(f"{name} of a reading", "a text", ascii(text))
+                raise InputError("choices of a reading", "texts by name", ascii(text))
+        if not isinstance(self.paper, str) or not self.paper.strip():
+            raise InputError("paper of a reading", "a text", ascii(self.paper))
         if self.outcome not in OUTCOMES:
             raise InputError("outcome of a reading", " | ".join(OUTCOMES), ascii(self.outcome))
         if not isinstance(self.numbers, dict):
@@ -64,12 +72,30 @@ class PaperReading:
     @classmethod
     def printed(cls, outcome: str, **numbers: Any) -> PaperReading:
         """The only reading, where the paper leaves nothing open."""
-        chosen = "the printed statement"
-        return cls(NOTHING_OPEN, chosen, "says all that was needed", outcome, numbers)
+        choices = {NOTHING_OPEN: "the printed statement"}
+        return cls(choices, "says all that was needed", outcome, numbers)
+
+    @property
+    def choice(self) -> str:
+        """What is left open, in words."""
+        return "; ".join(self.choices)
+
+    @property
+    def chosen(self) -> str:
+        """What was taken, in words."""
+        return ", ".join(self.choices.values())
 
     def as_json(self) -> dict[str, Any]:
-        texts = {"choice": self.choice, "chosen": self.chosen, "paper": self.paper}
-        return texts | {"outcome": self.outcome, "numbers": self.numbers}
+        record = {"choices": dict(self.choices), "paper": self.paper, "outcome": self.outcome}
+        return record | ({"contrary": True} if self.contrary else {}) | {"numbers": self.numbers}
+
+    @staticmethod
+    def read(record: Mapping[str, Any]) -> PaperReading:
+        """From what `as_json` wrote; an older record has a single choice."""
+        fields = dict(record)
+        if "choice" in fields:
+            fields["choices"] = {fields.pop("choice"): fields.pop("chosen")}
+        return PaperReading(**fields)
 
 
 @dataclass(frozen=True)
@@ -93,10 +119,10 @@ class Finding:
             fix = "make it by Finding.of_claim, of_hypothesis or of_question"
             raise InputError("kind of a finding", " | ".join(KINDS), ascii(self.kind), fix)
         count = len(self.readings)
-        if self.kind == "claim" and not count:
+        if self.kind == "claim" and all(reading.contrary for reading in self.readings):
             fix = "list what the paper leaves open, and run it"
             raise InputError("readings of a claim", "at least one", "none", fix)
-        if count == 1 and self.readings[0].choice != NOTHING_OPEN:
+        if count == 1 and NOTHING_OPEN not in self.readings[0].choices:
             fix = "run another reading, or say that nothing is left open (PaperReading.printed)"
             raise InputError("readings of a claim", "two of an open choice", "one", fix)
         if self.kind != "claim" and count:
@@ -182,7 +208,7 @@ class Finding:
             if verdict not in FORMER:
                 raise InputError("verdict of a finding", " | ".join(FORMER), ascii(verdict))
             return Finding(kind="question", **fields)
-        fields["readings"] = tuple(PaperReading(**one) for one in fields.pop("readings", ()))
+        fields["readings"] = tuple(map(PaperReading.read, fields.pop("readings", ())))
         finding = Finding(**fields)
         if verdict != finding.verdict:
             raise InputError("verdict of a finding", finding.verdict, ascii(verdict))
@@ -200,38 +226,73 @@ def counts(findings: Sequence[Finding]) -> str:
     for kind, whose in WHOSE.items():
         counted = Counter(finding.brief for finding in findings if finding.kind == kind)
         if counted:
-            words = ", ".join(f"{count} {verdict}" for verdict, count in counted.items())
+            words = ", ".join(_counted(*item) for item in counted.items())
             parts.append(f"{whose}: {words}")
     return "; ".join(parts)
 
 
+def _counted(verdict: str, count: int) -> str:
+    return f"{count} {verdict.replace('depends', 'depend') if count > 1 else verdict}"
+
+
 def verdict_of(readings: Sequence[PaperReading]) -> str:
-    """The verdict on a claim over all readings that were run.
+    """The verdict on a claim over all readings that were run and that the paper allows.
 
     - *reproduced*: it holds under every reading;
-    - *reproduced under …*: it holds under those, and the others are undecided;
-    - *depends on …*: it holds under some and fails under others; what is named are the choices
-      whose readings disagree, or all choices where none disagrees by itself;
+    - *reproduced under …*: it holds under those, and no other speaks against it;
+    - *depends on …*: it fails under some readings and not under others; what is named are the
+      choices that tell two such readings apart, the fewest that do (`_deciding`);
     - *not reproduced under any reading tried*: it fails under every reading;
+    - *not contradicted …*: a bound that nothing exceeds, which shows little;
     - *undecided*: otherwise.
 
-    >>> whole = PaperReading("where it begins", "T ≥ 20", "is silent", "undecided")
-    >>> upper = PaperReading("where it begins", "T ≥ 100", "is silent", "holds")
+    >>> whole = PaperReading({"begins at": "T ≥ 20"}, "is silent", "undecided")
+    >>> upper = PaperReading({"begins at": "T ≥ 100"}, "is silent", "holds")
     >>> verdict_of([whole, upper])
     'reproduced under T ≥ 100'
     """
+    readings = [reading for reading in readings if not reading.contrary]
     outcomes = {reading.outcome for reading in readings}
     if outcomes == {"holds"}:
         return "reproduced"
     if outcomes == {"fails"}:
         return "not reproduced under any reading tried"
-    if "holds" not in outcomes:
-        return "undecided"
-    if "fails" not in outcomes:
-        good = [reading.chosen for reading in readings if reading.outcome == "holds"]
-        return f"reproduced under {'; '.join(dict.fromkeys(good))}"
-    by_choice: dict[str, set[str]] = {}
-    for reading in readings:
-        by_choice.setdefault(reading.choice, set()).add(reading.outcome)
-    split = [choice for choice, seen in by_choice.items() if {"holds", "fails"} <= seen]
-    return f"depends on {'; '.join(split or by_choice)}"
+    if "fails" in outcomes and outcomes & {"holds", UPHELD}:
+        return f"depends on {', '.join(_deciding(readings))}"
+    if "holds" in outcomes:
+        return f"reproduced under {_named(readings, 'holds')}"
+    if outcomes == {UPHELD}:
+        return UPHELD
+    return f"{UPHELD} with {_named(readings, UPHELD)}" if UPHELD in outcomes else "undecided"
+
+
+def _deciding(readings: Sequence[PaperReading]) -> list[str]:
+    """The choices that decide: two readings disagree that differ in them, and in nothing else.
+
+    Where several choices changed at once between two readings, and some of them alone change the
+    outcome elsewhere, the others are not named.
+    """
+    bad = [reading.choices for reading in readings if reading.outcome == "fails"]
+    good = [reading.choices for reading in readings if reading.outcome in ("holds", UPHELD)]
+    apart = {
+        frozenset(name for name in {*a, *b} if a.get(name) != b.get(name))
+        for a in bad
+        for b in good
+    }
+    least = [some for some in apart if not any(other < some for other in apart)]
+    names = dict.fromkeys(name for reading in readings for name in reading.choices)
+    return [name for name in names if any(name in some for some in least)]
+
+
+def _named(readings: Sequence[PaperReading], outcome: str) -> str:
+    """The readings with an outcome: by what is common to them alone, listed, or by their number."""
+    some = [reading.choices for reading in readings if reading.outcome == outcome]
+    others = [reading.choices for reading in readings if reading.outcome != outcome]
+    common = some[0].items() & set.intersection(*(set(choices.items()) for choices in some))
+    if common and not any(common <= choices.items() for choices in others):
+        telling = [item for item in some[0].items() if item in common]
+        telling = [item for item in telling if any(item not in c.items() for c in others)]
+        return ", ".join(value for _, value in telling)
+    words = "; ".join(dict.fromkeys(", ".join(choices.values()) for choices in some))
+    short = len(words.split()) <= LONGEST
+    return words if short else f"{len(some)} of {len(readings)} readings"

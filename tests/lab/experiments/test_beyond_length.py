@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from beyond_cases import check_smoke, finding, study
+from dudley.lab.shared.beyond_trained import in_words, trend
 from dudley.lab.shared.training_table import read, write
 
 
@@ -44,6 +45,14 @@ def test_planted_trends_are_found(tmp_path):
     assert line["slope"] == pytest.approx(-0.05, abs=0.01) and line["told"] == "falls"
     low, high = finding(findings, "Sparse majority: the derived").numbers["trend"]["interval"]
     assert low < 0.3 < high
+
+
+def test_a_line_that_does_not_fit_is_said_to_be_a_mean_slope():
+    x = np.repeat([1.0, 2.0, 3.0, 4.0], 10)
+    noise = 0.01 * np.random.default_rng(0).normal(size=40)
+    straight, bent = (in_words(trend(x, y + noise, 0.1)) for y in (x, x**2))
+    assert "mean slope of this range" in bent and "p roughly" in bent
+    assert "mean slope" not in straight and "90 %, for equivalence: [+" in straight
 
 
 def test_a_null_is_flat(tmp_path):

@@ -49,6 +49,13 @@ def test_the_radius_that_costs_accuracy_is_found(tmp_path):
     assert best["radius"] == 3.0
     assert best["risk_bound"]["mean"] == pytest.approx(0.32 + 0.05 * 2)
     assert finding(findings, "costs accuracy").verdict == "confirmed"
+    stuck = {name: np.where(r < 3, 0.7502, columns[name]) for name in ("train", "holdout")}
+    write(tmp_path / "trials.parquet", columns | {"train": ones} | stuck)
+    still = experiment.analyse(config, tmp_path)
+    assert "below r = 3 no trial left the constant answer in 400" in still[0].observation
+    constants = [row["constant"] for row in finding(still, "constant").numbers["dead"]]
+    assert constants == [30 * (x < 3) for x in config["radii"]]
+    assert "no trial left" not in findings[0].observation
     dead = np.arange(len(r)) % 30 == 0  # the first of every radius: equal logits
     tied = {"train": np.where(dead, 0.0, 1.0), "train_loss": np.where(dead, np.log(2), 0.0)}
     tied["holdout"] = np.where(dead, 0.0, columns["holdout"])

@@ -152,6 +152,10 @@ def test_verdicts_follow_the_data(tmp_path: Path):
     assert fitted.verdict == "reproduced" and shown.verdict == "reproduced"
     assert first.claim == "The critical m is a power of T." and first.verdict == "undecided"
     assert third.verdict == "undecided" and left.verdict == "measured"
+    assert "at this level, .05/3; this rule was fixed after" in first.observation
+    assert {one.contrary for one in growing.readings if "last" in one.chosen} == {True}
+    few = analysed(tmp_path, planted(power(0.5), LENGTHS[:7:3], SIZES))[-1]
+    assert "at T = 100, 250, 400;" in few.observation, "no length is counted twice"
     steep = planted(lambda T: 60 * (T / 100) ** 1.4, [100, 150, 200, 400], SIZES)
     never = "not reproduced under any reading tried"
     growing = analysed(tmp_path, steep, 1e-3)[0]  # between the ends there is no curve at T = 400

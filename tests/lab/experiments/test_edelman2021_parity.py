@@ -44,8 +44,10 @@ DROPS = {
 def test_planted_drops_are_found_and_those_still_waiting_are_censored(tmp_path: Path):
     config = tables(tmp_path, DROPS)
     abrupt, learnt, stops, waits = analyse("edelman2021-parity", config, tmp_path, "paper")
-    assert abrupt.verdict == "reproduced"
-    assert learnt.verdict.startswith("reproduced under one seed learns it")
+    assert abrupt.verdict == "depends on what abrupt is, how many curves"
+    most = [one.outcome for one in abrupt.readings if "most curves" in one.chosen]
+    assert most == ["holds"] * 4, "a tenth of few steps is less than one of them takes"
+    assert learnt.verdict == "reproduced under one seed learns; one seed has learnt at the end"
     assert [law["shape"] for law in waits.numbers["laws"]] == ["Weibull", "log-normal"]
     assert waits.numbers["censored"] == 44 and waits.kind == "question"
     first, _, third = learnt.numbers["lengths"]

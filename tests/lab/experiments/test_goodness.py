@@ -44,7 +44,7 @@ def test_means_with_errors():
     n = np.repeat([100, 400, 1600, 6400], 50)
     bent = rates.rate(n, rng.exponential(np.where(n < 1000, 1 / n, 1e-3)), 300, 0)
     straight = rates.rate(n, rng.exponential(1 / n), 300, 0)
-    assert bent.goodness.rejected() and not straight.goodness.rejected(0.01)
+    assert bent.goodness.rejected() and not straight.goodness.rejected(laws=5)
 
 
 def planted(critical_m, seed: int, trials: int = 40) -> Cells:
@@ -66,7 +66,7 @@ def test_the_law_that_made_the_cells_stays_and_others_go(slopes: str):
         p = [law(planted(size, seed), name, slopes, None).goodness.p for seed in range(12)]
         assert np.mean(np.array(p) < 0.05) < 0.34, name
     cells = planted(made["power"], 0)
-    assert law(cells, "log", slopes, None).goodness.rejected(1e-3)
+    assert law(cells, "log", slopes, None).goodness.rejected(laws=50)
     fitted = law(planted(made["power of log"], 1), "power of log", slopes)
     assert fitted.θ.lowest < 2.5 < fitted.θ.highest
 

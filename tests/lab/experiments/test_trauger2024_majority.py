@@ -137,6 +137,17 @@ def test_a_plateau_may_follow_a_fall(tmp_path):
     assert flat.readings[0].chosen.startswith("T ≥ 100") and flat.numbers["plateau"]["equivalent"]
 
 
+def test_the_last_weights_are_an_extra_without_a_say(tmp_path):
+    planted(tmp_path, {})
+    trials = read(tmp_path / "trials.parquet")
+    trials["l1_last"] = trials["l1_last"] * (1 + trials["T"] / 100)
+    write(tmp_path / "trials.parquet", trials)
+    norm = EXPERIMENT.analyse(EXPERIMENT.config("paper"), tmp_path)[0]
+    outcomes = {one.choices["weights"]: (one.outcome, one.contrary) for one in norm.readings}
+    assert outcomes["the last weights"] == ("fails", True)
+    assert norm.verdict == "reproduced" and "90 % interval" in norm.observation
+
+
 def test_much_noise_leaves_it_undecided(tmp_path):
     assert [one.verdict for one in planted(tmp_path, {}, noise=1.0)[:3]] == ["undecided"] * 3
 

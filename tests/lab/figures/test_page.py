@@ -37,6 +37,22 @@ def test_a_page_says_all(root: Path):
     assert text.count(".svg)") == 1  # the figures of the largest scale only
 
 
+def test_what_a_record_lacks_is_said_first(root: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Toy, "caveat", lambda self, config: "no other x was run")
+    text = page.page(Toy(), committed(Toy.name, root))
+    line = "**Not yet run.** At scale `paper`: no other x was run."
+    assert line in text and text.index(line) < text.index("## Found at scale")
+    assert "1 undecided; no other x was run" in page.index(root)
+
+
+def test_the_scalings_of_pixels_are_missing_from_a_record_without_them():
+    mnist = EXPERIMENTS["mwigo2026-mnist"]
+    config = mnist.config("paper")
+    plain = [grid for grid in config["grids"] if grid["reading"] in ("printed", "longer")]
+    assert mnist.caveat(config) == ""
+    assert "scalings of pixels were not yet run" in mnist.caveat(config | {"grids": plain})
+
+
 def test_no_table_is_cut_by_a_bar(root: Path):
     text = page.page(Toy(), committed(Toy.name, root))
     tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dudley.lab.experiment import Experiment
-from dudley.lab.finding import counts
-from dudley.lab.pages.results import Results
+from dudley.lab.pages.results import Results, in_short
 from dudley.show.document import Document, Points, Prose, Section
 
 
@@ -23,7 +22,7 @@ def item(
         "source": experiment.source,
         "question": experiment.question,
         "results": verdicts,
-        "counts": {scale: counts(folder.findings) for scale, folder in results.items()},
+        "counts": {scale: in_short(experiment, folder) for scale, folder in results.items()},
         "damaged": damaged,
     }
 

@@ -12,10 +12,9 @@ from typing import Any
 
 from dudley.lab.experiment import EXPERIMENTS, SCALES, Experiment, in_order
 from dudley.lab.figures.draw import figures, file_name
-from dudley.lab.finding import counts
 from dudley.lab.grid.estimate import duration
 from dudley.lab.pages.numbers import flattened, gathered, numbers
-from dudley.lab.pages.results import Results, committed
+from dudley.lab.pages.results import Results, committed, in_short
 from dudley.lab.pages.run import READINGS, texts
 from dudley.show.markdown import code, prose, section, table
 
@@ -32,8 +31,11 @@ MEANING = {
     "reproduced": "a claim of the paper holds under every reading that was run; a reading settles "
     "what the paper leaves open",
     "reproduced under …": "it holds under these readings, and the others decide nothing",
-    "depends on …": "it holds under some readings and fails under others",
+    "depends on …": "it holds under some readings and fails under others; what is named are the "
+    "choices that tell such readings apart",
     "not reproduced under any reading tried": "it fails under all of them; others may exist",
+    "not contradicted": "a bound that nothing measured exceeds; far above the data, that shows "
+    "little",
     "confirmed, refuted": "a hypothesis of ours, which no paper is answerable for",
     "measured": "a question of ours, answered by numbers alone",
     "undecided": "these data do not decide it; `smoke` never decides anything, and `laptop` speaks "
@@ -55,7 +57,7 @@ def index(root: Path | None = None) -> str:
     rows = []
     for name, experiment in in_order():
         results = committed(name, root)
-        verdicts = [f"{scale}: {counts(held.findings)}" for scale, held in results.items()]
+        verdicts = [f"{scale}: {in_short(experiment, at)}" for scale, at in results.items()]
         rows.append(
             [f"[{name}]({name}.md)", prose(experiment.source), prose(experiment.question),
              "<br>".join(verdicts) or "no results yet"]
@@ -74,6 +76,12 @@ def page(experiment: Experiment, results: dict[str, Results]) -> str:
             "**No results are committed yet**, so nothing is claimed here. "
             f"`dudley lab run {experiment.name} --scale laptop` makes some."
         )
+    caveats = [
+        f"At scale {code(scale)}: {caveat}."
+        for scale, at in results.items()
+        if (caveat := experiment.caveat(at.config))
+    ]
+    parts += [f"**Not yet run.** {' '.join(caveats)}"] if caveats else []
     for position, at in enumerate(results.values()):
         parts.append(at_scale(at, whole=position == 0))
     parts.append(protocol(experiment))

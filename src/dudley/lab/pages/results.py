@@ -17,7 +17,8 @@ from dudley.core.boundary import tables
 from dudley.core.boundary.paths import inside
 from dudley.core.errors import DudleyError, InputError, UnknownName
 from dudley.lab import record
-from dudley.lab.experiment import SCALES, Finding
+from dudley.lab.experiment import SCALES, Experiment, Finding
+from dudley.lab.finding import counts
 from dudley.lab.record import FINDINGS, RECORD
 
 
@@ -78,6 +79,11 @@ class Results:
 
     def has(self, name: str) -> bool:
         return any(name in finding.numbers for finding in self.findings)
+
+
+def in_short(experiment: Experiment, results: Results) -> str:
+    """How often each verdict, and what the record lacks."""
+    return "; ".join(filter(None, [counts(results.findings), experiment.caveat(results.config)]))
 
 
 def finished(folder: Path) -> bool:

@@ -43,7 +43,8 @@ def texts(reading: PaperReading) -> tuple[str, str, str, str]:
     """A row of the table of readings."""
     words = [text for name, value in reading.numbers.items() if (text := _number(name, value))]
     behind = f" ({', '.join(words[:SHOWN])})" if words else ""
-    return reading.choice, reading.chosen, reading.paper, f"{reading.outcome}{behind}"
+    about = reading.paper + (": an extra of ours, which decides nothing" * reading.contrary)
+    return reading.choice, reading.chosen, about, f"{reading.outcome}{behind}"
 
 
 def _number(name: str, value: Any) -> str:

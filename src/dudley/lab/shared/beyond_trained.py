@@ -21,6 +21,7 @@ from dudley.lab import TrialGrid
 from dudley.lab.experiment import Bench
 from dudley.lab.finding import Finding
 from dudley.lab.shared.training_table import write
+from dudley.lab.statistics.goodness import p_value, rejects
 from dudley.lab.statistics.trend import Slope, equivalence, estimate, slope, welch
 from dudley.lab.training import memory_of, pack, train_batch, train_grid, trainings
 from dudley.train.ensemble.base import WeightTensors
@@ -192,9 +193,25 @@ def trend(x: Any, y: Any, margin: float, alpha: float = 0.05) -> dict[str, Any]:
         "margin": margin,
         "equivalent": same.equivalent,
         "equivalence_p": same.p,
+        "interval_equivalence": [same.lowest, same.highest],
         "told": direction,
         "goodness": line.goodness.as_json(),
     }
+
+
+def in_words(line: Mapping[str, Any], digits: int = 4) -> str:
+    """A `trend`: both intervals, what they say, and whether there is a line at all."""
+    low, high, lower, upper = (
+        f"{end:+.{digits}f}" for end in (*line["interval"], *line["interval_equivalence"])
+    )
+    words = (
+        f"{line['slope']:+.{digits}f} [{low}, {high}] (90 %, for equivalence: [{lower}, {upper}]), "
+        f"{line['told']} (±{line['margin']})"
+    )
+    if rejects(line["goodness"]["p"]):
+        test = p_value(line["goodness"])
+        words += f"; a line does not fit ({test}), so that is the mean slope of this range"
+    return words
 
 
 def flat(line: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from dudley.lab.statistics.critical import (
     held_out,
     law,
 )
+from dudley.lab.statistics.goodness import p_value, rejects
 from dudley.lab.statistics.halfway import half_success as half_of_column, halfway
 from dudley.lab.statistics.proportions import wilson
 from dudley.lab.statistics.trend import estimate
@@ -163,15 +164,16 @@ def fitted_law(grown: dict[str, Any], name: str) -> str:
     fitted = grown["free"][name]
     low, high = ("–" if end is None else f"{end:.2f}" for end in fitted["interval"])
     symbol = {"power": "α", "log": "λ", "power of log": "q"}[name]
-    p = fitted["goodness"]["p"]
-    tested = "not tested" if p is None else f"p = {p:.2g}"
+    tested = p_value(fitted["goodness"])
     return f"{symbol} = {fitted['θ']:.2f} [{low}, {high}], goodness of fit {tested}"
 
 
-def rejected(grown: dict[str, Any], name: str, level: float) -> bool:
-    """Do free curves at every T reject a law of the critical m? Slopes are free in both."""
-    p = grown["free"][name]["goodness"]["p"]
-    return p is not None and p < level
+def rejected(grown: dict[str, Any], name: str, slopes: str = "free") -> bool:
+    """Do curves of their own at every T reject a law of the critical m, one of all `LAWS`?
+
+    Slopes are free in both models, or ``plain``: one slope in the law.
+    """
+    return rejects(grown[slopes][name]["goodness"]["p"], len(LAWS))
 
 
 def difference(cells: Cells, each: np.ndarray) -> dict[str, Any]:

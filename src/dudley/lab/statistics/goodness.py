@@ -12,7 +12,11 @@ carries a `GoodnessOfFit`, which its constructor demands. Four tests are used:
 - *deviation*: exact values have no scatter, so that there is no p; the largest relative distance
   from the law is stated.
 
-A law that is not rejected is not thereby shown to be true.
+The deviance of few waiting times a T, and lack of fit where the scatter depends on x, reject true
+laws somewhat too often: their p is `rough`, and said to be.
+
+A law is rejected at `LEVEL`, shared by the laws that are tested for one thing (`rejects`). A law
+that is not rejected is not thereby shown to be true.
 
 >>> import numpy as np
 >>> x = np.repeat([1.0, 2.0, 3.0, 4.0], 5)
@@ -31,6 +35,8 @@ from scipy.stats import chi2, f as fisher
 
 from dudley.core.errors import InputError
 
+LEVEL = 0.05
+
 
 @dataclass(frozen=True)
 class GoodnessOfFit:
@@ -44,6 +50,7 @@ class GoodnessOfFit:
     statistic: float | None = None
     degrees: float | None = None
     p: float | None = None
+    rough: bool = False
 
     def __post_init__(self):
         if not self.test or not self.against:
@@ -51,20 +58,40 @@ class GoodnessOfFit:
         if self.p is not None and not 0 <= self.p <= 1:
             raise InputError("p of a goodness of fit", "a number from 0 to 1", self.p)
 
-    def rejected(self, level: float = 0.05) -> bool:
-        """Is the law rejected at a level?"""
-        return self.p is not None and self.p < level
+    def rejected(self, laws: int = 1) -> bool:
+        """Is the law rejected, where so many laws are tested for one thing?"""
+        return rejects(self.p, laws)
 
     def as_json(self) -> dict[str, Any]:
         return {
             "test": self.test, "against": self.against, "statistic": self.statistic,
-            "degrees": self.degrees, "p": self.p,
+            "degrees": self.degrees, "p": self.p, **({"rough": True} if self.rough else {}),
         }  # fmt: skip
 
     def __str__(self) -> str:
         if self.p is None:
             return f"{self.test}: {self.against}"
-        return f"{self.test} against {self.against}: p = {self.p:.2g}"
+        return f"{self.test} against {self.against}: {p_value(self.as_json())}"
+
+
+def rejects(p: float | None, laws: int = 1) -> bool:
+    """Does p reject one of so many laws? They share the level (Bonferroni).
+
+    >>> rejects(0.03), rejects(0.03, laws=3), rejects(None)
+    (True, False, False)
+    """
+    return p is not None and p < LEVEL / laws
+
+
+def p_value(goodness: dict[str, Any]) -> str:
+    """p of a test as files have it, in words.
+
+    >>> p_value({"p": 0.0123, "rough": True}), p_value({"p": None})
+    ('p roughly 0.012', 'not tested')
+    """
+    if goodness["p"] is None:
+        return "not tested"
+    return f"p {'roughly' if goodness.get('rough') else '='} {goodness['p']:.2g}"
 
 
 NO_LAW = GoodnessOfFit("none", "an estimate of one number, no law")
@@ -101,9 +128,8 @@ def lack_of_fit(x: Any, y: Any) -> GoodnessOfFit:
     if scatter <= 1e-24 * max(1.0, float((y**2).mean())):
         return untested("no scatter at any x")
     ratio = apart / scatter
-    return GoodnessOfFit(
-        "lack of fit", against, ratio, float(over), float(fisher.sf(ratio, over, within))
-    )
+    p = float(fisher.sf(ratio, over, within))
+    return GoodnessOfFit("lack of fit", against, ratio, float(over), p, rough=True)
 
 
 def chi_square(x: Any, y: Any, errors: Any) -> GoodnessOfFit:

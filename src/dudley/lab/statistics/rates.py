@@ -1,7 +1,8 @@
 """Rates: the slope of log mean against log n, with an interval, and ratios of means.
 
 Trials are drawn again within each n (what n are looked at is design, not chance); a mean that is
-known by its standard error scatters like a normal variable, cut off at a tiny positive number.
+known by its standard error scatters like a normal variable; one below `SOUND` errors, whose
+logarithm hardly has a scatter, is left out.
 Whether a power of n fits at all is tested by χ²: log means against the weighted line, with the
 scatter of the draws as standard errors. Exact values have local exponents instead of a test.
 
@@ -24,6 +25,7 @@ from dudley.lab.statistics.bootstrap import Scatter
 from dudley.lab.statistics.goodness import GoodnessOfFit, chi_square, deviation, untested
 
 TINY = 1e-300
+SOUND = 3  # standard errors that a mean must have to be fitted on a log scale
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,23 @@ def rate(n: Any, values: Any, draws: int, seed: int, level: float = 0.95) -> Rat
 def rate_of_means(
     n: Any, means: Any, errors: Any, draws: int, seed: int, level: float = 0.95
 ) -> Rate:
-    """From means with standard errors, one for each n."""
+    """From means with standard errors, one for each n.
+
+    >>> law = rate_of_means([10, 20, 40, 80], [8.0, 4.0, 2.0, 1e-9], [0.1, 0.1, 0.1, 0.1], 99, 0)
+    >>> law.n, law.lowest < -1 < law.highest
+    ([10, 20, 40], True)
+    """
     n, means, errors = (np.asarray(part, float) for part in (n, means, errors))
+    usable = sound(means, errors)
+    n, means, errors = n[usable], means[usable], errors[usable]
     drawn = means + errors * np.random.default_rng(seed).standard_normal((draws, len(n)))
     return _rate(n, means, drawn, level)
+
+
+def sound(means: Any, errors: Any) -> np.ndarray:
+    """Which means lie far enough above 0 for a logarithm."""
+    means = np.asarray(means, float)
+    return (means > 0) & (means >= SOUND * np.asarray(errors, float))
 
 
 def resampled(

@@ -74,7 +74,7 @@ class Depth(Experiment):
         tabulate(self.name, config, folder, bench, row_of)
 
     def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
-        from dudley.lab.shared.beyond_trained import cells, dead, flat, trend, validity
+        from dudley.lab.shared.beyond_trained import cells, dead, flat, in_words, trend, validity
 
         whole = read(folder / "trials.parquet")
         tied = dead(whole)
@@ -89,9 +89,8 @@ class Depth(Experiment):
             Finding.of_hypothesis(
                 "Held-out accuracy does not depend on depth (sparse AND)",
                 flat(accuracy),
-                f"change of accuracy per doubling of L: {accuracy['slope']:+.4f} "
-                f"[{accuracy['interval'][0]:+.4f}, {accuracy['interval'][1]:+.4f}]: "
-                f"{accuracy['told']} (margin {accuracy['margin']}); {fitted:.0%} of runs fit; "
+                f"change of accuracy per doubling of L: {in_words(accuracy)}; {fitted:.0%} of runs "
+                "fit; "
                 f"{int(tied.sum())} networks are dead (equal logits) and left out; the hold-out is "
                 "looked at once, at the end",
                 {"cells": rows, "trend": accuracy, "fitted": fitted, "dead": int(tied.sum())},

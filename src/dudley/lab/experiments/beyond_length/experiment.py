@@ -103,7 +103,7 @@ class Length(Experiment):
         write(folder / "fixed_norms.parquet", columns_of(fixed))
 
     def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
-        from dudley.lab.shared.beyond_trained import cells, flat, trend, validity
+        from dudley.lab.shared.beyond_trained import cells, flat, in_words, trend, validity
 
         table, fixed = read(folder / "trials.parquet"), read(folder / "fixed_norms.parquet")
         by_cell = cells(
@@ -121,14 +121,15 @@ class Length(Experiment):
                 Finding.of_hypothesis(
                     f"Sparse {name}: held-out accuracy does not depend on T at fixed m",
                     flat(line),
-                    f"{_line(line)} in accuracy per decade of T; training data fitted in "
-                    f"{fitted.mean():.0%} of runs; the hold-out is looked at once, at the end",
+                    f"change of accuracy per decade of T: {in_words(line)}; training data "
+                    f"fitted in {fitted.mean():.0%} of runs; the hold-out is looked at once, at "
+                    "the end",
                     {"cells": rows, "trend": line, "fitted": float(fitted.mean())},
                 ),
                 Finding.of_hypothesis(
                     f"Sparse {name}: the derived bound at the trained norms does not grow with T",
                     "confirmed" if price["interval"][1] < 0 else flat(price),
-                    f"{_line(price)} in log₁₀ of the n it asks for per decade of T",
+                    f"change of log₁₀ n, of the n it asks for, per decade of T: {in_words(price)}",
                     {"cells": rows, "trend": price},
                 ),
             ]  # fmt: skip
@@ -158,8 +159,3 @@ def with_fixed_positions(network: Node) -> Node:
         return replace(part, trained=False) if isinstance(part, Positions) else part
 
     return rewritten(network, change)
-
-
-def _line(line: dict[str, Any]) -> str:
-    low, high = line["interval"]
-    return f"{line['slope']:+.4f} [{low:+.4f}, {high:+.4f}], {line['told']} (±{line['margin']}),"

@@ -6,6 +6,9 @@ After every step of Adam each matrix is projected onto its ℓ1 ball: ‖W_v‖,
 over norms; δ is split over the radii, so that the bounds hold for all of them at once and the best
 may be chosen. A network that a projection leaves without a live ReLU gives equal logits and never
 moves again. Such a network is *dead*: it is counted apart, and accuracies are those of the others.
+A network whose accuracies on training and held-out examples are within four standard errors of
+1 − 2⁻ˢ, the share of the larger class, is counted as one that gives the *constant answer*: what a
+tight ball costs may then be the steps it takes to leave that answer.
 A part without balls stands beside them, bounded at its trained norms, union paid. The hold-out is
 looked at once, at the end.
 """
@@ -31,6 +34,7 @@ SIZES = {
         "steps": 2000, "trials": 20,
     },
 }  # fmt: skip
+ERRORS = 4  # standard errors from the share of the larger class: a constant answer
 SCORES = 8.0  # the ball of W_QK is so many times the others'
 
 
@@ -100,12 +104,15 @@ class Norms(Experiment):
         of = ("train", "holdout", "gap", "train_bounded", "gap_bound", "risk_bound")
         rows = cells(table, ("radius",), (*of, "log10_needed_n"))
         free = table["holdout"][np.isinf(table["radius"])]
+        task, training = (config["parts"][0][name] for name in ("task", "training"))
+        stuck = constant(whole, 1 - 2.0 ** -task["s"], (task["m"], task["holdout"]))
         learning, against, deaths = [], [], []
         for r in config["radii"]:
             of_radius = whole["radius"] == r
             count, trials = int(tied[of_radius].sum()), int(of_radius.sum())
             share = list(clopper_pearson(count, trials))
-            deaths.append({"radius": r, "dead": count, "trials": trials, "interval": share})
+            deaths.append({"radius": r, "dead": count, "trials": trials, "interval": share,
+                           "constant": int(stuck[of_radius].sum())})  # fmt: skip
             accuracies = table["holdout"][table["radius"] == r]
             if len(accuracies) < 2:
                 continue
@@ -116,13 +123,15 @@ class Norms(Experiment):
         least = next((one for one in against if one["radius"] in learning), None)
         confined = [cell for cell in rows if np.isfinite(cell["radius"])]
         best = min(confined, key=lambda cell: cell["risk_bound"]["mean"])
+        unconfined = next(cell for cell in rows if np.isinf(cell["radius"]))["risk_bound"]["mean"]
         ends = [cell["gap_bound"]["mean"] for cell in (confined[0], confined[-1])]
         low, high = best["risk_bound"]["interval"]
         margin = config["accuracy_margin"]
         costs = [row["radius"] for row in against if row["interval"][1] < -margin]
-        named = ", ".join(
-            f"{row['dead']} at r = {row['radius']:g}" for row in deaths if row["dead"]
-        )
+        named = {
+            name: ", ".join(f"{row[name]} at r = {row['radius']:g}" for row in deaths if row[name])
+            for name in ("dead", "constant")
+        }
         for cell in rows:
             cell["radius"] = cell["radius"] if np.isfinite(cell["radius"]) else None  # free
         return [
@@ -130,12 +139,15 @@ class Norms(Experiment):
                 "A tight enough ball costs accuracy",
                 "confirmed" if costs else "undecided",
                 f"{_tightest(least, margin)}; shown to cost more than {margin} at r = "
-                f"{', '.join(f'{r:g}' for r in costs) or 'none'} (networks that live)",
+                f"{', '.join(f'{r:g}' for r in costs) or 'none'} (dead networks left out)"
+                + _stuck(deaths, training["steps"]),
                 {"cells": rows, "against_free": against, "kept": learning, "costs": costs},
             ),
             Finding.of_question(
-                "How many networks are dead, with equal logits on every example?",
-                f"of {len(tied)}: {named or 'none'}",
+                "How many networks are dead, with equal logits on every example, and how many "
+                "give the constant answer?",
+                f"of {len(tied)}: dead {named['dead'] or 'none'}; constant answer "
+                f"{named['constant'] or 'none'}",
                 {"dead": deaths},
             ),
             Finding.of_hypothesis(
@@ -149,11 +161,34 @@ class Norms(Experiment):
                 "Which radius trades accuracy for the best guarantee?",
                 f"the least bound on the error is {best['risk_bound']['mean']:.3f} "
                 f"[{low:.3f}, {high:.3f}] at r = {best['radius']:g}, where held-out accuracy is "
-                f"{best['holdout']['mean']:.3f}; 1 would say nothing",
-                {"best": best},
+                f"{best['holdout']['mean']:.3f}; 1 would say nothing. Free training, whose bound "
+                f"at its trained norms is {unconfined:.3f}, is excluded: it has no radius",
+                {"best": best, "free": unconfined},
             ),
             validity(whole),
         ]
+
+
+def constant(columns: dict[str, np.ndarray], share: float, sizes: tuple[int, int]) -> np.ndarray:
+    """Which networks have the accuracies of always answering the larger class.
+
+    >>> columns = {"train": np.array([0.751, 1.0]), "holdout": np.array([0.748, 0.75])}
+    >>> constant(columns, 0.75, (50_000, 10_000)).tolist()
+    [True, False]
+    """
+    near = [
+        np.abs(columns[name] - share) <= ERRORS * np.sqrt(share * (1 - share) / size)
+        for name, size in zip(("train", "holdout"), sizes, strict=True)
+    ]
+    return near[0] & near[1]
+
+
+def _stuck(deaths: list[dict[str, Any]], steps: int) -> str:
+    """Below which radius no trial left the constant answer or lived; nothing where one did."""
+    left = [row["radius"] for row in deaths if row["dead"] + row["constant"] < row["trials"]]
+    if not left or left[0] == deaths[0]["radius"]:
+        return ""
+    return f"; below r = {left[0]:g} no trial left the constant answer in {steps:,} steps"
 
 
 def _tightest(least: dict[str, Any] | None, margin: float) -> str:

@@ -196,7 +196,7 @@ def same(config: dict[str, Any], printed: Cells, collapsed: Cells) -> Finding:
             f"{name}: {value.slope:+.3f}, 95 % interval [{value.lowest:.3f}, {value.highest:.3f}]"
             f"{', a difference' if moved else ''}; equivalence within ±{margins[name]:g}: "
             f"{'yes' if tested.equivalent else 'no, it is larger' if apart else 'not shown'} "
-            f"(p = {tested.p:.2g})"
+            f"(p = {tested.p:.2g}, 90 % interval [{tested.lowest:.3f}, {tested.highest:.3f}])"
         )
     answer = "confirmed" if verdicts == ["same", "same"] else "undecided"
     if "apart" in verdicts:

@@ -8,9 +8,14 @@ check on the plateau, loss ≥ .9 log 2, to the drop at most a quarter of all st
 
 Readings, set beforehand: a drop is below .1 or below half of log 2, and abrupt within a quarter or
 a tenth of the steps so far; a length is learnt if one seed learns it, if one still has a small loss
-at the last check, or if most seeds learn it. The time to the drop is fitted as a power of T with
-censored seeds (`statistics.waiting`), with Weibull's and with log-normal times; which stands first
-was chosen after both had been seen, so that both are always told.
+at the last check, or if most seeds learn it. Added later, since the figure shows ten curves: that
+all drops are abrupt, and not only most (that all seeds learn is no reading of “can”). The time to
+the drop is fitted as a power of T with censored seeds (`statistics.waiting`), with Weibull's and
+with log-normal times; which stands first was chosen after both had been seen, so that both are
+always told. That is a question of ours: the paper gives no scaling law for parities.
+
+The paper leaves more open that was *not run* in another way: whether weight decay is decoupled (as
+here) or Adam's L2; whether the classifier has one output or two; which of minGPT's defaults hold.
 
 ``scan`` goes on to longer T, at the paper's scale for five times as many steps: where nothing is
 learnt in 10,000 it may be that it cannot be, or that it takes longer. (The paper: none for T > 50.)
@@ -35,7 +40,7 @@ from dudley.lab.statistics.waiting import waiting_law
 
 PARTS = ("printed", "scan")
 LOW, TENTH = 0.5 * log(2), 0.1  # other readings of a drop, and of an abrupt one
-LOWER_BOUND = 3  # of the exponent of T: C(T, 3) sets are to be told apart
+LOWER_BOUND = 3  # of the exponent of T: Ω(T^3) statistical queries (Kearns, 1998)
 
 
 @experiment
@@ -140,14 +145,19 @@ def abrupt(config: dict[str, Any], rows: list[dict[str, Any]], early: list[dict]
             sudden = int((shares <= part).sum())
             low, high = clopper_pearson(sudden, len(there)) if there else (0.0, 1.0)
             outcome = "holds" if low > 0.5 else "fails" if high < 0.5 else "undecided"
+            every = "undecided" if not there else "holds" if sudden == len(there) else "fails"
             numbers = {"abrupt": sudden, "of": len(there), "interval": [low, high]}
-            chosen = f"below {drops_at:.2g}, within {part:.0%} of the steps so far"
-            paper = "says abrupt, without a measure"
-            readings.append(
+            drop, time = f"below {drops_at:.2g}", f"within {part:.0%} of the steps so far"
+            readings += [
                 PaperReading(
-                    "what counts as a drop, and as abrupt", chosen, paper, outcome, numbers
+                    {"what a drop is": drop, "what abrupt is": time, "how many curves": curves},
+                    "says abrupt, without a measure, and shows ten curves a length",
+                    result,
+                    numbers,
                 )
-            )
+                for curves, result in {"most curves": outcome, "all curves": every}.items()
+            ]
+            chosen = f"{drop}, {time}"
             words.append(f"{chosen}: {sudden} of {len(there)} [{low:.2f}, {high:.2f}]")
     there = [row for row in rows if row["step"] is not None]
     levels = [row["plateau"] for row in rows if row["plateau"] is not None]
@@ -173,14 +183,14 @@ def learnt(config: dict[str, Any], rows: list[dict[str, Any]]) -> Finding:
         for low, high in (at["interval"] for at in table)
     ]
     outcomes = {
-        "one seed learns it": "holds" if all(at["learnt"] for at in table) else "fails",
-        "one seed has a small loss at the last check": "holds" if all(stays) else "fails",
-        "most seeds learn it": "fails" if "fails" in most else "undecided"
+        "one seed learns": "holds" if all(at["learnt"] for at in table) else "fails",
+        "one seed has learnt at the end": "holds" if all(stays) else "fails",
+        "most seeds learn": "fails" if "fails" in most else "undecided"
         if "undecided" in most else "holds",
     }  # fmt: skip
-    choice, paper = "when a length counts as learnt", "shows ten curves a length, without a rule"
+    choice, paper = "when a length is learnt", "shows ten curves a length, without a rule"
     readings = [
-        PaperReading(choice, chosen, paper, outcome) for chosen, outcome in outcomes.items()
+        PaperReading({choice: chosen}, paper, outcome) for chosen, outcome in outcomes.items()
     ]
     end = sum(row["small_at_the_end"] for row in rows)
     text = f"{_sentence(table)} {end} of {len(rows)} seeds have a small loss at the last check."
@@ -189,7 +199,10 @@ def learnt(config: dict[str, Any], rows: list[dict[str, Any]]) -> Finding:
 
 def waits(rows: list[dict[str, Any]]) -> Finding:
     """The time to the drop as a power of T."""
-    question = "How does the time to the drop grow with T?"
+    question = (
+        "How does the time to the drop grow with T? (A question of ours: the paper presents no "
+        "scaling law for parities.)"
+    )
     T, watched = (np.array([row[name] for row in rows], float) for name in ("T", "watched"))
     event = np.array([row["step"] is not None for row in rows])
     if len(np.unique(T[event])) < 2 or event.sum() < 3:
@@ -202,11 +215,11 @@ def waits(rows: list[dict[str, Any]]) -> Finding:
     ]
     first = laws[0]
     where = "above" if first.lowest > LOWER_BOUND else "not shown to be above"
-    unfit = [law.shape for law in laws if law.goodness.rejected()]
+    unfit = [law.shape for law in laws if law.goodness.rejected(len(laws))]
     text = (
         f"{int(event.sum())} of {len(rows)} seeds dropped, the others are censored: "
-        f"{'; '.join(words)}. The exponent is {where} {LOWER_BOUND}, that of the number of sets "
-        f"to tell apart."
+        f"{'; '.join(words)}. The exponent is {where} {LOWER_BOUND}, that of the lower bound "
+        "Ω(T^s) on statistical queries, and so on steps of batch descent, which the paper cites."
     )
     if unfit:
         text += f" Rejected by their own test: {', '.join(unfit)}."

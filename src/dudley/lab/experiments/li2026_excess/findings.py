@@ -7,7 +7,8 @@ if it falls as fast, again by the whole interval; else *undecided*. For trained 
 rate on a finite range would refute no bound by itself, and is told apart from a violated value.
 
 What the statements leave open is the constant, where it is hidden: they are read with c = 1, by
-value, and with any c, by the rate alone. Both are readings of every claim.
+value, and with any c, by the rate alone. Both are readings of every claim. A value that is nowhere
+below the excess risk is *not contradicted*: far above the data, it reproduces nothing.
 """
 
 from __future__ import annotations
@@ -18,8 +19,15 @@ from typing import Any
 import numpy as np
 
 from dudley.lab.experiments.li2026_excess.classes import PROBLEMS
-from dudley.lab.finding import Finding, PaperReading
-from dudley.lab.statistics.rates import Rate, exact_power, log_ratio, rate, rate_of_means
+from dudley.lab.finding import UPHELD, Finding, PaperReading
+from dudley.lab.statistics.rates import (
+    Rate,
+    exact_power,
+    log_ratio,
+    rate,
+    rate_of_means,
+    sound,
+)
 
 RecordRows = Sequence[Mapping[str, Any]]
 CLAIMS = {
@@ -71,7 +79,7 @@ def of_class(rules, name: str, rows: RecordRows, bounds: RecordRows) -> Finding:
     power = PROBLEMS[name].rate
     if power is not None and fitted.sum() > 1 and exact.std() > 0:
         numbers["exact"] = exact_power(n[fitted], exact[fitted]).as_json()
-        drawn = fitted & (column(rows, "mean") > 0)
+        drawn = fitted & sound(column(rows, "mean"), column(rows, "error"))
         if drawn.sum() > 1:
             means, errors = column(rows, "mean")[drawn], column(rows, "error")[drawn]
             rate = rate_of_means(n[drawn], means, errors, rules["draws"], rules["seed"])
@@ -99,16 +107,16 @@ def readings_of(line: Mapping[str, Any]) -> list[PaperReading]:
     hidden, statement = line["up_to_a_constant"], line["statement"]
     paper = "hides a constant" if hidden else "prints every constant"
     at = {"violated_at": line["violated_at"]}
-    value = "fails" if line["violated_at"] else "holds"
+    value = "fails" if line["violated_at"] else UPHELD
     if "rate" not in line and not hidden:
         return [PaperReading.printed(value, statement=statement, **at)]
     choice, named, other = CONSTANT, "c = 1", "any c, by its rate"
     if not hidden:
-        choice, named, other = "whether values or rates are compared", "its value", "its rate"
-    rate = RATES[line["rate"]] if "rate" in line else "holds" if value == "holds" else "undecided"
+        choice, named, other = "values or rates", "its value", "its rate"
+    rate = RATES[line["rate"]] if "rate" in line else UPHELD if value == UPHELD else "undecided"
     return [
-        PaperReading(choice, f"{statement}, {named}", paper, value, at),
-        PaperReading(choice, f"{statement}, {other}", paper, rate),
+        PaperReading({"statement": statement, choice: named}, paper, value, at),
+        PaperReading({"statement": statement, choice: other}, paper, rate),
     ]
 
 
@@ -211,8 +219,8 @@ def of_kind(kind: str, arms: Sequence[Mapping[str, Any]]) -> Finding:
         least = "fails"
     paper = "hides constants"
     readings = [
-        PaperReading(CONSTANT, "c = 1", paper, "fails" if above else "holds", {"above": above}),
-        PaperReading(CONSTANT, "any c, by the rates", paper, least, counts),
+        PaperReading({CONSTANT: "c = 1"}, paper, "fails" if above else UPHELD, {"above": above}),
+        PaperReading({CONSTANT: "any c, by the rates"}, paper, least, counts),
     ]
     stuck = sum(arm["floor"] is not None for arm in arms)
     text = (
@@ -263,6 +271,7 @@ def of_variants(rules, heads: RecordRows, title: str, what: str, paired: bool) -
             word = "no different" if word == "undecided" else f"{word}, within the margin"
         ratio = {"log_ratio": float(np.median(scatter.values)), "margin": margin}
         ratio["interval"] = [scatter.lowest, scatter.highest]
+        ratio["interval_of_the_test"] = [inner.lowest, inner.highest]  # 90 %
         lines.append({"arm": name, "against": plain[0]["arm"], "excess_is": word} | ratio)
     if not lines:
         return None
@@ -271,7 +280,7 @@ def of_variants(rules, heads: RecordRows, title: str, what: str, paired: bool) -
     text = "; ".join(f"{word} in {k}" for word, k in sorted(counts.items()))
     rule = (
         f"{rules['level']:.0%} intervals of the mean log ratio; no different: within "
-        f"±{rules['ratio_margin']:g} by two one-sided tests"
+        f"±{rules['ratio_margin']:g} by two one-sided tests, which is to say by 90 % intervals"
     )
     sentence = f"The excess risk is {text} of {len(lines)} ({rule})."
     return Finding.of_question(title, sentence, {"comparisons": lines})

@@ -20,7 +20,7 @@ import numpy as np
 
 from dudley.lab.experiments.mwigo2026_mnist.losses import Columns, TrialConfig, cells, of
 from dudley.lab.experiments.mwigo2026_mnist.protocol import split
-from dudley.lab.finding import Finding, PaperReading
+from dudley.lab.finding import Finding
 from dudley.lab.statistics.trend import slope
 from dudley.theorems.mwigo2026.training import TrainingStart
 from dudley.theorems.registry import load
@@ -154,22 +154,13 @@ def lemma_4(config: TrialConfig, each: list[tuple[dict, list[dict]]], rate: floa
     factors = [line["features"]["short_by"][0] for line in lines if line["features"]["short_by"]]
     square = "; elsewhere its square falls short by a factor of"
     short = f"{square} {min(factors):.1e} at least" if factors else ""
-    paper = "gives no radii"
-    some = "holds" if valid == trainings else "fails"
-    readings = [
-        PaperReading(
-            "the radii R", "the farthest that each block went", paper, some, {"valid": valid}
-        ),
-        PaperReading("the radii R", "any radii", paper, "fails" if least > 1 else some),
-    ]
-    return Finding.of_claim(
-        "The experiments support the theory: Lemma 4's hypotheses hold where they were made.",
-        readings,
-        f"All three hold in {valid} of {trainings} trainings on Φ. σ_min(F_pre⁰) is 0 in {zero} of "
-        f"{len(lines)} cells, where N > d_m{short}. Whatever the radii, the "
-        f"first fails by a factor of {least:.1e} at least; d_m falls short of N³, with constant 1, "
-        f"by a factor of {min(width):.1e} at least.",
-        {"cells": lines},
+    return Finding.of_question(
+        "Do Lemma 4's hypotheses hold in these trainings? The paper does not say that they do.",
+        f"With the radii that were reached, all three hold in {valid} of {trainings} trainings on "
+        f"Φ. σ_min(F_pre⁰) is 0 in {zero} of {len(lines)} cells, where N > d_m{short}. Whatever "
+        f"the radii, the first asks for {least:.1e} times what there is, or more; d_m falls short "
+        f"of N³, with constant 1, by a factor of {min(width):.1e} at least.",
+        {"cells": lines, "valid": valid, "trainings": trainings, "whatever_radii": least},
     )
 
 
@@ -192,19 +183,19 @@ def theorem_5(config: TrialConfig, each: list[tuple[dict, list[dict]]], rate: fl
     below = sum(line["printed"][0] < 0 for line in lines)
     empty = sum(line["best"] >= config["loss.range"] for line in lines)
     complexity = [line["best_terms"]["complexity"] for line in lines]
-    above = any(line["measured_at_most"][1] > line["printed"][0] for line in lines)
-    constant = "the constant, and the slips of the printed form"
-    readings = [
-        PaperReading(constant, "constant 1", "hides it", "fails" if below or above else "holds"),
-        PaperReading(constant, "repaired", "hides it", "undecided" if empty else "holds"),
-    ]
-    return Finding.of_claim(
-        "Theorem 5 bounds the true loss in the cells of the experiment.",
-        readings,
+    return Finding.of_question(
+        "What does Theorem 5 say of the true loss in these cells? It supposes Lemma 4's "
+        "hypotheses, which the paper does not claim of them.",
         f"As printed, with constant 1, the bound is negative in {below} of {len(lines)} cells. "
         f"Repaired, for a loss in [0, 1], it says nothing in {empty}: by the best covers around "
         f"the start the complexity alone is {min(complexity):,.0f} to {max(complexity):,.0f}.",
-        {"cells": lines, "loss": "min(|f − y|, 1)", "delta": config["delta"]},
+        {
+            "cells": lines,
+            "loss": "min(|f − y|, 1)",
+            "delta": config["delta"],
+            "negative": below,
+            "empty": empty,
+        },
     )
 
 

@@ -23,7 +23,7 @@ from dudley.lab.experiments.mwigo2026_mnist import (
     choices as mwigo2026_choices,
     losses as mwigo2026_losses,
 )
-from dudley.lab.experiments.mwigo2026_mnist.protocol import of_scale
+from dudley.lab.experiments.mwigo2026_mnist.protocol import SCALED, of_scale, split
 from dudley.lab.shared.training_table import read, write
 
 MOVED = {"Q": "moved.0.W_Q", "K": "moved.0.W_K", "V": "moved.0.W_v", "O": "moved.1.w"}
@@ -43,6 +43,11 @@ class MnistDescent(Experiment):
 
     def config(self, scale: str) -> dict[str, Any]:
         return of_scale(scale)
+
+    def caveat(self, config: dict[str, Any]) -> str:
+        scaled = any(split(grid["reading"])[0] in SCALED for grid in config["grids"])
+        text = "all of it with pixels x/255; the other scalings of pixels were not yet run"
+        return "" if scaled else text
 
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
         from dudley.lab import TrialGrid, curves

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from dudley.lab.finding import PaperReading
 
 Columns = dict[str, np.ndarray]
 TrialConfig = dict[str, Any]
-OPEN = "how pixels are scaled, how images are cut into tokens, how many epochs, which batches"
 SILENT = (
     "states neither the scaling of pixels nor tokens nor a number of epochs, and says batch "
     "gradient descent"
@@ -36,9 +35,36 @@ def of(columns: Columns, **where: Any) -> Columns:
     return {name: column[rows] for name, column in columns.items()}
 
 
+def cells(trials: Columns, *names: str) -> Iterator[tuple[dict[str, Any], Columns]]:
+    """The rows of each combination of values that occurs, in order."""
+    for values in sorted(set(zip(*(trials[name].tolist() for name in names), strict=True))):
+        named = dict(zip(names, values, strict=True))
+        yield named, of(trials, **named)
+
+
+def shared(level: float, count: int) -> float:
+    """The level of each of so many intervals that hold at once with ``level``.
+
+    >>> shared(0.95, 5)
+    0.99
+    """
+    return 1 - (1 - level) / max(1, count)
+
+
 def in_words(reading: str) -> str:
     """A reading in words."""
     return BEYOND.get(reading, "as printed, pixels x/255")
+
+
+def choices(reading: str, rows: Columns) -> dict[str, str]:
+    """What the trainings of a reading and one tokenisation settle."""
+    pixels, way = split(reading)
+    return {
+        "pixels": f"pixels {PIXELS.get(pixels, 'x/255')}",
+        "tokens": f"{rows['tokens'][0]} tokens",
+        "epochs": f"{int(rows['epochs'].max()):,} epochs",
+        "batches": "batches of 32" if way == "mini-batches" else "full batches",
+    }
 
 
 def read_as(
@@ -46,7 +72,7 @@ def read_as(
 ) -> list[PaperReading]:
     """The outcome of a claim under every reading that was trained on the paper's loss."""
     return [
-        PaperReading(OPEN, f"{in_words(reading)}, {tokens}", SILENT, outcome(config, rows))
+        PaperReading(choices(reading, rows), SILENT, outcome(config, rows))
         for reading in ("printed", *BEYOND)
         if split(reading)[1] != "square"
         for tokens in sorted({*trials["tokens"].tolist()})
