@@ -189,8 +189,8 @@ def difference(cells: Cells, each: np.ndarray) -> dict[str, Any]:
 
 
 def exponent_interval(grown: dict[str, Any]) -> tuple[float, float]:
-    """The widest of α's intervals: profiles with one b and with b by T, and blocks of cells."""
-    parts = [grown[kind]["power"]["interval"] for kind in ("plain", "tilted")]
+    """From the least to the largest end of α's intervals: profiles by slopes, blocks of cells."""
+    parts = [grown[kind]["power"]["interval"] for kind in KIND.values()]
     parts.append(grown["blocks"]["interval"])
     lowest = [-np.inf if low is None else low for low, _ in parts]
     return min(lowest), max(np.inf if high is None else high for _, high in parts)

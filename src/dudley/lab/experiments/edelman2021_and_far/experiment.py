@@ -254,7 +254,7 @@ def grows(config: dict[str, Any], whole: dict[str, Cells], far: Cells) -> list[F
         outcomes += [below_one(low, high), below_one(low_end, high_end)]
         words.append(
             f"{CRITERIA[name]}, exponent {laws['plain']['power']['θ']:.2f} [{low:.2f}, {high:.2f}] "
-            "(95 %, the widest of three)"
+            "(95 %, the widest of all fits)"
             + ("" if ends is None else f", between the ends {ends['value']:.2f} "
                f"[{low_end:.2f}, {high_end:.2f}]")
         )  # fmt: skip
