@@ -101,6 +101,19 @@ def counts(statements: list[Statement], papers: list[str]) -> str:
     )
 
 
+def headline() -> str:
+    """The counts in a sentence, by what the repairs take."""
+    statements = [s for s in in_reading_order() if s.paper in registry.SHIPPED]
+    repairs = [(r.value, sum(s.verdict.repair is r for s in statements)) for r in Repair]
+    takes = ", ".join(f"{name} for {count}" for name, count in repairs if count)
+    false = sum(s.verdict.is_false for s in statements)
+    open_ones = sum(s.verdict.as_printed is AsPrinted.UNDECIDED for s in statements)
+    return (
+        f"Of {len(statements)} statements the repair takes {takes}. As printed, in the versions "
+        f"examined, {false} are false and {open_ones} undecided."
+    )
+
+
 def _head(word: AsPrinted) -> str:
     return word.value if word is AsPrinted.NO_CLAIM else f"{word.value} as printed"
 
