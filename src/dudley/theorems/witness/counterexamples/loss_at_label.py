@@ -10,10 +10,10 @@ import numpy as np
 
 from dudley.theorems.witness.base import WITNESSES, Family, Witness
 from dudley.theorems.witness.counterexamples.trained_encoder import (
-    SPECTRAL,
     SPECTRAL_PREMISE,
     at_initialisation,
     printed_training,
+    within_radii,
 )
 from dudley.theorems.witness.premises import Premise, at_most, is_lipschitz
 
@@ -111,24 +111,13 @@ class LossAtTheLabel(Witness):
 
     def values(self, start: UnitStart) -> dict[str, float]:
         """The inputs of the statement for a draw of the initialisation, scaled to length r."""
-        Q, K, V, w = start.norms
         exact = {
             "n": self.n,
             "T": 1,
             "d": self.k,
             "k": self.k,
             "X.fro": self.r,
-            "W_Q.fro": Q + R_SCORES,
-            "W_K.fro": K + R_SCORES,
-            "W_v.fro": V + R_NEAR,
-            "w.l2": w + R_NEAR,
-            "W_Q.op": SPECTRAL + R_SCORES,
-            "W_K.op": SPECTRAL + R_SCORES,
-            "W_v.op": SPECTRAL + R_NEAR,
-            "W_Q.moved": R_SCORES,
-            "W_K.moved": R_SCORES,
-            "W_v.moved": R_NEAR,
-            "w.moved": R_NEAR,
+            **within_radii(start.norms, R_SCORES, R_NEAR),
             "features.smin": start.α * self.r,
             "loss.initial": start.Φ * self.r**2,
             "correlation.c": CORRELATION,

@@ -18,6 +18,29 @@ SPECTRAL = 2.01  # of the square matrices of order k ≥ 10⁶, with probability
 STEP = 1e-6
 
 
+def within_radii(
+    norms: tuple[float, float, float, float], scores: float, near: float
+) -> dict[str, float]:
+    """η, ξ and R of every block for the first norms of W_Q, W_K, W_V (Frobenius) and w.
+
+    ``scores`` is R_Q = R_K, ``near`` is R_V = R_O.
+    """
+    Q, K, V, w = norms
+    return {
+        "W_Q.fro": Q + scores,
+        "W_K.fro": K + scores,
+        "W_v.fro": V + near,
+        "w.l2": w + near,
+        "W_Q.op": SPECTRAL + scores,
+        "W_K.op": SPECTRAL + scores,
+        "W_v.op": SPECTRAL + near,
+        "W_Q.moved": scores,
+        "W_K.moved": scores,
+        "W_v.moved": near,
+        "w.moved": near,
+    }
+
+
 @dataclass(frozen=True)
 class Drawn:
     """One draw of the initialisation: what the hypotheses ask for, and one step of training."""
@@ -152,23 +175,12 @@ class OrthogonalPair:
 
     def inputs(self) -> dict[str, float]:
         """For Lemma 4, to nine digits: the inequalities hold with room of factors."""
-        Q, K, V, w = self.draw.norms
         exact = {
             "n": 2,
             "T": 1,
             "k": self.k,
             "X.fro": 1.0,
-            "W_Q.fro": Q + R_SCORES,
-            "W_K.fro": K + R_SCORES,
-            "W_v.fro": V + R_NEAR,
-            "w.l2": w + R_NEAR,
-            "W_Q.op": SPECTRAL + R_SCORES,
-            "W_K.op": SPECTRAL + R_SCORES,
-            "W_v.op": SPECTRAL + R_NEAR,
-            "W_Q.moved": R_SCORES,
-            "W_K.moved": R_SCORES,
-            "W_v.moved": R_NEAR,
-            "w.moved": R_NEAR,
+            **within_radii(self.draw.norms, R_SCORES, R_NEAR),
             "features.smin": self.draw.α,
             "loss.initial": self.draw.Φ,
             "correlation.c": 1.0,
