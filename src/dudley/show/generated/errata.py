@@ -9,6 +9,8 @@ has a remark gets a line.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from enum import Enum
 from functools import lru_cache
 from importlib import import_module
 
@@ -81,24 +83,44 @@ def versions(papers: list[str]) -> str:
 
 def counts(statements: list[Statement], papers: list[str]) -> str:
     """How many statements of each paper need which repair, and how many are true as printed."""
-
-    def row(name: str, some: list[Statement]) -> list[str]:
-        repairs = [sum(s.verdict.repair is repair for s in some) for repair in Repair]
-        truths = [sum(s.verdict.as_printed is word for s in some) for word in AsPrinted]
-        return [name, *map(str, repairs), *map(str, truths), str(len(some))]
-
-    rows = [row(f"[{p}](#{p})", of_paper(statements, p)) for p in papers]
-    axes = [*(r.value for r in Repair), *(_head(word) for word in AsPrinted)]
-    words = [f"- {code(axis.value)}: {axis.meaning}" for axis in (*Repair, *AsPrinted)]
+    by_repair = _tallies(statements, papers, lambda s: s.verdict.repair, list(Repair))
+    by_truth = _tallies(statements, papers, lambda s: s.verdict.as_printed, list(AsPrinted))
     false = [s for s in statements if s.verdict.is_false]
     places = [(extent, sum(s.verdict.fails is extent for s in false)) for extent in Extent]
     fails = "; ".join(f"{count} fail {extent.value}" for extent, count in places)
     return section(
         "What the repairs take",
-        table(["statements of", *axes, "all"], [*rows, row("all", statements)]),
-        "\n".join(words),
+        by_repair,
+        _meanings(Repair),
+        "Whether they are true as printed, in the versions examined:",
+        by_truth,
+        _meanings(AsPrinted),
         f"Of the {len(false)} that are false as printed in the versions examined, {fails}.",
     )
+
+
+def _tallies(
+    statements: list[Statement],
+    papers: list[str],
+    axis: Callable[[Statement], Enum],
+    values: list[Enum],
+) -> str:
+    """How many statements of each paper have each value of one axis."""
+
+    def row(name: str, some: list[Statement]) -> list[str]:
+        return [
+            name,
+            *(str(sum(axis(s) is value for s in some)) for value in values),
+            str(len(some)),
+        ]
+
+    rows = [row(f"[{p}](#{p})", of_paper(statements, p)) for p in papers]
+    heads = ["statements of", *(str(value.value) for value in values), "all"]
+    return table(heads, [*rows, row("all", statements)])
+
+
+def _meanings(axis: type[Repair] | type[AsPrinted]) -> str:
+    return "\n".join(f"- {code(value.value)}: {value.meaning}" for value in axis)
 
 
 def headline() -> str:
@@ -112,10 +134,6 @@ def headline() -> str:
         f"Of {len(statements)} statements the repair takes {takes}. As printed, in the versions "
         f"examined, {false} are false and {open_ones} undecided."
     )
-
-
-def _head(word: AsPrinted) -> str:
-    return word.value if word is AsPrinted.NO_CLAIM else f"{word.value} as printed"
 
 
 def index(statements: list[Statement], paper: str) -> str:
