@@ -14,8 +14,9 @@ The *reach* of the instance is the share of the term that the truth needs: with 
 as they are, the claim would fall below the truth if the term were smaller than this share of
 itself. It is 0 where the others are enough. For a bound of one summand it is lower bound/claimed.
 
-The *term in question* of a statement is that of its registered example. It was fixed with the
-example, before any attack was run.
+The *term in question* of a statement is that of its registered example. The examples were fixed
+before any attack was run; that their term is the one in question was settled after first tables
+had been seen.
 """
 
 from __future__ import annotations
