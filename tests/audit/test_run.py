@@ -44,6 +44,14 @@ def test_a_bound_above_the_truth_stands_and_one_below_is_broken():
     assert outcomes(judge("x", finding_of(1.001 * printed)))["printed"] is Outcome.REFUTED
 
 
+@pytest.mark.parametrize("id", ["li2026/assumption-5.1", "trauger2024/definition-2.6"])
+def test_what_claims_nothing_is_violated_and_never_refuted(id):
+    s = registry.load()[id]
+    above = 2 * s.evaluate_on(s.example, "printed").value
+    rows = outcomes(judge("x", AttackFinding(id, s.example, LowerBound(above, ""))))
+    assert rows["printed"] is Outcome.VIOLATED
+
+
 def test_an_exact_bound_is_not_broken_by_rounding():
     derived = registry.load()[LINEAR].evaluate_on(VALUES, "derived").value
     rows = outcomes(judge("x", finding_of(derived * (1 + 1e-14))))

@@ -100,7 +100,7 @@ def test_show_tells_the_numbers_of_a_counterexample(dudley, page, id: str):
     for name in REFUTED[id]:
         witness = REFUTING[name]()
         inputs, truth = witness.inputs(id), witness.lower_bound()
-        kind = "instance outside" if s.kind == "assumption" else "counterexample"
+        kind = "counterexample" if s.verdict.claims else "instance outside"
         part = shown[shown.index(f"{kind} {name}: ") :]
         assert " ".join(witness.story.split()) in part
         assert all(f" {n}=" in part for n in inputs)

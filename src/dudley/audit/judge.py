@@ -1,10 +1,10 @@
 """Judge: what a true lower bound says about each form of a statement.
 
 A derived or best form below it is *broken*: a bug of ours. A printed form below it is *refuted*;
-where the paper hides a constant, only a family of instances whose ratio diverges refutes. An
-assumption claims nothing, so an instance *violates* it instead. A verdict *false* that nothing
-refutes is *not reproduced*. The ratio lower bound/claimed says how far a form that stands could
-still be sharpened.
+where the paper hides a constant, only a family of instances whose ratio diverges refutes. A
+definition or an assumption claims nothing, so an instance *violates* it instead. A verdict *false*
+that nothing refutes is *not reproduced*. The ratio lower bound/claimed says how far a form that
+stands could still be sharpened.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _row(attack: str, finding: AttackFinding, statement: Statement, form: str) -
         outcome = Outcome.REFUTED if diverges(finding.family) else Outcome.CONSTANT
     else:
         outcome = Outcome.REFUTED if below else Outcome.STANDS
-    if outcome is Outcome.REFUTED and statement.kind == "assumption":
+    if outcome is Outcome.REFUTED and not statement.verdict.claims:
         outcome = Outcome.VIOLATED
     ratio = _ratio(lower.value, log_claimed)
     return Judgement(

@@ -121,10 +121,16 @@ class Verdict:
         return self.as_printed is AsPrinted.FALSE
 
     @property
+    def claims(self) -> bool:
+        """Could it be refuted? What claims nothing can only be violated by an instance."""
+        return self.as_printed is not AsPrinted.NO_CLAIM
+
+    @property
     def where(self) -> str:
         """Is it true as printed; of a false one that fails in part only, in which part."""
-        partly = self.fails not in (None, Extent.EVERYWHERE)
-        return self.as_printed.value + (f", {self.fails.value}" if partly and self.fails else "")
+        if self.fails is None or self.fails is Extent.EVERYWHERE:
+            return self.as_printed.value
+        return f"{self.as_printed.value}, {self.fails.value}"
 
     def __str__(self) -> str:
         return self.where + ("" if self.stands else f"; the repair takes {self.repair.value}")

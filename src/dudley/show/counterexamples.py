@@ -43,8 +43,8 @@ class Counterexample:
 
     @property
     def kind(self) -> str:
-        """An assumption claims nothing, so nothing refutes it: an instance may violate it."""
-        return "instance outside" if self.statement.kind == "assumption" else "counterexample"
+        """What claims nothing cannot be refuted: an instance lies outside of it."""
+        return "counterexample" if self.statement.verdict.claims else "instance outside"
 
     @cached_property
     def lower_bound(self) -> float:
@@ -76,6 +76,7 @@ class Counterexample:
         """Plain data."""
         return {
             "name": self.name,
+            "kind": self.kind,
             "story": self.story,
             "hypotheses": list(self.hypotheses),
             "inputs": {name: float(value) for name, value in self.inputs.items()},

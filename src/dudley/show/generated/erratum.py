@@ -69,7 +69,7 @@ def refutation(c: Counterexample) -> list[str]:
     path = "src/" + type(c.witness).__module__.replace(".", "/") + ".py"
     weights = " It runs the paper's own weights." if c.witness.own_weights else ""
     lead = "It keeps every hypothesis; the tests check each, large weights at a smaller size:"
-    if c.statement.kind == "assumption":
+    if not c.statement.verdict.claims:
         lead = "The tests check of it:"
     parts = [
         f"**{c.kind.capitalize()}** {code(c.name)} ([proof]({path})). {prose(c.story)}{weights}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from dudley.show.document import Cell, Document, Prose, Section, Table
@@ -33,7 +34,7 @@ def document(items: list[dict[str, Any]]) -> Document:
         (
             Prose(first),
             Section("Forms", (Table.of(HEADS, [row(item) for item in items]),)),
-            *map(Prose, examined(items)),
+            *map(Prose, examined(i["statement"] for i in items if i["outcome"] == "refuted")),
         ),
         lead=tuple(f"{count} {outcome}" for outcome, count in counts.most_common()),
         made=made_by(),
@@ -41,13 +42,12 @@ def document(items: list[dict[str, Any]]) -> Document:
     )
 
 
-def examined(items: list[dict[str, Any]]) -> list[str]:
-    """Which versions the words on printed forms are about; a stranger's statement has none."""
+def examined(refuted: Iterable[str]) -> list[str]:
+    """Which versions the refuted statements are of; one that is not known here has none."""
     from dudley.theorems import registry
 
     known = registry.load()
-    ids = dict.fromkeys(item["statement"] for item in items if item["outcome"] == "refuted")
-    return registry.caveats(known[id] for id in ids if id in known)
+    return registry.caveats(known[id] for id in refuted if id in known)
 
 
 def row(item: dict[str, Any]) -> list[Cell]:
@@ -101,7 +101,7 @@ def sentences(report: Report) -> list[str]:
         lines.append(f"All lower bounds hold at once but for a chance of {chance:.1e}.")
     if report.not_reproduced and not report.undone:
         lines.append(f"Called false and not refuted: {', '.join(report.not_reproduced)}.")
-    lines += examined([row.to_json() for row in report.table])
+    lines += examined(r.statement for r in report.table if r.outcome is Outcome.REFUTED)
     lines += unattacked(report)
     if report.undone:
         lines.append(f"{len(report.undone)} attacks were left undone; raise --budget to go on.")

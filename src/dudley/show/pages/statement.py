@@ -86,7 +86,7 @@ def counterexample(example: dict[str, Any]) -> Section:
     ]
     if example.get("family"):
         blocks += family(example["family"])
-    return Section(f"Counterexample {example['name']}", tuple(blocks))
+    return Section(f"{example['kind'].capitalize()} {example['name']}", tuple(blocks))
 
 
 def family(record: dict[str, Any]) -> list[DocumentBlock]:
@@ -162,12 +162,12 @@ def refutation(c: Counterexample) -> Section:
     """For a terminal: the printed value, the provable one, and the derived ones."""
     printed, *others = [(form, value(bound)) for form, bound in c.values.items()]
     known = ("at least", f"{c.lower_bound:.6g}   (proved)")
-    rows = [("inputs", " ".join(words(c.inputs))), printed, known, *others]
+    premises = ("keeps", "; ".join(c.hypotheses))
+    rows = [premises, ("inputs", " ".join(words(c.inputs))), printed, known, *others]
     if c.family is not None:
         letter, sizes = c.family.grows, c.family.sizes
         grows = f"at least/printed grows like {letter}^{c.family.exponent:.2f}"
         rows.append(("family", f"{letter} = {sizes[0]:g} … {sizes[-1]:g}: {grows}"))
-    rows.insert(0, ("keeps", "; ".join(c.hypotheses)))
     return Section(f"{c.kind} {c.name}: {c.story}", (Properties(tuple(rows)),))
 
 
