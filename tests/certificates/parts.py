@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from dudley.certificates.base import Method, MethodDeclared
-from dudley.certificates.certificate import Certificate, baseline, data_facts, model_facts
+from dudley.certificates.certificate import Certificate, baseline, data_facts
 from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.price import Bill, one_of
 from dudley.core.errors import InputError
@@ -43,6 +43,6 @@ class Part(Method[PartDeclared, PartChoices]):
         paid = () if declared.free else (one_of("method", declared.among),)
         bill = Bill(declared.delta, paid)
         value = binomial_upper(int(mine.sum()), len(mine), bill.log_confidence)
-        of = model_facts(model), data_facts(data), baseline(data, declared.delta)
+        of = model.facts(), data_facts(data), baseline(data, declared.delta)
         made = Certificate(self.name, value, bill, declared, choices, {}, *of)
         return dataclasses.replace(made, quantity=declared.about) if declared.about else made

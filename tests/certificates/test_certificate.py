@@ -15,7 +15,6 @@ from dudley.certificates.certificate import (
     Certificate,
     baseline,
     data_facts,
-    model_facts,
 )
 from dudley.certificates.data import Dataset
 from dudley.certificates.methods.hold_out.declared import HoldOutDeclared
@@ -30,7 +29,7 @@ DATA = NoisyCopies((0.1, 0.2), 300)(np.random.default_rng(0))
 def made(value: float, least: float = 0.4) -> Certificate:
     bill = Bill(0.05, (one_of("method", 3),))
     known = {"class": 0, "errors": 1, "error_at_least": least}
-    facts = model_facts(MODEL), data_facts(DATA), known
+    facts = MODEL.facts(), data_facts(DATA), known
     return Certificate("hold-out", value, bill, {}, {}, {}, *facts, made={})
 
 

@@ -14,7 +14,8 @@ from safetensors.numpy import save_file
 from certificates.validity import reader
 from dudley.certificates import hypothesis
 from dudley.certificates.data import Dataset
-from dudley.certificates.hypothesis import Hypothesis, load, margins
+from dudley.certificates.hypothesis import Hypothesis, load
+from dudley.certificates.predictor import margins
 from dudley.core.errors import DudleyError, InputError
 from each import each
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import math
 
 from dudley.certificates.base import Method, MethodDeclared, method
-from dudley.certificates.certificate import Certificate, baseline, data_facts, model_facts
+from dudley.certificates.certificate import Certificate, baseline, data_facts
 from dudley.certificates.price import Bill, one_of
 from dudley.core.rounding import up
 
@@ -49,7 +49,7 @@ class Hoeffding(Method[MethodDeclared, HoeffdingChoices]):
         errors = int((model.margins(data) <= 0).sum())
         bill = Bill(declared.delta, (one_of("method", declared.among),))
         value = up(errors / data.n + math.sqrt(bill.log_confidence / (2 * data.n)), 4)
-        of = model_facts(model), data_facts(data), baseline(data, declared.delta)
+        of = model.facts(), data_facts(data), baseline(data, declared.delta)
         facts = HoeffdingFacts(errors)
         return Certificate(self.name, float(value), bill, declared, choices, facts, *of)
 '''

@@ -24,6 +24,7 @@ from dudley.certificates.copies import expect_chance
 from dudley.certificates.data import Dataset, read
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.order import counts
+from dudley.certificates.predictor import Predictor
 from dudley.certificates.records import from_json
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.registry import Registry
@@ -62,6 +63,7 @@ class Method(ABC, Generic[D, C]):
     name: ClassVar[str]
     declares: type[D]
     chooses: type[C]
+    certifies: ClassVar[type[Predictor]] = Hypothesis
     randomised: ClassVar[bool] = False  # certifies a posterior, not one model
 
     @abstractmethod
@@ -112,7 +114,11 @@ class Method(ABC, Generic[D, C]):
 
     def expect(self, model: CertifiedModel) -> None:
         """Refuse a posterior where one model is certified, and one model where a posterior is."""
-        if isinstance(model, Hypothesis) is self.randomised:
+        if isinstance(model, Predictor) and not isinstance(model, self.certifies):
+            expected, got = "a described network", type(model).__name__
+            fix = "hold-out and pick-to-learn certify any predictor"
+            raise InputError(f"model for {self.name}", expected, got, fix)
+        if isinstance(model, Predictor) is self.randomised:
             kinds = "one model", "a posterior around one"
             expected, got = kinds if not self.randomised else kinds[::-1]
             fix = "dudley.certificates.fit.posterior fits one" if self.randomised else ""
@@ -133,7 +139,7 @@ class Method(ABC, Generic[D, C]):
 def expect_few_copies(model: CertifiedModel, data: Dataset, pool: int | None = None) -> None:
     """Refuse more copies than chance explains: of rows, and of what the network reads of them."""
     expect_chance(data.counts, pool=pool)
-    content = model.encoding.content(data.X)
+    content = model.content(data.X)
     if content is not data.X:
         expect_chance(counts(content), "examples, as the network reads them", pool)
 

@@ -15,7 +15,6 @@ from typing import Any, Generic, TypeVar
 
 from dudley.certificates import digits
 from dudley.certificates.data import Dataset
-from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.price import Bill, Price
 from dudley.certificates.records import to_json
 from dudley.core.errors import InputError
@@ -104,12 +103,6 @@ class Certificate(Generic[DeclaredRecord, ChosenRecord, FactsRecord]):
     def text(self) -> str:
         """The file."""
         return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def model_facts(model: Hypothesis) -> dict[str, Any]:
-    """What a certificate says about the model."""
-    count = sum(W.size for W in model.weights.values())
-    return {"sha256": model.sha256, "weights": count, "encoding": model.encoding.to_json()}
 
 
 def data_facts(data: Dataset) -> dict[str, Any]:

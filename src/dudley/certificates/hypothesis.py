@@ -33,8 +33,9 @@ import numpy as np
 from dudley.calculus.compose import Chain
 from dudley.calculus.nest import entries, filled, name_of
 from dudley.certificates import tensors
-from dudley.certificates.data import Dataset, freeze, sha256_of
+from dudley.certificates.data import freeze, sha256_of
 from dudley.certificates.encodings import Encoding, encoding_of, examples_at_once
+from dudley.certificates.predictor import Predictor
 from dudley.core.errors import DudleyError, InputError
 from dudley.networks.files import Description, build
 
@@ -42,7 +43,7 @@ TOGETHER = 1 << 18  # numbers in the token rows of a chunk: what fits a cache
 
 
 @dataclass(frozen=True, eq=False)
-class Hypothesis:
+class Hypothesis(Predictor):
     """Encoding, network and weights."""
 
     tables: dict[str, Any]
@@ -105,9 +106,13 @@ class Hypothesis:
         matrices = self.weights if weights is None else weights
         return filled(self.network.parameters(self.encoding.inputs.d)[0], matrices)
 
-    def margins(self, data: Dataset) -> np.ndarray:
-        """One margin an example; ≤ 0 is an error."""
-        return margins(self.outputs(data.X), data.y)
+    def content(self, X: np.ndarray) -> np.ndarray:
+        """What the encoding reads of each example."""
+        return self.encoding.content(X)
+
+    def facts(self) -> dict[str, Any]:
+        count = sum(W.size for W in self.weights.values())
+        return {"sha256": self.sha256, "weights": count, "encoding": self.encoding.to_json()}
 
     @cached_property
     def sha256(self) -> str:
@@ -136,25 +141,3 @@ def load(path: str | Path) -> Hypothesis:
         raise
     except Exception as error:  # values of a kind that no table has
         raise InputError(path.name, "a network and an encoding", error) from None
-
-
-def margins(outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """y·f for one output, the logit of y less the largest other for several; −∞ where undefined.
-
-    >>> margins(np.array([[0.5], [0.5]]), np.array([1, 0]))
-    array([ 0.5, -0.5])
-    >>> margins(np.array([[0.5, 2.0, 1.0]]), np.array([1]))
-    array([1.])
-    """
-    classes = max(2, outputs.shape[1])
-    if len(y) and y.max() >= classes:
-        raise InputError("y", f"labels below {classes}, the outputs of the model", y.max())
-    if outputs.shape[1] == 1:
-        margin = np.where(y == 1, outputs[:, 0], -outputs[:, 0])
-    else:
-        rows, label = np.arange(len(y)), y.astype(np.int64)
-        others = outputs.copy()
-        others[rows, label] = -np.inf
-        with np.errstate(invalid="ignore"):
-            margin = outputs[rows, label] - others.max(axis=1)
-    return np.where(np.isnan(margin), -np.inf, margin)

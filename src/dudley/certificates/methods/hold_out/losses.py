@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dudley.certificates.certificate import RISK
-from dudley.certificates.hypothesis import margins
 from dudley.certificates.methods.hold_out.declared import HoldOutDeclared
+from dudley.certificates.predictor import margins
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
 

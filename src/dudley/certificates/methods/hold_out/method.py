@@ -27,10 +27,8 @@ from dudley.certificates.certificate import (
     baseline,
     data_facts,
     equal_rows,
-    model_facts,
 )
 from dudley.certificates.data import Dataset
-from dudley.certificates.hypothesis import Hypothesis, margins
 from dudley.certificates.methods.hold_out.advice import advice
 from dudley.certificates.methods.hold_out.declared import (
     HoldOutChoices,
@@ -45,6 +43,7 @@ from dudley.certificates.pool import (
     share_down,
     share_up,
 )
+from dudley.certificates.predictor import Predictor, margins
 from dudley.certificates.price import Bill
 from dudley.core.errors import InputError
 from dudley.core.rounding import down
@@ -55,11 +54,12 @@ class HoldOut(Method[HoldOutDeclared, HoldOutChoices]):
     """P[error] ≤ the interval's upper end on examples that no choice saw."""
 
     name = "hold-out"
+    certifies = Predictor
     declares = HoldOutDeclared
     chooses = HoldOutChoices
 
     def expect_independent(
-        self, model: Hypothesis, data: Dataset, declared: HoldOutDeclared
+        self, model: Predictor, data: Dataset, declared: HoldOutDeclared
     ) -> None:
         """Draws without replacement may hold copies that their pool holds."""
         pool = plan_of(declared, data.n).pool
@@ -68,7 +68,7 @@ class HoldOut(Method[HoldOutDeclared, HoldOutChoices]):
         else:
             expect_few_copies(model, data, pool)
 
-    def choose(self, model: Hypothesis, data: Dataset, declared: HoldOutDeclared) -> HoldOutChoices:
+    def choose(self, model: Predictor, data: Dataset, declared: HoldOutDeclared) -> HoldOutChoices:
         """The interval whose bound is the smallest, of those declared."""
         plan = plan_of(declared, data.n)
         if len(plan.intervals) == 1:
@@ -78,7 +78,7 @@ class HoldOut(Method[HoldOutDeclared, HoldOutChoices]):
         return HoldOutChoices(min(plan.intervals, key=lambda name: plan.bound(name, z, c)))
 
     def certify(
-        self, model: Hypothesis, data: Dataset, declared: HoldOutDeclared, choices: HoldOutChoices
+        self, model: Predictor, data: Dataset, declared: HoldOutDeclared, choices: HoldOutChoices
     ) -> Certificate[HoldOutDeclared, HoldOutChoices, HoldOutFacts]:
         """The certificate."""
         plan = plan_of(declared, data.n)
@@ -106,7 +106,7 @@ class HoldOut(Method[HoldOutDeclared, HoldOutChoices]):
             declared=replace(declared, interval=plan.intervals),
             choices=choices,
             facts=facts,
-            model=model_facts(model),
+            model=model.facts(),
             data=data_facts(data),
             baseline=_baseline(data, plan),
             declarations=_declarations(plan, interval, data),

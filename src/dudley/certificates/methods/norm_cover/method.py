@@ -16,7 +16,6 @@ from dudley.certificates.certificate import (
     baseline,
     data_facts,
     equal_rows,
-    model_facts,
 )
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
@@ -121,7 +120,7 @@ class NormCover(Method[NormCoverDeclared, NormCoverChoices]):
             declared=declared,
             choices=choices,
             facts=facts,
-            model=model_facts(model),
+            model=model.facts(),
             data=data_facts(data),
             baseline=baseline(data, declared.delta),
             declarations=ASSUMED + DECLARATIONS + equal_rows(data),

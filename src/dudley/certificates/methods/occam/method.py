@@ -45,7 +45,6 @@ from dudley.certificates.certificate import (
     baseline,
     data_facts,
     equal_rows,
-    model_facts,
 )
 from dudley.certificates.clipping import clipping_prices
 from dudley.certificates.codes.base import CODES, Frame, cheapest, frame_of, read, same
@@ -117,7 +116,7 @@ class Occam(Method[OccamDeclared, OccamChoices]):
             declared=declared,
             choices=choices,
             facts=facts,
-            model=model_facts(model),
+            model=model.facts(),
             data=data_facts(data),
             baseline=baseline(data, declared.delta),
             declarations=ASSUMED + OWN + equal_rows(data),

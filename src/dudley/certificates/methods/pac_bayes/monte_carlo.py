@@ -24,8 +24,8 @@ import numpy as np
 
 from dudley.certificates.data import Dataset
 from dudley.certificates.encodings import examples_at_once
-from dudley.certificates.hypothesis import margins
 from dudley.certificates.methods.pac_bayes.posterior import Posterior
+from dudley.certificates.predictor import margins
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
 

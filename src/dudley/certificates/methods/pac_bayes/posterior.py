@@ -71,6 +71,10 @@ class Posterior:
     def encoding(self) -> Encoding:
         return self.mean.encoding
 
+    def content(self, X: np.ndarray) -> np.ndarray:
+        """What the encoding reads of each example."""
+        return self.mean.content(X)
+
     def divergences(self, s: dict[str, float]) -> dict[str, float]:
         """KL(Q‖P) of each matrix at the prior's scale s for it, in nats, from above."""
         shapes = self.mean.shapes
