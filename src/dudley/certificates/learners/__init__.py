@@ -1,0 +1,1 @@
+"""Learners: deterministic trainings of any model, and the predictors they give."""
