@@ -22,6 +22,10 @@ from dudley.calculus.union import (
 from dudley.certificates.certify import (
     certify as certify,
 )
+from dudley.certificates.training import (
+    certify_training as certify_training,
+    verify_training as verify_training,
+)
 from dudley.classes.linear import (
     LinearMap as LinearMap,
 )

@@ -1,0 +1,1 @@
+"""Learners that come with dudley, one a file: a network and its recipe."""

@@ -1,0 +1,96 @@
+"""Learners of users: torch modules and estimators, from training script to certificate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dudley.certificates.training import certify_training, verify_training
+from dudley.core.errors import InputError
+
+torch = pytest.importorskip("torch")
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((1500, 4), dtype=np.float32)
+Y = (X[:, 0] > 0).astype(np.int64) + (X[:, 1] > 1)
+
+
+def make_model():
+    return torch.nn.Sequential(
+        torch.nn.Linear(4, 16), torch.nn.Dropout(0.1), torch.nn.Linear(16, 3)
+    )
+
+
+def fit(model, X, y):
+    optimiser = torch.optim.Adam(model.parameters(), 0.02)
+    for _ in range(30):
+        loss = torch.nn.functional.cross_entropy(model(torch.from_numpy(X)), torch.from_numpy(y))
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+
+
+def test_a_module_of_several_classes_is_certified_and_replayed():
+    result = certify_training(make_model, fit, (X, Y), batches=8, rounds=6, tolerance=1e-5)
+    error = float((result.model.outputs(X).argmax(1) != Y).mean())
+    assert error < result.certificate.value < 0.3
+    assert verify_training(result.certificate.to_json(), result.learner, (X, Y)).holds
+    assert verify_training(result.certificate.to_json(), result.learner, (X, Y), result.model).holds
+
+
+def test_a_warm_start_resumes_at_the_same_weights(tmp_path):
+    whole = certify_training(make_model, fit, (X, Y), warm=True, batches=8, rounds=5)
+
+    def kill(progress):
+        if progress.step == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        certify_training(
+            make_model, fit, (X, Y), warm=True, batches=8, rounds=5, folder=tmp_path, say=kill
+        )
+    again = certify_training(
+        make_model, fit, (X, Y), warm=True, batches=8, rounds=5, folder=tmp_path
+    )
+    assert again.model.sha256 == whole.model.sha256
+    assert again.certificate.value == whole.certificate.value
+
+
+class Nearest:
+    """A nearest neighbour with the interface of scikit-learn."""
+
+    def __init__(self, power=2.0, random_state=None):
+        self.power, self.random_state = power, random_state
+
+    def get_params(self, deep=True):
+        return {"power": self.power, "random_state": self.random_state}
+
+    def set_params(self, **parameters):
+        for name, value in parameters.items():
+            setattr(self, name, value)
+        return self
+
+    def fit(self, X, y):
+        self.seen, self.labels = X, y
+        return self
+
+    def predict(self, X):
+        apart = (np.abs(X[:, None] - self.seen[None]) ** self.power).sum(-1)
+        return self.labels[apart.argmin(1)]
+
+
+def test_an_estimator_is_cloned_certified_and_replayed():
+    estimator = Nearest()
+    result = certify_training(estimator, data=(X, Y), batches=10, rounds=12)
+    assert not hasattr(estimator, "seen")
+    error = float((result.model.outputs(X).argmax(1) != Y).mean())
+    assert error < result.certificate.value < 1
+    assert result.certificate.model["estimator"] == "Nearest"
+    assert verify_training(result.certificate.to_json(), result.learner, (X, Y)).holds
+
+
+def test_what_is_no_learner_is_refused():
+    with pytest.raises(InputError, match="a factory with fit"):
+        certify_training(make_model, data=(X, Y))
+    with pytest.raises(InputError, match="arrays"):
+        certify_training(make_model, fit)
