@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dudley.certificates.data import Dataset
-from dudley.certificates.learners.base import Learner, learner_of
+from dudley.certificates.learners.base import Learner
 from dudley.certificates.methods.pick_to_learn.declared import PickDeclared
 from dudley.certificates.methods.pick_to_learn.method import PickToLearn
 from dudley.certificates.methods.pick_to_learn.rule import run_rule
@@ -243,7 +243,5 @@ def test_bad_declarations_are_refused():
         arguments = {"data": line(300), **fields}
         with pytest.raises((InputError, KeyError)):
             certify_training(ThresholdLearner(), None, **arguments)
-    with pytest.raises(InputError, match="verify_training"):
-        learner_of({"name": "module"})
     with pytest.raises(InputError, match="trained on its picks"):
         PickToLearn()(ThresholdModel(0.3), line(30), learner={"name": "threshold"})

@@ -17,9 +17,6 @@ import numpy as np
 
 from dudley.certificates.predictor import Predictor
 from dudley.core.errors import InputError
-from dudley.core.registry import Registry
-
-LEARNERS: Registry[Any] = Registry("learner", "dudley.certificates.learners.builtin.*")
 
 
 class Learner(ABC):
@@ -65,17 +62,3 @@ def round_seed(seed: int, step: int) -> int:
     """
     digest = hashlib.sha256(f"round {step} of {seed}".encode()).digest()
     return int.from_bytes(digest[:4], "little") >> 1
-
-
-def learner_of(table: dict[str, Any]) -> Learner:
-    """The learner that a table declares; one of a user's own cannot be made of a file."""
-    fields = {name: value for name, value in table.items() if name != "name"}
-    name = str(table.get("name"))
-    if name not in LEARNERS:
-        known = ", ".join(LEARNERS)
-        fix = "give the learner in Python: du.verify_training(certificate, learner, data)"
-        raise InputError("learner", f"one that comes with dudley ({known})", name, fix)
-    try:
-        return LEARNERS[name](**fields)
-    except TypeError as error:
-        raise InputError(f"learner {name}", "its own settings", error) from None

@@ -9,6 +9,7 @@ from dudley.certificates.methods.pick_to_learn.capped import capped_upper
 from dudley.certificates.methods.pick_to_learn.declared import PickDeclared
 from dudley.certificates.methods.pick_to_learn.finite import pool_errors_upper
 from dudley.certificates.methods.pick_to_learn.sample import PickSample
+from dudley.certificates.pool import share_up
 from dudley.certificates.price import Bill, Price, one_of
 
 
@@ -50,7 +51,8 @@ class PickPlan:
         if self.declared.most is not None:
             return capped_upper(picks, failures, N, self.declared.most, c)
         if self.declared.pool is not None:
-            return self.undrawn(k) / max(1, self.declared.pool - self.sample.whole.n)
+            rest = self.declared.pool - self.sample.whole.n
+            return share_up(min(self.undrawn(k), rest), rest) if rest else 0.0
         return risk_upper(k, N, c, self.weights)
 
     def forecast(self, picks: int, share: float) -> float:

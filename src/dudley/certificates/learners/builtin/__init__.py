@@ -1,1 +1,0 @@
-"""Learners that come with dudley, one a file: a network and its recipe."""
