@@ -115,8 +115,8 @@ def details(item: dict[str, Any], stamp: Stamp) -> Section:
         Folded("What it rests on", (Points(tuple(item["declarations"])),)),
         Properties(
             (
-                ("model", f"{item['model']['weights']:,} weights, "
-                          f"sha256 {short_hash(item['model']['sha256'])}…"),
+                ("model", f"{_size(item['model'])}sha256 "
+                          f"{short_hash(item['model']['sha256'])}…"),
                 ("data", f"{item['data']['n']:,} examples, "
                          f"sha256 {short_hash(item['data']['sha256'])}…"),
             )
@@ -124,6 +124,11 @@ def details(item: dict[str, Any], stamp: Stamp) -> Section:
     ]  # fmt: skip
     number = stamp.says(f"at most {amount(item, item['value'])}")
     return Section(f"{item['method']}: {number}", tuple(blocks))
+
+
+def _size(model: dict[str, Any]) -> str:
+    """The number of weights, where the model has weights."""
+    return f"{model['weights']:,} weights, " if "weights" in model else ""
 
 
 def ranking(items: list[dict[str, Any]], refused: dict[str, str], ending: str) -> Document:
