@@ -115,7 +115,7 @@ class Hypothesis(Predictor):
         return {"sha256": self.sha256, "weights": count, "encoding": self.encoding.to_json()}
 
     @cached_property
-    def sha256(self) -> str:
+    def sha256(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Of the network, the encoding and the weights."""
         text = json.dumps([self.tables, self.encoding_table], sort_keys=True)
         return sha256_of({**self.weights, " ": np.frombuffer(text.encode(), np.uint8)})

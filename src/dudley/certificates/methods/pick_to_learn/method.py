@@ -11,6 +11,8 @@ were not drawn (`finite`), and those of the drawn ones on which the model fails,
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from dudley.certificates.base import Method, expect_few_copies, method
@@ -44,6 +46,11 @@ class PickToLearn(Method[PickDeclared, PickChoices]):
     certifies = Predictor
     declares = PickDeclared
     chooses = PickChoices
+
+    def read_model(self, path: str | Path) -> Predictor:
+        """A file cannot say how a model of someone's own computes, and nothing is executed."""
+        fix = "in Python: du.verify_training(certificate, learner, data)"
+        raise InputError("model", "the code that trains it", f"the file {path}", fix)
 
     def expect_independent(self, model: Predictor, data: Dataset, declared: PickDeclared) -> None:
         """Draws without replacement may hold copies that their pool holds."""
