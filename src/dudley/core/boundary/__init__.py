@@ -9,6 +9,7 @@ before memory or time is spent on it; nothing is executed.
 | JSON | 32 MiB, 64 levels, 2²⁰ entries, texts of 16 MiB, keys of 4,096 characters | `documents` |
 | TOML | 1 MiB, 64 levels, 2¹⁷ entries, keys of 4,096 characters | `documents` |
 | numbers in both | finite, integers below 2⁶⁴; no key twice, no lone surrogates | `documents` |
+| wheels, npm tarballs | 2¹⁶ files, 1 GiB unpacked; files are read by name | `packages` |
 | ``.npz`` | 64 plain arrays, 1 GiB unpacked; above 64 MiB at most 128 times the file | `archives` |
 | Parquet | 10⁷ rows in 10⁴ row groups, 1 GiB as arrays | `tables` |
 | safetensors | a header of 32 MiB that fits the file byte for byte | `header` |

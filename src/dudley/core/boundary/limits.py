@@ -24,3 +24,7 @@ LAYERS = 4096  # of a network, repeats counted
 SEPARATE_LAYERS = 512  # tables of layers, and repeats with numbers of their own
 HEADS = 4096  # of a layer
 NUMBER = 1e150  # norms and sizes of a network; products of two are floats
+
+PACKAGE_DIRECTORY = 16 * MIB  # bytes of the directory of a wheel
+PACKAGE_MEMBERS = 1 << 16  # files of a wheel, an npm tarball or a folder of a package
+PACKAGE_HEADER = MIB  # bytes of a tarball's longest header
