@@ -37,6 +37,7 @@ from dudley.certificates.codes.kinds import (
     sparse,
     subspace,
 )
+from dudley.certificates.codes.stock import Stock
 from dudley.core.errors import DudleyError, InputError
 
 assert len(CODES) == 4
@@ -256,3 +257,65 @@ def test_integer_factors(m, n, r, seed):
     assert factors is not None
     A, B = factors
     assert np.array_equal(A @ B, N) and A.shape[1] == np.linalg.matrix_rank(N)
+
+
+class PlainWriter:
+    """The definition: each choice narrows the interval at once."""
+
+    def __init__(self):
+        self.low, self.width, self.whole = 0, 1, 1
+
+    def put(self, start: int, stop: int, total: int) -> None:
+        self.low = self.low * total + start * self.width
+        self.width, self.whole = self.width * (stop - start), self.whole * total
+
+    def bits(self) -> CodeWord:
+        length = 0
+        while True:
+            first = -(-(self.low << length) // self.whole)
+            if (first + 1) * self.whole <= (self.low + self.width) << length:
+                return CodeWord(first, length)
+            length += 1
+
+
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 900])
+def test_choices_composed_in_runs_give_the_word_of_the_definition(count):
+    rng = np.random.default_rng(count)
+    totals = rng.integers(1, 5000, count)
+    starts = (totals * rng.random(count)).astype(int)
+    stops = starts + 1 + ((totals - starts - 1) * rng.random(count) ** 4).astype(int)
+    choices = [tuple(map(int, row)) for row in zip(starts, stops, totals, strict=True)]
+    fast, slow = Writer(), PlainWriter()
+    for choice in choices:
+        fast.put(*choice)
+        slow.put(*choice)
+    assert len(fast._runs) <= count.bit_length()  # or each choice would be a product with them all
+    assert fast.bits() == slow.bits()
+    source = Reader(fast.bits())
+    for start, stop, total in choices:
+        assert start <= source.spot(total) < stop
+        source.take(start, stop, total)
+
+
+def test_a_place_at_the_end_of_a_part_is_decided_by_the_exact_number():
+    """The word 1000…0 stands exactly at one half: leading digits alone do not say in which part."""
+    for more, part in ((0, 1), (-1, 0), (1, 1)):
+        source = Reader(CodeWord((1 << 4999) + more, 5000))
+        assert source.spot(2) == part
+        source.take(part, part + 1, 2)
+        assert source.spot(3) == {0: 2, 1: 0}[part]
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=70), st.data())
+@settings(max_examples=60, deadline=None)
+def test_the_stock_of_letters_counts_like_a_list(counts, data):
+    left, plain_counts = Stock(counts), list(counts)
+    while sum(plain_counts):
+        spot = data.draw(st.integers(0, sum(plain_counts) - 1))
+        letter = next(i for i in range(len(counts)) if sum(plain_counts[: i + 1]) > spot)
+        assert left.at(spot) == (letter, sum(plain_counts[:letter]))
+        assert [left.below(i) for i in range(len(counts))] == [
+            sum(plain_counts[:i]) for i in range(len(counts))
+        ]
+        left.remove(letter)
+        plain_counts[letter] -= 1

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from dudley.certificates.codes.interval import CodeWord, Reader, Writer
+from dudley.certificates.codes.stock import Stock
 from dudley.core.errors import InputError
 
 LARGEST = 40  # of the exponents in a code of numbers
@@ -157,26 +158,23 @@ class Arrangement(Atom):
     counts: tuple[int, ...]
 
     def put(self, out, x):
-        left, total = list(self.counts), sum(self.counts)
+        left, total = Stock(self.counts), sum(self.counts)
         for letter in np.asarray(x, np.int64).ravel().tolist():
-            start = sum(left[:letter])
-            out.put(start, start + left[letter], total)
-            left[letter] -= 1
+            start = left.below(letter)
+            out.put(start, start + left.counts[letter], total)
+            left.remove(letter)
             total -= 1
         if total:
             raise InputError("string", f"letters as often as {self.counts}", f"{total} less")
 
     def get(self, source):
-        left, total = list(self.counts), sum(self.counts)
+        left, total = Stock(self.counts), sum(self.counts)
         letters = np.zeros(total, np.int64)
         for i in range(total):
-            spot, start, letter = source.spot(total - i), 0, 0
-            while start + left[letter] <= spot:
-                start += left[letter]
-                letter += 1
-            source.take(start, start + left[letter], total - i)
+            letter, start = left.at(source.spot(total - i))
+            source.take(start, start + left.counts[letter], total - i)
             letters[i] = letter
-            left[letter] -= 1
+            left.remove(letter)
         return letters
 
 

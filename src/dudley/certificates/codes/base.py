@@ -165,6 +165,8 @@ def on_grid(W: np.ndarray) -> tuple[float, np.ndarray] | None:
     values = np.unique(np.abs(W[W != 0]))
     if not len(values):
         return 1.0, np.zeros(W.shape, np.int64)
+    if len(values) > COARSEST:  # more than there are levels
+        return None
     ratios = [float(x).as_integer_ratio() for x in values]
     bottom = max(b for _, b in ratios)  # powers of two
     tops = [a * (bottom // b) for a, b in ratios]

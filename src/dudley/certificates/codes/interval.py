@@ -28,6 +28,8 @@ from typing import Any
 from dudley.core.errors import InputError
 
 LONGEST = 1 << 26  # bits in a code word
+LARGE = 1 << 15  # bits from which python-flint divides faster
+LEADING, WINDOW = 2048, 64  # digits of a reader's window, choices made in it
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,18 +85,25 @@ class CodeWord:
 
 
 class Writer:
-    """The interval [low, low + width)/whole that is left."""
+    """The interval [low, low + width)/whole that is left.
+
+    Choices are composed: after (l, w, t) the choice (l′, w′, t′) leaves (l·t′ + w·l′, w·w′, t·t′).
+    Composition is associative, so runs of equal length are composed first. The factors of each
+    product are then of equal size, and many choices cost little more than the last product, not
+    the square of their number.
+    """
 
     def __init__(self):
-        self.low, self.width, self.whole = 0, 1, 1
+        self._runs: list[tuple[int, int, int, int]] = []  # choices in the run, low, width, whole
 
     def put(self, start: int, stop: int, total: int) -> None:
         """Take the part [start, stop)/total."""
         if not 0 <= start < stop <= total:
             raise InputError("a choice", f"0 ≤ start < stop ≤ {total}", (start, stop))
-        self.low = self.low * total + start * self.width
-        self.width *= stop - start
-        self.whole *= total
+        run = 1, start, stop - start, total
+        while self._runs and self._runs[-1][0] == run[0]:
+            run = _composed(self._runs.pop(), run)
+        self._runs.append(run)
 
     def uniform(self, index: int, total: int) -> None:
         """One of ``total`` equal parts."""
@@ -102,31 +111,83 @@ class Writer:
 
     def bits(self) -> CodeWord:
         """The word of what is left."""
-        length = max(0, self.whole.bit_length() - self.width.bit_length() - 1)
+        run = 0, 0, 1, 1
+        for earlier in reversed(self._runs):
+            run = _composed(earlier, run)
+        low, width, whole = map(_divisible, run[1:])
+        length = max(0, run[3].bit_length() - run[2].bit_length() - 1)
         while True:
-            first = -(-(self.low << length) // self.whole)
-            if (first + 1) * self.whole <= (self.low + self.width) << length:
-                return CodeWord(first, length)
+            first = -(-(low << length) // whole)
+            if (first + 1) * whole <= (low + width) << length:
+                return CodeWord(int(first), length)
             length += 1
 
 
+def _composed(
+    first: tuple[int, int, int, int], then: tuple[int, int, int, int]
+) -> tuple[int, int, int, int]:
+    """The interval after both runs of choices."""
+    n, low, width, whole = first
+    m, inner, part, total = then
+    return n + m, low * total + width * inner, width * part, whole * total
+
+
+def _divisible(number: int) -> Any:
+    """The number, of a type whose division of large numbers is not quadratic."""
+    if number.bit_length() < LARGE:
+        return number
+    from flint import fmpz
+
+    return fmpz(number)
+
+
 class Reader:
-    """Where a word's number stands inside the interval that is left: at over/whole of it."""
+    """Where a word's number stands inside the interval that is left: at over/whole of it.
+
+    The leading digits of both decide most choices. With a = ⌊over/2^s⌋ and b = ⌊whole/2^s⌋ the
+    place is between a/(b + 1) and (a + 1)/b; while both ends fall into one part, so does the place.
+    Choices made in this window are composed, and are made in the exact numbers when the window is
+    used up or its ends are parted.
+    """
 
     def __init__(self, bits: CodeWord):
         self.over, self.whole = bits.value, 1 << bits.length
+        self._ends: list[tuple[int, int]] = []
+        self._open()
 
     def spot(self, total: int) -> int:
         """Which of ``total`` equal parts holds it."""
+        spots = {over * total // whole for over, whole in self._ends}
+        if len(spots) == 1:
+            return spots.pop()
+        self._settle()
         return self.over * total // self.whole
 
     def take(self, start: int, stop: int, total: int) -> None:
         """Go on in the part [start, stop)/total."""
-        self.over = self.over * total - start * self.whole
-        self.whole *= stop - start
+        width = stop - start
+        self._run = _composed(self._run, (1, start, width, total))
+        self._ends = [(over * total - start * whole, whole * width) for over, whole in self._ends]
+        if not self._ends or self._run[0] == WINDOW:
+            self._settle()
+            self._open()
 
     def uniform(self, total: int) -> int:
         """The index of the part, and go on in it."""
         index = self.spot(total)
         self.take(index, index + 1, total)
         return index
+
+    def _open(self) -> None:
+        """Begin a window at the leading digits; short numbers are taken whole."""
+        drop = self.whole.bit_length() - LEADING
+        over, whole = self.over >> max(drop, 0), self.whole >> max(drop, 0)
+        ends = [(over, whole + 1), (over + 1, whole)] if drop > 0 else [(over, whole)]
+        self._run, self._ends = (0, 0, 1, 1), ends
+
+    def _settle(self) -> None:
+        """Make the choices of the window in the exact numbers, and close it."""
+        _, low, width, whole = self._run
+        self.over = self.over * whole - low * self.whole
+        self.whole *= width
+        self._run, self._ends = (0, 0, 1, 1), []
