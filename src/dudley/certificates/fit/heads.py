@@ -1,9 +1,13 @@
 """Training one-layer heads with a fixed query for a small norm-cover certificate.
 
 The head is f(x) = Σ_t a_t u·x_t, a = softmax_t(v·x_t): scores v ∈ R^d and values u ∈ R^d, both
-trained, nothing else. Its cover at margin γ costs, with s nonzeros of size ≤ B in p entries,
-log C(p, s) + s log⌈B/ε⌉ for each of v and u (or the ℓ1 count), with ε of the order of γ/4 in units
-of ‖u‖_∞: so what pays is ‖u‖_∞ = 1 (a point of the grid), few nonzeros, a large margin.
+trained, nothing else. For K > 2 classes u is a matrix in R^{d×K}: one attention, K logits, and the
+margin is the logit of the label less the largest other one. Where there is a single row a = 1
+whatever v is, so v = 0 and the head is linear.
+
+The cover at margin γ costs, with s nonzeros of size ≤ B in p entries, log C(p, s) + s log⌈B/ε⌉ for
+each of v and u (or the ℓ1 count), with ε of the order of γ/4 in units of ‖u‖_∞: so what pays is
+‖u‖_∞ = 1 (a point of the grid), few nonzeros, a large margin.
 
 Three phases, all of Adam with projection onto ‖u‖_∞ ≤ 1, ‖v‖_∞ ≤ ``v_max``:
 *find*: a smooth hinge at ``target`` and an ℓ1 penalty;
@@ -20,7 +24,7 @@ blocks of a picture it is a multiple of one, m_t e_t: no row is ever made.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
@@ -33,6 +37,8 @@ from dudley.certificates.hypothesis import Hypothesis
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.core.watch import Watch
+
+MOST_CLASSES = 1000
 
 
 @dataclass(frozen=True)
@@ -60,14 +66,14 @@ class HeadFit:
         return asdict(self)
 
 
-def tables(encoding: dict[str, Any]) -> dict[str, Any]:
-    """The network file of the head, its weights free.
+def tables(encoding: dict[str, Any], classes: int = 2) -> dict[str, Any]:
+    """The network file of the head, its weights free: one output for two classes, else one each.
 
-    >>> tables({"name": "bits", "T": 2})["layer"][0]["query"]
-    'fixed'
+    >>> [tables({"name": "bits", "T": 2}, K)["layer"][0]["k"] for K in (2, 3)]
+    [1, 3]
     """
-    inputs = encoding_of(encoding).inputs
-    head = {"node": "head", "query": "fixed", "v": "free", "W_v": "free", "k": 1}
+    inputs, outputs = encoding_of(encoding).inputs, classes if classes > 2 else 1
+    head = {"node": "head", "query": "fixed", "v": "free", "W_v": "free", "k": outputs}
     return {
         "schema": "dudley.net/1",
         "input": {"T": inputs.T, "d": inputs.d, "X": {"row2inf": float(inputs.row2inf)}},
@@ -85,14 +91,13 @@ def fit_head(data: Dataset, encoding: dict[str, Any], config: HeadFit | None = N
     True
     """
     config = HeadFit() if config is None else config
-    if data.classes > 2:
-        raise InputError("labels of a head with one output", "0 and 1", f"{data.classes} classes")
     training = _Training(data, encoding, config)
     training.find()
     training.prune()
     training.polish()
-    v, u = (W.detach().numpy().astype(np.float64)[:, None] for W in training.weights)
-    return Hypothesis(tables(encoding), encoding, {"0.v": v, "0.W_v": u})
+    v, u = (W.detach().numpy().astype(np.float64) for W in training.weights)
+    network = tables(encoding, data.classes)
+    return Hypothesis(network, encoding, {"0.v": v[:, None], "0.W_v": u})
 
 
 def fit_best(
@@ -119,42 +124,65 @@ def fit_best(
     return min(trained, key=lambda pair: NormCover()(pair[0], data, **declared).value)
 
 
+def expect_classes(data: Dataset) -> int:
+    """The number of classes; more than a head can have outputs for are refused."""
+    if data.classes > MOST_CLASSES:
+        fix = "number the classes 0, 1, …"
+        raise InputError("classes", f"at most {MOST_CLASSES}", f"a label {data.classes - 1}", fix)
+    return data.classes
+
+
 class _Training:
     def __init__(self, data: Dataset, encoding: dict[str, Any], config: HeadFit):
         self.config, self.encoding = config, encoding_of(encoding)
         self.source = torch.Generator().manual_seed(config.seed)
         self.X = data.X
+        self.classes = expect_classes(data)
         self.signs = torch.from_numpy(np.where(data.y == 1, 1.0, -1.0).astype(np.float32))
+        self.labels = torch.from_numpy(data.y.astype(np.int64))
         self.bits = torch.from_numpy(data.X.astype(bool)) if self._is_bits else None
         self.means = None
         if isinstance(self.encoding, Blocks):
             self.means = torch.from_numpy(self.encoding.means(data.X)).float()
-        d = self.encoding.inputs.d
+        d, outputs = self.encoding.inputs.d, self.classes if self.classes > 2 else 1
         assert d is not None
-        start = 0.1 * torch.randn(2, d, generator=self.source)
-        self.weights = [start[0].requires_grad_(), start[1].requires_grad_()]
-        self.masks = [torch.ones(d, dtype=torch.bool)] * 2
+        start = 0.1 * torch.randn(1 + outputs, d, generator=self.source)
+        values = start[1:].T.contiguous()
+        self.masks = [torch.ones(d, dtype=torch.bool), torch.ones(d, outputs, dtype=torch.bool)]
+        if self.encoding.inputs.T == 1:
+            start[0], self.masks[0] = 0.0, torch.zeros(d, dtype=torch.bool)
+        self.weights = [start[0].clone().requires_grad_(), values.requires_grad_()]
 
     @property
     def _is_bits(self) -> bool:
         return isinstance(self.encoding, Bits)
 
     def margins(self, rows: torch.Tensor) -> torch.Tensor:
-        """y·f on some examples."""
+        """y·f on some examples, or the logit of the label less the largest other one."""
         v, u = self.weights
+        read = self._reader(rows)
+        weights = torch.softmax(read(v), dim=1)
+        f = torch.stack([(weights * read(u[:, k])).sum(1) for k in range(u.shape[1])], dim=1)
+        if f.shape[1] == 1:
+            return self.signs[rows] * f[:, 0]
+        label = self.labels[rows][:, None]
+        return f.gather(1, label)[:, 0] - f.scatter(1, label, -torch.inf).amax(1)
+
+    def _reader(self, rows: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+        """The products of a vector of R^d with all rows of some examples, (examples, places)."""
         if self.bits is not None:
             T, bits = self.bits.shape[1], self.bits[rows]
-            scores = torch.where(bits, v[T : 2 * T], v[:T])
-            values = torch.where(bits, u[T : 2 * T], u[:T])
-            ones = torch.ones(len(rows), 1, dtype=v.dtype)
-            scores = torch.cat([scores, v[2 * T] * ones], dim=1)  # and [CLS]
-            values = torch.cat([values, u[2 * T] * ones], dim=1)
-        elif self.means is not None:
-            scores, values = self.means[rows] * v, self.means[rows] * u
-        else:
-            X = torch.from_numpy(self.encoding.rows(self.X[rows.numpy()])).float()
-            scores, values = X @ v, X @ u
-        return self.signs[rows] * (torch.softmax(scores, dim=1) * values).sum(1)
+
+            def of_bits(w: torch.Tensor) -> torch.Tensor:
+                last = w[2 * T] * torch.ones(len(rows), 1, dtype=w.dtype)  # [CLS]
+                return torch.cat([torch.where(bits, w[T : 2 * T], w[:T]), last], dim=1)
+
+            return of_bits
+        if self.means is not None:
+            means = self.means[rows]
+            return lambda w: means * w
+        X = torch.from_numpy(self.encoding.rows(self.X[rows.numpy()])).float()
+        return lambda w: X @ w
 
     def find(self) -> None:
         """Hinge at the target, and the ℓ1 norms."""

@@ -11,8 +11,12 @@ With ``prefix`` = n₀ the prior is itself such a posterior, fitted by a plan of
 examples that the declared seed ``split`` draws, and is held fixed while Q is fitted to the others:
 the examples that the bound counts never touch the prior.
 
-For one head with a fixed query on bits an example reads one score and one value a place, so only
-those are drawn: the same distribution for T + 1 draws a matrix, and no one-hot rows are made.
+For one head with a fixed query on bits an example reads one score and K values a place, so only
+those are drawn: the same distribution for T + 1 draws a column, and no one-hot rows are made. For
+such a head on a single row x it is x·W_v that is drawn: a Gaussian with mean x·w and variance x²·σ²
+in every column, all of them independent.
+
+Margins of several outputs are the logit of the label less the largest other one.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ from dudley.core.errors import InputError
 from dudley.networks.activations import activation
 from dudley.networks.head import Head
 
+MOST_DRAWN = 1 << 27  # numbers: half a gigabyte, and as much for each gradient
 Arrays = dict[str, np.ndarray]
 Tensors = dict[str, torch.Tensor]
 
@@ -77,7 +82,7 @@ def fit(
     split: int = 0,
     look: Callable[[], None] = lambda: None,
 ) -> Posterior:
-    """A posterior for a network with one output; ``prefix`` > 0 learns the prior on so many.
+    """A posterior for a network; ``prefix`` > 0 learns the prior on so many examples.
 
     ``look`` is called at every step, and may raise.
     """
@@ -85,8 +90,10 @@ def fit(
     empty = blank(tables, encoding)
     if not 0 <= prefix < data.n:
         raise InputError("prefix", f"fewer than the {data.n} examples", prefix)
-    if data.classes > 2 or empty.outputs(data.X[:1]).shape[1] != 1:
-        raise InputError("fit of a posterior", "two classes and one output", tables.get("output"))
+    if (outputs := empty.outputs(data.X[:1]).shape[1]) < (data.classes if data.classes > 2 else 1):
+        expected = f"a network with an output for each of {data.classes} classes"
+        raise InputError("fit of a posterior", expected, f"{outputs} outputs")
+    _expect_small(_Examples(empty, data), plan)
     rng = np.random.default_rng(plan.seed)
     first = {n: plan.start * rng.standard_normal(shape) for n, shape in empty.shapes.items()}
     σ = {n: np.full(shape, plan.sigma) for n, shape in empty.shapes.items()}
@@ -109,26 +116,47 @@ class _Examples:
 
     @cached_property
     def head(self) -> Head | None:
-        """The head, where the network is one with a fixed query and one output, on bits."""
-        node = self.model.network.nodes[0]
-        bits = (
-            self.model.encoding_table.get("name") == "bits" and len(self.model.network.nodes) == 1
-        )
-        if not bits or not isinstance(node, Head) or node.query != "fixed" or node.W_c is not None:
+        """The head, where the network is one with a fixed query, on bits or on a single row."""
+        node, table = self.model.network.nodes[0], self.model.encoding_table
+        short = table.get("name") == "bits" or self.single
+        if not short or len(self.model.network.nodes) > 1:
             return None
-        return node if (node.attention, node.scale, node.inner) == ("softmax", 1.0, 1) else None
+        if not isinstance(node, Head) or node.query != "fixed" or node.W_c is not None:
+            return None
+        return node if (node.attention, node.scale) == ("softmax", 1.0) else None
 
     @cached_property
-    def sign(self) -> torch.Tensor:
-        return torch.from_numpy(2.0 * self.data.y - 1).float()
+    def single(self) -> bool:
+        """Is an example one row of given numbers?"""
+        table = self.model.encoding_table
+        return table.get("name") == "rows" and self.model.encoding.inputs.T == 1
+
+    @cached_property
+    def label(self) -> torch.Tensor:
+        return torch.from_numpy(self.data.y.astype(np.int64))
+
+    def margins(self, rows: torch.Tensor, w: Tensors, log_σ: Tensors, generator) -> torch.Tensor:
+        """The margin of each example under weights of its own, (rows,)."""
+        f, label = self.outputs(rows, w, log_σ, generator), self.label[rows]
+        if f.shape[1] == 1:
+            return f[:, 0] * (2.0 * label - 1)
+        right = f.gather(1, label[:, None])[:, 0]
+        return right - f.scatter(1, label[:, None], -torch.inf).amax(1)
 
     @cached_property
     def X(self) -> torch.Tensor:
-        """Bits (n, T) for a head on bits, else examples as they are given."""
+        """Bits (n, T) for a head on bits, clipped rows (n, d) if they are single, or as given."""
+        if self.head is not None and self.single:
+            return torch.from_numpy(self.model.encoding.rows(self.data.X)[:, 0]).float()
         return torch.tensor(self.data.X)
 
     def outputs(self, rows: torch.Tensor, w: Tensors, log_σ: Tensors, generator) -> torch.Tensor:
-        """The output of each example under weights of its own, (rows,)."""
+        """The outputs of each example under weights of its own, (rows, outputs)."""
+        if self.head is not None and self.single:
+            X, σ = self.X[rows], log_σ["0.W_v"].exp()
+            spread = (X.square() @ σ.square()).clamp_min(1e-12).sqrt()
+            f = X @ w["0.W_v"] + spread * torch.randn(spread.shape, generator=generator)
+            return activation(self.head.sigma).apply(f)
         if self.head is not None:
             return self._closed(self.head, self.X[rows].float(), w, log_σ, generator)
         drawn = {
@@ -136,21 +164,31 @@ class _Examples:
             for n, W in w.items()
         }
         tokens = torch.from_numpy(self.model.encoding.rows(self.X[rows].numpy())).float()
-        return self.model.network.apply(self.model.params(drawn), tokens)[..., -1, 0]
+        return self.model.network.apply(self.model.params(drawn), tokens)[..., -1, :]
 
     def _closed(self, head: Head, X: torch.Tensor, w: Tensors, log_σ: Tensors, generator):
         """What each place reads is drawn alone."""
         B, T = X.shape
 
-        def read(name: str) -> torch.Tensor:  # (B, T + 1)
+        def read(name: str, column: int = 0) -> torch.Tensor:  # (B, T + 1)
             parts = []
-            for W in (w[name][:, 0], log_σ[name][:, 0].exp()):
+            for W in (w[name][:, column], log_σ[name][:, column].exp()):
                 of_bits = W[:T] + X * (W[T : 2 * T] - W[:T])
                 parts.append(torch.cat([of_bits, W[2 * T :].expand(B, 1)], 1))
             return parts[0] + parts[1] * torch.randn(B, T + 1, generator=generator)
 
-        f = (torch.softmax(read("0.v"), 1) * read("0.W_v")).sum(1)
-        return activation(head.sigma).apply(f)
+        weights = torch.softmax(read("0.v"), 1)
+        f = [(weights * read("0.W_v", k)).sum(1) for k in range(head.inner)]
+        return activation(head.sigma).apply(torch.stack(f, 1))
+
+
+def _expect_small(examples: _Examples, plan: PosteriorTraining) -> None:
+    """Refuse batches whose drawn weights would fill the memory."""
+    count = sum(map(math.prod, examples.model.shapes.values()))
+    if examples.head is None and plan.batch * count > MOST_DRAWN:
+        expected = f"at most {MOST_DRAWN:,} weights drawn for a batch"
+        got, fix = f"{plan.batch:,} examples of {count:,}", "a smaller batch, or network"
+        raise InputError("fit of a posterior", expected, got, fix)
 
 
 def _fit(
@@ -180,7 +218,7 @@ def _fit(
         for group in optimiser.param_groups:
             group["lr"] = plan.rate * _pace(step / plan.steps)
         rows = torch.randint(total, (plan.batch,), generator=generator)
-        margin = examples.outputs(rows, w, log_σ, generator) * examples.sign[rows]
+        margin = examples.margins(rows, w, log_σ, generator)
         nats = sum(_kl(w[n], log_σ[n], center[n], log_s[n]) for n in w) / total
         if step < warm:
             loss = torch.nn.functional.softplus(-margin / plan.τ).mean() + step / warm * nats

@@ -1,7 +1,9 @@
 """How each method likes its models: one training for a data set and a method.
 
 The network is one attention head with a fixed query, f(x) = Σ_t a_t u·x_t with a = softmax(v·x_t);
-given rows pass trained positions first. It is fixed before the data, and so are the settings of the
+given rows pass trained positions first. For K > 2 classes u is a matrix and f has K logits, all of
+one attention; a single row leaves attention nothing to choose, so features have a linear head.
+It is fixed before the data, and so are the settings of the
 training, though they would cost nothing: the bounds hold for every model of their lists. MNIST is
 read by blocks of 4×4 pixels (`BLOCKS`), chosen on pictures that are in no sample
 (`dudley.certificates.pictures`).
@@ -44,9 +46,9 @@ SEARCHED: dict[str, Any] = LONG | {
 }
 
 
-def tables(encoding: EncodingTable) -> dict[str, Any]:
+def tables(encoding: EncodingTable, classes: int = 2) -> dict[str, Any]:
     """The network: a head, behind trained positions where rows are given."""
-    network = heads.tables(encoding)
+    network = heads.tables(encoding, classes)
     unit = encoding_of(encoding)
     if isinstance(unit, Rows) and unit.T > 1:
         positions = {"node": "positions", "T": unit.T, "P": "free", "trained": True}
@@ -62,8 +64,7 @@ def train_for(
     expect_fits(encoding, data.X)
     if data.n < 2:
         raise InputError("training set", "at least 2 examples", data.n, "take more of them")
-    if data.classes > 2:
-        raise InputError("labels of a head with one output", "0 and 1", f"{data.classes} classes")
+    heads.expect_classes(data)
     return recipe(data, encoding, seed, watch or Watch())
 
 
@@ -88,11 +89,13 @@ def _occam(data: Dataset, encoding: EncodingTable, seed: int, watch: Watch) -> H
         settings = LONG | {"penalties": (0.1, 0.3)}
     elif isinstance(unit, Blocks):
         settings = SEARCHED
-    return sparse.fit_sparse(tables(encoding), encoding, data, seed, watch=watch, **settings)
+    return sparse.fit_sparse(
+        tables(encoding, data.classes), encoding, data, seed, watch=watch, **settings
+    )
 
 
 @RECIPES.register("pac-bayes")
 def _pac_bayes(data: Dataset, encoding: EncodingTable, seed: int, watch: Watch) -> Posterior:
     plan = posterior.PosteriorTraining(steps=1500, batch=1024, seed=seed)
     watch.say(f"a posterior in {plan.steps:,} steps")
-    return posterior.fit(tables(encoding), encoding, data, plan=plan)
+    return posterior.fit(tables(encoding, data.classes), encoding, data, plan=plan)

@@ -48,10 +48,16 @@ class Terms:
 
     @cached_property
     def slope(self) -> float:
-        """How far a margin moves per unit error of the output.
+        """How far a margin moves per unit error of the output: L with |m(f) − m(f′)| ≤ L‖f − f′‖.
 
-        One number: 1. Logits, measured by their largest coordinate: 2. A row of several numbers,
-        measured in ℓ2: √2, since |Δ_i − Δ_j| ≤ √2‖Δ‖₂.
+        One number, margin ±f: L = 1. Several, m(f) = f_y − max_{j≠y} f_j: L = 2 in the largest
+        coordinate, which is how logits are measured, and L = √2 in ℓ2, for any number of outputs.
+        For let j ≠ y attain the maximum of f′, and Δ = f − f′. Then m(f) ≤ f_y − f_j, so
+
+            m(f) − m(f′) ≤ (f_y − f_j) − (f′_y − f′_j) = Δ_y − Δ_j ≤ min(2‖Δ‖_∞, √2‖Δ‖₂),
+
+        the last by Cauchy and Schwarz with (1, −1); the same holds with f and f′ exchanged. Both
+        are attained, by Δ_y = −Δ_j.
         """
         out = self.capacity.facts.out
         if out.metric is Metric.LOGITS:
