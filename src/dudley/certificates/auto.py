@@ -23,6 +23,7 @@ import numpy as np
 from dudley.certificates.base import CertifiedModel, method_named
 from dudley.certificates.certificate import RISK, Certificate
 from dudley.certificates.data import Dataset, rows_of
+from dudley.certificates.work import expect_feasible
 from dudley.core.errors import InputError
 from dudley.core.watch import Watch
 
@@ -75,8 +76,9 @@ def best_of(
         data = looks_at[name]
         assert data is not None
         whole = unit.read_declared(at_share(tables.get(name, {}), delta, len(names)))
-        (watch or Watch()).begin(name)
         try:
+            about = expect_feasible(model, data.n, f"examples for {name}")
+            (watch or Watch()).begin(f"{name} on {data.n:,} examples, about {about}")
             certificate = unit.made(model, data, whole)
         except InputError as refusal:
             refused[name] = refusal

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+SHOWN = 4  # names of steps in a remark
 Result = TypeVar("Result")
 
 
@@ -77,5 +78,7 @@ class Watch:
         """What was left out, and how to get it; empty where nothing was."""
         if not self.left_out:
             return ""
-        steps = ", ".join(self.left_out)
+        steps = ", ".join(self.left_out[:SHOWN])
+        if len(self.left_out) > SHOWN:
+            steps += f" and {len(self.left_out) - SHOWN} more steps"
         return f"left out after {self.seconds:g} s: {steps}; --budget SECONDS gives more time"

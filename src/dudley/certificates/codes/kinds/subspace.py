@@ -33,6 +33,7 @@ from dudley.certificates.codes.atoms import GAMMA, MANTISSA, STEP, Levels, OneOf
 from dudley.certificates.codes.base import Frame, ModelCode, code, on_grid
 from dudley.core.errors import InputError
 
+MOST_SIGNS = 1 << 28  # of all maps: 2 GiB
 CHECKED = 64  # rows by which a candidate is tried
 
 
@@ -67,11 +68,28 @@ class Map:
         return (self.S + moved[:cut].reshape(m, self.rank)) @ moved[cut:].reshape(self.rank, n)
 
 
+def expect_small(frame: Frame, D: int, rank: int) -> None:
+    """Refuse a subspace whose signs would fill the memory.
+
+    >>> expect_small(Frame((("W", (30_000, 400)),)), 100, 0)
+    Traceback (most recent call last):
+    dudley.core.errors.InputError: random subspace of 100 dimensions: expected at most ..., got ...
+    """
+    numbers = D * sum(
+        (m + n) * rank if 0 < rank < min(m, n) else m * n for _, (m, n) in frame.shapes
+    )
+    if numbers > MOST_SIGNS:
+        expected, got = f"at most {MOST_SIGNS:,} signs", f"{numbers:,}"
+        fix = "declare fewer dimensions, or a rank"
+        raise InputError(f"random subspace of {D} dimensions", expected, got, fix)
+
+
 @lru_cache(maxsize=4)
 def maps(frame: Frame, D: int, rank: int) -> dict[str, Map]:
     """The maps of all matrices: a function of the frame, D and the rank."""
     from dudley.core.philox import Stream, key, keys_tensor, normal, words
 
+    expect_small(frame, D, rank)
     made, b = {}, 2.0 ** round(math.log2(2 * math.sqrt(D)))
     for name, (m, n) in frame.shapes:
         keys = keys_tensor([key("certify.subspace", frame.seed, name)])

@@ -77,9 +77,9 @@ class Occam(Method[OccamDeclared, OccamChoices]):
         if word is None:
             raise InputError(
                 "weights",
-                "multiples of a short step, matrix by matrix, or a point of the declared subspaces",
+                "multiples of a short step, or a point of a declared subspace",
                 "others",
-                "dudley.certificates.fit.quantised.compress makes such a model of this one",
+                "dudley.certificates.fit.quantised.compress makes such a copy",
             )
         return OccamChoices(word)
 

@@ -30,6 +30,7 @@ from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
 
 MOST = 10**8  # pairs: minutes of work
+MOST_DRAWN = 10**11  # weights of all pairs: an hour of drawing on one core
 TOGETHER = 1 << 19  # numbers in the token rows, or in the weights, of a chunk of pairs
 
 
@@ -40,6 +41,10 @@ def errors_of_pairs(Q: Posterior, data: Dataset, N: int) -> int:
     """How many of the N pairs of this posterior err."""
     if size_of("pairs", N) > MOST:
         raise InputError("pairs", f"at most {MOST:,}", N)
+    count = sum(W.size for W in Q.weights.values())
+    if N * count > MOST_DRAWN:
+        expected, fix = f"at most {MOST_DRAWN:.0e} weights to draw", "declare fewer pairs"
+        raise InputError("pairs", expected, f"{N:,} pairs of {count:,}", fix)
     drawn_from = (Q.sha256, data.sha256, N)
     if drawn_from not in _KNOWN:
         while len(_KNOWN) >= 16:
