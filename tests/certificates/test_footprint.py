@@ -4,8 +4,9 @@ What ``dudley.certificates.certify`` imports at module level, and what that impo
 a reader walks through to understand `du.certify`: its size is bounded. What is loaded when a script
 runs also has the units of registries, one file each, and depends on the method: it is bounded for
 two of them. The rooms that a method does not need are named: whoever imports one of them for a
-small thing sees this test fail. The command loads all that the library does, and what shows a
-certificate.
+small thing sees this test fail. The library also estimates the work before it begins. The command
+loads all that the library does, and what shows a certificate: its words (`comparison`) say which
+one wins, and why one says nothing; and the options of its sisters.
 """
 
 from __future__ import annotations
@@ -141,15 +142,15 @@ def test_the_library_loads_what_a_method_needs(folder):
     arguments = {"holdout": "holdout.npz", "method": "hold-out"}
     loaded = rooms(folder, LIBRARY, json.dumps(arguments))
     assert set(loaded) <= HOLD_OUT
-    assert loaded["certificates"] <= 28
+    assert loaded["certificates"] <= 29
     assert loaded.total() <= 92
 
 
 @pytest.mark.parametrize(
     ("words", "allowed", "certificates", "most"),
     [
-        (["--method", "hold-out"], HOLD_OUT | SHOWN, 30, 110),
-        (["--train", "train.npz"], AUTO | SHOWN, 52, 164),
+        (["--method", "hold-out"], HOLD_OUT | SHOWN, 37, 122),
+        (["--train", "train.npz"], AUTO | SHOWN, 60, 177),
     ],
     ids=["hold-out", "auto"],
 )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,14 +32,23 @@ HOLD_OUT = "hold-out"
 
 @dataclass(frozen=True)
 class Ranking:
-    """Every certificate, the winner first, and the methods that refused, with their reasons."""
+    """Every certificate, the winner first, and the methods that refused, with their reasons.
+
+    ``hold_out`` stands beside certificates that did not count with it: it holds at 1 − δ alone.
+    """
 
     certificates: tuple[Certificate, ...]
     refused: dict[str, str]
+    hold_out: Certificate | None = None
 
     @property
     def best(self) -> Certificate:
         return self.certificates[0]
+
+    @property
+    def all(self) -> tuple[Certificate, ...]:
+        """The certificates, and the hold-out that stands beside them."""
+        return self.certificates + (() if self.hold_out is None else (self.hold_out,))
 
 
 def best_of(
@@ -92,6 +101,27 @@ def best_of(
         refusals = f"refusals of {' and '.join(reasons)}"
         raise InputError("methods", "one that does not refuse", refusals, whole)
     return Ranking(tuple(sorted(certificates, key=_rank)), reasons)
+
+
+def with_hold_out(
+    ranking: Ranking, model: CertifiedModel, train: Dataset | None, holdout: Dataset, delta: float
+) -> Ranking:
+    """The ranking with a hold-out beside it, where none of the methods is one.
+
+    The methods were declared without it, so they pay nothing for it: it holds with probability
+    1 − δ by itself, and a choice between it and the others after the fact is not paid for.
+    """
+    unit = method_named(HOLD_OUT)
+    named = {certificate.method for certificate in ranking.certificates} | set(ranking.refused)
+    if HOLD_OUT in named or not isinstance(model, unit.certifies):
+        return ranking
+    try:
+        if train is not None:
+            expect_apart(train, holdout)
+        certificate = unit.made(model, holdout, unit.read_declared({"delta": delta}))
+    except InputError as refusal:
+        return replace(ranking, refused=ranking.refused | {HOLD_OUT: str(refusal)})
+    return replace(ranking, hold_out=certificate)
 
 
 def at_share(declared: Mapping[str, Any], delta: float, methods: int) -> dict[str, Any]:

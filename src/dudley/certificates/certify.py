@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from dudley.certificates.auto import Ranking, best_of
+from dudley.certificates.auto import Ranking, best_of, with_hold_out
 from dudley.certificates.base import CertifiedModel
 from dudley.certificates.data import Dataset, read
 from dudley.certificates.files import load
 from dudley.certificates.hypothesis import Hypothesis
+from dudley.certificates.predictor import Predictor
 from dudley.core.errors import InputError
 from dudley.core.watch import Watch
 
@@ -40,14 +41,17 @@ def certify(
     """Upper bounds on the error of a model, the least first (`dudley.certificates.auto.best_of`).
 
     ``method`` names one method, several with commas between them, or ``"auto"``: every method that
-    the given data sets allow. ``declared`` holds by method what else is fixed before the data.
+    the given data sets allow. ``declared`` holds by method what else is fixed before the data. A
+    hold-out that is given stands beside the methods also where they do not name it.
     """
     model = load(model) if isinstance(model, str | Path) else model
-    sets = examples(train), examples(holdout)
-    names = (
-        applicable(model, *sets) if method == AUTO else [name.strip() for name in method.split(",")]
-    )
-    return best_of(model, *sets, names, delta, declared, watch)
+    known, fresh = examples(train), examples(holdout)
+    if method == AUTO:
+        names = applicable(model, known, fresh)
+    else:
+        names = [name.strip() for name in method.split(",")]
+    ranking = best_of(model, known, fresh, names, delta, declared, watch)
+    return ranking if fresh is None else with_hold_out(ranking, model, known, fresh, delta)
 
 
 def examples(source: Data) -> Dataset | None:
@@ -59,9 +63,14 @@ def examples(source: Data) -> Dataset | None:
 
 def applicable(model: CertifiedModel, train: Any, holdout: Any) -> list[str]:
     """What ``auto`` stands for: a function of which data are given, not of what is in them."""
-    if not isinstance(model, Hypothesis):
+    if not isinstance(model, Predictor):
         return ["pac-bayes"]
     names = [] if holdout is None else ["hold-out"]
+    if not isinstance(model, Hypothesis):
+        if not names:
+            fix = "or train it anew on the picks of this one: du.certify_training"
+            raise InputError("data for a trained module", "a hold-out", "none", fix)
+        return names
     names += [] if train is None else ["norm-cover", "occam"]
     if not names:
         raise InputError(

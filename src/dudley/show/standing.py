@@ -9,6 +9,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from dudley.certificates.certificate import RISK
+from dudley.certificates.comparison.winner import Contender, winner
 from dudley.certificates.standing.row import KINDS, Standing, StandingRow
 from dudley.core.rounding import ceiling, floor
 from dudley.show.document import Cell, Document, Points, Prose, Section, Table
@@ -129,6 +130,16 @@ def measured(standing: Standing) -> str:
     return f"{errors}: {most}; {guess}."
 
 
+def compared(standing: Standing) -> str:
+    """Which certificate wins, the hold-out or another, and what each costs; empty without one."""
+    rows = [row for kind in ("baseline", "certificate") for row in standing.of(kind)]
+    return winner([
+        Contender(of_whom(row), row.value, row.culprit, row.value >= standing.guess)
+        for row in rows
+        if row.value is not None
+    ])  # fmt: skip
+
+
 def document(standing: Standing) -> Document:
     """For a terminal: the error, every bound, and what does not apply."""
     certificates = [row for row in standing.refused_rows if row.kind != "published"]
@@ -146,6 +157,7 @@ def document(standing: Standing) -> Document:
         (
             Prose(measured(standing)),
             Section("", (bounds(standing),)),
+            *(Section("", (Prose(text),)) for text in [compared(standing)] if text),
             Section("", (Points(tuple(remarks), mark=""),)),
         ),
         kind="standing",
@@ -173,6 +185,7 @@ def markdown(standing: Standing) -> str:
     parts = [
         measured(standing),
         _table(every(standing)),
+        *(prose(text) for text in [compared(standing)] if text),
         NOTES,
         "\n\n".join(map(prose, versions(standing))),
         section("What is to blame", table(["bound", "whose error", "what makes it large"], words)),

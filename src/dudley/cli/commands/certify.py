@@ -155,7 +155,7 @@ def print_ranking(ranking: Ranking, out: Path | None, check: str, as_json: bool)
     """The best certificate and what stands beside it; ``out`` is where it was written."""
     from dudley.show.pages import certificate as pages
 
-    items = [certificate.to_json() for certificate in ranking.certificates]
+    items = [certificate.to_json() for certificate in ranking.all]
     if as_json:
         print_json("certificates", items)
         return

@@ -10,6 +10,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dudley.certificates.certificate import RISK
+from dudley.certificates.comparison.vacuity import blamed, why_vacuous
+from dudley.certificates.comparison.winner import contenders_of, winner
 from dudley.certificates.possible import expect_possible
 from dudley.certificates.verify import expect_shape
 from dudley.core.rounding import ceiling, floor
@@ -131,29 +133,47 @@ def _size(model: dict[str, Any]) -> str:
     return f"{model['weights']:,} weights, " if "weights" in model else ""
 
 
+APART = (
+    "Each number holds with its own confidence: whoever takes the smaller one has chosen among "
+    "several, and none of them has paid for that (name all methods, and they do)"
+)
+
+
 def ranking(items: list[dict[str, Any]], refused: dict[str, str], ending: str) -> Document:
-    """For a terminal: the best certificate, what stands beside it, and what to do next.
+    """For a terminal: the best certificate, what stands beside it, who wins, and what to do next.
 
     The ending may be a command, which is copied whole: its line is not broken.
     """
-    others = [f"{item['method']}: {ceiling(item['value'], 6)}" for item in items[1:]]
+    others = [f"{item['method']}: {beside(item)}" for item in items[1:]]
     others += [f"{method} refused: {why}" for method, why in refused.items()]
-    best = summary(items[0])
-    beside = Properties(tuple(("beside it", words) for words in others))
+    best, sentence = summary(items[0]), winner(contenders_of(items))
+    if sentence and any(item["declared"]["among"] < len(items) for item in items):
+        sentence += f". {APART}"
+    rows = Properties(tuple(("beside it", words) for words in others))
+    compared = (Section("", (Prose(sentence),)),) if sentence else ()
     return Document(
         "",
-        (Section(best.title, (*best.blocks, beside)), Section("", (Listing(ending),))),
+        (Section(best.title, (*best.blocks, rows)), *compared, Section("", (Listing(ending),))),
         kind="certificate",
     )
 
 
+def beside(item: dict[str, Any]) -> str:
+    """A certificate in a few words: the number, and what is to blame where it says nothing."""
+    number = ceiling(item["value"], 6)
+    return f"{number}, vacuous ({blamed(item)})" if item["vacuous"] else number
+
+
 def summary(item: dict[str, Any]) -> Section:
-    """For a terminal: the number, why it is what it is, what it rests on."""
-    blocks: list[DocumentBlock] = []
+    """For a terminal: the number, why it is what it is, what it rests on.
+
+    A number that says nothing takes three lines; the file and the page hold the rest.
+    """
     if item["vacuous"]:
-        blocks.append(Prose("vacuous: guessing the most frequent class may do as well"))
+        number, *lines = why_vacuous(item)
+        return Section(number, tuple(Prose(line) for line in lines))
     over = f"over {item['data']['n']:,} examples; method {item['method']}"
-    blocks.append(Prose(f"with probability at least 1 − {item['delta']} {over}"))
+    blocks: list[DocumentBlock] = [Prose(f"with probability at least 1 − {item['delta']} {over}")]
     population = item["declared"]["population"]
     rows = [("population", population)] if population else []
     rows += [
@@ -164,7 +184,9 @@ def summary(item: dict[str, Any]) -> Section:
     rows.append(("price", f"{item['nats']:.6g} nats for what was chosen after the data"))
     rows += [("", f"{p['nats']:>8.4g}  {p['name']}: {p['note']}") for p in item["prices"]]
     most = item["baseline"]
-    always = f"class {most['class']} always: {most['errors']:,} errors here, "
+    always = ""
+    if "class" in most:
+        always = f"class {most['class']} always: {most['errors']:,} errors here, "
     rows.append(("baseline", f"{always}a risk of {floor(most['error_at_least'])} at least"))
     blocks += [
         Properties(tuple(rows)),
