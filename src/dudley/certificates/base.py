@@ -126,14 +126,24 @@ class Method(ABC, Generic[D, C]):
 
     def expect_independent(self, model: CertifiedModel, data: Any, declared: D) -> None:
         """Refuse rows that cannot be independent draws (`dudley.certificates.copies`)."""
-        if data.repeated and data.X.dtype.kind == "f" and not declared.repeats:
-            raise InputError(
-                "independent examples",
-                "rows of X that differ",
-                f"{data.repeated} that equal an earlier one",
-                "declare repeats before the data if equal rows are separate draws",
-            )
-        expect_few_copies(model, data)
+        expect_draws(model, data, declared)
+
+
+def expect_draws(
+    model: CertifiedModel, data: Dataset, declared: MethodDeclared, pool: int | None = None
+) -> None:
+    """Refuse rows that cannot be independent draws, or draws without replacement from a pool.
+
+    The pool itself may hold copies, so its draws may.
+    """
+    if pool is None and data.repeated and data.X.dtype.kind == "f" and not declared.repeats:
+        raise InputError(
+            "independent examples",
+            "rows of X that differ",
+            f"{data.repeated} that equal an earlier one",
+            "declare repeats before the data if equal rows are separate draws",
+        )
+    expect_few_copies(model, data, pool)
 
 
 def expect_few_copies(model: CertifiedModel, data: Dataset, pool: int | None = None) -> None:

@@ -118,19 +118,32 @@ def equal_rows(data: Dataset) -> tuple[str, ...]:
     return (f"{data.repeated} rows that equal an earlier one are draws of their own",)
 
 
-def baseline(data: Dataset, delta: float) -> dict[str, Any]:
+def assumed(data: Dataset, pool: int | None) -> tuple[str, ...]:
+    """What is assumed of the examples: independent draws, or a random subset of a finite pool."""
+    if pool is None:
+        return ASSUMED
+    drawn = (
+        f"the {data.n} examples are a random subset, drawn without replacement, of a pool of "
+        f"{pool}; the number is about that pool, not about where it came from"
+    )
+    return (drawn, *ASSUMED[2:])
+
+
+def baseline(data: Dataset, delta: float, pool: int | None = None) -> dict[str, Any]:
     """How often guessing the most frequent class errs at least, at confidence 1 − δ.
 
-    A certificate at or above this number says nothing that a constant would not have.
+    A certificate at or above this number says nothing that a constant would not have. For a finite
+    pool it is the share of the pool.
     """
     import numpy as np
 
     from dudley.certificates.inversion import binomial_lower
+    from dudley.certificates.pool import hypergeometric_lower, share_down
 
     labels, counts = np.unique(data.y, return_counts=True)
-    errors = int(data.n - counts.max())
-    return {
-        "class": int(labels[counts.argmax()]),
-        "errors": errors,
-        "error_at_least": binomial_lower(errors, data.n, Bill(delta).log_confidence),
-    }
+    errors, c = int(data.n - counts.max()), Bill(delta).log_confidence
+    if pool is None:
+        least = binomial_lower(errors, data.n, c)
+    else:
+        least = share_down(hypergeometric_lower(errors, data.n, pool, c), pool)
+    return {"class": int(labels[counts.argmax()]), "errors": errors, "error_at_least": least}

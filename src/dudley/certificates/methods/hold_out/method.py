@@ -20,10 +20,10 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from dudley.certificates.base import Method, expect_few_copies, method
+from dudley.certificates.base import Method, expect_draws, method
 from dudley.certificates.certificate import (
-    ASSUMED,
     Certificate,
+    assumed,
     baseline,
     data_facts,
     equal_rows,
@@ -37,14 +37,8 @@ from dudley.certificates.methods.hold_out.declared import (
 )
 from dudley.certificates.methods.hold_out.losses import losses
 from dudley.certificates.methods.hold_out.plan import HoldOutPlan, plan_of
-from dudley.certificates.pool import (
-    hypergeometric_lower,
-    hypergeometric_upper,
-    share_down,
-    share_up,
-)
+from dudley.certificates.pool import hypergeometric_upper, share_up
 from dudley.certificates.predictor import Predictor, margins
-from dudley.certificates.price import Bill
 from dudley.core.errors import InputError
 from dudley.core.rounding import down
 
@@ -62,11 +56,7 @@ class HoldOut(Method[HoldOutDeclared, HoldOutChoices]):
         self, model: Predictor, data: Dataset, declared: HoldOutDeclared
     ) -> None:
         """Draws without replacement may hold copies that their pool holds."""
-        pool = plan_of(declared, data.n).pool
-        if pool is None:
-            super().expect_independent(model, data, declared)
-        else:
-            expect_few_copies(model, data, pool)
+        expect_draws(model, data, declared, plan_of(declared, data.n).pool)
 
     def choose(self, model: Predictor, data: Dataset, declared: HoldOutDeclared) -> HoldOutChoices:
         """The interval whose bound is the smallest, of those declared."""
@@ -139,11 +129,7 @@ def _baseline(data: Dataset, plan: HoldOutPlan) -> dict[str, Any]:
 
     A constant errs where its most likely class is wrong, and there its cross-entropy is ≥ ln 2.
     """
-    plain = baseline(data, plan.delta)
-    if plan.pool is not None:
-        c = Bill(plan.delta).log_confidence
-        least = hypergeometric_lower(plain["errors"], data.n, plan.pool, c)
-        return plain | {"error_at_least": share_down(least, plan.pool)}
+    plain = baseline(data, plan.delta, plan.pool)
     if plan.loss.name == "clipped cross-entropy":
         assert plan.loss.level is not None
         share = down(min(1.0, math.log(2) / plan.loss.level))
@@ -155,13 +141,7 @@ def _declarations(plan: HoldOutPlan, interval: str, data: Dataset) -> tuple[str,
     unseen = "no choice that led to this model saw these examples: no training, tuning or stopping"
     if plan.looks > 1:
         unseen += f", but the choice among {plan.looks} models or checkpoints"
-    lines: list[str] = [*ASSUMED]
-    if plan.pool is not None:
-        lines[:2] = [
-            f"the {data.n} examples are a random subset, drawn without replacement, of a pool of "
-            f"{plan.pool}; the number is about that pool, not about where it came from"
-        ]
-    lines.append(unseen)
+    lines = [*assumed(data, plan.pool), unseen]
     if interval == "betting":
         lines.append("the seed of the order of the examples was fixed before the data")
     return (*lines, *equal_rows(data))
