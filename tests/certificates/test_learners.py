@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dudley.certificates.learners.base import round_seed
+from dudley.certificates.learners.estimator import EstimatorLearner
 from dudley.certificates.training import certify_training, verify_training
 from dudley.core.errors import InputError
 
@@ -87,6 +89,41 @@ def test_an_estimator_is_cloned_certified_and_replayed():
     assert error < result.certificate.value < 1
     assert result.certificate.model["estimator"] == "Nearest"
     assert verify_training(result.certificate.to_json(), result.learner, (X, Y)).holds
+
+
+class Scaled:
+    """An estimator inside another, which fits the inner one in place, as pipelines do."""
+
+    def __init__(self, steps):
+        self.steps = steps
+
+    def get_params(self, deep=True):
+        inner = self.steps[0][1].get_params() if deep else {}
+        return {"steps": self.steps} | {f"nearest__{name}": v for name, v in inner.items()}
+
+    def set_params(self, **parameters):
+        inner = {name.removeprefix("nearest__"): v for name, v in parameters.items()}
+        self.steps[0][1].set_params(**inner)
+        return self
+
+    def fit(self, X, y):
+        self.steps[0][1].fit(3 * X, y)
+        return self
+
+    def predict(self, X):
+        return self.steps[0][1].predict(3 * X)
+
+
+def test_a_later_round_does_not_change_the_model_of_an_earlier_one():
+    """Else a stop after two rounds is certified with a model of many more picks."""
+    inner = Nearest()
+    learner = EstimatorLearner(Scaled([("nearest", inner)]), 3)
+    first = learner.train(X[:5], Y[:5], 1, learner.start())
+    said = first.outputs(X)
+    learner.train(X, Y, 2, first)
+    assert (first.outputs(X) == said).all() and (said.argmax(1) != Y).any()
+    assert not hasattr(inner, "seen") and inner.random_state is None
+    assert first.predict.__self__.steps[0][1].random_state == round_seed(0, 1)
 
 
 def test_what_is_no_learner_is_refused():

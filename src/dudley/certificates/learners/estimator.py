@@ -1,17 +1,20 @@
 """A learner made of an estimator with ``fit`` and ``predict``, as scikit-learn has them.
 
-Each round trains a fresh copy on all picks: the estimator's parameters (``get_params``), with
-``random_state`` set to the seed of the round where there is one. Only ``predict`` is read, so the
-outputs are 1 for the predicted class and 0 for the others, and margins are 1 or −1. Until the picks
-have two classes, the prediction is the class of the first pick (class 0 before there is any): many
-estimators refuse to fit a single class.
+Each round trains a fresh copy on all picks: the estimator's parameters
+(``get_params``), with every ``random_state`` set to the seed of the round. Estimators among the
+parameters, as a pipeline has them, are fresh copies, too: otherwise a later round would train on
+in the model of an earlier one. Only ``predict`` is read, so the outputs are 1 for the predicted
+class and 0 for the others, and margins are 1 or −1. Until the examples have two classes, the
+prediction is the class of the first one (class 0 before there is any): many estimators refuse to
+fit a single class.
 
-The hash of a model is that of the picks, the parameters and the round, from which it follows; that
-the training is deterministic is checked by its predictions on the picks.
+The hash of a model is that of the examples, the parameters and the round, from which it follows;
+that the training is deterministic is checked by its predictions on them.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections.abc import Callable
@@ -85,9 +88,10 @@ class EstimatorLearner(Learner):
         labels = np.unique(y)
         if len(labels) < 2:
             return self._constant(int(labels[0]))
-        fresh = type(self.estimator)(**self.estimator.get_params(deep=False))
-        if "random_state" in self.estimator.get_params(deep=False):
-            fresh.set_params(random_state=round_seed(self.seed, step))
+        fresh = _unfitted(self.estimator)
+        states = [name for name in fresh.get_params() if name.split("__")[-1] == "random_state"]
+        if states:
+            fresh.set_params(**dict.fromkeys(states, round_seed(self.seed, step)))
         fresh.fit(flat(X), y)
         seen = np.asarray(fresh.predict(flat(X)))
         text = json.dumps([self.table(), step], sort_keys=True).encode()
@@ -112,6 +116,18 @@ class EstimatorLearner(Learner):
 def flat(X: np.ndarray) -> np.ndarray:
     """Examples as rows of numbers, as estimators read them."""
     return X.reshape(len(X), -1)
+
+
+def _unfitted(value: Any) -> Any:
+    """An estimator of the same parameters that shares nothing with this one; or a value's copy."""
+    if callable(getattr(value, "get_params", None)) and not isinstance(value, type):
+        parameters = value.get_params(deep=False).items()
+        return type(value)(**{name: _unfitted(inner) for name, inner in parameters})
+    if type(value) is list:
+        return [_unfitted(inner) for inner in value]
+    if type(value) is tuple:
+        return tuple(_unfitted(inner) for inner in value)
+    return copy.deepcopy(value)
 
 
 def _plain(value: Any) -> Any:
