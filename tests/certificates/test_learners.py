@@ -7,6 +7,7 @@ import pytest
 
 from dudley.certificates.learners.base import round_seed
 from dudley.certificates.learners.estimator import EstimatorLearner
+from dudley.certificates.learners.module_predictor import ModulePredictor
 from dudley.certificates.training import certify_training, verify_training
 from dudley.core.errors import InputError
 
@@ -56,6 +57,16 @@ def test_a_warm_start_resumes_at_the_same_weights(tmp_path):
     )
     assert again.model.sha256 == whole.model.sha256
     assert again.certificate.value == whole.certificate.value
+
+
+def test_a_batch_norm_without_running_statistics_is_no_predictor():
+    """In evaluation mode, too, it makes an output depend on the others of its batch."""
+    model = torch.nn.Sequential(torch.nn.BatchNorm1d(4, track_running_stats=False)).eval()
+    first, second = model(torch.ones(2, 4)), model(torch.tensor([[1.0] * 4, [2.0] * 4]))
+    assert not torch.equal(first[0], second[0])
+    with pytest.raises(InputError, match="the statistics of a batch"):
+        ModulePredictor(model)
+    ModulePredictor(torch.nn.BatchNorm1d(4).eval())
 
 
 class Nearest:

@@ -11,7 +11,8 @@ as far as the modules print them; the code of ``forward`` is not in it. Who veri
 code, and a hash cannot show that it is.
 
 A module is refused unless it is in evaluation mode throughout: a batch norm or a dropout in
-training mode would make an example's output depend on others, or on chance.
+training mode would make an example's output depend on others, or on chance. So is a batch norm that
+has no running statistics, which in evaluation mode takes those of the batch.
 
 >>> from dudley.core.backend import torch
 >>> linear = torch.nn.Linear(2, 3, bias=False).eval()
@@ -109,4 +110,19 @@ def expect_evaluation(module: Any) -> None:
         if part.training:
             got = f"{type(part).__name__} {name or 'itself'} in training mode"
             expected, fix = "one in evaluation mode throughout", "call module.eval()"
+            raise InputError("module", expected, got, fix)
+    expect_apart(module)
+
+
+def expect_apart(module: torch.nn.Module, training: bool = False) -> None:
+    """Refuse a batch norm that takes the statistics of the batch, in training mode or always.
+
+    Its outputs for an example depend on the others of the batch.
+    """
+    for name, part in module.named_modules():
+        norm = isinstance(part, torch.nn.modules.batchnorm._BatchNorm)
+        if norm and (training or part.running_mean is None):
+            got = f"{type(part).__name__} {name or 'itself'} with the statistics of a batch"
+            expected = "outputs that depend on their own example alone"
+            fix = "use a layer norm, or running statistics in evaluation mode"
             raise InputError("module", expected, got, fix)
