@@ -59,6 +59,25 @@ def test_a_warm_start_resumes_at_the_same_weights(tmp_path):
     assert again.certificate.value == whole.certificate.value
 
 
+def test_rounds_begin_at_what_the_initial_share_gave(tmp_path):
+    starts = []
+
+    def watched(model, X, y):
+        starts.append((len(X), round(float(model[0].weight.detach().norm()), 6)))
+        if len(X) == 600:
+            fit(model, X, y)
+
+    for folder in (None, tmp_path, tmp_path):  # the third goes on where the second stopped
+        starts.clear()
+        certify_training(
+            make_model, watched, (X, Y), initial=600, batches=4, rounds=3, folder=folder
+        )
+        norms = [norm for count, norm in starts if count < 600]
+        assert len(set(norms)) == 1
+        assert folder is not None or norms[0] != starts[0][1]
+    assert [count for count, _ in starts] == [12]
+
+
 def test_a_batch_norm_without_running_statistics_is_no_predictor():
     """In evaluation mode, too, it makes an output depend on the others of its batch."""
     model = torch.nn.Sequential(torch.nn.BatchNorm1d(4, track_running_stats=False)).eval()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from dudley.certificates.data import Dataset
 from dudley.certificates.learners.base import Learner
+from dudley.certificates.methods.pick_to_learn.checkpoint import PickCheckpoint
 from dudley.certificates.methods.pick_to_learn.declared import PickDeclared
 from dudley.certificates.methods.pick_to_learn.method import PickToLearn
 from dudley.certificates.methods.pick_to_learn.rule import run_rule
@@ -69,7 +71,7 @@ def picked_of(X: np.ndarray, y: np.ndarray, tags: TagTable, declared: PickDeclar
     """Z of a run on some examples that carry their tags along: picked or still failing."""
     sample = PickSample(Dataset(X, y), declared)
     object.__setattr__(sample, "table", tags)
-    result = run_rule(ThresholdLearner(), sample, declared, twice=False)
+    result = run_rule(ThresholdLearner(), sample, twice=False)
     rows = sample.rows_of(list(result.choices.picks))
     left = np.flatnonzero(sample.failing(result.model, np.arange(len(y)))[0])
     return frozenset(tags.names[row] for row in {*rows.tolist(), *left.tolist()})
@@ -205,6 +207,29 @@ def test_a_kill_at_any_round_goes_on_at_the_same_picks(tmp_path):
     other = line(400, seed=9)
     with pytest.raises(InputError, match="the same declarations and data"):
         certify_training(ThresholdLearner(), None, other, rounds=rounds, folder=folder)
+
+
+def test_a_kill_before_the_bound_of_a_stop_is_kept_loses_no_stop(tmp_path, monkeypatch):
+    data, rounds = line(400), (2, 4, 9)
+    whole = certify_training(ThresholdLearner(), None, data, rounds=rounds).certificate.to_json()
+
+    class Killed(Exception):
+        pass
+
+    def killed(self, step, bound):
+        raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(PickCheckpoint, "save_stop", killed)
+        certify_training(ThresholdLearner(), None, data, rounds=rounds, folder=tmp_path)
+    again = certify_training(ThresholdLearner(), None, data, rounds=rounds, folder=tmp_path)
+    drop = {"provenance": None}
+    assert again.certificate.to_json() | drop == whole | drop
+    assert len(PickCheckpoint(tmp_path, _digest_in(tmp_path), ThresholdLearner()).read()) > 0
+
+
+def _digest_in(folder):
+    return json.loads((folder / "picking.json").read_text())["digest"]
 
 
 def test_a_fit_by_chance_is_refused():

@@ -82,7 +82,7 @@ def certify_training(
     if folder is not None:
         checkpoint = PickCheckpoint(Path(folder), _digest(whole, sample_data), learner)
     sample = PickSample.of(sample_data, whole)
-    result = run_rule(learner, sample, whole, say, checkpoint)
+    result = run_rule(learner, sample, say, checkpoint)
     if (picks := len(list(result.choices.picks))) >= sample.N:
         fix = "take more examples, or a learner that fits what it is shown"
         raise InputError("picks", f"fewer than the {sample.N:,} examples", picks, fix)
@@ -91,7 +91,11 @@ def certify_training(
 
 
 def verify_training(
-    certificate: Mapping[str, Any], learner: Learner, data: Data, model: Predictor | None = None
+    certificate: Mapping[str, Any],
+    learner: Learner,
+    data: Data,
+    model: Predictor | None = None,
+    say: Callable[[PickProgress], None] | None = None,
 ) -> Verification:
     """Verify a certificate of pick-to-learn: train again, demand the same picks, recompute all.
 
@@ -106,7 +110,7 @@ def verify_training(
     if declared.learner.entries != learner.table():
         odd = Difference("declared.learner", declared.learner.entries, learner.table())
         return Verification(file["value"], 0, (odd,), ())
-    result = run_rule(learner, PickSample.of(sample_data, declared), declared, twice=False)
+    result = run_rule(learner, PickSample.of(sample_data, declared), say, twice=False)
     again = to_json(result.choices)
     if again != file["choices"]:
         odd = Difference("choices", file["choices"], again)

@@ -1,6 +1,6 @@
 """A learner made of an estimator with ``fit`` and ``predict``, as scikit-learn has them.
 
-Each round trains a fresh copy on all picks: the estimator's parameters
+Each round trains a fresh copy on the initial share and all picks: the estimator's parameters
 (``get_params``), with every ``random_state`` set to the seed of the round. Estimators among the
 parameters, as a pipeline has them, are fresh copies, too: otherwise a later round would train on
 in the model of an earlier one. Only ``predict`` is read, so the outputs are 1 for the predicted
@@ -18,7 +18,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,7 @@ class EstimatorLearner(Learner):
     classes: int
     seed: int = 0
     warm: bool = field(default=False, init=False)
+    share: tuple[np.ndarray, np.ndarray] | None = None  # examples that come before the picks
 
     def __post_init__(self):
         for name in ("fit", "predict", "get_params", "set_params"):
@@ -84,7 +85,15 @@ class EstimatorLearner(Learner):
     def start(self) -> Predictor:
         return self._constant(0)
 
+    def with_share(self, X: np.ndarray, y: np.ndarray) -> Learner:
+        return replace(self, share=(X, y))
+
+    def prepare(self, X: np.ndarray, y: np.ndarray) -> Predictor:
+        return replace(self, share=None).train(X, y, 0, self.start())
+
     def train(self, X: np.ndarray, y: np.ndarray, step: int, previous: Predictor) -> Predictor:
+        if self.share is not None:
+            X, y = (np.concatenate(parts) for parts in zip(self.share, (X, y), strict=True))
         labels = np.unique(y)
         if len(labels) < 2:
             return self._constant(int(labels[0]))

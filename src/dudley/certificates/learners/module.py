@@ -24,7 +24,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -49,6 +49,7 @@ class ModuleLearner(Learner):
     warm: bool = False
     batch: int = 256
     device: str = "cpu"
+    saves: ClassVar[bool] = True
 
     def table(self) -> dict[str, Any]:
         """Names of the user's functions: what they do is declared, not stored."""
@@ -65,12 +66,9 @@ class ModuleLearner(Learner):
         return ModulePredictor(self._made().eval(), self.batch, self.device)
 
     def train(self, X: np.ndarray, y: np.ndarray, step: int, previous: Predictor) -> Predictor:
-        if self.warm or step == 0:
-            if not isinstance(previous, ModulePredictor):
-                raise InputError("model before", "a torch module", type(previous).__name__)
-            model = copy.deepcopy(previous.module)
-        else:
-            model = self._made()
+        if not isinstance(previous, ModulePredictor):
+            raise InputError("model before", "a torch module", type(previous).__name__)
+        model = copy.deepcopy(previous.module)
         seed_all(round_seed(self.seed, step))
         model.to(self.device).train()
         self.fit(model, X.copy(), y.astype(np.int64))

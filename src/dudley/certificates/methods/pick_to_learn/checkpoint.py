@@ -1,9 +1,10 @@
 """Checkpoints: after a kill, the rule goes on at the same picks.
 
-A folder holds ``picking.json`` (a digest of what was declared and of the data, and the picks of
-every round) and the weights of the last model. The weights are written first, under the name of
-their round, and the JSON file, which takes its place whole, names them; so a kill leaves the state
-of one round or of the next.
+A folder holds ``picking.json`` (a digest of what was declared and of the data, the picks of every
+round, and the bounds of the stops that were passed), and weights: those of a start that an initial
+share gave (round 0) and, for a learner whose rounds go on from each other, those of the last round
+and of the stops. Weights are written before the JSON file, which takes its place whole; so a kill
+leaves the state of one round or of the next.
 """
 
 from __future__ import annotations
@@ -32,11 +33,16 @@ class PickCheckpoint:
     rounds: list[list[str]] = field(default_factory=list)
     bounds: dict[int, float] = field(default_factory=dict)
 
-    def read(self, learner: Learner) -> tuple[list[list[str]], Predictor | None]:
-        """The picks of earlier rounds and the last model; none where there is no state."""
+    @property
+    def there(self) -> bool:
+        """Is there the state of some run in the folder?"""
+        return (self.folder / STATE).is_file()
+
+    def read(self) -> list[list[str]]:
+        """The picks of earlier rounds; none where there is no state."""
         path = self.folder / STATE
-        if not path.is_file():
-            return [], None
+        if not self.there:
+            return []
         state = documents.read(path)
         if not isinstance(state, dict) or state.get("schema") != SCHEMA:
             raise InputError(str(path), f"a state with schema {SCHEMA}", "another file")
@@ -45,26 +51,30 @@ class PickCheckpoint:
             raise InputError(str(path), "the same declarations and data", "others", fix)
         self.rounds = [[str(name) for name in names] for names in state["picks"]]
         self.bounds |= {int(step): float(bound) for step, bound in state["bounds"].items()}
-        weights = self._weights(len(self.rounds))
-        return list(self.rounds), learner.load(weights) if weights.is_file() else None
+        return list(self.rounds)
+
+    def save_start(self, model: Predictor) -> None:
+        """Keep what the initial share gave, and that no round has begun."""
+        if self.learner.saves:
+            self._save_weights(0, model)
+            self._write()
 
     def save(self, step: int, names: list[str], model: Predictor) -> None:
         """Add a round."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if self.learner.warm:
-            with written(self._weights(step)) as file:
-                self.learner.save(model, file)
+        if self.learner.warm and self.learner.saves:
+            self._save_weights(step, model)
         self.rounds.append(names)
         self._write()
-        if step - 1 not in self.bounds:
+        if step > 1 and step - 1 not in self.bounds:
             self._weights(step - 1).unlink(missing_ok=True)
 
-    def save_stop(self) -> None:
-        """Keep the bound of a declared stop, which is in ``bounds`` by now; its weights stay."""
+    def save_stop(self, step: int, bound: float) -> None:
+        """Keep the bound of a declared stop; its weights stay."""
+        self.bounds[step] = bound
         self._write()
 
-    def read_stop(self, step: int) -> Predictor | None:
-        """The model of a stop, where it was saved."""
+    def model(self, step: int) -> Predictor | None:
+        """The model of a round, where it was saved; round 0 is the start."""
         weights = self._weights(step)
         return self.learner.load(weights) if weights.is_file() else None
 
@@ -74,7 +84,13 @@ class PickCheckpoint:
         for weights in self.folder.glob("picking-*.safetensors"):
             weights.unlink()
 
+    def _save_weights(self, step: int, model: Predictor) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with written(self._weights(step)) as file:
+            self.learner.save(model, file)
+
     def _write(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
         bounds = {str(step): bound for step, bound in self.bounds.items()}
         state = {"schema": SCHEMA, "digest": self.digest, "picks": self.rounds, "bounds": bounds}
         with written(self.folder / STATE) as file:

@@ -6,24 +6,21 @@ examples are looked at in the order of their tags, and only until the round has 
 What is looked at changes no pick.
 
 A round's picks are a function of the examples, their tags and the model. A model is a function of
-the picks and the seed: the first training is done twice, and a learner that gives two different
-models is refused, since its certificate could not be replayed.
+the picks and the seed: the first training, and the first that sees several classes, are done twice.
+A learner that gives two different models is refused, since its certificate could not be replayed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from dudley.certificates.learners.base import Learner
 from dudley.certificates.methods.pick_to_learn.checkpoint import PickCheckpoint
-from dudley.certificates.methods.pick_to_learn.declared import (
-    PickChoices,
-    PickDeclared,
-    PickLists,
-)
+from dudley.certificates.methods.pick_to_learn.declared import PickChoices, PickLists
 from dudley.certificates.methods.pick_to_learn.plan import PickPlan
 from dudley.certificates.methods.pick_to_learn.sample import PickSample
 from dudley.certificates.predictor import Predictor
@@ -63,17 +60,28 @@ class PickResult:
 def run_rule(
     learner: Learner,
     sample: PickSample,
-    declared: PickDeclared,
     say: Say | None = None,
     checkpoint: PickCheckpoint | None = None,
     twice: bool = True,
 ) -> PickResult:
     """Carry out all rounds, and choose among the declared stops the one with the least bound."""
-    picks, model = _begin(learner, sample, declared, checkpoint)
-    plan, models = PickPlan(declared, sample), dict[int, Predictor]()
-    bounds = {} if checkpoint is None else checkpoint.bounds
+    declared, plan = sample.declared, PickPlan(sample.declared, sample)
+    rounds = _Rounds(learner, sample, checkpoint)
+    picks = [] if checkpoint is None else [sample.rows_of(names) for names in checkpoint.read()]
+    bounds = {} if checkpoint is None else dict(checkpoint.bounds)
+    models = {len(picks): rounds.model(picks)}
+
+    def reach(stop: int) -> None:
+        bounds[stop] = _bound(models[len(picks)], sample, picks, plan)
+        models[stop] = models[len(picks)]
+        if checkpoint is not None:
+            checkpoint.save_stop(stop, bounds[stop])
+
     for step in range(len(picks) + 1, declared.rounds[-1] + 1):
-        batch, looked, failing = _next_picks(model, sample, picks, declared.batch(step))
+        before = models[step - 1]
+        if step - 1 in declared.rounds and step - 1 not in bounds:
+            reach(step - 1)
+        batch, looked, failing = _next_picks(before, sample, picks, declared.batch(step))
         if say is not None and step > 1:
             count = sum(map(len, picks))
             forecast = plan.forecast(count, failing / max(looked, 1))
@@ -81,43 +89,60 @@ def run_rule(
         if not len(batch):
             break
         picks.append(batch)
-        chosen = np.concatenate(picks)
-        X, y = sample.X[chosen], sample.y[chosen]
-        before, model = model, learner.train(X, y, step, model)
-        if twice and step == 1:
-            _expect_same(model, learner.train(X, y, step, before))
+        models[step] = rounds.train(picks, before)
+        if twice and _new_kind(sample.y, picks):
+            _expect_same(models[step], rounds.train(picks, before))
         if checkpoint is not None:
-            checkpoint.save(step, [sample.table.names[row] for row in batch], model)
-        if step in declared.rounds:
-            bounds[step], models[step] = _bound(model, sample, picks, plan), model
-            if checkpoint is not None:
-                checkpoint.save_stop()
+            checkpoint.save(step, [sample.table.names[row] for row in batch], models[step])
+        if step - 1 not in bounds:
+            del models[step - 1]
     if not picks:
         fix = "a start that fails nowhere needs no picks: certify it by a hold-out"
         raise InputError("picks", "at least one", "none", fix)
-    if len(picks) < declared.rounds[-1]:  # none fails any more: every later stop is this one
-        last = min(step for step in declared.rounds if step >= len(picks))
-        bounds[last], models[last] = _bound(model, sample, picks, plan), model
+    # The last declared round, or none fails any more: then every later stop is this one.
+    if (last := min(step for step in declared.rounds if step >= len(picks))) not in bounds:
+        reach(last)
     stop = min(bounds, key=lambda step: (bounds[step], step))
     names = tuple(tuple(sample.table.names[row] for row in batch) for batch in picks[:stop])
-    if stop not in models:  # passed before a kill
-        models[stop] = _again(learner, sample, picks[:stop], checkpoint)
-    return PickResult(models[stop], PickChoices(stop, PickLists(names)))
+    model = models[stop] if stop in models else rounds.model(picks[:stop])
+    return PickResult(model, PickChoices(stop, PickLists(names)))
 
 
-def _begin(
-    learner: Learner, sample: PickSample, declared: PickDeclared, checkpoint: PickCheckpoint | None
-) -> tuple[list[np.ndarray], Predictor]:
-    """Picks and model to go on from: those of a checkpoint, or none and the start."""
-    names, model = ([], None) if checkpoint is None else checkpoint.read(learner)
-    picks = [sample.rows_of(batch) for batch in names]
-    if model is None:
-        share = sample.whole.part(slice(0, declared.initial)) if declared.initial else None
-        model = learner.start() if share is None else learner.prepare(share.X, share.y)
-        if picks:  # a learner that saves no models: the last training once more
-            chosen = np.concatenate(picks)
-            model = learner.train(sample.X[chosen], sample.y[chosen], len(picks), model)
-    return picks, model
+class _Rounds:
+    """Final: the learner's models, each a function of the picks; read where they were saved."""
+
+    def __init__(self, learner: Learner, sample: PickSample, checkpoint: PickCheckpoint | None):
+        self.sample, self.checkpoint, self.share = sample, checkpoint, sample.share
+        self.learner = learner
+        if self.share is not None:
+            self.learner = learner.with_share(self.share.X, self.share.y)
+
+    @cached_property
+    def start(self) -> Predictor:
+        if self.share is None:
+            return self.learner.start()
+        model = None if self.checkpoint is None else self.checkpoint.model(0)
+        if model is None:
+            model = self.learner.prepare(self.share.X, self.share.y)
+            if self.checkpoint is not None:
+                self.checkpoint.save_start(model)
+        return model
+
+    def train(self, picks: list[np.ndarray], before: Predictor) -> Predictor:
+        """The model of the last of some rounds; ``before`` is that of the round before it."""
+        chosen = np.concatenate(picks)
+        begin = before if self.learner.warm else self.start
+        return self.learner.train(self.sample.X[chosen], self.sample.y[chosen], len(picks), begin)
+
+    def model(self, picks: list[np.ndarray]) -> Predictor:
+        """The model of a round that an earlier run has passed, as it was saved or once more."""
+        if not picks:
+            return self.start
+        model = None if self.checkpoint is None else self.checkpoint.model(len(picks))
+        if model is None:
+            before = self.model(picks[:-1]) if self.learner.warm else self.start
+            model = self.train(picks, before)
+        return model
 
 
 def _next_picks(
@@ -147,16 +172,14 @@ def _bound(model: Predictor, sample: PickSample, picks: list[np.ndarray], plan: 
     return plan.least(len(chosen), int(sample.failing(model, rest)[0].sum()))
 
 
-def _again(
-    learner: Learner, sample: PickSample, picks: list[np.ndarray], checkpoint: PickCheckpoint | None
-) -> Predictor:
-    """The model of an earlier stop: as it was saved, or trained once more."""
-    model = None if checkpoint is None else checkpoint.read_stop(len(picks))
-    if model is None:
-        chosen = np.concatenate(picks)
-        start = _begin(learner, sample, sample.declared, None)[1]
-        model = learner.train(sample.X[chosen], sample.y[chosen], len(picks), start)
-    return model
+def _new_kind(y: np.ndarray, picks: list[np.ndarray]) -> bool:
+    """Is this the first training, or the first that sees several classes?
+
+    A start that says the same of all examples of two classes picks one class first, from which an
+    estimator learns nothing that chance could change.
+    """
+    kinds = [len(np.unique(y[np.concatenate(part)])) for part in (picks, picks[:-1]) if part]
+    return len(kinds) == 1 or kinds[0] > kinds[1] == 1
 
 
 def _expect_same(first: Predictor, second: Predictor) -> None:

@@ -1,8 +1,7 @@
 """The sample as the rule sees it: an initial share, and the rest with names and tags.
 
-The examples are sorted by their bytes and permuted by the declared seed; the first ``initial`` of
-them are for ordinary training. Given the bag of examples this order is uniform, so the rest are
-independent draws that the ordinary training has not seen. They are the N examples of the bound.
+In the order of the declared seed the first ``initial`` examples are for ordinary training (see
+`dudley.certificates.shares`). The rest are the N examples of the bound.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from dudley.certificates.methods.hold_out.losses import cross_entropy
 from dudley.certificates.methods.pick_to_learn.declared import PickDeclared
 from dudley.certificates.methods.pick_to_learn.tags import TagTable
 from dudley.certificates.predictor import Predictor, margins
+from dudley.certificates.shares import in_order
 from dudley.core.errors import InputError
 
 
@@ -30,16 +30,21 @@ class PickSample:
     @staticmethod
     def of(data: Dataset, declared: PickDeclared) -> PickSample:
         """The sample of a data set; too small a one is refused."""
-        if declared.initial >= data.n:
-            raise InputError("initial", f"fewer than the {data.n:,} examples", declared.initial)
+        whole = in_order(data, declared.initial, declared.seed)
         if declared.pool is not None and declared.pool < data.n:
             raise InputError("pool", f"at least the {data.n:,} examples drawn", declared.pool)
-        return PickSample(data.permuted(f"initial share {declared.seed}"), declared)
+        return PickSample(whole, declared)
 
     @property
     def N(self) -> int:
         """How many examples the bound counts."""
         return self.whole.n - self.declared.initial
+
+    @property
+    def share(self) -> Dataset | None:
+        """The examples for ordinary training."""
+        initial = self.declared.initial
+        return self.whole.part(slice(0, initial)) if initial else None
 
     @cached_property
     def X(self) -> np.ndarray:
