@@ -268,7 +268,7 @@ def test_bad_declarations_are_refused():
         arguments = {"data": line(300), **fields}
         with pytest.raises((InputError, KeyError)):
             certify_training(ThresholdLearner(), None, **arguments)
-    with pytest.raises(InputError, match="verify_training"):
+    with pytest.raises(InputError, match="no file"):
         PickToLearn().read_model("model.safetensors")
     with pytest.raises(InputError, match="trained on its picks"):
         PickToLearn()(ThresholdModel(0.3), line(30), learner={"name": "threshold"})

@@ -94,6 +94,25 @@ class Method(ABC, Generic[D, C]):
             choices = self.choose(model, data, declared)
         return self.certify(model, data, declared, choices)
 
+    def remade(
+        self, model: CertifiedModel, data: Any, declared: D, choices: C, facts: Mapping[str, Any]
+    ) -> tuple[Certificate[D, C, Any], tuple[str, ...]]:
+        """What a verifier computes of a file with these facts, and where its arithmetic differs."""
+        model = self.decoded(model, declared, choices)
+        self.expect(model)
+        self.expect_independent(model, data, declared)
+        return self.recount(model, data, declared, choices, facts)
+
+    def decoded(self, model: CertifiedModel, declared: D, choices: C) -> CertifiedModel:
+        """The model that a verifier has; where it has a start alone, the one of the word."""
+        return model
+
+    def recount(
+        self, model: CertifiedModel, data: Any, declared: D, choices: C, facts: Mapping[str, Any]
+    ) -> tuple[Certificate[D, C, Any], tuple[str, ...]]:
+        """As `certify`; a method with a declared tolerance accepts counts by `agreement`."""
+        return self.certify(model, data, declared, choices), ()
+
     def read_declared(self, table: Mapping[str, Any]) -> D:
         """What a table declares, the rest by default; anything else is refused."""
         return from_json(self.declares, table, "declaration", self.name)

@@ -17,6 +17,7 @@ SHARES = ("probability", "share", "mean ")  # how a quantity begins that is at m
 COUNTS = (
     "n", "errors", "ties", "errors_at_margin", "bits", "weights", "pairs", "erring_pairs", "pool",
     "pool_errors_at_most", "seen_by_prior", "evaluated", "repeated", "classes",
+    "initial", "N", "rounds", "picks", "failures", "k", "drawn_failures",
 )  # fmt: skip
 PARTS = {  # a count, and the count that it is a part of
     "errors": "n",
@@ -25,8 +26,20 @@ PARTS = {  # a count, and the count that it is a part of
     "evaluated": "n",
     "erring_pairs": "pairs",
     "pool_errors_at_most": "pool",
+    "initial": "n",
+    "N": "n",
+    "k": "N",
+    "picks": "k",
+    "failures": "k",
+    "drawn_failures": "n",
 }
-RATES = ("train_error", "mean_error_at_most", "undrawn_error_at_most", "kl_form")
+RATES = (
+    "train_error",
+    "mean_error_at_most",
+    "undrawn_error_at_most",
+    "kl_form",
+    "error_of_the_rest",
+)
 
 
 def expect_possible(certificate: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from dudley.core.boundary import documents
 from dudley.core.boundary.header import read_header
 from dudley.core.errors import InputError
 
-MODEL, POSTERIOR = "dudley.model/1", "dudley.posterior/1"  # schemas, which tell the files apart
+# Schemas, which tell the files apart.
+MODEL, POSTERIOR, TRAINED = "dudley.model/1", "dudley.posterior/1", "dudley.trained/1"
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -33,6 +34,12 @@ def read(path: str | Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     except Exception as error:  # whatever a broken file raises
         raise InputError(path.name, "a readable safetensors file", error) from None
     return ours, arrays
+
+
+def schema(path: str | Path) -> str:
+    """The schema that a file's header names; no array is read."""
+    header = read_header(Path(path))
+    return str(documents.parse(header.metadata.get("dudley", "{}"), Path(path)).get("schema", ""))
 
 
 def write(path: str | Path, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from dudley.certificates.data import Dataset
 from dudley.certificates.learners.base import Learner
 from dudley.certificates.methods.pick_to_learn.checkpoint import PickCheckpoint
 from dudley.certificates.methods.pick_to_learn.declared import PickDeclared
-from dudley.certificates.methods.pick_to_learn.method import PickToLearn
+from dudley.certificates.methods.pick_to_learn.method import REPLAYED, PickToLearn
 from dudley.certificates.methods.pick_to_learn.rule import PickProgress, run_rule
 from dudley.certificates.methods.pick_to_learn.sample import PickSample
 from dudley.certificates.predictor import Predictor
@@ -100,7 +100,7 @@ def verify_training(
     """Verify a certificate of pick-to-learn: train again, demand the same picks, recompute all.
 
     With a ``model`` nothing is trained: its failures are counted again, and that it was trained on
-    these picks alone stays declared.
+    these picks alone stays declared. Otherwise the declarations that are left do not name it.
     """
     file, sample_data = dict(certificate), _expect_data(data)
     if model is not None:
@@ -115,7 +115,9 @@ def verify_training(
     if again != file["choices"]:
         odd = Difference("choices", file["choices"], again)
         return Verification(file["value"], 0, (odd,), ())
-    return verify(file, result.model, sample_data)
+    verification = verify(file, result.model, sample_data)
+    rest = tuple(words for words in verification.declarations if words != REPLAYED)
+    return replace(verification, declarations=rest)
 
 
 def _learner(

@@ -4,8 +4,9 @@ The method that a file names is called with the model, the data, and what the fi
 declared and chosen; the certificate that comes out must be the file, field by field. What is
 declared enters the number, but that it was fixed before the data no one can check: it is listed.
 Nothing in the file is executed, and a file that does not have the shape of a certificate is
-refused. ``parts`` reads the model and the data as the method does: examples, or for a language
-model documents.
+refused. Counts of margins may differ where another machine's arithmetic does, within half of a
+declared tolerance (`agreement`). ``parts`` reads the model and the data as the method does:
+examples, or for a language model documents.
 """
 
 from __future__ import annotations
@@ -59,12 +60,16 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verification:
-    """What was computed again, what differs, and what rests on the word of who declared it."""
+    """What was computed again, what differs, and what rests on the word of who declared it.
+
+    ``remarks`` name counts of the file that were accepted though this machine counts otherwise.
+    """
 
     value: float
     recomputed: int
     differences: tuple[Difference, ...]
     declarations: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -109,7 +114,7 @@ def verify(file: dict[str, Any], model: CertifiedModel, data: Any) -> Verificati
     try:
         declared = method.read_declared(file["declared"])
         choices = method.read_choices(file["choices"])
-        again = method.made(model, data, declared, choices)
+        again, remarks = method.remade(model, data, declared, choices, file["facts"])
     except DudleyError as refusal:
         return Verification(value, 0, (Difference("certificate", "a number", refusal),), ())
     except (KeyError, TypeError, IndexError, AttributeError, ValueError, ArithmeticError) as error:
@@ -124,7 +129,7 @@ def verify(file: dict[str, Any], model: CertifiedModel, data: Any) -> Verificati
     count = sum(1 for name in compared for _ in _leaves(computed[name]))
     plain = to_json(declared).items()
     listed = tuple(f"{name} = {_short(v)}" for name, v in plain if v not in ("", None, []))
-    return Verification(value, count, tuple(differences), listed + again.declarations)
+    return Verification(value, count, tuple(differences), listed + again.declarations, remarks)
 
 
 def _differences(where: str, claimed: Any, computed: Any) -> Iterator[Difference]:

@@ -52,6 +52,7 @@ def verify(
             "value": verification.value,
             "recomputed": verification.recomputed,
             "differences": differences,
+            "remarks": list(verification.remarks),
             "declarations": list(verification.declarations),
         }
         print_json("verification", [item])

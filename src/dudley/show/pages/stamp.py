@@ -32,6 +32,7 @@ class Stamp:
     at: str = ""
     differences: tuple[str, ...] = ()
     declarations: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     fix: str = COMMAND
 
     @staticmethod
@@ -44,6 +45,7 @@ class Stamp:
             f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             tuple(map(str, verification.differences)),
             verification.declarations,
+            verification.remarks,
         )
 
     def title(self, number: str) -> str:
@@ -64,7 +66,8 @@ class Stamp:
             return Notice(f"{words}was computed again. {self.fix}", "claim")
         if self.holds:
             words = f"Verified now ({self.at}): {self.recomputed} fields were computed again from "
-            return Notice(f"{words}{of}, and equal those of the file.", "yes")
+            accepted = " (counts within the declared tolerance, see below)" * bool(self.remarks)
+            return Notice(f"{words}{of}, and equal those of the file{accepted}.", "yes")
         words = f"Does not hold. What was computed again from {of} ({self.at}) differs from the "
         first = f"The first difference is {self.differences[0]}."
         return Notice(f"{words}file, whose numbers prove nothing. {first}", "no")
@@ -74,6 +77,8 @@ class Stamp:
         blocks: list[DocumentBlock] = []
         if self.differences:
             blocks.append(Section("Differences", (Points(self.differences),)))
+        if self.holds and self.remarks:
+            blocks.append(Section("Where this machine counts otherwise", (Points(self.remarks),)))
         if self.holds and self.declarations:
             blocks.append(Section("Declared, and not verifiable", (Points(self.declarations),)))
         return blocks
@@ -84,6 +89,7 @@ class Stamp:
             "holds": self.holds,
             "recomputed": self.recomputed,
             "differences": list(self.differences),
+            "remarks": list(self.remarks),
         }
 
 

@@ -20,6 +20,7 @@ def document(certificate: dict[str, Any], verification: Verification) -> Documen
         blocks.append(Prose(f"{equal}; method {certificate['method']}"))
     rest: tuple[DocumentBlock, ...] = (
         Points(tuple(map(str, verification.differences)), mark="✗"),
+        Points(verification.remarks, mark="≈"),
         Points(tuple(f"declared: {words}" for words in verification.declarations)),
     )
     return Document("", (Section(title, (*blocks, *rest)),), kind="verification")

@@ -41,9 +41,10 @@ class PickDeclared(MethodDeclared):
     picks, the last number for all rounds after it. ``rounds`` lists the rounds after which one may
     stop; the best of several pays for its choice. ``initial`` examples are for ordinary training
     and are not counted. An example fails where its margin is at most ``tolerance``, or for the
-    event ``loss`` where its cross-entropy exceeds ``level``. ``expected`` concentrates the weights
-    of the bound around so many picks and failures; ``most`` declares a maximum of picks (the capped
-    form); ``pool`` is the size of the finite pool from which the sample was drawn.
+    event ``loss`` where its cross-entropy is at least ``level`` less ``tolerance``. ``expected``
+    concentrates the weights of the bound around so many picks and failures; ``most`` declares a
+    maximum of picks (the capped form); ``pool`` is the size of the finite pool from which the
+    sample was drawn.
     """
 
     learner: LearnerTable = field(default_factory=LearnerTable)
@@ -126,7 +127,10 @@ class PickChoices:
 
 @dataclass(frozen=True)
 class PickFacts:
-    """Counts: examples, of which initial; picks, failures left, and k, their sum."""
+    """Counts: examples, of which initial; picks, failures left, and k, their sum.
+
+    ``drawn_failures`` are those of all items drawn from a pool, picks and initial share included.
+    """
 
     n: int
     initial: int
@@ -138,3 +142,4 @@ class PickFacts:
     errors: int
     error_of_the_rest: float
     undrawn_error_at_most: float | None = omitted()
+    drawn_failures: int | None = omitted()

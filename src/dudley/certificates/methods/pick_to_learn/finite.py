@@ -50,8 +50,6 @@ References: as for `bound`; the counting form is derived here.
 215
 >>> pool_errors_upper(0, 10, 10, 3.0), pool_errors_upper(10, 10, 25, 3.0)
 (0, 15)
->>> pool_share_upper(11, 10_000, 100_000, math.log(20), inside=2)
-0.00217
 """
 
 from __future__ import annotations
@@ -62,7 +60,6 @@ from numbers import Integral
 
 from dudley.certificates.methods.pick_to_learn.bound import UNIFORM, PickWeights, confidence, counts
 from dudley.certificates.methods.pick_to_learn.tails import PRECISION, log_choose_ball
-from dudley.certificates.pool import share_up
 from dudley.core.errors import InputError
 
 
@@ -82,21 +79,6 @@ def pool_errors_upper(k: int, N: int, M: int, c: float, weights: PickWeights = U
         else:
             low = middle
     return high - 1 if k < N else M - N
-
-
-def pool_share_upper(
-    k: int, N: int, M: int, c: float, weights: PickWeights = UNIFORM, inside: int | None = None
-) -> float:
-    """The share of the pool that is wrong, from above.
-
-    ``inside`` is the number of items of Z that the final model gets wrong: those still wrong, and
-    the picked ones that it has not learnt. Without it all of Z is taken to be wrong.
-    """
-    errors = pool_errors_upper(k, N, M, c, weights)
-    inside = k if inside is None else inside
-    if not isinstance(inside, Integral) or not 0 <= inside <= k:
-        raise InputError("errors inside Z", f"an integer, 0 ≤ errors ≤ {k}", inside)
-    return share_up(errors + int(inside), M)
 
 
 def pool_peak(weights: PickWeights, N: int, M: int, c: float) -> int | None:

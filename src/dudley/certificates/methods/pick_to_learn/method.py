@@ -5,21 +5,29 @@ and the data, the failures among the examples that were not picked are counted a
 the bound (`plan`). That the model was trained on these picks alone, by this learner, is declared:
 `replay` checks it by training again.
 
+Another machine's arithmetic may count otherwise where a slack is near the tolerance. A verifier
+therefore accepts the counts of the file within half the tolerance of its own (`agreement` has the
+rule and its proof).
+
 For a finite pool the number is the share of the pool that fails: at most so many of the items that
 were not drawn (`finite`), and those of the drawn ones on which the model fails, which are counted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from dudley.certificates.base import Method, expect_few_copies, method
+from dudley.certificates.agreement import OwnCount
+from dudley.certificates.base import CertifiedModel, Method, expect_draws, method
 from dudley.certificates.certificate import (
-    ASSUMED,
     RISK,
     Certificate,
+    assumed,
     baseline,
     data_facts,
     equal_rows,
@@ -31,11 +39,12 @@ from dudley.certificates.methods.pick_to_learn.declared import (
     PickFacts,
 )
 from dudley.certificates.methods.pick_to_learn.plan import PickPlan
-from dudley.certificates.methods.pick_to_learn.sample import PickSample, fails
-from dudley.certificates.pool import hypergeometric_lower, share_down, share_up
+from dudley.certificates.methods.pick_to_learn.sample import PickSample, slack
+from dudley.certificates.pool import share_up
 from dudley.certificates.predictor import Predictor, margins
-from dudley.certificates.price import Bill
 from dudley.core.errors import InputError
+
+REPLAYED = "the model was trained by the declared learner on these picks alone (verify --replay)"
 
 
 @method
@@ -47,53 +56,77 @@ class PickToLearn(Method[PickDeclared, PickChoices]):
     declares = PickDeclared
     chooses = PickChoices
 
-    def read_model(self, path: str | Path) -> Predictor:
-        """A file cannot say how a model of someone's own computes, and nothing is executed."""
+    def read_model(self, path: str | Path) -> CertifiedModel:
+        """The model of a file; one of someone's own code is in no file, for none is executed."""
+        from dudley.certificates import files, tensors
+
+        if tensors.read(path)[0].get("schema") in (tensors.TRAINED, tensors.MODEL):
+            return files.load(path)
+        expected = "the file of a named training, which says how the model computes"
         fix = "in Python: du.verify_training(certificate, learner, data)"
-        raise InputError("model", "the code that trains it", f"the file {path}", fix)
+        raise InputError("model", expected, f"the file {path}", fix)
 
     def expect_independent(self, model: Predictor, data: Dataset, declared: PickDeclared) -> None:
         """Draws without replacement may hold copies that their pool holds."""
-        if declared.pool is None:
-            super().expect_independent(model, data, declared)
-        else:
-            expect_few_copies(model, data, declared.pool)
+        expect_draws(model, data, declared, declared.pool)
 
     def choose(self, model: Predictor, data: Dataset, declared: PickDeclared) -> PickChoices:
         """Picks are made while a model is trained, and cannot be read off it afterwards."""
-        fix = "train with du.certify_training, or dudley certify train --method pick-to-learn"
+        fix = "train it with du.certify_training, or dudley certify train --method pick-to-learn"
         raise InputError("picks", "a model that was trained on its picks", "a finished one", fix)
 
     def certify(
         self, model: Predictor, data: Dataset, declared: PickDeclared, choices: PickChoices
     ) -> Certificate[PickDeclared, PickChoices, PickFacts]:
-        """The certificate."""
+        """The certificate, with this machine's own counts."""
+        return self.recount(model, data, declared, choices, {})[0]
+
+    def recount(
+        self,
+        model: Predictor,
+        data: Dataset,
+        declared: PickDeclared,
+        choices: PickChoices,
+        facts: Mapping[str, Any],
+    ) -> tuple[Certificate[PickDeclared, PickChoices, PickFacts], tuple[str, ...]]:
+        """The certificate with the counts of some facts where they are accepted."""
         sample = PickSample.of(data, declared)
-        plan = PickPlan(declared, sample)
         picked = expect_rule(sample, choices)
-        outputs = model.outputs(sample.whole.X)
-        margin = margins(outputs, sample.whole.y)
-        failing = fails(outputs, sample.whole.y, margin, declared)
-        rest = np.setdiff1d(np.arange(sample.N), picked) + declared.initial
-        left = int(failing[rest].sum())
+        counts = PickCounts.of(model, sample, picked)
+        counted = {count.name: count.accepted(facts.get(count.name)) for count in counts.all}
+        remarks = tuple(filter(None, (count.remark(counted[count.name]) for count in counts.all)))
+        return self._certificate(model, sample, data, choices, counted), remarks
+
+    def _certificate(
+        self,
+        model: Predictor,
+        sample: PickSample,
+        data: Dataset,
+        choices: PickChoices,
+        counted: Mapping[str, int],
+    ) -> Certificate[PickDeclared, PickChoices, PickFacts]:
+        """The certificate of some counts."""
+        declared, plan = sample.declared, PickPlan(sample.declared, sample)
+        picks, left = len(list(choices.picks)), counted["failures"]
         if len(choices.picks.rounds) < choices.stop and left:
             raise InputError("picks", f"{choices.stop} rounds, since {left} fail", "fewer")
+        value = plan.least(picks, left)
         facts = PickFacts(
             n=data.n,
             initial=declared.initial,
             N=sample.N,
             rounds=len(choices.picks.rounds),
-            picks=len(picked),
+            picks=picks,
             failures=left,
-            k=len(picked) + left,
-            errors=int((margin[rest] <= 0).sum()),
-            error_of_the_rest=left / max(1, len(rest)),
-            undrawn_error_at_most=plan.least(len(picked), left) if declared.pool else None,
+            k=picks + left,
+            errors=counted["errors"],
+            error_of_the_rest=left / max(1, sample.N - picks),
+            undrawn_error_at_most=value if declared.pool else None,
+            drawn_failures=counted["drawn_failures"] if declared.pool else None,
         )
-        value = plan.least(len(picked), left)
         if declared.pool is not None:
             undrawn = min(plan.undrawn(facts.k), declared.pool - data.n)
-            value = share_up(int(failing.sum()) + undrawn, declared.pool)
+            value = share_up(counted["drawn_failures"] + undrawn, declared.pool)
         return Certificate(
             method=self.name,
             value=value,
@@ -103,9 +136,36 @@ class PickToLearn(Method[PickDeclared, PickChoices]):
             facts=facts,
             model=model.facts(),
             data=data_facts(data),
-            baseline=_baseline(data, declared),
+            baseline=baseline(data, declared.delta, declared.pool),
             declarations=_declarations(data, declared),
             quantity=_quantity(declared),
+        )
+
+
+@dataclass(frozen=True)
+class PickCounts:
+    """What a machine counts: failures and errors among the unpicked, failures of all drawn ones."""
+
+    failures: OwnCount
+    errors: OwnCount
+    drawn_failures: OwnCount
+
+    @property
+    def all(self) -> tuple[OwnCount, ...]:
+        return (self.failures, self.errors, self.drawn_failures)
+
+    @staticmethod
+    def of(model: Predictor, sample: PickSample, picked: np.ndarray) -> PickCounts:
+        """The counts of the final model; the unpicked examples are outside the initial share."""
+        X, y, declared = sample.whole.X, sample.whole.y, sample.declared
+        outputs, τ = model.outputs(X), declared.tolerance
+        margin = margins(outputs, y)
+        whole = slack(outputs, y, margin, declared)
+        rest = np.setdiff1d(np.arange(sample.N), picked) + declared.initial
+        return PickCounts(
+            OwnCount.of("failures", whole[rest], τ, τ),
+            OwnCount.of("errors", margin[rest], 0.0, τ),
+            OwnCount.of("drawn_failures", whole, τ, τ),
         )
 
 
@@ -122,16 +182,6 @@ def expect_rule(sample: PickSample, choices: PickChoices) -> np.ndarray:
     return sample.rows_of(list(choices.picks))
 
 
-def _baseline(data: Dataset, declared: PickDeclared) -> dict:
-    """How often a constant errs at least, in the population of the number."""
-    plain = baseline(data, declared.delta)
-    if declared.pool is None:
-        return plain
-    c = Bill(declared.delta).log_confidence
-    least = hypergeometric_lower(plain["errors"], data.n, declared.pool, c)
-    return plain | {"error_at_least": share_down(least, declared.pool)}
-
-
 def _quantity(declared: PickDeclared) -> str:
     what = RISK
     if declared.event == "loss":
@@ -143,14 +193,9 @@ def _quantity(declared: PickDeclared) -> str:
 
 
 def _declarations(data: Dataset, declared: PickDeclared) -> tuple[str, ...]:
-    lines: list[str] = [*ASSUMED]
-    if declared.pool is not None:
-        lines[:2] = [
-            f"the {data.n} examples are a random subset, drawn without replacement, of a pool of "
-            f"{declared.pool}; the number is about that pool, not about where it came from"
-        ]
-    lines += [
-        "the model was trained by the declared learner on these picks alone (verify --replay)",
+    lines = [
+        *assumed(data, declared.pool),
+        REPLAYED,
         "the start of the learner has not seen the sample, and no scaling, vocabulary or "
         "deduplication was fitted on it",
         "an output depends on its own example, not on the batch in which it is computed",

@@ -70,13 +70,19 @@ class PickSample:
         """Which of the rows fail, and their margins."""
         outputs = model.outputs(self.X[rows])
         margin = margins(outputs, self.y[rows])
-        return fails(outputs, self.y[rows], margin, self.declared), margin
+        return slack(
+            outputs, self.y[rows], margin, self.declared
+        ) <= self.declared.tolerance, margin
 
 
-def fails(
+def slack(
     outputs: np.ndarray, y: np.ndarray, margin: np.ndarray, declared: PickDeclared
 ) -> np.ndarray:
-    """The declared event: a margin of at most the tolerance, or a loss above the level."""
+    """How far each example is from the event: its margin, or how far its loss is below the level.
+
+    An example fails where this is at most the tolerance; −∞ where the outputs are undefined.
+    """
     if declared.event == "wrong":
-        return margin <= declared.tolerance
-    return (margin == -np.inf) | (cross_entropy(outputs, y) > declared.level)
+        return margin
+    assert declared.level is not None
+    return np.where(margin == -np.inf, -np.inf, declared.level - cross_entropy(outputs, y))
