@@ -22,13 +22,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dudley.certificates.beside import SHARES, HoldOutBeside, hold_out_beside
 from dudley.certificates.certificate import Certificate
 from dudley.certificates.certify import Data, examples
 from dudley.certificates.data import Dataset
@@ -52,6 +53,30 @@ class CertifiedTraining:
     certificate: Certificate
     learner: Learner
 
+    def beside(
+        self,
+        data: Data,
+        shares: Sequence[float] = SHARES,
+        say: Callable[[str], None] | None = None,
+    ) -> HoldOutBeside:
+        """The hold-out that the same examples would have bought (`dudley.certificates.beside`)."""
+        declared: PickDeclared = self.certificate.declared
+        if declared.event != "wrong":
+            fix = "a hold-out bounds the error; compare a certificate of errors"
+            raise InputError("event", "wrong", declared.event, fix)
+        return hold_out_beside(
+            self.learner,
+            expect_data(data),
+            delta=declared.delta,
+            seed=declared.seed,
+            shares=shares,
+            pool=declared.pool,
+            say=say,
+            population=declared.population,
+            among=declared.among,
+            repeats=declared.repeats,
+        )
+
 
 def certify_training(
     make_model: Callable[[], Any] | Learner | Any,
@@ -71,7 +96,7 @@ def certify_training(
     delta, batches, rounds, key, initial, tolerance, expected, most, pool, …. With a ``folder`` the
     state is saved after every round, and a run that was killed goes on at the same picks.
     """
-    sample_data = _expect_data(data)
+    sample_data = expect_data(data)
     learner = _learner(make_model, fit, sample_data, seed, warm)
     method = PickToLearn()
     if "learner" in declared:
@@ -102,7 +127,7 @@ def verify_training(
     With a ``model`` nothing is trained: its failures are counted again, and that it was trained on
     these picks alone stays declared. Otherwise the declarations that are left do not name it.
     """
-    file, sample_data = dict(certificate), _expect_data(data)
+    file, sample_data = dict(certificate), expect_data(data)
     if model is not None:
         return verify(file, model, sample_data)
     method = PickToLearn()
@@ -138,7 +163,8 @@ def _learner(
     raise InputError("make_model", "a factory with fit, an estimator or a Learner", got)
 
 
-def _expect_data(data: Data) -> Dataset:
+def expect_data(data: Data) -> Dataset:
+    """The sample, from a data set, a file or arrays."""
     if isinstance(data, tuple):
         data = (np.asarray(data[0]), np.asarray(data[1]))
     sample = examples(data)
