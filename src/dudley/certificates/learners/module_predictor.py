@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from dudley.certificates.data import sha256_of
+from dudley.certificates.learners.arithmetic import full_precision
 from dudley.certificates.predictor import Predictor
 from dudley.core.backend import torch
 from dudley.core.constraint import size_of
@@ -53,7 +54,7 @@ class ModulePredictor(Predictor):
         """(n, 1) or (n, classes), in float64."""
         expect_evaluation(self.module)
         parts = []
-        with torch.no_grad():
+        with torch.no_grad(), full_precision(self.device):
             for first in range(0, len(X), self.batch):
                 chunk = np.array(X[first : first + self.batch])  # a copy: torch must not write to X
                 made = logits(self.module(torch.from_numpy(chunk).to(self.device)), len(chunk))
