@@ -81,7 +81,7 @@ def test_classes_are_at_least_two():
     ("X", "y"),
     [
         (X[0], y),
-        (X[None, None], y[:1]),
+        (X[None, None, None], y[:1]),
         (X.astype(object), y),
         (X.astype(complex), y),
         (X.astype(str), y),

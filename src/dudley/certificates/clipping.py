@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 
 from dudley.calculus.union import Grid
-from dudley.certificates.encodings import Blocks, Encoding, Rows
+from dudley.certificates.encodings import Blocks, Encoding
 from dudley.certificates.price import Price
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
@@ -28,10 +28,8 @@ WHITES = (1.0, 255.0, 65535.0)  # full scale of stored pictures: known without l
 
 def clipping_prices(encoding: Encoding, declared: float | None) -> tuple[Price, ...]:
     """The price of the encoding's radius, given the one that was declared, if any."""
-    if isinstance(encoding, Blocks):
-        R = encoding.white  # pixels are clipped there
-    else:
-        R = encoding.R if isinstance(encoding, Rows) else None
+    # A picture's pixels are clipped where they are white.
+    R = encoding.white if isinstance(encoding, Blocks) else getattr(encoding, "R", None)
     if declared not in (None, R):
         known = "none: the encoding clips nothing" if R is None else f"that of the encoding, {R}"
         raise InputError("declared radius", known, declared)

@@ -1,9 +1,10 @@
 """Data sets: arrays X and y with a hash, read from ``.npz`` or Parquet; nothing is executed.
 
 ``X`` holds one example a row: token codes or bits, integers (n, T); token rows (n, T, d) or
-features (n, d), floats. ``y`` holds class labels 0, 1, …, integers (n,). ``group``, if there, names
-the independent unit an example belongs to (a document, a person, the image it was made from): a
-bound counts units, so a data set in which a group has several examples is refused.
+features (n, d), floats; pictures (n, height, width) or (n, channels, height, width). ``y`` holds
+class labels 0, 1, …, integers (n,). ``group``, if there, names the independent unit an example
+belongs to (a document, a person, the image it was made from): a bound counts units, so a data set
+in which a group has several examples is refused.
 
 A data set is a *bag*: its hash, and every number that is made of it, does not depend on the order
 in which a file holds its rows. Where an order is needed (a split, a test by betting, rows drawn at
@@ -45,8 +46,9 @@ class Dataset:
     def __post_init__(self):
         X, y = self.X, self.y
         numeric = X.dtype.kind in "buif" and X.dtype.itemsize <= 8
-        if X.ndim not in (2, 3) or not numeric or 0 in X.shape[1:]:
-            raise InputError("X", "numbers of shape (n, T), (n, d) or (n, T, d)", _shape(X))
+        if X.ndim not in (2, 3, 4) or not numeric or 0 in X.shape[1:]:
+            shapes = "(n, T), (n, d), (n, T, d) or (n, channels, height, width)"
+            raise InputError("X", f"numbers of shape {shapes}", _shape(X))
         if y.shape != X.shape[:1] or y.dtype.kind not in "bui" or len(y) == 0:
             raise InputError("y", f"class labels, integers of shape ({len(X)},)", _shape(y))
         if y.dtype.kind == "i" and y.min() < 0:

@@ -30,13 +30,14 @@ from dudley.core.rounding import down, up
 from dudley.networks.embeddings import Tokens
 
 MANY = 4096  # blocks of a picture: its rows are a square matrix of that size
-ENCODINGS: Registry[type[Encoding]] = Registry("encoding")
+ENCODINGS: Registry[type[Encoding]] = Registry("encoding", "dudley.certificates.inputs.{name}")
 
 
 class Encoding(ABC):
     """Abstract: token rows (n, rows, d), float64, for examples (n, …)."""
 
     name: ClassVar[str]
+    looks_up: ClassVar[bool] = False  # a dense layer may take rows of its matrix (``entering``)
 
     @property
     @abstractmethod
@@ -50,6 +51,19 @@ class Encoding(ABC):
     def content(self, X: np.ndarray) -> np.ndarray:
         """What the rows of each example are a function of: here, the example as it is stored."""
         return X
+
+    @property
+    def ragged(self) -> bool:
+        """May examples have different numbers of rows?"""
+        return False
+
+    def alike(self, X: np.ndarray) -> list[np.ndarray]:
+        """The examples with equally many rows, by their places; here, all of them."""
+        return [np.arange(len(X))]
+
+    def entering(self, X: np.ndarray) -> Any:
+        """The rows, or what a dense layer can multiply its matrix by in their place."""
+        return self.rows(X)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -72,8 +86,8 @@ class Bits(Encoding):
         return Tokens(1.0, self.T + 1, 2 * self.T + 1, row1inf=1.0)
 
     def rows(self, X):
-        _expect(X, "biu", 2, self.T)
-        _expect_codes(X, 2, "bits 0 and 1")
+        expect_integers(X, self.T)
+        expect_codes(X, 2, "bits 0 and 1")
         made = np.zeros((len(X), self.T + 1, 2 * self.T + 1))
         places = np.arange(self.T)
         made[np.arange(len(X))[:, None], places, X.astype(np.int64) * self.T + places] = 1.0
@@ -101,8 +115,8 @@ class Codes(Encoding):
         return Tokens(1.0, rows, self.V + self.T + self.cls, row1inf=float(up(math.sqrt(2))))
 
     def rows(self, X):
-        _expect(X, "biu", 2, self.T)
-        _expect_codes(X, self.V, f"codes 0, 1, … below {self.V}")
+        expect_integers(X, self.T)
+        expect_codes(X, self.V, f"codes 0, 1, … below {self.V}")
         size, d = float(down(math.sqrt(0.5))), self.V + self.T + self.cls
         made = np.zeros((len(X), self.T + self.cls, d))
         places = np.arange(self.T)
@@ -144,7 +158,7 @@ class Rows(Encoding):
         return X * np.minimum(1.0, limit / np.maximum(norms, limit))
 
     def content(self, X):
-        return _single(self.rows, X)
+        return single(self.rows, X)
 
 
 @ENCODINGS.register("blocks")
@@ -196,7 +210,7 @@ class Blocks(Encoding):
         return np.minimum(cut.mean(axis=(2, 4)), 1.0).reshape(len(X), self.T)
 
     def content(self, X):
-        return _single(self.means, X)
+        return single(self.means, X)
 
     def rows(self, X):
         made = np.zeros((len(X), self.T, self.T))
@@ -245,18 +259,20 @@ def expect_fits(config: dict[str, Any], X: np.ndarray) -> None:
         encoding.rows(X[start : start + step])
 
 
-def _single(read: Callable[[np.ndarray], np.ndarray], X: np.ndarray) -> np.ndarray:
+def single(read: Callable[[np.ndarray], np.ndarray], X: np.ndarray) -> np.ndarray:
     """What is read of X, in single precision: numbers that rounding told apart become equal."""
     with np.errstate(over="ignore"):
         parts = [read(X[i : i + 1024]).astype(np.float32) for i in range(0, len(X), 1024)]
     return np.concatenate(parts)
 
 
-def _expect_codes(X: np.ndarray, below: int, expected: str) -> None:
+def expect_codes(X: np.ndarray, below: int, expected: str) -> None:
+    """Refuse codes that are negative or too large."""
     if X.size and (X.min() < 0 or X.max() >= below):
         raise InputError("X", expected, f"numbers from {X.min()} to {X.max()}")
 
 
-def _expect(X: np.ndarray, kinds: str, ndim: int, T: int) -> None:
-    if X.dtype.kind not in kinds or X.ndim != ndim or X.shape[1] != T:
+def expect_integers(X: np.ndarray, T: int) -> None:
+    """Refuse anything but T integers an example."""
+    if X.dtype.kind not in "biu" or X.ndim != 2 or X.shape[1] != T:
         raise InputError("X", f"integers of shape (n, {T})", f"{X.dtype} of shape {X.shape}")

@@ -38,6 +38,7 @@ from dudley.certificates.encodings import Encoding, encoding_of, examples_at_onc
 from dudley.certificates.predictor import Predictor
 from dudley.core.errors import DudleyError, InputError
 from dudley.networks.files import Description, build
+from dudley.networks.pointwise import Dense
 
 TOGETHER = 1 << 18  # numbers in the token rows of a chunk: what fits a cache
 
@@ -93,12 +94,19 @@ class Hypothesis(Predictor):
 
     def outputs(self, X: np.ndarray) -> np.ndarray:
         """The network's last row for each example, (n, 1) or (n, classes), in float64."""
-        params, step = self.params(), examples_at_once(self.encoding, TOGETHER)
-        parts = [
-            self.network.apply(params, self.encoding.rows(X[i : i + step]))[..., -1, :]
-            for i in range(0, len(X), step)
-        ]
-        return np.concatenate(parts) if parts else np.zeros((0, 1))
+        params, made = self.params(), np.zeros((0, 1))
+        step, rows = examples_at_once(self.encoding, TOGETHER), self.encoding.rows
+        first = self.network.nodes[0]
+        if isinstance(first, Dense) and self.encoding.looks_up:
+            step = max(1, TOGETHER // (self.encoding.inputs.T * first.out))
+            rows = self.encoding.entering
+        for alike in self.encoding.alike(X):
+            for i in range(0, len(alike), step):
+                chosen = alike[i : i + step]
+                part = self.network.apply(params, rows(X[chosen]))[..., -1, :]
+                made = np.zeros((len(X), part.shape[1])) if not len(made) else made
+                made[chosen] = part
+        return made
 
     def params(self, weights: Mapping[str, Any] | None = None):
         """The nest that ``network.apply`` reads, of these weights or of others (batched, torch)."""

@@ -88,6 +88,9 @@ def terms(model: Hypothesis, declared: NormCoverDeclared, recipe: str) -> Terms:
     """The terms for a model: reduce, read off, pay."""
     inputs = model.encoding.inputs
     assert inputs.d is not None
+    if model.encoding.ragged:
+        got = f"encoding {model.encoding.name}, which cuts padding"
+        raise InputError("inputs for norm-cover", "examples of one length", got)
     less: Reduced = reduce_heads(model.network, model.weights, model.encoding)
     grid = Grid(declared.ratio)
     made = pay_for_sets(less.network, less.weights, RECIPES[recipe], grid, inputs.d)
