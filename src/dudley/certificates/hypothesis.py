@@ -131,7 +131,14 @@ class Hypothesis(Predictor):
     def save(self, path: str | Path) -> None:
         """Write the file."""
         header = {"schema": tensors.MODEL, "network": self.tables, "encoding": self.encoding_table}
-        tensors.write(path, header, self.weights)
+        tensors.write(path, header, {name: _short(W) for name, W in self.weights.items()})
+
+
+def _short(W: np.ndarray) -> np.ndarray:
+    """In single precision where that holds the same numbers."""
+    with np.errstate(over="ignore"):
+        single = W.astype(np.float32)
+    return single if np.array_equal(single, W) else W
 
 
 def load(path: str | Path) -> Hypothesis:

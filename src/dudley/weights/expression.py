@@ -25,6 +25,8 @@ def shape_of(stored: str, shape: tuple[int, ...], name: str) -> tuple[int, int]:
         return math.prod(shape), 1
     if stored == "patches" and len(shape) >= 2:
         return math.prod(shape[1:]), shape[0]
+    if stored == "in-out" and len(shape) == 3 and shape[1] == 1:  # positions of (T, batch, d)
+        return shape[0], shape[2]
     if stored in ("out-in", "in-out") and len(shape) >= 2 and math.prod(shape[:-2]) == 1:
         a, b = shape[-2:]
         return (b, a) if stored == "out-in" else (a, b)
