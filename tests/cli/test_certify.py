@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -186,3 +187,99 @@ def test_a_language_certificate_wants_a_language_model(dudley, folder):
     record = json.loads(path.read_text(encoding="utf-8")) | {"method": "language"}
     path.write_text(json.dumps(record), encoding="utf-8")
     assert "dudley.language-model/1" in dudley("verify", folder).refused()
+
+
+# -- checkpoints ------------------------------------------------------------------------------
+
+WHICH = ("--heads", "2", "--norm-last", "--epsilon", "1e-5", "--activation", "relu")
+AROUND = ("--row", "mean", "--role", "tokens=embedding", "--role", "readout=readout")
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> Path:
+    """A state dict of torch's encoder with an embedding and a readout, and data."""
+    import torch
+    from safetensors.torch import save_file
+
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 12, batch_first=True)
+    parts = torch.nn.ModuleDict({
+        "tokens": torch.nn.Embedding(6, 8),
+        "layers": torch.nn.TransformerEncoder(layer, 1, enable_nested_tensor=False),
+        "readout": torch.nn.Linear(8, 2),
+    }).eval()  # fmt: skip
+    save_file(parts.state_dict(), tmp_path / "mine.safetensors")
+    with torch.no_grad():
+        for name, n in (("train", 700), ("holdout", 300)):
+            X = torch.randint(0, 6, (n, 12))
+            f = parts["readout"](parts["layers"](parts["tokens"](X)).mean(1))
+            y = (f[:, 1] - f[:, 0] > (f[:, 1] - f[:, 0]).median()).long()
+            np.savez(tmp_path / f"{name}.npz", X=X.numpy(), y=y.numpy())
+        bias: Any = parts["readout"].bias
+        bias[0] += (f[:, 1] - f[:, 0]).median()  # half of each class
+    save_file(parts.state_dict(), tmp_path / "mine.safetensors")
+    return tmp_path
+
+
+def test_an_encoder_of_torch_is_certified_and_verified(dudley, encoder):
+    data = ["--train", encoder / "train.npz", "--holdout", encoder / "holdout.npz"]
+    out = encoder / "made.json"
+    args = ["certify", "model", encoder / "mine.safetensors", *data, *WHICH, *AROUND]
+    done = dudley(*args, "--method", "hold-out,norm-cover", "--out", out)
+    assert done.code == 0, done.err
+    assert "hold-out wins" in done.out and "norm-cover: 1, vacuous" in done.out
+    assert json.loads(out.read_text(encoding="utf-8"))["facts"]["errors"] < 30
+    check = ["--model", encoder / "made.model.safetensors", "--data", encoder / "holdout.npz"]
+    assert dudley("verify", out, *check).code == 0
+    named = [*args, "--method", "norm-cover"]
+    vacuous = dudley(*named).out.splitlines()
+    assert vacuous[0].startswith("vacuous: norm-cover gives 1 at 1 − 0.05, and guessing errs")
+    assert vacuous[1].startswith("  to blame: ") and vacuous[2].startswith("  instead: ")
+    assert vacuous[3].split()[:3] == ["beside", "it", "hold-out:"]
+    items = dudley(*named, "--json").json()["items"]
+    assert [item["method"] for item in items] == ["norm-cover", "hold-out"]
+
+
+def test_a_folder_of_hugging_face_says_it_all(dudley, tmp_path):
+    import checkpoints
+
+    folder = checkpoints.write(tmp_path / "bert", *checkpoints.classifiers()["bert"])
+    X = np.random.default_rng(0).integers(0, checkpoints.V, (200, 5))
+    np.savez(tmp_path / "holdout.npz", X=X, y=X[:, 0] % 3)
+    args = ["certify", "model", folder, "--holdout", tmp_path / "holdout.npz"]
+    done = dudley(*args, "--out", tmp_path / "made.json")
+    assert done.code == 0, done.err
+    check = ["--model", tmp_path / "made.model.safetensors", "--data", tmp_path / "holdout.npz"]
+    assert dudley("verify", tmp_path / "made.json", *check).code == 0
+
+
+def test_what_a_checkpoint_does_not_say_is_one_line(dudley, encoder):
+    args = ["certify", "model", encoder / "mine.safetensors", "--train", encoder / "train.npz"]
+    rows = [
+        ((), "a role for each, got none for readout.bias 2, readout.weight 2×8, tokens.weight 6×8"),
+        (AROUND, "--heads H, --norm-first or --norm-last, --epsilon ε, --activation NAME"),
+        ((*WHICH, *AROUND[2:]), "--row first, last or mean"),
+        ((*WHICH, *AROUND, "--role", "x=readout"), "a tensor or a module of the file, got x"),
+        (
+            (*WHICH, *AROUND, "--encoding", '{"name": "tokens", "V": 5, "T": 12}'),
+            "of shape (5, 8), got",
+        ),
+    ]
+    for more, says in rows:
+        done = dudley(*args, *more, "--out", encoder / "made.json")
+        assert says in done.refused(), done.err
+        assert not (encoder / "made.json").exists()
+    assert "leave it out" in dudley("certify", "model", "sparse-and", "--heads", "2").refused()
+
+
+def test_a_pickle_is_never_executed(dudley, encoder):
+    import pickle
+
+    class Bomb:
+        def __reduce__(self):
+            return (Path(encoder / "executed").touch, ())
+
+    (encoder / "bomb.pt").write_bytes(pickle.dumps(Bomb()))
+    args = ["certify", "model", encoder / "bomb.pt", "--train", encoder / "train.npz"]
+    dudley(*args).refused()
+    assert not (encoder / "executed").exists()

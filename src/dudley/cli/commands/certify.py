@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dudley.cli.folder import CERTIFICATE, MODEL, TRAIN, beside, keep, keep_all, within
+from dudley.cli.declarations import Declare, DeltaOption, declarations, encoding_of
+from dudley.cli.folder import (
+    CERTIFICATE,
+    MODEL,
+    TRAIN,
+    beside,
+    keep,
+    keep_all,
+    within,
+)
+from dudley.cli.models import (
+    ActivationOption,
+    EpsilonOption,
+    HeadsOption,
+    LayoutOption,
+    NormFirstOption,
+    PadOption,
+    RoleOption,
+    RowOption,
+    ScaleOption,
+    read_model,
+)
 from dudley.cli.output import Json, paragraph, print_document, print_json
 from dudley.cli.progress import Budget, watch_steps
-from dudley.core.boundary import documents
 from dudley.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,21 +40,16 @@ if TYPE_CHECKING:
 certify = typer.Typer(
     help="Upper bounds on the error of one model.", no_args_is_help=True, rich_markup_mode=None
 )
-DeltaOption = Annotated[float, typer.Option(help="The bound fails with at most this probability.")]
 Out = Annotated[Path | None, typer.Option(help="The certificate file to write (.json).")]
 Given = Annotated[
     Path,
     typer.Argument(
         metavar="MODEL",
-        help="A model file (.safetensors), a folder that certify train wrote, or an example.",
+        help="A model file, a folder of certify train, an example, or a checkpoint.",
     ),
 ]
 Train = Annotated[Path | None, typer.Option(help="The training set (.npz or .parquet: X, y).")]
 MNIST = "mnist01"
-Declare = Annotated[
-    list[str] | None,
-    typer.Option("--declare", help="method.name=value, fixed before the data; value in JSON."),
-]
 
 
 @certify.command("model")
@@ -55,6 +69,15 @@ def certify_model(
     encoding: Annotated[
         str | None, typer.Option(help='Of the inputs, JSON: {"name": "bits", "T": 32}.')
     ] = None,
+    layout: LayoutOption = None,
+    heads: HeadsOption = None,
+    norm_first: NormFirstOption = None,
+    epsilon: EpsilonOption = None,
+    activation: ActivationOption = None,
+    row: RowOption = None,
+    role: RoleOption = None,
+    pad: PadOption = None,
+    scale: ScaleOption = 1.0,
     delta: DeltaOption = 0.05,
     declare: Declare = None,
     budget: Budget = 120,
@@ -63,34 +86,32 @@ def certify_model(
 ) -> None:
     """Bound the error of a model; others can verify the certificate.
 
+    MODEL may be a checkpoint: a folder of Hugging Face, or weights of torch's encoder, with options
+    for what its file does not say (docs/certify.md). With --out the model is written beside.
+
     With --method auto and --out, weights that no short code describes are also compressed on the
     training data; what comes out is written beside the certificate, with one of its own. The
     budget is for that search.
 
     Example: dudley certify model sparse-and --method auto
     """
-    from dudley.certificates import files
     from dudley.certificates.auto import at_share
     from dudley.certificates.certify import AUTO, certify as least, examples
-    from dudley.core.files import expect_place, written
+    from dudley.core.files import expect_place
 
     if out is not None:
         expect_place(out, (".json",))
     declared = declarations(declare)
-    if (network is None) != (encoding is None):
+    if network is not None and encoding is None:
         raise InputError("weights without a header", "--network and --encoding", "one of them")
-    path, train = within(path, MODEL), train or beside(path, TRAIN)
-    if network is None or encoding is None:
-        model = files.load(path)
-    else:
-        model = files.described(path, network, encoding_of(encoding))
-        if out is not None:
-            path = out.with_suffix(".model.safetensors")
-            with written(path) as file:
-                model.save(file)
-    known = examples(train)
+    train = train or beside(path, TRAIN)
+    inputs, known, fresh = encoding and encoding_of(encoding), examples(train), examples(holdout)
+    options = {"layout": layout, "heads": heads, "norm_first": norm_first, "epsilon": epsilon}
+    options |= {"activation": activation, "row": row, "pad": pad, "scale": scale}
+    options |= {"roles": tuple(role or ())}
+    model, path = read_model(path, network, inputs or None, options, known or fresh, out)
     with watch_steps(budget) as watch:
-        ranking = least(model, known, holdout, method, delta, declared, watch)
+        ranking = least(model, known, fresh, method, delta, declared, watch)
     data = holdout if ranking.best.method == "hold-out" else train
     if out is not None:
         keep(ranking.best, out)
@@ -270,35 +291,3 @@ def certify_picture(
         print("\nnothing written; --out FOLDER keeps the figure and the tables")
     else:
         print(f"\nwrote picture.svg, .png, .md and .json into {out}")
-
-
-def encoding_of(text: str) -> dict[str, Any]:
-    """The JSON object of ``--encoding``."""
-    if not text.lstrip().startswith("{"):
-        raise InputError("--encoding", 'JSON such as {"name": "bits", "T": 32}', text)
-    return documents.parse(text, "--encoding")
-
-
-def declarations(pairs: list[str] | None) -> dict[str, dict[str, Any]]:
-    """``method.name=value`` by method.
-
-    >>> declarations(["occam.seed=3", "hold-out.interval=betting"])
-    {'occam': {'seed': 3}, 'hold-out': {'interval': 'betting'}}
-    """
-    declared: dict[str, dict[str, Any]] = {}
-    for pair in pairs or []:
-        full_name, equals, text = pair.partition("=")
-        method, dot, name = full_name.partition(".")
-        if not (equals and dot and name):
-            raise InputError("--declare", "method.name=value", pair)
-        declared.setdefault(method, {})[name] = _value(text, full_name)
-    return declared
-
-
-def _value(text: str, name: str) -> Any:
-    """What JSON says; a text where it is none."""
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return documents.value_of(text, f"--declare {name}")
