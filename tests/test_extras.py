@@ -84,6 +84,7 @@ REFUSED = [  # commands, the extras that are there, and what the refusal says
 ]
 SLOW = {"lab": [["lab", "run", "edelman2021-and", "--scale", "smoke", "--out", "run"]]}
 MODULES = {
+    "hf": "import tokenizers, transformers",
     "postgres": "import psycopg",
     "ray": "import ray",
     "slurm": "import submitit",
