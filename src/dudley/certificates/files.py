@@ -1,4 +1,4 @@
-"""Model files: one model, a posterior around one, or plain weights with a network file beside.
+"""Model files: one model, a posterior around one, what a named training gave, or plain weights.
 
 A user's own weights need no header: a safetensors file whose tensors are named by their paths in
 the network (``0.W_v``; ``weights.0.W_v`` as `dudley.models` saves them), the network as a file of
@@ -18,18 +18,24 @@ from dudley.certificates.hypothesis import Hypothesis
 from dudley.networks import files as networks
 
 if TYPE_CHECKING:
+    from dudley.certificates.learners.module_predictor import ModulePredictor
     from dudley.certificates.methods.pac_bayes.posterior import Posterior
 
 PREFIX = "weights."
 
 
-def load(path: str | Path) -> Hypothesis | Posterior:
-    """Read a model file; a posterior is known by its schema."""
-    if tensors.read(path)[0].get("schema") != tensors.POSTERIOR:
-        return hypothesis.load(path)
-    from dudley.certificates.methods.pac_bayes import posterior
+def load(path: str | Path) -> Hypothesis | Posterior | ModulePredictor:
+    """Read a model file; what it holds is known by its schema."""
+    schema = tensors.read(path)[0].get("schema")
+    if schema == tensors.POSTERIOR:
+        from dudley.certificates.methods.pac_bayes import posterior
 
-    return posterior.load(path)
+        return posterior.load(path)
+    if schema == tensors.TRAINED:
+        from dudley.certificates.trainings import files as trained
+
+        return trained.load(path)
+    return hypothesis.load(path)
 
 
 def described(

@@ -82,6 +82,18 @@ def from_json(kind: type[Record], table: Mapping[str, Any], what: str, method: s
     })  # fmt: skip
 
 
+def expect_kinds(record: Any, method: str, skip: frozenset[str] = frozenset()) -> None:
+    """Refuse a record made in Python with a value that its file could not have.
+
+    Lists become tuples, as in `from_json`.
+    """
+    types = _types(type(record))
+    for f in fields(record):
+        if f.name not in skip:
+            value = _read(types[f.name], getattr(record, f.name), f.name, method)
+            object.__setattr__(record, f.name, value)
+
+
 def _read(kind: Any, value: Any, name: str, method: str) -> Any:
     """A value of this kind; a list becomes a tuple, a table a record where it is one."""
     for each in _several(kind):
