@@ -12,7 +12,7 @@ import pytest
 from dudley.cli.app import ORDER, Commands
 from dudley.networks.files import EXAMPLES
 
-MOST = 15  # modules of the command line and of what shows results, for one certificate
+MOST = 20  # modules of the command line and of what shows results, for one certificate
 PRINTED = """
 import sys
 from dudley.cli import main

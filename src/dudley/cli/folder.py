@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dudley.core.boundary.paths import is_plain
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 MODEL, TRAIN, CERTIFICATE = "model.safetensors", "train.npz", "certificate.json"
 DOCUMENTS = "documents.npz"  # of a language model
+BESIDE = "beside.json"  # the hold-out of the same examples
 
 
 def named_path(path: Path) -> Path:
@@ -47,14 +49,23 @@ def keep(certificate: Certificate, path: Path) -> None:
 
 def keep_all(model: CertifiedModel, train: Dataset, certificate: Certificate, folder: Path) -> None:
     """Write the model, its data and the certificate into a folder that is made if it is absent."""
+    file = {CERTIFICATE: lambda path: path.write_text(certificate.text(), encoding="utf-8")}
+    keep_files(folder, {**npz_of(train), MODEL: model.save, **file})
+
+
+def npz_of(train: Dataset) -> Mapping[str, Callable[[Path], Any]]:
+    """The file of the data, and what writes it."""
     import numpy as np
 
+    return {TRAIN: lambda path: np.savez_compressed(path, X=train.X, y=train.y)}
+
+
+def keep_files(folder: Path, files: Mapping[str, Callable[[Path], Any]]) -> None:
+    """Write all of the files, or none of them, into a folder that is made if it is absent."""
     from dudley.core.files import written
 
     folder.mkdir(parents=True, exist_ok=True)
-    places = (written(folder / name) for name in (TRAIN, MODEL, CERTIFICATE))
-    with contextlib.ExitStack() as whole:  # all three, or none of them
-        data, weights, file = map(whole.enter_context, places)
-        np.savez_compressed(data, X=train.X, y=train.y)
-        model.save(weights)
-        file.write_text(certificate.text(), encoding="utf-8")
+    with contextlib.ExitStack() as whole:
+        places = [whole.enter_context(written(folder / name)) for name in files]
+        for place, write in zip(places, files.values(), strict=True):
+            write(place)

@@ -22,8 +22,8 @@ EVERY = 10.0  # seconds between two lines
 MARK = "… "  # a line that begins with it is no complaint
 
 
-def _seconds(budget: float) -> float:
-    if not budget >= 0:
+def _seconds(budget: float | None) -> float | None:
+    if budget is not None and not budget >= 0:
         raise InputError("--budget", "seconds ≥ 0 (0 for no end)", budget)
     return budget
 
@@ -33,6 +33,14 @@ Budget = Annotated[
     typer.Option(
         callback=_seconds,
         help="Seconds for each part that may be left out; what is left out is named. 0 for no end.",
+    ),
+]
+TrainingBudget = Annotated[
+    float | None,
+    typer.Option(
+        callback=_seconds,
+        help="Seconds for each search (600 without it). For pick-to-learn none without it: its "
+        "rounds are declared, so a budget ends the run, and the same command goes on later.",
     ),
 ]
 

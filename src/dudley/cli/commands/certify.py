@@ -31,7 +31,7 @@ from dudley.cli.models import (
     read_model,
 )
 from dudley.cli.output import Json, paragraph, print_document, print_json
-from dudley.cli.progress import Budget, watch_steps
+from dudley.cli.progress import Budget, TrainingBudget, watch_steps
 from dudley.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ Given = Annotated[
 ]
 Train = Annotated[Path | None, typer.Option(help="The training set (.npz or .parquet: X, y).")]
 MNIST = "mnist01"
+LONG_BUDGET = 600.0
 
 
 @certify.command("model")
@@ -125,20 +126,61 @@ def certify_model(
 def certify_train(
     task: Annotated[
         str,
-        typer.Argument(metavar="TASK", help="and, or, majority, mnist01, or a data file (X, y)."),
+        typer.Argument(
+            metavar="TASK",
+            help="and, or, majority, mnist01, a data file (X, y), or for pick-to-learn a source: "
+            "mnist, imdb, …",
+        ),
     ],
     method: Annotated[
-        str, typer.Option(help="The method to train for: norm-cover, occam or pac-bayes.")
+        str,
+        typer.Option(help="What to train for: norm-cover, occam, pac-bayes or pick-to-learn."),
     ] = "occam",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="For pick-to-learn: encoder, vit, hf:FOLDER or hf:minilm; else what fits the data."
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="name=value, a setting of that training; value in JSON."),
+    ] = None,
+    warm: Annotated[
+        bool | None,
+        typer.Option("--warm/--cold", help="Go on from the model of the round before, or anew."),
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu (the default) or cuda, to train by pick-to-learn.")
+    ] = None,
+    beside: Annotated[
+        bool | None,
+        typer.Option(
+            "--beside/--no-beside",
+            help="Also train for the hold-out of the same examples (on with pick-to-learn).",
+        ),
+    ] = None,
+    declare: Declare = None,
     n: Annotated[int, typer.Option(min=1, help="Training examples of a task.")] = 10_000,
-    T: Annotated[int, typer.Option("--T", min=1, help="Bits of a planted function.")] = 32,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a source: draw units of this kind, such as thread, one item of each."
+        ),
+    ] = None,
+    T: Annotated[
+        int | None,
+        typer.Option(
+            "--T", min=1, help="Bits of a planted function (32), or token ids of a text (128)."
+        ),
+    ] = None,
     s: Annotated[int, typer.Option("--s", min=1, help="Bits that it reads.")] = 3,
     encoding: Annotated[
         str | None, typer.Option(help='Of a data file, JSON: {"name": "bits", "T": 32}.')
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the data and of the training.")] = 0,
     delta: DeltaOption = 0.05,
-    budget: Budget = 600,
+    budget: TrainingBudget = None,
     out: Annotated[Path, typer.Option(help="Folder for model, data and certificate.")] = Path(
         "dudley-certificate"
     ),
@@ -146,29 +188,54 @@ def certify_train(
 ) -> None:
     """Train a model whose certificate is small.
 
-    The model, its data and the certificate are written into one folder.
+    The model, its data and the certificate are written into one folder. With --method
+    pick-to-learn any named training is certified on the examples that it picks, and a run that was
+    killed goes on from the folder; settings and declarations that are not given are those of a
+    recipe for the task.
 
     Example: dudley certify train and --T 8 --n 500 --method norm-cover
     """
-    from dudley.certificates.auto import best_of
+    from dudley.certificates.auto import best_of, with_hold_out
     from dudley.certificates.fit.recipes import RECIPES, train_for
     from dudley.certificates.hypothesis import Hypothesis
+    from dudley.cli.certify_picks import PICKS, PickOptions, settings_of, train_picks
+    from dudley.cli.pick_examples import BITS, PickTask, pick_examples
 
-    RECIPES[method]  # refuses another name before data are drawn
     if out.exists() and not out.is_dir():
         raise InputError("--out", "a folder", f"the file {out}")
-    train, test, inputs, declared = _examples(task, n, T, s, seed, encoding)
+    stated = declarations(declare)
+    for name in stated:
+        if name != method:
+            raise InputError("--declare", f"{method}.name=value, the method trained for", name)
+    if method == PICKS:
+        drawn = pick_examples(PickTask(task, n, T, s, seed, model, unit, encoding))
+        options = PickOptions(
+            task, settings_of(settings), warm, device or "cpu", seed, delta,
+            drawn.declared | stated.get(PICKS, {}), beside is not False, budget or 0, out,
+        )  # fmt: skip
+        train_picks(drawn, options, as_json)
+        return
+    if any(value is not None for value in (model, settings, warm, device, beside, unit)):
+        expected = "--method pick-to-learn, to which --model, --set and the like belong"
+        raise InputError("--method", expected, method)
+    RECIPES[method]  # refuses another name before data are drawn
+    budget = LONG_BUDGET if budget is None else budget
+    train, test, inputs, declared = _examples(task, n, T or BITS, s, seed, encoding)
     with watch_steps(budget) as watch:
         watch.begin(f"training for {method} on {train.n:,} examples")
-        model = train_for(method, train, inputs, seed, watch)
+        trained = train_for(method, train, inputs, seed, watch)
         remark = watch.remark
-        ranking = best_of(model, train, None, [method], delta, {method: declared}, watch)
-    keep_all(model, train, ranking.best, out)
+        declared |= stated.get(method, {})
+        ranking = best_of(trained, train, None, [method], delta, {method: declared}, watch)
+    if test is not None:  # as many fresh examples as training had
+        fresh = test.part(slice(0, train.n))
+        ranking = with_hold_out(ranking, trained, None, fresh, delta)
+    keep_all(trained, train, ranking.best, out)
     print_ranking(ranking, out / CERTIFICATE, f"dudley verify {out}", as_json)
     if remark:
         print(paragraph(f"dudley: {remark}"), file=sys.stderr)
-    if test is not None and isinstance(model, Hypothesis) and not as_json:
-        wrong = int((model.margins(test) <= 0).sum())
+    if test is not None and isinstance(trained, Hypothesis) and not as_json:
+        wrong = int((trained.margins(test) <= 0).sum())
         print(f"on {test.n:,} fresh examples the model errs {wrong:,} times: {wrong / test.n:.3g}")
 
 

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dudley.cli.folder import CERTIFICATE, DOCUMENTS, MODEL, TRAIN, beside, within
+from dudley.cli.folder import (
+    CERTIFICATE,
+    DOCUMENTS,
+    MODEL,
+    TRAIN,
+    beside,
+    within,
+)
 from dudley.cli.output import Json, print_document, print_json
 from dudley.core.errors import InputError
+
+if TYPE_CHECKING:
+    from dudley.certificates.verify import Verification
 
 
 def verify(
@@ -20,31 +30,55 @@ def verify(
             help="The certificate file, a folder that certify train wrote, or an example.",
         ),
     ],
-    model: Annotated[Path | None, typer.Option(help="The model file.")] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="The model file.")
+    ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="What it was made on: examples, or a language model's documents (.npz)."),
+        typer.Option(help="What it was made on: examples or documents."),
+    ] = None,
+    replay: Annotated[
+        bool,
+        typer.Option(
+            "--replay", help="Of pick-to-learn: train again, and demand the same picks and model."
+        ),
+    ] = False,
+    start: Annotated[
+        Path | None,
+        typer.Option(help="The folder of the start, or minilm, to replay a fine-tuning."),
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu (the default) or cuda, to replay.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Compute a certificate again from the model and the data.
 
-    Exit code 1 if it does not hold.
+    With --replay the declared training is carried out again, from the data alone, and must pick
+    the same examples and give the same weights; it takes as long as the first time, on the same
+    kind of device. Exit code 1 if the certificate does not hold.
 
     Example: dudley verify sparse-and
     """
     from dudley.certificates import verify as check
     from dudley.show.pages.verification import document
 
+    if not replay and (start is not None or device is not None):
+        raise InputError("verify", "--replay, to which --start and --device belong", "no --replay")
     model = model or beside(path, MODEL)
-    data = data or beside(path, TRAIN) or beside(path, DOCUMENTS)
+    names = (TRAIN, DOCUMENTS)
+    data = data or next(filter(None, (beside(path, name) for name in names)), None)
     path = within(path, CERTIFICATE)
     certificate = check.read(path)
-    if model is None or data is None:
-        absent = [f"no --{name}" for name, it in (("model", model), ("data", data)) if it is None]
+    parts = {"data": data} if replay else {"model": model, "data": data}
+    if absent := [f"no --{name}" for name, file in parts.items() if file is None]:
         expected = "--model and --data, or a folder with certificate, model and data"
         raise InputError("verify", expected, " and ".join(absent))
-    verification = check.verify(certificate, *check.parts(certificate, model, data))
+    if replay:
+        assert data is not None
+        verification = replayed(certificate, data, device or "cpu", start)
+    else:
+        verification = check.verify(certificate, *check.parts(certificate, model, data))
     if as_json:
         differences = [{"field": d.field, "what": str(d)} for d in verification.differences]
         item = {
@@ -60,3 +94,26 @@ def verify(
         print_document(document(certificate, verification))
     if not verification.holds:
         raise typer.Exit(1)
+
+
+def replayed(
+    certificate: dict[str, Any], data: Path, device: str, start: Path | None
+) -> Verification:
+    """Train again as the certificate declares; only pick-to-learn declares a training."""
+    from dudley.certificates.data import read
+    from dudley.certificates.learners.training import learner_of
+    from dudley.certificates.methods.pick_to_learn.method import PickToLearn
+    from dudley.certificates.training import verify_training
+    from dudley.cli.pick_examples import start_folder
+    from dudley.cli.progress import watch_steps
+
+    if certificate["method"] != PickToLearn.name:
+        got = f"a certificate of {certificate['method']}"
+        raise InputError("--replay", f"a certificate of {PickToLearn.name}", got)
+    folder = None if start is None else start_folder(str(start))
+    learner = learner_of(certificate["declared"].get("learner", {}), device, folder)
+    with watch_steps() as watch:
+        watch.begin("training again")
+        return verify_training(
+            certificate, learner, read(data), say=lambda progress: watch.say(str(progress))
+        )
