@@ -7,5 +7,6 @@ errs], never the error of the model with weights w: that one may err where most 
 * `divergence`: KL(Q‖P), rounded up · `prior`: what P may be · `posterior`: Q, and its file
 * `form`: from errors and divergence to a bound; `forms`: kl, Catoni's, quadratic
 * `monte_carlo`: errors of drawn weights, and what they say of the mean over all draws
+* `scales`: the prior's scales, the choice of the form, and the bill
 * `method`: the certificate
 """
