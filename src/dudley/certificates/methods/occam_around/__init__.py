@@ -1,0 +1,1 @@
+"""Occam's bound for any torch module: a code word of its difference to a start."""
