@@ -19,6 +19,10 @@ from dudley.calculus.compose import (
 from dudley.calculus.union import (
     Grid as Grid,
 )
+from dudley.certificates.around.certify import (
+    certify_around as certify_around,
+    verify_around as verify_around,
+)
 from dudley.certificates.certify import (
     certify as certify,
 )
