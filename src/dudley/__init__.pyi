@@ -26,6 +26,13 @@ from dudley.certificates.around.certify import (
 from dudley.certificates.certify import (
     certify as certify,
 )
+from dudley.certificates.methods.selection.candidates import (
+    CandidateFactor as CandidateFactor,
+    CandidateList as CandidateList,
+)
+from dudley.certificates.selection import (
+    certify_selection as certify_selection,
+)
 from dudley.certificates.training import (
     certify_training as certify_training,
     verify_training as verify_training,

@@ -18,6 +18,7 @@ COUNTS = (
     "n", "errors", "ties", "errors_at_margin", "bits", "weights", "pairs", "erring_pairs", "pool",
     "pool_errors_at_most", "seen_by_prior", "evaluated", "repeated", "classes",
     "initial", "N", "rounds", "picks", "failures", "k", "drawn_failures",
+    "candidates",
 )  # fmt: skip
 PARTS = {  # a count, and the count that it is a part of
     "errors": "n",
@@ -61,7 +62,8 @@ def expect_possible(certificate: dict[str, Any]) -> dict[str, Any]:
             _text(f"{name} of prices[{i}]", price.get(name))
     data, baseline = certificate["data"], certificate["baseline"]
     _count("data.n", data.get("n"), least=1)
-    _count("model.weights", certificate["model"].get("weights"))
+    for name in {"weights", "candidates"} & set(certificate["model"]):
+        _count(f"model.{name}", certificate["model"][name])
     for name in ("model", "data"):
         digest = certificate[name].get("sha256")
         hexadecimal = isinstance(digest, str) and re.fullmatch("[0-9a-f]{64}", digest)
