@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dudley.cli.certify_select import certify_select
 from dudley.cli.declarations import Declare, DeltaOption, declarations, encoding_of
 from dudley.cli.folder import (
     CERTIFICATE,
@@ -237,6 +238,9 @@ def certify_train(
     if test is not None and isinstance(trained, Hypothesis) and not as_json:
         wrong = int((trained.margins(test) <= 0).sum())
         print(f"on {test.n:,} fresh examples the model errs {wrong:,} times: {wrong / test.n:.3g}")
+
+
+certify.command("select")(certify_select)
 
 
 def print_ranking(ranking: Ranking, out: Path | None, check: str, as_json: bool) -> None:

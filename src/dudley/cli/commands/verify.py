@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dudley.cli.folder import (
+    CANDIDATES,
     CERTIFICATE,
     DOCUMENTS,
     MODEL,
+    OUTCOMES,
     TRAIN,
     beside,
     within,
@@ -31,11 +33,11 @@ def verify(
         ),
     ],
     model: Annotated[
-        Path | None, typer.Option(help="The model file.")
+        Path | None, typer.Option(help="The model file, or a list of candidates (.json).")
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="What it was made on: examples or documents."),
+        typer.Option(help="What it was made on: examples, documents or predictions."),
     ] = None,
     replay: Annotated[
         bool,
@@ -65,8 +67,8 @@ def verify(
 
     if not replay and (start is not None or device is not None):
         raise InputError("verify", "--replay, to which --start and --device belong", "no --replay")
-    model = model or beside(path, MODEL)
-    names = (TRAIN, DOCUMENTS)
+    model = model or beside(path, MODEL) or beside(path, CANDIDATES)
+    names = (TRAIN, DOCUMENTS, OUTCOMES)
     data = data or next(filter(None, (beside(path, name) for name in names)), None)
     path = within(path, CERTIFICATE)
     certificate = check.read(path)
