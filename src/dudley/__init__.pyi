@@ -26,6 +26,13 @@ from dudley.certificates.around.certify import (
 from dudley.certificates.certify import (
     certify as certify,
 )
+from dudley.certificates.encoded import (
+    Encoded as Encoded,
+    encode as encode,
+)
+from dudley.certificates.features import (
+    certify_features as certify_features,
+)
 from dudley.certificates.methods.selection.candidates import (
     CandidateFactor as CandidateFactor,
     CandidateList as CandidateList,
