@@ -32,8 +32,12 @@ SLOW = (
 )
 # Set-up, and pages whose commands are run by a test of their own.
 SET_UP = ("pip ", "make ")
-TRAINS = ("certify.md", "train.md", "howto/certify.md", "howto/cluster.md")
-NEEDS = {"howto/cluster.md": ("ray", "submitit")}  # packages that a machine may lack
+TRAINS = ("certify.md", "train.md", "howto/certify.md", "howto/cluster.md", "howto/training.md")
+# Packages that a machine may lack, and the modules by which they are imported.
+NEEDS = {
+    "howto/cluster.md": {"ray": "ray", "submitit": "submitit"},
+    "howto/training.md": {"scikit-learn": "sklearn"},
+}
 ELSEWHERE = {"measure.md": "tests/weights/test_minilm.py"}
 
 
@@ -101,8 +105,8 @@ def marked(page: Path):
     "page", [marked(p) for p in PAGES if shown.printed(text_of(p)) or quick(p)]
 )
 def test_a_page_shows_what_its_code_and_its_commands_print(page: Path, tmp_path: Path, require):
-    for name in NEEDS.get(name_of(page), ()):
-        require(name, find_spec(name) is not None, f"no package {name}")
+    for name, module in NEEDS.get(name_of(page), {}).items():
+        require(name, find_spec(module) is not None, f"no package {name}")
     folder = prepared(page, tmp_path)
     if shown.printed(text_of(page)):
         check_code(page, folder)

@@ -37,6 +37,9 @@ from dudley.certificates.methods.selection.candidates import (
     CandidateFactor as CandidateFactor,
     CandidateList as CandidateList,
 )
+from dudley.certificates.retrained import (
+    certify_retrained as certify_retrained,
+)
 from dudley.certificates.selection import (
     certify_selection as certify_selection,
 )
