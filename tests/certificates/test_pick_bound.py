@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from certificates.pick_checks import check_root, exact_sum
 from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.pick_to_learn.bound import PickWeights, risk_upper
 from dudley.certificates.methods.pick_to_learn.capped import capped_upper
@@ -15,27 +16,10 @@ from dudley.certificates.methods.pick_to_learn.finite import pool_errors_upper
 CASES = [(N, k) for N in (1, 2, 5, 9, 12) for k in range(N + 1)]
 
 
-def exact_sum(k: int, N: int, ε: Fraction, δ: Fraction, joined: str = "*") -> Fraction:
-    """Σ_m λ_m C(m,k)/C(N,k) (1−ε)^{−(N−m)} with λ_m = δ/N; ``+`` is a published slip."""
-    total = Fraction(0)
-    for m in range(k, N):
-        ratio = Fraction(math.comb(m, k), math.comb(N, k))
-        power = (1 - ε) ** (m - N)
-        total += δ / N * (ratio * power if joined == "*" else ratio + power)
-    return total
-
-
 @pytest.mark.parametrize("δ", [Fraction(1, 20), Fraction(1, 5)])
 def test_the_root_is_that_of_exact_arithmetic_and_is_never_below_it(δ):
-    c = -math.log(float(δ))
     for N, k in CASES:
-        ε = risk_upper(k, N, c)
-        if k == N:
-            assert ε == 1.0
-            continue
-        # e^{−c} and δ differ in the last digits, and so do the roots.
-        assert exact_sum(k, N, Fraction(ε) * (1 + Fraction(1, 10**12)), δ) >= 1, (N, k)
-        assert exact_sum(k, N, Fraction(ε) * (1 - Fraction(1, 10**9)), δ) < 1, (N, k)
+        check_root(k, N, δ)
 
 
 def test_the_exact_sum_tells_a_plus_from_a_times():
