@@ -33,6 +33,15 @@ from dudley.certificates.encoded import (
 from dudley.certificates.features import (
     certify_features as certify_features,
 )
+from dudley.certificates.methods.prequential.log import (
+    Prequential as Prequential,
+)
+from dudley.certificates.methods.prequential.recheck import (
+    recheck_pass as recheck_pass,
+)
+from dudley.certificates.methods.prequential.units import (
+    UnitOrder as UnitOrder,
+)
 from dudley.certificates.methods.selection.candidates import (
     CandidateFactor as CandidateFactor,
     CandidateList as CandidateList,

@@ -101,10 +101,26 @@ def expect_shape(file: Any) -> dict[str, Any]:
     return file
 
 
-def parts(file: dict[str, Any], model: str | Path, data: str | Path) -> tuple[CertifiedModel, Any]:
-    """The model and the data that a certificate is about, from their files."""
-    method = method_named(file["method"])
-    return method.read_model(model), method.read_data(data)
+def parts(
+    file: dict[str, Any], model: str | Path | None, data: str | Path | None
+) -> tuple[CertifiedModel, Any]:
+    """The model and the data that a certificate is about, from their files.
+
+    A pass that committed to no order of its units has no data but its journal, and a table of
+    outcomes has no model.
+    """
+    method: Any = method_named(file["method"])
+    return method.read_model(model), None if data is None else method.read_data(data)
+
+
+def needs_data(file: dict[str, Any]) -> bool:
+    """Whether a certificate is checked against data, or against the log of a pass alone.
+
+    `verify` compares both hashes with those of the log, so that no file can say so of itself.
+    """
+    return file["method"] != "prequential" or file["data"].get("sha256") != file["model"].get(
+        "sha256"
+    )
 
 
 def verify(file: dict[str, Any], model: CertifiedModel, data: Any) -> Verification:

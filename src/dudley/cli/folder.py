@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MODEL, TRAIN, CERTIFICATE = "model.safetensors", "train.npz", "certificate.json"
 DOCUMENTS = "documents.npz"  # of a language model
 BESIDE = "beside.json"  # the hold-out of the same examples
+JOURNAL, UNITS = "rank-0.log", "units.txt"  # of a pass
 CANDIDATES, OUTCOMES = "candidates.json", "outcomes.npz"  # of a selection
 
 

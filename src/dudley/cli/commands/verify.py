@@ -11,9 +11,11 @@ from dudley.cli.folder import (
     CANDIDATES,
     CERTIFICATE,
     DOCUMENTS,
+    JOURNAL,
     MODEL,
     OUTCOMES,
     TRAIN,
+    UNITS,
     beside,
     within,
 )
@@ -68,11 +70,15 @@ def verify(
     if not replay and (start is not None or device is not None):
         raise InputError("verify", "--replay, to which --start and --device belong", "no --replay")
     model = model or beside(path, MODEL) or beside(path, CANDIDATES)
-    names = (TRAIN, DOCUMENTS, OUTCOMES)
+    if model is None and (journal := beside(path, JOURNAL)) is not None:
+        model = journal.parent
+    names = (TRAIN, DOCUMENTS, OUTCOMES, UNITS)
     data = data or next(filter(None, (beside(path, name) for name in names)), None)
     path = within(path, CERTIFICATE)
     certificate = check.read(path)
     parts = {"data": data} if replay else {"model": model, "data": data}
+    if not replay and not check.needs_data(certificate):
+        del parts["data"]
     if absent := [f"no --{name}" for name, file in parts.items() if file is None]:
         expected = "--model and --data, or a folder with certificate, model and data"
         raise InputError("verify", expected, " and ".join(absent))
