@@ -46,6 +46,9 @@ from dudley.certificates.methods.selection.candidates import (
     CandidateFactor as CandidateFactor,
     CandidateList as CandidateList,
 )
+from dudley.certificates.one_pass import (
+    train_one_pass as train_one_pass,
+)
 from dudley.certificates.retrained import (
     certify_retrained as certify_retrained,
 )
