@@ -1,0 +1,100 @@
+"""Three numbers of one pass: the mean over documents, totals, and symbols in sampled contexts.
+
+- *mean*: the mean over documents of bits over size;
+- *totals*: all bits over all bytes, which is what compressors are measured by;
+- *tokens*, where it is asked for: the mean over the symbols of the contexts that were sampled,
+  which says nothing about new documents.
+
+Each is a certificate of `prequential` with a journal of its own, and each pays for the others: all
+hold together with probability 1 − δ. The probability of a document is mixed with that of a uniform
+distribution over bytes, linearly (`UnitSmoothing`), and in the third form that of a symbol with a
+uniform one. So there is a largest loss, and the bound holds for the mixture of the models as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dudley.certificates.methods.prequential.smoothing import UnitSmoothing
+from dudley.certificates.texts.base import DocumentModel
+from dudley.certificates.texts.documents import Documents
+
+BYTES = 256
+MEAN, TOTALS, TOKENS = "mean", "totals", "tokens"
+TOGETHER = 1024  # documents whose symbols are counted at once
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextPass:
+    """What is declared of a pass.
+
+    ``n`` of the documents are read, the first of the order; 0 is all. ``start`` of them come before
+    the stretch, half of them unless another number is given. ``smoothing`` is α. ``tokens`` asks
+    for the third form.
+    """
+
+    n: int = 0
+    start: int | None = None
+    smoothing: float = 1 / 64
+    seed: int = 0
+    delta: float = 0.05
+    population: str = ""
+    tokens: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class PassForm:
+    """A form: its name, what its journal declares, and how its losses are smoothed."""
+
+    name: str
+    declared: dict[str, Any]
+    smoothing: UnitSmoothing
+
+    def losses(
+        self, texts: Sequence[bytes], nats: np.ndarray, lengths: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Smoothed bits and sizes, of documents or of their symbols, in their order."""
+        if self.name == TOKENS:
+            inside = np.arange(nats.shape[1]) < lengths[:, None]
+            each = nats[inside]
+            sizes = np.ones(len(each), np.int64)
+        else:
+            each, sizes = nats.sum(1), np.array([len(text) for text in texts], np.int64)
+        return self.smoothing.bits(each, sizes), sizes
+
+
+def forms_of(
+    model: DocumentModel,
+    documents: Documents,
+    texts: Sequence[bytes],
+    start: int,
+    declared: TextPass,
+) -> tuple[PassForm, ...]:
+    """The forms of a pass over these texts."""
+    of_bytes = UnitSmoothing(BYTES, declared.smoothing, documents.shortest)
+    common = {
+        "delta": declared.delta,
+        "population": declared.population,
+        "loss": "bits",
+        "about": "mixture",
+        "among": 2 + declared.tokens,
+    }
+    mean = {"unit": "document", "start": start, "limit": of_bytes.limit, "guess": 8.0}
+    sizes = {"totals": True, "longest": documents.longest, "shortest": documents.shortest}
+    forms = [
+        PassForm(MEAN, common | mean, of_bytes),
+        PassForm(TOTALS, common | mean | sizes, of_bytes),
+    ]
+    if declared.tokens:
+        alone = UnitSmoothing(model.symbols, declared.smoothing)
+        parts = (texts[i : min(i + TOGETHER, start)] for i in range(0, start, TOGETHER))
+        before = sum(int(model.read(part)[1].sum()) for part in parts)
+        guess = math.log2(model.symbols)
+        fields = {"unit": "token", "start": before, "limit": alone.limit, "guess": guess}
+        forms.append(PassForm(TOKENS, common | fields, alone))
+    return tuple(forms)
