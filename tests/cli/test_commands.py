@@ -31,7 +31,7 @@ def walk(command, path: tuple[str, ...] = ("dudley",)) -> dict[str, object]:
     return names
 
 
-LONG = {"dudley audit", "dudley certify picture", "dudley lab figures"}
+LONG = {"dudley audit", "dudley certify language", "dudley certify picture", "dudley lab figures"}
 COMMANDS = walk(typer.main.get_command(app))
 EXAMPLES = [
     pytest.param(name, marks=[pytest.mark.slow] if name in LONG else [])
@@ -61,8 +61,10 @@ def runs(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def here(runs: Path, tmp_path: Path, monkeypatch) -> Path:
-    """A folder with nothing but these."""
+    """A folder with nothing but these and a text."""
     shutil.copytree(runs, tmp_path, dirs_exist_ok=True)
+    lines = (f"a line of text, number {i}" for i in range(100))
+    (tmp_path / "texts.txt").write_text("\n".join(lines), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

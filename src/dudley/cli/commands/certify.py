@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dudley.cli.certify_select import certify_select
+from dudley.cli.certify_texts import certify_texts
 from dudley.cli.declarations import Declare, DeltaOption, declarations, encoding_of
 from dudley.cli.folder import (
     CERTIFICATE,
@@ -241,6 +242,9 @@ def certify_train(
 
 
 certify.command("select")(certify_select)
+
+
+certify.command("language")(certify_texts)
 
 
 def print_ranking(ranking: Ranking, out: Path | None, check: str, as_json: bool) -> None:
