@@ -26,6 +26,9 @@ from dudley.certificates.around.certify import (
 from dudley.certificates.certify import (
     certify as certify,
 )
+from dudley.certificates.certify_outcomes import (
+    outcomes as outcomes,
+)
 from dudley.certificates.encoded import (
     Encoded as Encoded,
     encode as encode,

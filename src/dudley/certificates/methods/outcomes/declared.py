@@ -1,0 +1,98 @@
+"""What a certificate of outcomes declares, chooses and finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from dudley.certificates.base import MethodDeclared
+from dudley.certificates.outcomes.abstention import expect_chains, thresholds_of
+from dudley.certificates.outcomes.columns import OutcomeColumns
+from dudley.certificates.outcomes.units import WAYS
+from dudley.certificates.records import omitted
+from dudley.core.errors import InputError
+
+Answer = Any  # a plain table, or a list of them, where it was asked for
+ABSENT = {"omitted": True}  # from the file
+GRID = tuple(round(0.05 * i, 2) for i in range(20))  # 0, .05, …, .95
+
+
+@dataclass(frozen=True)
+class OutcomesDeclared(MethodDeclared):
+    """Columns, and which questions are answered (`.method` explains each).
+
+    ``among`` is the number of models, prompts, checkpoints or metrics that were compared on these
+    rows before this one was taken.
+    """
+
+    columns: OutcomeColumns = field(default_factory=OutcomeColumns)
+    two_sided: bool = False
+    below: float | None = None
+    slices_below: float | None = None
+    answered_below: float | None = None
+    thresholds: tuple[float, ...] = GRID
+    chains: int = 4
+    margin: float | None = None
+    unit_way: str = "mean"
+    order: int = 0
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in ("below", "slices_below", "answered_below", "margin"):
+            level = getattr(self, name)
+            if level is not None and not 0 <= level <= 1:
+                raise InputError(name, "a number in [0, 1]", level)
+        if self.unit_way not in WAYS:
+            raise InputError("unit_way", " or ".join(WAYS), self.unit_way)
+        if not 0 <= self.order < 1 << 32:
+            raise InputError("order", "a seed, a whole number below 2^32", self.order)
+        needs = (
+            ("slices_below", self.slices_below, self.columns.groups, "a column of groups"),
+            ("margin", self.margin, self.columns.old, "a column of the old model"),
+        )
+        for name, level, column, what in needs:
+            if level is not None and not column:
+                raise InputError(name, what, "none")
+        expect_chains(self.chains, len(thresholds_of(self.thresholds)))
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What shares δ."""
+        both = self.two_sided
+        questions = {
+            "upper end": True,
+            "lower end": both,
+            "slices": bool(self.columns.groups),
+            "tests of slices": self.slices_below is not None,
+            "abstention": self.answered_below is not None,
+            "coverage": self.answered_below is not None,
+            "comparison": bool(self.columns.old),
+            "lower end of the comparison": bool(self.columns.old) and both,
+        }
+        return tuple(name for name, there in questions.items() if there)
+
+
+@dataclass(frozen=True)
+class OutcomesChoices:
+    """The candidate that was chosen by its column, if there were several."""
+
+    candidate: str | None = omitted()
+
+
+@dataclass(frozen=True)
+class OutcomesFacts:
+    """Counts, and the answers to the questions that were declared; plain tables."""
+
+    n: int
+    rows: int
+    mean_loss: float
+    errors: int | None = omitted()
+    candidates: int | None = omitted()
+    repeated_ids: int | None = omitted()
+    at_least: float | None = omitted()
+    below: Answer = field(default=None, metadata=ABSENT)
+    slices: Answer = field(default=None, metadata=ABSENT)
+    worst: str | None = omitted()
+    proved_slices: Answer = field(default=None, metadata=ABSENT)
+    abstention: Answer = field(default=None, metadata=ABSENT)
+    comparison: Answer = field(default=None, metadata=ABSENT)
