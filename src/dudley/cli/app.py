@@ -1,7 +1,7 @@
 """The application: commands that are imported when they are called, and how a command ends.
 
-A file ``commands/NAME.py`` makes the command NAME: it holds a function of that name, or a Typer
-with commands inside. Nothing else has to know of it.
+A file ``commands/NAME.py`` makes the command NAME, ``-`` for ``_``: it holds a function of that
+name, or a Typer with commands inside. Nothing else has to know of it.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ class Commands(Mapping[str, Any]):
 
     @cached_property
     def _modules(self) -> dict[str, str]:
-        modules = {m.rpartition(".")[2]: m for m in modules_of("dudley.cli.commands.*")}
+        files = {m.rpartition(".")[2]: m for m in modules_of("dudley.cli.commands.*")}
+        modules = {name.replace("_", "-"): m for name, m in files.items()}
         first = {name: modules.pop(name) for name in ORDER if name in modules}
         return first | modules
 
     def __getitem__(self, name: str) -> Any:
-        command = getattr(import_module(self._modules[name]), name)
+        command = getattr(import_module(self._modules[name]), name.replace("-", "_"))
         holder = typer.Typer(rich_markup_mode=None)
         if isinstance(command, typer.Typer):
             holder.add_typer(command, name=name)

@@ -19,6 +19,7 @@ DOCUMENTS = "documents.npz"  # of a language model
 BESIDE = "beside.json"  # the hold-out of the same examples
 JOURNAL, UNITS = "rank-0.log", "units.txt"  # of a pass
 CANDIDATES, OUTCOMES = "candidates.json", "outcomes.npz"  # of a selection
+OUTCOME_TABLE = "outcomes.csv"  # of an example of outcomes
 
 
 def named_path(path: Path) -> Path:

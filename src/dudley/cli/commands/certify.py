@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dudley.cli.certify_outcomes import certify_outcomes
 from dudley.cli.certify_select import certify_select
 from dudley.cli.certify_texts import certify_texts
 from dudley.cli.declarations import Declare, DeltaOption, declarations, encoding_of
@@ -242,6 +243,7 @@ def certify_train(
 
 
 certify.command("select")(certify_select)
+certify.command("outcomes")(certify_outcomes)
 
 
 certify.command("language")(certify_texts)

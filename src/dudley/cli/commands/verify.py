@@ -13,6 +13,7 @@ from dudley.cli.folder import (
     DOCUMENTS,
     JOURNAL,
     MODEL,
+    OUTCOME_TABLE,
     OUTCOMES,
     TRAIN,
     UNITS,
@@ -39,7 +40,7 @@ def verify(
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="What it was made on: examples, documents or predictions."),
+        typer.Option(help="What it was made on: examples, documents, predictions or outcomes."),
     ] = None,
     replay: Annotated[
         bool,
@@ -76,7 +77,10 @@ def verify(
     data = data or next(filter(None, (beside(path, name) for name in names)), None)
     path = within(path, CERTIFICATE)
     certificate = check.read(path)
-    parts = {"data": data} if replay else {"model": model, "data": data}
+    alone = replay or certificate["method"] == "outcomes"  # whose model is known by its outcomes
+    if certificate["method"] == "outcomes" and data is not None:
+        data = within(data, OUTCOME_TABLE)
+    parts = {"data": data} if alone else {"model": model, "data": data}
     if not replay and not check.needs_data(certificate):
         del parts["data"]
     if absent := [f"no --{name}" for name, file in parts.items() if file is None]:

@@ -86,7 +86,7 @@ def overview(items: list[dict[str, Any]], stamp: Stamp) -> Table:
 
 def details(item: dict[str, Any], stamp: Stamp) -> Section:
     """Everything that a certificate holds."""
-    facts = [(name, fact(value)) for name, value in item["facts"].items()]
+    facts = [(name, fact(value)) for name, value in item["facts"].items() if not _is_answer(value)]
     paid = [
         [p["name"], p.get("note", ""), Cell(f"{p['nats']:.4g}", p["nats"]),
          Cell(f"{p['nats'] / math.log(2):.4g}", p["nats"])]
@@ -109,6 +109,7 @@ def details(item: dict[str, Any], stamp: Stamp) -> Section:
         ),
         Table.of(["choice", "which", "nats", "bits"], paid),
     ]
+    blocks += answers_of(item, drawn=True)
     if item["advice"]:
         blocks.append(Folded("What would lower it", (Points(tuple(item["advice"])),), open=True))
     blocks += [
@@ -126,6 +127,22 @@ def details(item: dict[str, Any], stamp: Stamp) -> Section:
     ]  # fmt: skip
     number = stamp.says(f"at most {amount(item, item['value'])}")
     return Section(f"{item['method']}: {number}", tuple(blocks))
+
+
+def answers_of(item: dict[str, Any], drawn: bool = False) -> list[DocumentBlock]:
+    """What a certificate of outcomes answers beside its number; nothing for other methods."""
+    if item["method"] != "outcomes":
+        return []
+    from dudley.show.pages.outcomes import answered, charts
+
+    return answered(item) + (charts(item) if drawn else [])
+
+
+def _is_answer(value: Any) -> bool:
+    """Is it a table of answers, which has a section of its own?"""
+    if isinstance(value, dict):
+        return "level" in value or "at_most" in value
+    return isinstance(value, list) and any(isinstance(part, dict) for part in value)
 
 
 def _size(model: dict[str, Any]) -> str:
@@ -179,7 +196,7 @@ def summary(item: dict[str, Any]) -> Section:
     rows += [
         (name.replace("_", " "), fact(value))
         for name, value in item["facts"].items()
-        if value not in ([], {})
+        if value not in ([], {}) and not _is_answer(value)
     ]
     rows.append(("price", f"{item['nats']:.6g} nats for what was chosen after the data"))
     rows += [("", f"{p['nats']:>8.4g}  {p['name']}: {p['note']}") for p in item["prices"]]
@@ -190,6 +207,7 @@ def summary(item: dict[str, Any]) -> Section:
     rows.append(("baseline", f"{always}a risk of {floor(most['error_at_least'])} at least"))
     blocks += [
         Properties(tuple(rows)),
+        *answers_of(item),
         Points(tuple(item["advice"]), mark="→"),
         Points(tuple(item["declarations"])),
     ]

@@ -1,0 +1,145 @@
+"""The answers of a certificate of outcomes: slices as intervals, the gate's curve, the comparison.
+
+They stand on the page of the certificate and on the terminal alike; a certificate of another method
+has none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dudley.core.errors import InputError
+from dudley.core.rounding import ceiling, floor
+from dudley.show.document import Cell, Chart, DocumentBlock, Line, Prose, Section, Table
+
+VERDICTS = {
+    "proved": "proved: below {level}",
+    "larger": "proved to be larger than {level}",
+    "too large": "not proved to be below {level}, and more rows of the kind would not help",
+    "too few": "too few rows to prove it below {level}",
+}
+WIDTH = 24  # characters of an interval that is drawn as text
+
+
+def answered(item: dict[str, Any]) -> list[DocumentBlock]:
+    """The sections of the answers, in the order of the questions."""
+    facts, blocks = item["facts"], []
+    makers = {"below": _below, "slices": _slices, "proved_slices": _tests,
+              "abstention": _gate, "comparison": _comparison}  # fmt: skip
+    for name, maker in makers.items():
+        if name in facts:
+            if not isinstance(facts[name], dict | list) or not facts[name]:
+                raise InputError(f"facts.{name} of the certificate", "a table of answers", "others")
+            blocks += maker(facts)
+    return blocks
+
+
+def _below(facts: dict[str, Any]) -> list[DocumentBlock]:
+    answer = facts["below"]
+    words = VERDICTS[answer["verdict"]].format(level=f"{answer['level']:g}")
+    if "more" in answer:
+        words += f": {answer['more']:,} more at the same mean loss would do"
+    return [Section(words, ())]
+
+
+def _slices(facts: dict[str, Any]) -> list[DocumentBlock]:
+    rows, most = facts["slices"], max(row["at_most"] for row in facts["slices"])
+    heads = ["slice", "rows", "mean loss", "at least", "at most", ""]
+    table = Table.of(heads, [
+        [f"{row['group']} = {row['label']}", Cell(f"{row['rows']:,}", row["rows"]),
+         Cell(f"{row['mean_loss']:.4g}", row["mean_loss"]),
+         _end(row.get("at_least"), floor), _end(row["at_most"], ceiling),
+         _drawn(row.get("at_least", 0.0), row["mean_loss"], row["at_most"], most)]
+        for row in sorted(rows, key=lambda row: -row["at_most"])
+    ])  # fmt: skip
+    worst = Prose(f"the highest bound: {facts['worst']}, {ceiling(most)}; all hold at once")
+    return [Section(f"{len(rows)} slices", (table, worst))]
+
+
+def _end(value: float | None, rounded: Any) -> Cell:
+    return Cell("") if value is None else Cell(rounded(value), value)
+
+
+def _drawn(low: float, mean: float, high: float, most: float) -> str:
+    """An interval on a line of which the end is the highest bound of all.
+
+    >>> _drawn(0.0, 0.1, 0.5, 1.0)
+    '──●─────────'
+    """
+    first, dot, last = (round(WIDTH * x / most) for x in (low, mean, high))
+    line = [" " if i < first else "─" for i in range(max(last, dot + 1))]
+    line[dot] = "●"
+    return "".join(line)
+
+
+def _tests(facts: dict[str, Any]) -> list[DocumentBlock]:
+    answer = facts["proved_slices"]
+    names = ", ".join(answer["proved"]) or "none"
+    total = len(facts["slices"])
+    title = f"proved below {answer['level']:g}: {len(answer['proved'])} of {total} slices"
+    return [Section(title, (Prose(names),))]
+
+
+def _gate(facts: dict[str, Any]) -> list[DocumentBlock]:
+    answer = facts["abstention"]
+    level, curve = f"{answer['level']:g}", answer["curve"]
+    if "threshold" in answer:
+        share = floor(answer["coverage_at_least"])
+        title = (
+            f"answer where the score is at least {answer['threshold']:g}: "
+            f"mean loss of the answered at most {level}, and at least {share} are answered"
+        )
+    else:
+        title = f"no threshold is proved to keep the mean loss of the answered at most {level}"
+    heads = ["threshold", "answered", "mean loss", "proved"]
+    rows = [
+        [Cell(f"{point['threshold']:g}", point["threshold"]),
+         Cell(f"{point['answered']:,}", point["answered"]),
+         Cell(f"{point['mean_loss']:.4g}", point["mean_loss"]) if "mean_loss" in point else "–",
+         Cell("yes", look="yes") if point["passed"] else "no"]
+        for point in curve
+    ]  # fmt: skip
+    blocks: list[DocumentBlock] = [Table.of(heads, rows)]
+    return [Section(title, tuple(blocks))]
+
+
+def charts(item: dict[str, Any]) -> list[DocumentBlock]:
+    """Risk against coverage, for a page; none where fewer than two thresholds answer."""
+    if "abstention" not in item["facts"]:
+        return []
+    answer, rows = item["facts"]["abstention"], item["facts"]["rows"]
+    points = [p for p in answer["curve"] if "mean_loss" in p]
+    shares = sorted({p["answered"] / rows: p["mean_loss"] for p in points}.items())
+    if len(shares) < 2:
+        return []
+    x, y = zip(*shares, strict=True)
+    level = Line("declared level", (answer["level"],) * len(x), form="printed", order=1)
+    curve = Line("mean loss of the answered rows", y)
+    meaning = "risk and coverage"
+    return [Chart("share answered", meaning, x, (curve,), powers=False, levels=(level,))]
+
+
+def _comparison(facts: dict[str, Any]) -> list[DocumentBlock]:
+    answer = facts["comparison"]
+    title = f"mean loss, new minus {answer['old']}: {answer['difference']:.4g} here, at most "
+    title += _signed_up(answer["at_most"])
+    if "at_least" in answer:
+        title += f", at least {_signed_down(answer['at_least'])}"
+    words = []
+    if "only_new_errs" in answer:
+        counts = (
+            f"{answer['only_new_errs']:,} rows, only the old one on {answer['only_old_errs']:,}"
+        )
+        words.append(Prose(f"only the new model errs on {counts}"))
+    if "margin" in answer:
+        proved = "proved" if answer["not_worse"] else "not proved"
+        words.append(Prose(f"not worse by more than {answer['margin']:g}: {proved}"))
+    return [Section(title, tuple(words))]
+
+
+def _signed_up(x: float) -> str:
+    return ceiling(x) if x >= 0 else f"−{floor(-x)}"
+
+
+def _signed_down(x: float) -> str:
+    return floor(x) if x >= 0 else f"−{ceiling(-x)}"

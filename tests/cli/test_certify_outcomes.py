@@ -1,0 +1,50 @@
+"""``dudley certify outcomes`` and ``dudley plan-test``: exit codes, warnings, files."""
+
+import json
+
+from dudley.networks.files import EXAMPLES
+
+REVIEWS = str(EXAMPLES / "reviews" / "outcomes.csv")
+
+
+def test_exit_codes_of_a_level(dudley, tmp_path):
+    command = ("certify", "outcomes", "reviews")
+    assert dudley(*command, "--below", "0.07").code == 0
+    larger = dudley(*command, "--below", "0.04")
+    assert larger.code == 1 and "proved to be larger than 0.04" in larger.out
+    large = dudley(*command, "--below", "0.055")
+    assert large.code == 1 and "more rows of the kind would not help" in large.out
+    few = dudley(*command, "--below", "0.06")
+    assert few.code == 3 and "more at the same mean loss would do" in few.out
+
+
+def test_ids_that_repeat_are_named_unless_units_are(dudley, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("id,correct\n" + "".join(f"{i // 2},1\n" for i in range(80)))
+    loud = dudley("certify", "outcomes", str(table))
+    assert loud.code == 0 and "40 rows have the id of an earlier one" in " ".join(loud.err.split())
+    quiet = dudley("certify", "outcomes", str(table), "--unit", "id", "--unit-way", "first")
+    assert quiet.code == 0 and not quiet.err and "mean over units" in quiet.out
+
+
+def test_json_is_a_certificate_and_verify_needs_no_model(dudley, tmp_path):
+    out = tmp_path / "c.json"
+    words = ("certify", "outcomes", REVIEWS, "--group", "language", "--out", str(out), "--json")
+    (item,) = json.loads(dudley(*words).out)["items"]
+    assert item["value"] == json.loads(out.read_text())["value"]
+    assert dudley("verify", str(out), "--data", REVIEWS).code == 0
+    assert dudley("verify", str(out), "--data", "reviews").code == 0
+    page = tmp_path / "page.html"
+    assert dudley("report", str(out), "--out", str(page)).code == 0
+    assert "language = Icelandic" in page.read_text(encoding="utf-8")
+
+
+def test_a_plan_in_json(dudley):
+    (plan,) = json.loads(dudley("plan-test", "--error", "0", "--below", "0.01", "--json").out)[
+        "items"
+    ]
+    assert plan["n"] == 299
+    assert (
+        "several of them"
+        in dudley("plan-test", "--error", "0.01", "--slices", "3", "--stop", "0.1").refused()
+    )
