@@ -52,6 +52,15 @@ from dudley.certificates.methods.selection.candidates import (
 from dudley.certificates.one_pass import (
     train_one_pass as train_one_pass,
 )
+from dudley.certificates.outcomes.logs.base import (
+    read_outcomes as read_outcomes,
+)
+from dudley.certificates.outcomes.logs.huggingface import (
+    outcomes_of_predictions as outcomes_of_predictions,
+)
+from dudley.certificates.outcomes.logs.sklearn import (
+    outcomes_of_arrays as outcomes_of_arrays,
+)
 from dudley.certificates.retrained import (
     certify_retrained as certify_retrained,
 )
