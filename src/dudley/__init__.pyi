@@ -67,6 +67,10 @@ from dudley.certificates.retrained import (
 from dudley.certificates.selection import (
     certify_selection as certify_selection,
 )
+from dudley.certificates.stream.stream import (
+    OutcomeStream as OutcomeStream,
+    StreamDeclared as StreamDeclared,
+)
 from dudley.certificates.training import (
     certify_training as certify_training,
     verify_training as verify_training,

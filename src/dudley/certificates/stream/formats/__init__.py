@@ -1,0 +1,1 @@
+"""Formats of streams: from lines to losses in [0, 1]."""
