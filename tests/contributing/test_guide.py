@@ -35,7 +35,7 @@ def lines_of_rooms() -> dict[Path, str]:
 
 
 def test_the_folders_of_the_picture_exist():
-    assert len(lines_of_rooms()) == 24 and all(folder.is_dir() for folder in lines_of_rooms())
+    assert len(lines_of_rooms()) == 25 and all(folder.is_dir() for folder in lines_of_rooms())
 
 
 def test_a_line_of_the_picture_is_the_first_line_of_its_package():
