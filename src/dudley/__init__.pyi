@@ -49,6 +49,9 @@ from dudley.certificates.methods.selection.candidates import (
     CandidateFactor as CandidateFactor,
     CandidateList as CandidateList,
 )
+from dudley.certificates.mlflow import (
+    log_certificate as log_certificate,
+)
 from dudley.certificates.one_pass import (
     train_one_pass as train_one_pass,
 )
@@ -163,6 +166,9 @@ from dudley.networks.pointwise import (
 )
 from dudley.networks.robust import (
     Robust as Robust,
+)
+from dudley.show.model_card import (
+    model_card as model_card,
 )
 from dudley.theorems.comparison import (
     Comparison as Comparison,

@@ -1,0 +1,79 @@
+"""A section of a model card, and the entry of its ``model-index``, for a certificate.
+
+A card begins with YAML between two lines ``---``. The entry follows the model-index of
+huggingface_hub 2.4.0 (task, dataset, metrics); ``verified`` is left out, for it is the Hub's word.
+Texts are written as JSON writes them, with every sign beyond ASCII spelled out, which is YAML too.
+The metric is named as what it is: an upper bound, with its confidence.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from dudley.certificates.certificate import RISK, Certificate
+from dudley.core.boundary.text import line
+from dudley.core.rounding import ceiling
+from dudley.show.as_markdown import below
+from dudley.show.document import Points, Properties, Prose, Section
+from dudley.show.pages.certificate import amount, says
+
+CHECK = "``dudley verify certificate.json`` with the model and the data computes it again."
+
+
+def model_card(
+    certificate: Certificate[Any, Any, Any] | dict[str, Any],
+    model: str,
+    task: str = "other",
+    dataset: str = "held-out examples",
+    dataset_type: str = "other",
+) -> str:
+    """The card: the model-index, and a section with the number and what it rests on."""
+    item = certificate.to_json() if isinstance(certificate, Certificate) else certificate
+    return (
+        f"---\n{model_index(item, model, task, dataset, dataset_type)}---\n\n{card_section(item)}"
+    )
+
+
+def model_index(
+    item: dict[str, Any], model: str, task: str, dataset: str, dataset_type: str
+) -> str:
+    """The lines of YAML."""
+    kind = "error_rate" if item["quantity"] == RISK else "risk"
+    sure = f"{100 * (1 - item['delta']):g} %"
+    name = f"upper bound ({sure} confidence, {item['method']}): {item['quantity']}"
+    rows = [
+        "model-index:",
+        f"- name: {quoted(model)}",
+        "  results:",
+        "  - task:",
+        f"      type: {quoted(task)}",
+        "    dataset:",
+        f"      name: {quoted(dataset)}",
+        f"      type: {quoted(dataset_type)}",
+        "    metrics:",
+        f"    - type: {quoted(kind)}",
+        f"      value: {float(ceiling(item['value'])):.10f}",
+        f"      name: {quoted(name)}",
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def card_section(item: dict[str, Any]) -> str:
+    """The Markdown below."""
+    number = f"{line(item['quantity'], 500)}: at most {amount(item, item['value'])}"
+    sentence = f"With probability at least {1 - item['delta']:g} over the examples, {number}."
+    rows = (
+        ("method", line(item["method"], 80)),
+        ("examples", f"{item['data']['n']:,}"),
+        ("better than guessing", says(item).text),
+        ("data", f"sha256 {line(item['data']['sha256'], 64)}"),
+    )
+    points = Points(tuple(line(each, 500) for each in item["declarations"]))
+    blocks = (Prose(sentence), Properties(rows), Prose("It rests on:"), points, Prose(CHECK))
+    return "\n\n".join(below((Section("Certified error", blocks),), 2)) + "\n"
+
+
+def quoted(text: str) -> str:
+    """A text in YAML."""
+    return json.dumps(line(text, 500))
