@@ -98,6 +98,16 @@ def wide_log(axis, wide: float = 8.0) -> None:
         axis.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
 
 
+def plain_log(axis) -> None:
+    """Plain digits on a vertical log axis: at 1, 2, 5, … below three decades, else at each one."""
+    ticker = import_module("matplotlib.ticker")
+    low, high = axis.get_ylim()
+    subs = (1.0, 2.0, 5.0) if high < 1e3 * low else (1.0,)
+    axis.yaxis.set_major_locator(ticker.LogLocator(subs=subs))
+    axis.yaxis.set_major_formatter(lambda y, _: f"{y:.10f}".rstrip("0").rstrip("."))
+    axis.yaxis.set_minor_formatter(ticker.NullFormatter())
+
+
 def narrow_log(axis) -> None:
     """Log axes that span little more than a decade: plain digits at 1, 2, 5, …, nothing between."""
     ticker = import_module("matplotlib.ticker")

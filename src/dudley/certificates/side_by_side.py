@@ -1,0 +1,104 @@
+"""Methods side by side: what each certifies on one task, against the number of examples.
+
+A record (`results/certificates/methods.json`, made by ``benchmarks/certificates/methods.py``) holds
+tasks, and a row for every training: the task, the method, the number n of labelled examples that
+the method may use in all, the seed, the certificate and what it was computed from. All methods of
+a task have the same kind of model and the same n: what a hold-out tests on is missing in training.
+
+>>> rows = [MethodRow("and", "hold-out", 100, seed, v, 0.0, {}) for seed, v in enumerate((2, 9, 4))]
+>>> spread(rows)
+(2, 4, 9)
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dudley.core.errors import InputError
+
+SCHEMA = "dudley.methods/1"
+METHOD_TITLES = {
+    "pick-to-learn": "pick-to-learn, from the start alone",
+    "pick-to-learn after a share": "pick-to-learn, after training on a share",
+    "hold-out": "hold-out, the best of three declared splits",
+    "occam": "code around a model that a share gave",
+    "pac-bayes": "PAC-Bayes around a model that a share gave",
+}
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """One training and its certificate; ``counts`` is what the number follows from."""
+
+    task: str
+    method: str
+    n: int
+    seed: int
+    value: float
+    test_error: float
+    counts: dict[str, Any]
+
+    def __post_init__(self):
+        if self.method not in METHOD_TITLES:
+            raise InputError("method of a row", ", ".join(METHOD_TITLES), self.method)
+
+
+@dataclass(frozen=True)
+class TaskFacts:
+    """What a task is: the model, the population, how often guessing errs, the fresh examples."""
+
+    name: str
+    title: str
+    model: str
+    population: str
+    guessing: float
+    fresh: str
+
+
+@dataclass(frozen=True)
+class MethodsRecord:
+    """All tasks and rows."""
+
+    delta: float
+    tasks: tuple[TaskFacts, ...]
+    rows: tuple[MethodRow, ...]
+
+    def of(self, task: str, method: str, n: int | None = None) -> list[MethodRow]:
+        """The rows of a task and a method, the fewest examples first."""
+        rows = [row for row in self.rows if (row.task, row.method) == (task, method)]
+        return sorted((row for row in rows if n in (None, row.n)), key=lambda row: row.n)
+
+    def methods(self, task: str) -> list[str]:
+        """The methods that a task has rows of."""
+        return [name for name in METHOD_TITLES if self.of(task, name)]
+
+    def sizes(self, task: str) -> list[int]:
+        """The numbers of examples that a task has rows of."""
+        return sorted({row.n for row in self.rows if row.task == task})
+
+    def winner(self, task: str, n: int) -> str | None:
+        """The method with the least median certificate at n; None where no hold-out was run."""
+        present = [name for name in self.methods(task) if self.of(task, name, n)]
+        if "hold-out" not in present:
+            return None
+        return min(present, key=lambda name: spread(self.of(task, name, n))[1])
+
+
+def spread(rows: list[MethodRow]) -> tuple[float, float, float]:
+    """The least, the (lower) median and the largest certificate."""
+    values = sorted(row.value for row in rows)
+    return values[0], values[(len(values) - 1) // 2], values[-1]
+
+
+def read(path: Path) -> MethodsRecord:
+    """The record of a file."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    if record.get("schema") != SCHEMA:
+        raise InputError(str(path), f"a record with schema {SCHEMA}", "another file")
+    names = MethodRow.__dataclass_fields__
+    rows = [MethodRow(**{name: row[name] for name in names}) for row in record["rows"]]
+    tasks = [TaskFacts(**task) for task in record["tasks"]]
+    return MethodsRecord(record["delta"], tuple(tasks), tuple(rows))

@@ -1,0 +1,89 @@
+"""The record of methods side by side: numbers follow from counts, and keep limits set before."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dudley.certificates import side_by_side
+from dudley.certificates.inversion import binomial_upper
+from dudley.certificates.methods.pick_to_learn.bound import risk_upper
+from dudley.certificates.methods.pick_to_learn.capped import capped_upper
+from dudley.certificates.price import Bill, bits, one_of
+from dudley.core.errors import InputError
+
+RECORD = Path(__file__).parents[2] / "results/certificates/methods.json"
+ALONE = {"and": 0.0003, "majority": 0.0007, "mnist01": 0.009, "mnist": 0.045, "spam": 0.07,
+         "imdb": 0.18}  # fmt: skip
+SHARED = {"mnist01": 0.005, "mnist": 0.025, "spam": 0.035, "imdb": 0.125}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return json.loads(RECORD.read_text(encoding="utf-8"))["rows"]
+
+
+def test_every_number_of_pick_to_learn_follows_from_its_counts(rows):
+    picked = [row for row in rows if row["method"].startswith("pick-to-learn")]
+    assert len(picked) >= 30
+    for row in picked:
+        counts, declared = row["counts"], row["declared"]
+        prices = [("stop", len(declared["rounds"])), ("method", declared["among"])]
+        bill = Bill(declared["delta"], tuple(one_of(n, k) for n, k in prices if k > 1))
+        picks, left, N = counts["picks"], counts["failures"], counts["examples counted"]
+        assert row["n"] - declared["initial"] == N, row
+        if "most" in declared:
+            value = capped_upper(picks, left, N, declared["most"], bill.log_confidence)
+        else:
+            value = risk_upper(picks + left, N, bill.log_confidence)
+        assert row["value"] == value, (row["task"], row["n"], row["seed"])
+
+
+def test_every_hold_out_is_the_best_of_three_at_a_third_of_delta(rows):
+    held_out = [row for row in rows if row["method"] == "hold-out"]
+    assert {row["task"] for row in held_out} >= {"and", "majority", "mnist01", "mnist", "spam"}
+    c = Bill(0.05, (one_of("look", 3),)).log_confidence
+    for row in held_out:
+        values = [binomial_upper(s["errors"], s["held out"], c) for s in row["splits"]]
+        assert [s["value"] for s in row["splits"]] == values, (row["task"], row["n"])
+        assert row["value"] == min(values)
+        assert len(values) == 3
+
+
+def test_words_pay_for_their_bits(rows):
+    words = [row for row in rows if row["method"] == "occam"]
+    assert words
+    for row in words:
+        counts = row["counts"]
+        c = Bill(0.05, (bits("word", counts["bits"]),)).log_confidence
+        least = binomial_upper(counts["failures"], counts["examples counted"], c)
+        assert row["value"] >= least, (row["task"], row["n"])
+
+
+def test_the_limits_that_were_set_before():
+    record = side_by_side.read(RECORD)
+    for method, limits in (("pick-to-learn", ALONE), ("pick-to-learn after a share", SHARED)):
+        for task, limit in limits.items():
+            rows = record.of(task, method, record.sizes(task)[-1])
+            assert len(rows) >= 2, (task, method)
+            assert side_by_side.spread(rows)[1] <= limit, (task, method)
+    picks = [row.counts["picks"] for row in record.rows if row.method.startswith("pick")]
+    assert min(picks) > 0, "with no picks it would be a hold-out"
+
+
+def test_the_error_on_fresh_examples_is_below_the_certificate():
+    """Each number fails with probability at most δ: most of the rows must hold."""
+    record = side_by_side.read(RECORD)
+    above = [row for row in record.rows if row.test_error > row.value]
+    assert len(above) <= 0.05 * len(record.rows), above
+
+
+def test_another_method_or_file_is_refused(tmp_path):
+    with pytest.raises(InputError, match="method of a row"):
+        side_by_side.MethodRow("and", "magic", 10, 0, 0.1, 0.0, {})
+    file = tmp_path / "record.json"
+    file.write_text('{"schema": "another"}', encoding="utf-8")
+    with pytest.raises(InputError, match="schema"):
+        side_by_side.read(file)
