@@ -32,7 +32,9 @@ SLOW = (
 )
 # Set-up, and pages whose commands are run by a test of their own.
 SET_UP = ("pip ", "make ")
-TRAINS = ("certify.md", "train.md", "howto/certify.md", "howto/cluster.md", "howto/training.md")
+LONG = ("around", "attack", "certify", "cluster", "features", "grid")
+LONG += ("language", "training", "trainings")
+TRAINS = ("certify.md", "train.md", *(f"howto/{name}.md" for name in LONG))
 # Packages that a machine may lack, and the modules by which they are imported.
 NEEDS = {
     "howto/cluster.md": {"ray": "ray", "submitit": "submitit"},
@@ -96,7 +98,7 @@ def quick(page: Path) -> bool:
 
 
 def marked(page: Path):
-    """A page whose code trains something is for the slow tier."""
+    """A page whose code trains or searches something is for the slow tier."""
     marks = [pytest.mark.slow] if name_of(page) in TRAINS else []
     return pytest.param(page, marks=marks, id=name_of(page))
 

@@ -147,7 +147,10 @@ def write_files(folder: Path) -> None:
     checkpoints.write(folder / "checkpoint", *checkpoints.bert())
 
 
-@pytest.mark.parametrize("extra", COMMANDS, ids=lambda extra: extra or "none")
+@pytest.mark.parametrize(
+    "extra",
+    [pytest.param(e, id=e or "none", marks=[pytest.mark.slow] if e else []) for e in COMMANDS],
+)
 def test_an_extra_is_enough_for_its_commands(tmp_path, extra):
     if extra == "torch":
         write_files(tmp_path)
@@ -165,6 +168,7 @@ def test_an_extra_brings_what_it_is_for(tmp_path, extra):
     run(tmp_path, extra, BLOCK + MODULES[extra])
 
 
+@pytest.mark.slow
 def test_what_an_extra_does_not_bring_is_named(tmp_path):
     """Exit 2, one line that names the package and the extra, and nothing is computed before it."""
     write_files(tmp_path)

@@ -38,6 +38,7 @@ def test_every_bound_on_an_excess_risk_is_attacked():
     )
 
 
+@pytest.mark.slow
 @each("id", LEARNING)
 def test_what_is_learnt_is_attacked_too(id):
     """And not only the approximation error."""

@@ -82,6 +82,7 @@ def test_a_hidden_constant_is_refuted_by_divergence_only(printed, expected):
     assert not diverges(None)
 
 
+@pytest.mark.slow  # every quick attack, one after the other
 def test_every_false_verdict_is_reproduced_and_nothing_of_ours_is_broken():
     """The quick set, in this process: what `dudley audit` does."""
     report = runs.run(jobs=1)

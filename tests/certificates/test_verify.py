@@ -141,6 +141,7 @@ def test_what_is_declared_and_enters_no_number_is_listed(name):
     assert not check.verify(record, METHODS[name][0], DATA).holds
 
 
+@pytest.mark.slow
 @given(st.sampled_from(PLACES), st.one_of(st.integers(), st.floats(allow_nan=False), st.text()))
 def test_arbitrary_values_are_seen(place, value):
     name, path = place

@@ -66,6 +66,7 @@ def elsewhere(work: PackedWork) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_a_worker_executes_the_same_file_or_none(coins: Path):
     find(str(coins))
     module = type(EXPERIMENTS["coins"]).__module__

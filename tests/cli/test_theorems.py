@@ -92,6 +92,7 @@ def test_show_says_all_there_is(page, id: str):
         assert all(name in shown for name in (i.name, *i.aliases))
 
 
+@pytest.mark.slow
 @each("id", REFUTED)
 def test_show_tells_the_numbers_of_a_counterexample(dudley, page, id: str):
     s, shown = STATEMENTS[id], " ".join(page(id).out.split())

@@ -22,6 +22,8 @@ from smoke_runs import SmokeRuns
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = list(EXPERIMENTS)
+QUICK = ("edelman2021-and", "edelman2021-parity", "li2026-excess", "beyond-norms", "beyond-masked")
+RUN = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in NAMES]
 
 
 def test_every_folder_of_experiments_is_one_experiment_with_figures():
@@ -56,7 +58,7 @@ def test_scales_differ(name: str):
     assert len(set(configs)) == len(SCALES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", RUN)
 def test_smoke_runs_and_finds(name: str, smoke: SmokeRuns):
     results = smoke(name)
     assert results.findings and results.tables
@@ -67,7 +69,7 @@ def test_smoke_runs_and_finds(name: str, smoke: SmokeRuns):
     assert results.provenance["config"] == json.loads(json.dumps(EXPERIMENTS[name].config("smoke")))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", RUN)
 def test_the_analysis_is_a_function_of_the_tables(name: str, smoke: SmokeRuns, tmp_path: Path):
     results = smoke.copy(name, tmp_path)
     before = (results.folder / "findings.json").read_text(encoding="utf-8")

@@ -32,6 +32,7 @@ def block(kind: str, r: float, d: int = 8):
     }[kind]()
 
 
+@pytest.mark.slow
 @each("r", [1e-6, 1.0, 1e6])
 @each("kind", ["trauger", "li", "pre-ln", "post-ln", "residual", "heads"])
 def test_ninety_six_layers_stay_in_the_numbers(kind: str, r: float):

@@ -74,6 +74,7 @@ def derivable(name: str) -> bool:
     return name in RANKS or name == "query.norm2" or (bool(dot) and is_matrix and norm != "moved")
 
 
+@pytest.mark.slow
 @each("id", STATEMENTS)
 def test_bounds_grow_with_every_input_that_may_be_derived(id: str):
     """A derived input is an upper bound: it must not make a derived form smaller than the truth."""

@@ -127,6 +127,7 @@ def test_balls_around_the_initialisation_hold_what_a_search_finds_in_them(n):
         assert ratios[0] > 0.8  # a bound a fifth smaller would be caught
 
 
+@pytest.mark.slow
 def test_attention_near_its_initialisation_stays_within_the_declared_reach():
     """Encoders of three tokens drawn near θ⁰: |f − f⁰| never exceeds the first scale of the chain.
 

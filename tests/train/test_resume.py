@@ -73,6 +73,7 @@ def assert_same(folder: Path, unbroken: Path) -> None:
     assert checkpoints(folder) == set()
 
 
+@pytest.mark.slow
 def test_the_unbroken_run_has_all_that_can_go_wrong(unbroken: Path):
     rows = table(unbroken)
     plain, ruled = rows["grid.batch"] == 0, rows["grid.batch"] == 1
@@ -83,7 +84,8 @@ def test_the_unbroken_run_has_all_that_can_go_wrong(unbroken: Path):
     assert (rows["result.at best holdout_loss.step"][ruled] < steps[ruled]).any()
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("times", [1, 4])
 def test_killed_at_random_moments_one_process_ends_with_the_same_table(tmp_path, unbroken, times):
     draw = random.Random(7)
     for _ in range(times):
@@ -129,6 +131,7 @@ def test_a_worker_and_its_parent_killed_end_with_the_same_table(tmp_path: Path, 
     assert_same(tmp_path, unbroken)
 
 
+@pytest.mark.slow
 def test_an_interrupt_stops_at_a_checkpoint(tmp_path: Path, unbroken: Path):
     process = begin(tmp_path, 1)
     until_it_moves(tmp_path, process, set())

@@ -155,6 +155,7 @@ def test_every_family_gets_a_bound_that_is_paid_for(tmp_path, name: str):
     assert statuses["norms"] == "checked" and statuses["norm layers"] == "declared"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(FAMILIES)[::3])
 def test_as_many_examples_are_needed_as_make_the_bound_small(tmp_path, name: str):
     """Of every third family: the search over n is the calculus's, and knows no family."""

@@ -23,6 +23,7 @@ def planted(folder, accuracy: float, price: float, gap: float = 0.1):
     return study("beyond-depth").analyse(CONFIG, folder)
 
 
+@pytest.mark.slow
 def test_smoke(smoke):
     findings, table = check_smoke(smoke("beyond-depth"))
     assert set(table["L"]) == {1, 2}

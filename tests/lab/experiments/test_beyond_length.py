@@ -27,6 +27,7 @@ def planted(folder, accuracy: float, price: float):
     return experiment.analyse(experiment.config("laptop"), folder)
 
 
+@pytest.mark.slow
 def test_smoke(smoke):
     results = smoke("beyond-length")
     findings, table = check_smoke(results)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from beyond_cases import check_smoke, finding, study
 from dudley.lab.experiments.beyond_variants.experiment import VARIANTS
 from dudley.lab.shared.training_table import write
 
 
+@pytest.mark.slow
 def test_smoke(smoke):
     findings, table = check_smoke(smoke("beyond-variants"))
     assert set(table["variant"]) == set(VARIANTS) and len(VARIANTS) == 9

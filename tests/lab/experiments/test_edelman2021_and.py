@@ -144,6 +144,7 @@ def analysed(folder: Path, cells: Cells, fit: float = 1e-5) -> list:
     return analyse("edelman2021-and", config, folder, "paper")
 
 
+@pytest.mark.slow
 def test_verdicts_follow_the_data(tmp_path: Path):
     lengths, sizes = LENGTHS[::2], SIZES[::5]
     findings = analysed(tmp_path, planted(power(0.5), lengths, sizes))
@@ -205,7 +206,9 @@ def test_a_record_of_the_same_protocol_is_used_and_no_other(tmp_path: Path):
     assert edelman2021_and_far.recorded(config, far) is None
 
 
-@pytest.mark.parametrize("name", ["edelman2021-and", "edelman2021-and-far"])
+@pytest.mark.parametrize(
+    "name", ["edelman2021-and", pytest.param("edelman2021-and-far", marks=pytest.mark.slow)]
+)
 def test_smoke_finds_numbers(name: str, smoke):
     findings = smoke(name).findings
     assert len(findings) >= 4

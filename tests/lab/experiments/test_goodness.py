@@ -55,6 +55,7 @@ def planted(critical_m, seed: int, trials: int = 40) -> Cells:
     return Cells(T[order], m[order], k[order].astype(float), np.full(len(T), float(trials)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slopes", ["one", "tilted", "free"])
 def test_the_law_that_made_the_cells_stays_and_others_go(slopes: str):
     made = {
@@ -79,6 +80,7 @@ def test_degrees_are_counted():
         law(cells, "power", "free", None).likelihoods(cells)
 
 
+@pytest.mark.slow
 def test_half_of_successes_beyond_the_grid_is_censored():
     cells = planted(lambda T: 8.0 * T**0.4, 3)
     short = cells.only(cells.m <= 120)
@@ -93,6 +95,7 @@ def test_half_of_successes_beyond_the_grid_is_censored():
     assert covered >= 34
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", list(waiting.SHAPES))
 def test_waiting_times_with_censored_ones(shape: str):
     """β is covered, and times that are taken for events where they were not are seen to bias it."""

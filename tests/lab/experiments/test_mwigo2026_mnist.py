@@ -39,6 +39,7 @@ def one_config(N=20, d_m=32, trial=1, tokens="patches"):
     return grid | {"task": task, "trial": trial, "seed": 0}
 
 
+@pytest.mark.slow
 def test_smoke_writes_tables_and_findings(results):
     folder, findings = results.folder, results.findings
     trials, curves, starts = (read(folder / f"{n}.parquet") for n in ("trials", "curves", "starts"))
@@ -60,6 +61,7 @@ def test_smoke_writes_tables_and_findings(results):
     assert (folder / "store").exists()
 
 
+@pytest.mark.slow
 def test_a_recorded_training_is_plain_gradient_descent(results):
     trials = read(results.folder / "trials.parquet")
     config = one_config()
@@ -84,6 +86,7 @@ def test_a_recorded_training_is_plain_gradient_descent(results):
     assert last == pytest.approx(ours, abs=2e-5)
 
 
+@pytest.mark.slow
 def test_a_start_is_that_of_its_pixels(results):
     """Cells are alike under two scalings; what Lemma 4 is asked of is the reading's own."""
     starts, cell = read(results.folder / "starts.parquet"), {"tokens": "flat", "d_m": 32, "N": 20}
@@ -379,6 +382,7 @@ def test_hypotheses_that_hold_are_said_to_hold():
     assert nought.numbers["cells"][0]["features"]["short_by"] is None
 
 
+@pytest.mark.slow
 def test_lemma_4_and_theorem_5_fail_on_digits(results):
     lemma, theorem, *scaled = results.findings[-4:]
     assert lemma.kind == theorem.kind == "question", "no claims of the paper"

@@ -34,6 +34,7 @@ def folder(smoke) -> Path:
     return smoke(NAME).folder
 
 
+@pytest.mark.slow
 def test_smoke_runs_end_to_end(folder):
     config, findings = (
         EXPERIMENT.config("smoke"),
@@ -50,6 +51,7 @@ def test_smoke_runs_end_to_end(folder):
     assert np.isnan(trials["calculus_log10_n"][~first]).all()
 
 
+@pytest.mark.slow
 def test_a_seeded_run_is_the_committed_one(folder):
     """One trial alone: the row that the grid gave it."""
     config, trials = EXPERIMENT.config("smoke"), read(folder / "trials.parquet")
@@ -71,6 +73,7 @@ def test_a_seeded_run_is_the_committed_one(folder):
     )
 
 
+@pytest.mark.slow
 def test_the_leaky_report_is_on_the_set_that_chose_and_the_clean_one_is_not(folder):
     trials = read(folder / "trials.parquet")
     leaky, clean, last = (quantities(trials, which) for which in ("leaky", "clean", "last"))

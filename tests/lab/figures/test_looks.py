@@ -40,6 +40,7 @@ def sketch_of(name: str, figure: str) -> Sketch:
     return next(sketch for sketch in draw.figures(largest(name)) if sketch.name == figure)
 
 
+@pytest.mark.slow  # it draws every figure twice
 def test_committed_figures_can_be_read_and_bare_ones_have_no_prose():
     wrong, count = [], 0
     for name in SKETCHES:
@@ -131,6 +132,7 @@ def test_a_heading_that_is_a_sentence_is_no_setting():
         assert prose(figure) == [] and figure.axes[0].get_xlabel() == ""
 
 
+@pytest.mark.slow
 def test_bare_files_have_no_caption(tmp_path: Path):
     results = largest("edelman2021-parity")
     files = {
@@ -258,6 +260,7 @@ PANELS_ALIKE = [
 ]
 
 
+@pytest.mark.slow
 @each("name, figures", PANELS_ALIKE)
 def test_panels_of_one_quantity_share_their_heights_and_cut_nothing(name, figures):
     for figure in figures:

@@ -187,6 +187,7 @@ LARGE = [du.L11(3.0), du.Spectral(1.0), du.Frobenius(2.0), du.Nuclear(1.0), du.C
          du.L11(8.0) & du.Spectral(0.5)]  # fmt: skip
 
 
+@pytest.mark.slow
 @each("constraint", LARGE, ids=str)
 @each("shape", [(40, 24), (1, 300), (300, 1), (24, 40)])
 def test_below_every_cover_in_large_sizes(constraint, shape):

@@ -119,6 +119,7 @@ def test_covers_of_intervals(B, share, seed):
     assert scalar_cover(line, ε).value <= truth if share > 0.05 else True
 
 
+@pytest.mark.slow
 @each("k", range(1, 40))
 def test_intervals_at_the_jumps(k):
     """ε = B/k: k centres, also where k steps of 2ε are rounded to more or less than 2B."""

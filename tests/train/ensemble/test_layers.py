@@ -36,6 +36,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @each("check", CHECKS)
 @each("name", CASES)
 def test_as_the_twin(name, check):
