@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -76,9 +77,11 @@ def test_the_plugin_has_the_fixture(tmp_path: Path):
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["dudley.testing.plugin"]\n')
     (tmp_path / "test_model.py").write_text(TEST)
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", str(tmp_path)]
+    options = "PYTEST_ADDOPTS"  # are for the run around this one
+    environment = {name: value for name, value in os.environ.items() if name != options}
     done = subprocess.run(
         [sys.executable, *words, f"--rootdir={tmp_path}"], capture_output=True, text=True,
-        encoding="utf-8", cwd=tmp_path,
+        encoding="utf-8", cwd=tmp_path, env=environment,
     )  # fmt: skip
     assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
     assert "about 49 more" in done.stdout
