@@ -29,6 +29,16 @@ def test_without_a_hold_out_nobody_wins():
     assert "**" not in methods.compact(alone)
 
 
+def test_a_code_of_a_model_that_stayed_wins_nothing():
+    rows = record(("hold-out", 100, 0, 0.2)).rows
+    nats = "nats of divergence"
+    for counts, mark in (({"bits": 2}, 1), ({"bits": 3}, 0), ({nats: 1e-9}, 1), ({nats: 1}, 0)):
+        code = MethodRow("coin", "occam", 100, 0, 0.1, 0.1, counts)
+        many = MethodsRecord(0.05, (TASK,), (*rows, code))
+        assert ("**0.2**" in methods.compact(many)) == mark, counts
+        assert ("0.1 ‡" in methods.compact(many)) == mark == ("0.1 ‡" in methods.page(many))
+
+
 def test_the_figure_is_the_same_for_the_same_numbers(tmp_path):
     rows = record(("pick-to-learn", 100, 0, 0.1), ("pick-to-learn", 1000, 0, 0.01),
                   ("hold-out", 100, 0, 0.2))  # fmt: skip

@@ -20,6 +20,10 @@ from typing import Any
 from dudley.core.errors import InputError
 
 SCHEMA = "dudley.methods/1"
+STILL = {
+    "bits": 2.0,
+    "nats of divergence": 1e-6,
+}  # a word or a divergence of no more says: as it was
 METHOD_TITLES = {
     "pick-to-learn": "pick-to-learn, from the start alone",
     "pick-to-learn after a share": "pick-to-learn, after training on a share",
@@ -44,6 +48,11 @@ class MethodRow:
     def __post_init__(self):
         if self.method not in METHOD_TITLES:
             raise InputError("method of a row", ", ".join(METHOD_TITLES), self.method)
+
+    @property
+    def still(self) -> bool:
+        """Is the certified model the one that the share gave? Then this is a hold-out in effect."""
+        return any(self.counts.get(name, most + 1) <= most for name, most in STILL.items())
 
 
 @dataclass(frozen=True)
@@ -80,8 +89,12 @@ class MethodsRecord:
         return sorted({row.n for row in self.rows if row.task == task})
 
     def winner(self, task: str, n: int) -> str | None:
-        """The method with the least median certificate at n; None where no hold-out was run."""
-        present = [name for name in self.methods(task) if self.of(task, name, n)]
+        """The method with the least median certificate at n; None where no hold-out was run.
+
+        A method whose model stayed where the share had left it wins nothing that is its own.
+        """
+        rows = {name: self.of(task, name, n) for name in self.methods(task)}
+        present = [name for name in rows if rows[name] and not all(r.still for r in rows[name])]
         if "hold-out" not in present:
             return None
         return min(present, key=lambda name: spread(self.of(task, name, n))[1])

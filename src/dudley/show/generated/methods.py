@@ -26,12 +26,17 @@ One kind of model for each task, trained and certified in several ways with the 
 labelled examples in all. *Hold-out* trains on a part and tests on the rest: three splits were \
 declared (a tenth, a fifth, two fifths held out), each holds at δ/3, and the best is shown. \
 *From the start alone*, pick-to-learn trains on its own picks and nothing else. *After training on \
-a share*, a share of the n examples goes into ordinary training and is not counted; then the model \
-picks from the rest. Codes and PAC-Bayes describe how far a model moved from one that such a share \
-gave, and count the rest. A word of 2 bits says that nothing moved: that number is a hold-out's at \
-δ/4. Rows of images and texts, but not those of the hold-out, pay for a choice among twenty recipes.
+a share*, a share of the n examples goes into ordinary training and is not counted; then the \
+model picks from the rest. Codes and PAC-Bayes describe how far a model moved from one that such a \
+share gave, and count the rest. ‡ marks a model that stayed where the share had left it (a word of \
+2 bits, or no divergence): a hold-out in effect, which wins nothing as a code. Rows of images and \
+texts, but not those of the hold-out, pay for a choice among twenty recipes.
 
 ![](figures/methods.svg)"""
+STAYED = (
+    "‡ the model stayed where the share had left it: in effect a hold-out of the remaining "
+    "examples, at a quarter of δ for a code, and not counted as the code's own."
+)
 HEAD = ["method", "certificate", "from", "errors on fresh examples"]
 
 
@@ -52,7 +57,8 @@ def compact(record: MethodsRecord) -> str:
         fresh = _errors(record.of(task.name, "hold-out", n))
         lines.append([f"{task.title}, {task.model}", f"{n:,}", *cells, fresh, short(task.guessing)])
     names = ["pick-to-learn, from the start", "after a share", "hold-out", "code", "PAC-Bayes"]
-    return table(["task, model", "n", *names, "fresh errors", "guessing"], lines)
+    rows = table(["task, model", "n", *names, "fresh errors", "guessing"], lines)
+    return f"{rows}\n\n{STAYED}" if any(row.still for row in record.rows) else rows
 
 
 def _task(record: MethodsRecord, task: TaskFacts) -> str:
@@ -80,11 +86,15 @@ def _wins(record: MethodsRecord, task: TaskFacts) -> str:
 def _range(rows: list[MethodRow]) -> str:
     low, middle, high = spread(rows)
     seeds = f" ({short(low)} to {short(high)}, {len(rows)} seeds)" if len(rows) > 1 else ""
-    return short(middle) + seeds
+    return short(middle) + _mark(rows) + seeds
 
 
 def _median(rows: list[MethodRow]) -> str:
-    return short(spread(rows)[1]) if rows else "–"
+    return short(spread(rows)[1]) + _mark(rows) if rows else "–"
+
+
+def _mark(rows: list[MethodRow]) -> str:
+    return " ‡" if all(row.still for row in rows) else ""
 
 
 def _counts(rows: list[MethodRow]) -> str:
