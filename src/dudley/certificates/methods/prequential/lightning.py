@@ -55,9 +55,10 @@ def lightning_log(
             if trainer.current_epoch:
                 return
             losses, sizes = predicted(log.declared.mode, pl_module, unit_losses, batch)
-            first = batch_idx * trainer.train_dataloader.batch_size
+            loader: Any = trainer.train_dataloader
+            first = batch_idx * loader.batch_size
             places = (first + np.arange(len(losses))) * log.ranks + log.rank
-            units = len(trainer.train_dataloader.dataset)
+            units = len(loader.dataset)
             log_real(log, places, losses, sizes, batch_idx, units)
             if say is not None and batch_idx % every == every - 1:
                 say(log.line())

@@ -115,12 +115,13 @@ class CausalFolder(DocumentModel):
         if self.symbols and self.start == "random weights":
             return AutoModelForCausalLM.from_config(config).float()
         try:
-            model, seen = AutoModelForCausalLM.from_pretrained(
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
                 self.folder, config=config, local_files_only=True, trust_remote_code=False,
                 use_safetensors=True, output_loading_info=True,
             )  # fmt: skip
         except (OSError, ValueError, RuntimeError) as error:
             raise InputError(self.folder, "a causal model of Hugging Face", error) from None
+        model, seen = loaded
         if missing := seen["missing_keys"]:
             raise InputError(WEIGHTS, "all weights of the model", f"none for {sorted(missing)[0]}")
         return model.float()
