@@ -64,16 +64,34 @@ End Fractions.
 
 (** ** The two programs *)
 
+(** [terms_below] with its position as a binary integer: not to convert it anew at each step makes
+    the time linear in [k]. *)
+Fixpoint terms_down (n P D : N) (j : nat) (i a : N) : N :=
+  if j is j'.+1 then
+    (a + terms_down n P D j' (N.pred i) (a * i * (D - P) / ((n - i + 1) * P) + 1))%num
+  else a.
+
+Lemma terms_downE n P D j a : terms_down n P D j (N.of_nat j) a = terms_below n P D j a.
+Proof.
+elim: j a => [|j IH] a //; set i := N.of_nat j.+1.
+have down : N.pred i = N.of_nat j by rewrite /i Nat2N.inj_succ N.pred_succ.
+by rewrite terms_belowS -IH -down.
+Qed.
+
 (** The kernel's program for errors that are counted: [P[Bin(n, p) ≤ k] ≤ δ · Π weights]. *)
 Definition binomial_check (n k : N) (p δ : N * N) (ws : prices) (fuel S : N) : bool :=
-  (0 <? δ.2 * bottoms ws)%num &&
-  tail_check n p.1 p.2 (N.to_nat fuel) k (δ.1 * tops ws)%num (δ.2 * bottoms ws)%num S.
+  let qn := (δ.1 * tops ws)%num in let qd := (δ.2 * bottoms ws)%num in
+  [&& (0 <? qd)%num, probability p.1 p.2, (k <=? n)%num, (qn <=? qd)%num, (0 <? S)%num &
+    ((qd - qn) * terms_down n p.1 p.2 (N.to_nat k) k S <=?
+     qn * terms_above n p.1 p.2 (N.to_nat fuel) k S)%num].
 
 Lemma binomial_check_ok (R : realFieldType) n k p δ ws fuel S :
   binomial_check n k p δ ws fuel S -> forall (j : nat) (a x : R), (j <= N.to_nat k)%N ->
   frac R δ * product R ws <= a -> frac R p < x -> x <= 1 -> tail (N.to_nat n) j x <= a.
 Proof.
-case/andP=> q0 check j a x jk wa px x1; have prob := proj1 (andP check); have [p0 _] := andP (p_range R prob).
+rewrite /binomial_check -{3}[k]N2Nat.id terms_downE.
+case/andP=> q0 check j a x jk wa px x1; have prob := proj1 (andP check).
+have [p0 _] := andP (p_range R prob).
 have x0 : 0 <= x by apply: le_trans (ltW px).
 have x01 : 0 <= x <= 1 by rewrite x0.
 apply: le_trans (tail_mono _ x01 jk) _; apply: le_trans (tail_anti _ _ p0 (ltW px) x1) _.
