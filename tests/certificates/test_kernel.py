@@ -93,7 +93,10 @@ def test_shares_and_weights(made: dict[str, dict]):
 
 
 def test_the_script_of_an_example():
-    assert script(claim_of(shipped("marked-token"))) == (
+    page = Path(__file__).resolve().parents[2] / "docs" / "proof.md"
+    text = script(claim_of(shipped("marked-token")))
+    assert f"```coq\n{text}```\n" in page.read_text(encoding="utf-8")
+    assert text == (
         "From Coq Require Import NArith List.\n"
         "From dudley Require Import Certificates.\n"
         "Import ListNotations.\n"
@@ -174,7 +177,7 @@ def test_counts_that_are_none_are_refused(place: tuple[str, ...], value: object)
     ],
 )
 def test_what_has_no_theorem_is_refused_by_name(made: dict, kind: str, changes: dict):
-    with pytest.raises(InputError, match="hold-out, outcomes and selection .* pick-to-learn"):
+    with pytest.raises(InputError, match=r"hold-out, outcomes and selection .* pick-to-learn"):
         claim_of(made[kind] | changes)
 
 
@@ -248,7 +251,7 @@ def test_the_report_rounds_no_number_down(made: dict[str, dict]):
     for certificate in made.values():
         claim = claim_of(certificate)
         assert Fraction(Decimal(about(claim.product))) >= claim.product
-        report = KernelReport(claim, True, "8.16.1", (), ())
+        report = KernelReport(claim, True, "8.16.1", (), (), ())
         words = " ".join(report.checked)
         assert f"{float(claim.bound):.6g}" in words
         json.dumps(report.to_json(), allow_nan=False)

@@ -20,21 +20,30 @@ from dudley.certificates.kernel.script import script
 from dudley.certificates.verify import Verification
 
 HASHES = "the hashes of model and data"
-LISTS = "the prices, and that the weights of each list sum to at most 1"
+PRICES = "the price of every choice"
+LISTS = "the weights of each list sum to at most 1"
 RECOMPUTED = {
     "holdout": ("the errors of the model on the examples",),
-    "listed": ("the errors of the chosen model",),
-    "coded": ("that the code word decodes to these weights", "the errors of the model"),
+    "listed": ("the errors of the chosen model on the examples",),
+    "coded": (
+        "the weights to which the code word decodes",
+        "the errors of the model on the examples",
+    ),
     "cover": (
-        "the size of the cover, from the network's norms by the covers in the docstrings",
-        "the rounding error of margins, and that γ/2 leaves room for it",
-        "the norms of the weights, and their places in the grids",
-        "the margins, and how many are at most γ",
+        "the size of the cover, from the norms of the weights",
+        "the margins of the model on the examples",
     ),
     "picks": (
-        "that picks and rounds are those of the declared schedule",
+        "picks and rounds against the declared schedule",
         "the failures of the final model among the unpicked examples",
     ),
+}
+SUPPOSED = {
+    "coded": ("no word of the code begins with another one",),
+    "cover": (
+        "the class has a cover of this size, and γ/2 leaves room for the rounding of margins",
+    ),
+    "picks": ("the rule selects as the theorem asks of one",),
 }
 
 
@@ -46,7 +55,8 @@ def check(certificate: Mapping[str, Any], verification: Verification) -> KernelR
         claim,
         accepts(claim, program),
         program.version,
-        (*RECOMPUTED[claim.form], *((LISTS,) if claim.weights else ()), HASHES),
+        (*RECOMPUTED[claim.form], *((PRICES,) if claim.weights else ()), HASHES),
+        (*SUPPOSED.get(claim.form, ()), *((LISTS,) if claim.weights else ())),
         verification.declarations,
     )
 

@@ -23,7 +23,8 @@ from dudley.certificates.kernel.numbers import (
 from dudley.certificates.records import LARGEST
 from dudley.core.errors import InputError
 
-SHARES = frozenset({"method", "parts", "interval"})
+SHARES = frozenset({"method", "parts"})
+MOST_BITS = 1 << 20
 FILE_DIGITS = 1 + Fraction(1, 10**9)  # a fact of ten digits, rounded to the nearest
 
 
@@ -56,10 +57,12 @@ class KernelClaim:
     def __post_init__(self):
         whole = (self.n, self.k, 0 if self.extra is None else self.extra)
         fractions = (self.bound, self.delta, self.share, *(price.weight for price in self.weights))
-        if not all(type(x) is int and 0 <= x for x in whole) or self.n >= LARGEST:
+        if not all(type(x) is int and x >= 0 for x in whole) or self.n >= LARGEST:
             raise InputError("--coq", "counts that are whole numbers", whole)
         if not all(type(x) is Fraction and 0 < x <= 1 for x in fractions):
             raise InputError("--coq", "fractions in (0, 1]", fractions)
+        if self.form == "coded" and (self.extra or 0) > MOST_BITS:
+            raise InputError("--coq", f"a code word of at most {MOST_BITS:,} bits", self.extra)
         if not 0 <= self.k < self.n:
             raise InputError("--coq", "fewer errors than examples", f"{self.k} of {self.n}")
         if not 0 < self.bound < 1:

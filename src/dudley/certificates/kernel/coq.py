@@ -35,7 +35,7 @@ class Coq:
 
     def compile(self, file: Path, library: Path) -> None:
         """Compile a file of the library; a failure is refused, since Coq lacks what it needs."""
-        done = self._run(_options(library) + [str(file)], file.parent)
+        done = self._run([*_options(library), str(file)], file.parent)
         if done.returncode:
             raise InputError(f"proof {file.name}", "a Coq that accepts it", _last(done.stderr), GET)
 
@@ -44,7 +44,7 @@ class Coq:
         with tempfile.TemporaryDirectory(prefix="dudley-coq-") as folder:
             file = Path(folder) / "certificate.v"
             file.write_text(text, encoding="ascii")
-            done = self._run(_options(library) + [str(file)], file.parent)
+            done = self._run([*_options(library), str(file)], file.parent)
         if done.returncode:
             if REFUSED in " ".join(done.stderr.split()):
                 return False

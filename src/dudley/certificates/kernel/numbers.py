@@ -3,10 +3,11 @@
 A certificate has its bound and its prices as decimals, the prices as nats ln(1/w) rounded up. The
 kernel knows fractions only:
 
-    bound       the value, up at the sixth digit (and by 10^-8 of itself before, for its decimals)
-    one of M    M = ⌊e^nats⌋: where 1/w is known to be a whole number, it is at most e^nats, hence at
-                most M. It is one for one of m, for a grid, 1/w = 3(|j|+1)(|j|+2)/2, and for a number
-                s of nonzeros, 1/w = s(s+1)
+    bound       the value, up at the sixth digit (and by 10^-8 of itself before, since prices come
+                with ten digits)
+    one of M    M = ⌊e^nats⌋: where 1/w is known to be a whole number, it is at most e^nats, hence
+                at most M. It is whole for one of m; for a grid, 1/w = 3(|j|+1)(|j|+2)/2; and for a
+                number s of nonzeros, 1/w = s(s+1)
     weight      a fraction at or below e^-nats
     size        a whole number at or above e^nats
 
@@ -27,7 +28,7 @@ from dudley.core.errors import InputError
 from dudley.core.rounding import ceiling
 
 DIGITS = 6
-FARTHEST = 20_000.0  # nats: numbers of 29,000 bits
+FARTHEST = 9_000.0  # nats: numbers of 13,000 bits, of which Python writes all digits
 BITS = 64  # of a weight
 
 

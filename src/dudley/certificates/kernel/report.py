@@ -1,4 +1,7 @@
-"""What the kernel checked of a certificate, what the program computed, and what was declared."""
+"""What the kernel checked of a certificate, what the program computed, and what was declared.
+
+What the theorem supposes of lists, covers and rules is proved in docstrings, and stands apart.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ class KernelReport:
     accepted: bool
     version: str
     recomputed: tuple[str, ...]
+    supposed: tuple[str, ...]
     declared: tuple[str, ...]
 
     @property
@@ -38,17 +42,24 @@ class KernelReport:
             "delta": str(self.claim.delta),
             "kernel_checked": list(self.checked) if self.accepted else [],
             "recomputed_by_program": list(self.recomputed),
+            "proved_in_docstrings": list(self.supposed),
             "declared": list(self.declared),
         }
 
 
 def _theorem(claim: KernelClaim) -> str:
+    least = Fraction(1)
+    for price in claim.weights:
+        least *= price.weight
+    weighty = f" of weight {_fraction(least)} or more" if claim.weights else ""
     what = {
         "holdout": "a model that was fixed before",
-        "listed": "any model of a weighted list",
-        "coded": f"any model of a word of {claim.extra} bits of a prefix code",
-        "cover": f"any model of a class whose cover at γ/2 has {_size(claim)} centres",
-        "picks": "the final model of any rule of a weighted list",
+        "listed": f"any model{weighty} in a declared list",
+        "coded": f"any model that a word of at most {claim.extra} bits of a prefix code describes"
+        + (f", with choices{weighty}," if weighty else ""),
+        "cover": f"any model of a class{weighty} whose cover at γ/2 has at most {_size(claim)} "
+        "centres",
+        "picks": f"the final model of any declared rule{weighty}",
     }[claim.form]
     counted = {
         "cover": f"at most {claim.k:,} of {claim.n:,} margins up to γ",
@@ -94,7 +105,8 @@ def about(x: Fraction) -> str:
     """
     if x > Fraction(1, 10**300):
         return ceiling(Decimal(x.numerator) / Decimal(x.denominator))
-    return f"less than 10^-{len(str(x.denominator)) - len(str(x.numerator)) - 1}"
+    bits = x.denominator.bit_length() - 1 - x.numerator.bit_length()  # x < 2^-bits
+    return f"less than 10^-{bits * 30102 // 100_000}"
 
 
 def _fraction(x: Fraction) -> str:
@@ -103,4 +115,6 @@ def _fraction(x: Fraction) -> str:
 
 def _size(claim: KernelClaim) -> str:
     size = claim.extra or 1
-    return f"{size:,}" if size < 10**7 else f"fewer than 10^{size.bit_length() * 302 // 1000 + 1}"
+    if size < 10**7:
+        return f"{size:,}"
+    return f"10^{size.bit_length() * 30103 // 100_000 + 1}"  # size < 2^bits

@@ -41,9 +41,9 @@ THEOREMS = {
 
 
 def steps(claim: KernelClaim) -> int:
-    """How many terms above k are added: up to 9σ + 60 beyond the mean, where less than e^-36 is left.
+    """How many terms above k are added: up to t = 9σ + 60 beyond the mean.
 
-    By Bernstein's inequality P[Bin(n, p) ≥ np + t] ≤ exp(−t²/(2σ² + 2t/3)).
+    Less than e^-36 is left then, for P[Bin(n, p) ≥ np + t] ≤ exp(−t²/(2σ² + 2t/3)) (Bernstein).
     """
     mean = claim.n * claim.bound
     beyond = 9 * math.sqrt(float(mean * (1 - claim.bound))) + 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dudley.core.rounding import ceiling
-from dudley.show.document import Document, DocumentBlock, Points, Prose, Section
+from dudley.show.document import Document, Points, Prose, Section
 
 if TYPE_CHECKING:
     from dudley.certificates.kernel.report import KernelReport
@@ -32,12 +32,14 @@ def document(
 
 
 def answers(kernel: KernelReport) -> tuple[Section, ...]:
-    """Who answers for what: the kernel, the program, or no one but who declared it."""
+    """Who answers for what: the kernel, the program, a docstring, or who declared it."""
     word = f"kernel-checked (Coq {kernel.version}, no axioms)"
     if not kernel.accepted:
         word = f"refused by the kernel (Coq {kernel.version}): its program does not confirm"
+    supposed = Section("proved in docstrings, not by the kernel", (Points(kernel.supposed),))
     return (
         Section(word, (Points(kernel.checked, mark="✓" if kernel.accepted else "✗"),)),
         Section("recomputed by program", (Points(kernel.recomputed),)),
+        *((supposed,) if kernel.supposed else ()),
         Section("declared: what no one can check", (Points(kernel.declared),)),
     )
