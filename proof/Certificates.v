@@ -99,9 +99,10 @@ apply: le_trans wa; rewrite productE /frac mulrACA -invfM -!num_mul ler_pdivl_mu
 exact: (tail_check_ok R prob check).
 Qed.
 
-(** The kernel's program for pick-to-learn: [N p P[Bin(N, p) = k] ≤ δ · Π weights · P[Bin(N, p) > k]]. *)
-Definition selection_check (N k : N) (p δ : BinNums.N * BinNums.N) (ws : prices) (fuel S : BinNums.N) :=
-  picks_check N p.1 p.2 (N.to_nat fuel) k (δ.1 * tops ws)%num (δ.2 * bottoms ws)%num S.
+(** The kernel's program for pick-to-learn:
+    [n p P[Bin(n, p) = k] ≤ δ · Π weights · P[Bin(n, p) > k]]. *)
+Definition selection_check (n k : N) (p δ : N * N) (ws : prices) (fuel S : N) : bool :=
+  picks_check n p.1 p.2 (N.to_nat fuel) k (δ.1 * tops ws)%num (δ.2 * bottoms ws)%num S.
 
 (** ** Errors that are counted: one model, a list, a code *)
 
@@ -226,8 +227,9 @@ End Counted.
 
 (** ** Covers *)
 
-(** A class of models, any number of them, with their margins on an example, a margin [level], and finitely many centres: every model's margins are within
-    [level / 2] of those of one centre, on every example. *)
+(** A class of models, any number of them, with their margins on an example, a margin [level], and
+    finitely many centres: every model's margins are within [level / 2] of those of one centre, on
+    every example. *)
 Record covered_class (R : realFieldType) (X : Type) := CoveredClass {
   member : Type;
   margin : member -> X -> R;
@@ -265,7 +267,7 @@ Qed.
 End Classes.
 
 (** Except on surprising samples, of probability at most [δ]: a model of any class [j] of weight
-    [Π ws] or more whose cover has at most [N] centres, however model and class were chosen: if at
+    [Π ws] or more whose cover has at most [size] centres, however model and class were chosen: if at
     most [k] of the [n] examples have a margin of at most [level], its risk is at most [p]. *)
 Definition cover_claim (n k : N) (p δ : N * N) (size : N) (ws : prices) : Prop :=
   forall (R : realFieldType) (X : finType) (μ : X -> R) (J : finType) (c : J -> covered_class R X)
@@ -289,8 +291,7 @@ have w_ok : weights w.
   have [->|pos] := posnP #|centers (c j)|; first by rewrite mulr0n.
   by rewrite -mulr_natr divfK // pnatr_eq0 -lt0n.
 have [prob bound] := listed_certificate check h μ_ok w_ok.
-split=> // s j θ usual.
-move=> large small few; have [i close] := near θ.
+split=> // s j θ usual large small few; have [i close] := near θ.
 apply: le_trans (bound s (Tagged (fun j => centers (c j)) i) usual _ _).
 - by apply: (chance_le μ_ok) => x; apply: errs_center.
 - rewrite /product big_cons /frac /= num1 mul1r /w /= mulrC ler_pmul ?product_ge0 ?invr_ge0 ?num_ge0 //.
@@ -364,7 +365,8 @@ have N0 : 0 < N%:R :> R by rewrite ltr0n (leq_trans _ kN).
 have C0 : 0 < 'C(N, k)%:R :> R by rewrite ltr0n bin_gt0 ltnW.
 pose c := N%:R * x * term N x k; have c0 : 0 < c by rewrite !mulr_gt0 ?exprn_gt0.
 rewrite (eq_bigr (fun m : 'I_N => δ / c * ('C(m, k)%:R * (x ^+ k.+1 * (1 - x) ^+ (m - k))))).
-  rewrite big_mkcond (eq_bigr (fun m : 'I_N => δ / c * ('C(m, k)%:R * (x ^+ k.+1 * (1 - x) ^+ (m - k))))).
+  rewrite big_mkcond (eq_bigr (fun m : 'I_N =>
+      δ / c * ('C(m, k)%:R * (x ^+ k.+1 * (1 - x) ^+ (m - k))))).
     by rewrite -big_distrr /= negative_binomial mulrAC ler_pdivl_mulr // mul1r.
   by move=> m _; case: ifP => // /negbT; rewrite -ltnNge => mk; rewrite bin_small // mul0r mulr0.
 move=> m km; rewrite /c /term.
