@@ -15,7 +15,7 @@ import pytest
 from certificates.kernel_cases import SHIPPED, of_kinds, shipped
 from dudley.calculus.union import Grid
 from dudley.certificates import digits
-from dudley.certificates.kernel import coq
+from dudley.certificates.kernel import coq, library
 from dudley.certificates.kernel.claim import KernelClaim, claim_of
 from dudley.certificates.kernel.coq import Coq
 from dudley.certificates.kernel.library import needed, sources
@@ -256,3 +256,29 @@ def test_the_report_rounds_no_number_down(made: dict[str, dict]):
         assert f"{float(claim.bound):.6g}" in words
         json.dumps(report.to_json(), allow_nan=False)
         assert replace(report, accepted=False).to_json()["kernel_checked"] == []
+
+
+def test_an_installed_package_has_the_sources_beside_its_modules(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    package = tmp_path / "site-packages" / "dudley"
+    monkeypatch.setattr(library, "PACKAGE", package)
+    with pytest.raises(InputError, match=r"a folder with Certificates\.v"):
+        sources()
+    (package / "_proof").mkdir(parents=True)
+    (package / "_proof" / "Certificates.v").write_text("", encoding="utf-8")
+    assert sources() == package / "_proof"
+
+
+def test_a_price_of_an_unknown_kind_is_rounded_down(made: dict[str, dict]):
+    certificate = copy.deepcopy(made["hold-out"])
+    certificate["prices"] = [{"name": "something new", "nats": math.log(2.5), "note": ""}]
+    (price,) = claim_of(certificate).weights
+    assert Fraction(2, 5) * (1 - Fraction(1, 10**12)) <= price.weight <= Fraction(2, 5)
+
+
+def test_a_cache_that_cannot_be_written_is_refused(monkeypatch, tmp_path: Path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(InputError, match="XDG_CACHE_HOME"):
+        library.compiled(in_place_of_coq(tmp_path, "echo 8.16.1"))

@@ -24,6 +24,8 @@ from dudley.certificates.records import LARGEST
 from dudley.core.errors import InputError
 
 SHARES = frozenset({"method", "parts"})
+# Prices of one of m, and of a grid: 1/w is a whole number. Any other is rounded down.
+WHOLE = SHARES | {"looks", "stop", "among", "network", "radius", "margin", "norms"}
 MOST_BITS = 1 << 20
 FILE_DIGITS = 1 + Fraction(1, 10**9)  # a fact of ten digits, rounded to the nearest
 
@@ -90,16 +92,15 @@ def claim_of(certificate: Mapping[str, Any]) -> KernelClaim:
     expect_covered(certificate)
     facts, method = certificate["facts"], certificate["method"]
     form, n, k, extra = FORMS[method](certificate["declared"], facts)
-    exact = weight_below if method == "selection" else _whole
-    prices = [price for price in certificate["prices"] if price["name"] != "code"]
-    weights = tuple(
-        KernelPrice(price["name"], exact(price["nats"]))
-        for price in prices
-        if price["name"] not in SHARES
-    )
+    prices = [
+        KernelPrice(price["name"], _weight(method, price["name"], price["nats"]))
+        for price in certificate["prices"]
+        if price["name"] != "code"  # counted in bits
+    ]
+    weights = tuple(price for price in prices if price.name not in SHARES)
     share = Fraction(1)
     for price in prices:
-        share *= _whole(price["nats"]) if price["name"] in SHARES else 1
+        share *= price.weight if price.name in SHARES else 1
     return KernelClaim(
         "listed" if form == "holdout" and weights else form,
         n,
@@ -161,8 +162,11 @@ FORMS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Counts]] = {
 }
 
 
-def _whole(nats: float) -> Fraction:
-    return Fraction(1, one_of(nats))
+def _weight(method: str, name: str, nats: float) -> Fraction:
+    """The weight of a price: of a norm cover all are of grids, or of a number of nonzeros."""
+    if name in WHOLE or method == "norm-cover":
+        return Fraction(1, one_of(nats))
+    return weight_below(nats)
 
 
 def _uncovered(got: str) -> InputError:

@@ -55,8 +55,12 @@ def compiled(coq: Coq) -> Path:
     place = _cache() / f"proof-{digest.hexdigest()[:16]}"
     if place.is_dir():
         return place
-    place.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(dir=place.parent, prefix="proof-new-"))
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=place.parent, prefix="proof-new-"))
+    except OSError as error:
+        expected = "one that can be written (XDG_CACHE_HOME names another)"
+        raise InputError("cache folder", expected, error) from None
     try:
         for name, text in texts.items():
             (made / f"{name}.v").write_bytes(text)
@@ -73,4 +77,4 @@ def compiled(coq: Coq) -> Path:
 
 def _cache() -> Path:
     home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "dudley"
+    return (Path(home).absolute() if home else Path.home() / ".cache") / "dudley"
