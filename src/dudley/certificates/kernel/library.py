@@ -22,8 +22,8 @@ REQUIRED = re.compile(r"^From dudley Require Import ([^.]+)\.", re.MULTILINE)
 
 
 def sources() -> Path:
-    """The folder of the Coq sources."""
-    places = (PACKAGE.parents[1] / "proof", PACKAGE / "_proof")
+    """The folder of the Coq sources: that of an installed package, or of the repository."""
+    places = (PACKAGE / "_proof", PACKAGE.parents[1] / "proof")
     for place in places:
         if (place / f"{ROOT}.v").is_file():
             return place
