@@ -32,6 +32,7 @@ TRIPLED = Activation("tripled", lambda x: 3 * x * (x > 0), 3.0)
 DENSE = du.Dense(4, S(2.0), 3, b(0.5), "relu")
 GELU = activation("gelu")
 LN = du.LayerNorm(4, 0.1, du.LInf(2.0), b(0.4))
+CAPPED = du.LayerNorm(4, 1e-5, least_std=0.4)
 
 MUTATIONS = [
     # pointwise
@@ -104,6 +105,24 @@ MUTATIONS = [
         ["radius"],
         LN,
         radius_of(LayerNorm, lambda n, s, f: f.out.radius * 0.5),
+    ),
+    planted(
+        "the slope of a capped layer norm is a sixth too small",
+        ["lipschitz"],
+        CAPPED,
+        lipschitz_of(LayerNorm, lambda n, s, f: f.lipschitz * (1 / 1.2)),
+    ),
+    planted(
+        "a layer norm is capped at its level",
+        ["lipschitz"],
+        CAPPED,
+        lipschitz_of(LayerNorm, lambda n, s, f: Magnitude.of(1 / 0.4)),
+    ),
+    planted(
+        "the radius of a capped layer norm is a sixth too small",
+        ["radius"],
+        CAPPED,
+        radius_of(LayerNorm, lambda n, s, f: f.out.radius * (1 / 1.2)),
     ),
     planted(
         "a gain sees rows of norm 1",

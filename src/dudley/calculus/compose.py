@@ -34,6 +34,7 @@ import numpy as np
 from dudley.calculus import arithmetic
 from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.calculus.arithmetic import through
+from dudley.calculus.augment import behind, facts_with_alarm, is_silent
 from dudley.calculus.facts import Facts, Signal, Use
 from dudley.calculus.memory import remembered
 from dudley.calculus.node import Node, Part
@@ -42,7 +43,7 @@ from dudley.classes.best import BestOf
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
-from dudley.core.magnitude import ONE, Magnitude
+from dudley.core.magnitude import ONE, ZERO, Magnitude, largest
 
 CoverNames = tuple[str, ...] | None  # the only ones to use, by name; all of them where it is None
 
@@ -63,14 +64,15 @@ class Chain(Node):
     def facts(self, signal: Signal) -> Facts:
         parts = []
         for node in self.nodes:
-            parts.append(node.facts(signal.expect_rows()))
+            parts.append(facts_with_alarm(node, signal.expect_rows()))
             signal = parts[-1].out
         uses: list[Use] = []
-        after = ONE
+        after, alarm = ONE, ZERO
         for i in range(len(parts) - 1, -1, -1):
-            uses = [*scaled(parts[i].uses, after, str(i)), *uses]
+            uses = [*scaled(parts[i].uses, after, str(i), alarm=alarm), *uses]
             after = after * parts[i].lipschitz
-        return Facts(signal, after, tuple(uses))
+            alarm = largest(parts[i].alarm, behind(parts[i].lipschitz, alarm))
+        return Facts(signal, after, tuple(uses), alarm)
 
     def parameters(self, width: int) -> tuple[list, int]:
         nests = []
@@ -116,10 +118,10 @@ class Residual(Node):
     )
 
     def facts(self, signal: Signal) -> Facts:
-        inner = self.inner.facts(signal)
+        inner = facts_with_alarm(self.inner, signal)
         expect_shape("residual connection", signal, inner.out.expect_rows())
         out = replace(inner.out, radius=signal.radius + inner.out.radius, l1=None)
-        return Facts(out, inner.lipschitz + 1, inner.uses)
+        return Facts(out, inner.lipschitz + 1, inner.uses, inner.alarm)
 
     def parameters(self, width: int) -> tuple[Any, int]:
         return self.inner.parameters(width)
@@ -156,13 +158,14 @@ class Parallel(Node):
     )
 
     def facts(self, signal: Signal) -> Facts:
-        parts = [node.facts(signal) for node in self.nodes]
+        parts = [facts_with_alarm(node, signal) for node in self.nodes]
         radius, lipschitz = parts[0].out.radius, parts[0].lipschitz
         for part in parts[1:]:
             expect_shape("sum of heads", parts[0].out, part.out)
             radius, lipschitz = radius + part.out.radius, lipschitz + part.lipschitz
         uses = [use for h, part in enumerate(parts) for use in scaled(part.uses, ONE, str(h), "+")]
-        return Facts(replace(parts[0].out, radius=radius, l1=None), lipschitz, tuple(uses))
+        alarm = largest(*(part.alarm for part in parts))
+        return Facts(replace(parts[0].out, radius=radius, l1=None), lipschitz, tuple(uses), alarm)
 
     def parameters(self, width: int) -> tuple[list, int]:
         pairs = [node.parameters(width) for node in self.nodes]
@@ -199,10 +202,10 @@ class Heads(Node):
         size_of("H", self.H)
 
     def facts(self, signal: Signal) -> Facts:
-        head = self.inner.facts(signal)
+        head = facts_with_alarm(self.inner, signal)
         uses = tuple(replace(use, copies=use.copies * self.H) for use in head.uses)
         out = replace(head.out, radius=head.out.radius * self.H, l1=None)
-        return Facts(out, head.lipschitz * self.H, uses)
+        return Facts(out, head.lipschitz * self.H, uses, head.alarm)
 
     def parameters(self, width: int) -> tuple[list, int]:
         nest, width = self.inner.parameters(width)
@@ -251,12 +254,14 @@ class Repeat(Node):
                 radii += [radii[-1]] * (self.L - len(radii))
                 break
         stacked = np.stack(radii)  # layers first; an enclosing Repeat has the axes behind
-        every = self.inner.facts(replace(signal, radius=Magnitude(stacked)))
+        every = facts_with_alarm(self.inner, replace(signal, radius=Magnitude(stacked)))
         slopes = np.broadcast_to(every.lipschitz.log, stacked.shape)
         after = np.concatenate([np.cumsum(slopes[::-1], axis=0)[-2::-1], np.zeros_like(slopes[:1])])
         uses = tuple(replace(use, weight=_spread(use.weight, stacked.shape)) for use in every.uses)
         lipschitz = Magnitude(slopes.sum(axis=0)[()])
-        return Facts(replace(out, l1=None), lipschitz, scaled(uses, Magnitude(after), "*"))
+        alarms = _alarms(every, stacked.shape)
+        uses = scaled(uses, Magnitude(after), "*", alarm=Magnitude(alarms[1:]))
+        return Facts(replace(out, l1=None), lipschitz, uses, Magnitude(alarms[0][()]))
 
     def parameters(self, width: int) -> tuple[list, int]:
         nest, width = self.inner.parameters(width)
@@ -281,6 +286,18 @@ class Repeat(Node):
         return Chain((self.inner,) * self.L).rounding(signal)
 
 
+def _alarms(every: Facts, shape: tuple[int, ...]) -> np.ndarray:
+    """The log slope of the alarms from each layer on in what it reads; behind the last none."""
+    logs = np.full((shape[0] + 1, *shape[1:]), -np.inf)
+    if every.alarm is None or is_silent(every.alarm):
+        return logs
+    slopes, own = (np.broadcast_to(x.log, shape) for x in (every.lipschitz, every.alarm))
+    for i in range(shape[0] - 1, -1, -1):
+        after = behind(Magnitude(slopes[i]), Magnitude(logs[i + 1]))
+        logs[i] = largest(Magnitude(own[i]), after).log
+    return logs
+
+
 def _spread(weight: Magnitude, shape: tuple[int, ...]) -> Magnitude:
     """A weight for each layer; layers of a Repeat inside have their axes in front."""
     full = np.broadcast_shapes(np.shape(weight.log), shape)
@@ -297,12 +314,22 @@ def expect_shape(what: str, wanted: Signal, got: Signal) -> None:
         )
 
 
-def scaled(uses: Iterable[Use], factor: Magnitude, prefix: str, kind: str = "") -> tuple[Use, ...]:
-    """The uses behind further nodes: weights multiplied, names and places prefixed."""
+def scaled(
+    uses: Iterable[Use],
+    factor: Magnitude,
+    prefix: str,
+    kind: str = "",
+    alarm: Magnitude = ZERO,
+) -> tuple[Use, ...]:
+    """The uses behind further nodes: weights multiplied, names and places prefixed.
+
+    ``factor`` is the slope of those nodes, ``alarm`` that of the alarms in them.
+    """
     return tuple(
         replace(
             use,
             weight=use.weight * factor,
+            alarm=largest(use.alarm, behind(use.weight, alarm)),
             name=f"{prefix}.{use.name}",
             place=(kind + prefix, *use.place),
         )
@@ -337,13 +364,18 @@ def _composed_once(network: Node, facts: tuple, covers: CoverNames) -> tuple[All
 
 
 def _composed(network: Node, signal: Signal, covers: CoverNames) -> tuple[Allocated, Facts]:
-    facts = network.facts(signal)
+    facts = facts_with_alarm(network, signal)
+    return allocated(facts.uses, covers), facts
+
+
+def allocated(uses: Sequence[Use], covers: CoverNames = None) -> Allocated:
+    """The entropy of blocks that are used like that, shared ones covered once."""
     blocks = []
-    for use in tie_together(facts.uses):
+    for use in tie_together(uses):
         entropy = use.entropy
         if isinstance(entropy, BestOf):
             entropy = entropy.only(covers)
         blocks.append(WeightBlock(use.name, entropy, use.weight, use.copies))
     if not blocks:
         raise InputError("network", "at least one block of trained weights", "none")
-    return Allocated(tuple(blocks)), facts
+    return Allocated(tuple(blocks))

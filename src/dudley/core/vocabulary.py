@@ -39,6 +39,7 @@ MAPS = {
     "score.scale": "factor on the scores",
     "attention.lipschitz": "Lipschitz constant of the normaliser, ℓ∞ to ℓ1",
     "attention.mass": "largest ℓ1 norm of the attention weights",
+    "ln.least_std": "standard deviation of the rows that norm layers read, or the example counts",
     "loss.lipschitz": "Lipschitz constant of the loss",
     "loss.range": "the loss lies in [0, range]",
     "margin": "margin of the ramp loss",
@@ -202,6 +203,6 @@ def check_value(name: str, value: float) -> float:
         raise InputError(name, "a number strictly between 0 and 1", value)
     if name == "noise.free" and value not in (0, 1):
         raise InputError(name, "0 or 1", value)
-    if name in ("epsilon", "resolution", "margin") and value == 0:
+    if name in ("epsilon", "resolution", "margin", "ln.least_std") and value == 0:
         raise InputError(name, "a number > 0", value)
     return float(value)

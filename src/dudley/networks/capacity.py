@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from dudley.calculus import chain
 from dudley.calculus.allocate import Allocated
-from dudley.calculus.compose import CoverNames, compose
+from dudley.calculus.augment import augmented, is_silent
+from dudley.calculus.compose import CoverNames, allocated, compose
 from dudley.calculus.deviate import deviation
 from dudley.calculus.facts import Facts, Signal
 from dudley.calculus.node import Node
@@ -22,6 +23,7 @@ from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.entropy import Entropy, Metric
 from dudley.core.errors import InputError, NotYetPaid
+from dudley.networks.alarms import levels
 from dudley.networks.embeddings import Tokens
 from dudley.networks.losses import CrossEntropy, Loss, Margin
 from dudley.networks.robust import Robust
@@ -202,10 +204,21 @@ class Capacity:
             return getattr(chain, form)(log_H, log_n, grid, proper=False)
         raise InputError("form", "best, dudley, tree or optimised", form)
 
+    @property
+    def alarmed(self) -> bool:
+        """Do norm layers have a level, so that the loss counts in full where a row is below it?"""
+        return self.facts.alarm is not None and not is_silent(self.facts.alarm)
+
     @cached_property
     def loss_class(self) -> tuple[Allocated, float]:
-        """The entropy of the centred loss class, and the log of its radius min(b/2, L·A)."""
+        """The entropy of the centred loss class, and the log of its radius min(b/2, L·A).
+
+        With alarms the loss is ℓ̃ (``dudley.calculus.augment``), of which b/2 is subtracted.
+        """
         L = self.loss.lipschitz
+        if self.alarmed:
+            uses = augmented(self.facts.uses, L, self.loss.range)
+            return allocated(uses, self.covers), math.log(self.loss.range / 2)
         log_A = math.log(L) + float(self.facts.out.radius.log)
         blocks = tuple(replace(b, weight=b.weight * L) for b in self.allocated.blocks)
         return Allocated(blocks), min(math.log(self.loss.range / 2), log_A)
@@ -232,7 +245,7 @@ class Capacity:
         union_note = f"of which {nats:.3g} nats pay for {numbers}" if payments else ""
         return Bound.of(
             total,
-            quantity="risk − training loss",
+            quantity="risk − training loss" + (" with alarms" if self.alarmed else ""),
             sense=Sense.CONFIDENCE,
             terms=(
                 Term("complexity", complexity, "2 × Rademacher complexity of the loss class"),
@@ -251,6 +264,10 @@ class Capacity:
             clipped if self.inputs.clipped else Assumption("inputs", radius, Status.DECLARED),
             Assumption("loss", self.loss.name, Status.DECLARED),
         ]
+        if self.alarmed:
+            counts = f"an example counts {self.loss.range:g} if a norm layer reads a row below its"
+            level = f"{counts} least_std ({levels(self.network)})"
+            assumptions.append(Assumption("training loss", level, Status.DECLARED))
         if payments:
             shown = payments if len(payments) <= 12 else payments[:3]
             names = ", ".join(f"{p.where} {p.observed:.4g} → {p.used:.4g}" for p in shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dudley.calculus.augment import ALARM
 from dudley.calculus.node import Node
 from dudley.classes.covers.base import COVERS
 from dudley.core.lemma import Lemma
@@ -57,7 +58,7 @@ def steps(capacity: Capacity) -> list[Lemma]:
         )
         for name in names
     ]
-    return [*nodes, *covers, ALLOCATION, LOSS, CHAINING, DEVIATION]
+    return [*nodes, *covers, ALLOCATION, ALARM if capacity.alarmed else LOSS, CHAINING, DEVIATION]
 
 
 def _first_line(unit: object) -> str:
