@@ -291,10 +291,10 @@ def _alarms(every: Facts, shape: tuple[int, ...]) -> np.ndarray:
     logs = np.full((shape[0] + 1, *shape[1:]), -np.inf)
     if every.alarm is None or is_silent(every.alarm):
         return logs
-    slopes, own = (np.broadcast_to(x.log, shape) for x in (every.lipschitz, every.alarm))
+    slopes, inside = (np.broadcast_to(x.log, shape) for x in (every.lipschitz, every.alarm))
     for i in range(shape[0] - 1, -1, -1):
         after = behind(Magnitude(slopes[i]), Magnitude(logs[i + 1]))
-        logs[i] = largest(Magnitude(own[i]), after).log
+        logs[i] = largest(Magnitude(inside[i]), after).log
     return logs
 
 

@@ -89,7 +89,7 @@ def least_stds(network: Node, params: Any, X: Any) -> np.ndarray:
 def alarmed(network: Node, params: Any, X: Any) -> np.ndarray:
     """Which examples have a row below the level of the norm layer that reads it."""
     levels = np.array([float(layer.least_std) for layer in norm_layers(network)])
-    return (least_stds(network, params, X) < levels).any(axis=-1)
+    return np.any(least_stds(network, params, X) < levels, axis=-1)
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,14 @@ from dudley.calculus.nest import at
 from dudley.calculus.node import Node
 from dudley.networks.pointwise import LayerNorm
 
-Load = Callable[[str, int | None], np.ndarray]
+LoadMatrix = Callable[[str, int | None], np.ndarray]
 Place = tuple[str, int | None]  # role and layer
 
 
 class StoredNest:
     """The nest of a described network without its output, from matrices by role and layer."""
 
-    def __init__(self, places: set[Place], load: Load):
+    def __init__(self, places: set[Place], load: LoadMatrix):
         self.places, self.load = places, load
         layers = sorted({layer for role, layer in places if role == "W_1" and layer is not None})
         inside = [(f"ln_{j}", layer) for layer in layers for j in (1, 2)]
