@@ -44,6 +44,7 @@ NETWORKS = {
     "many": Chain((MANY, Readout(FREE))),
     "mlp": Chain((MLP(D, 7, FREE, FREE, "tanh", FREE, FREE), Readout(FREE))),
     "norm": Chain((NORM, Readout(FREE))),
+    "capped norm": Chain((LayerNorm(D, 1e-9, FREE, FREE, least_std=0.7), Readout(FREE))),
     "gates": Chain((Dense(D, FREE, sigma="sigmoid"), Activate("swish"), Readout(FREE))),
     "two heads": Chain((Parallel((SCORES, SCORES)), Readout(FREE))),
     "heads": Chain((Heads(FIXED, 3), Readout(FREE))),

@@ -25,7 +25,7 @@ from dudley.calculus.facts import Facts, Signal
 from dudley.calculus.node import Node, Part
 from dudley.core.errors import InputError, NotYetPaid
 from dudley.core.lemma import Lemma
-from dudley.core.magnitude import Magnitude
+from dudley.core.magnitude import ONE, Magnitude
 from dudley.networks import files, pointwise
 from dudley.networks.alarms import alarmed, least_stds, norm_layers, with_norm_layers
 from dudley.networks.pointwise import LayerNorm
@@ -268,6 +268,22 @@ def test_the_bound_says_whose_loss_it_is():
     (said,) = [a.statement for a in bound.assumptions if a.name == "training loss"]
     assert "counts 3 " in said and "least_std (0.8)" in said
     assert "Loss class with alarms" in du.capacity(NET, TOKENS, n=1e6).proof()
+
+
+def test_a_node_of_ones_own_may_give_alarm():
+    """A leaf that declares an alarm of slope 1 in its rows: blocks before it weigh in."""
+
+    @dataclass(frozen=True)
+    class Own(Silent):
+        def facts(self, signal: Signal) -> Facts:
+            return replace(self.inner.facts(signal), alarm=ONE)
+
+    net = DENSE >> Own(du.Activate("tanh")) >> du.Readout(b(1e-3))
+    cap = du.capacity(net, TOKENS, n=1e6)
+    weights = {block.name: float(block.weight) for block in cap.loss_class[0].blocks}
+    assert weights["0.W"] == pytest.approx(1.0)  # not 10⁻³
+    (said,) = [a.statement for a in cap.gap(0.05).assumptions if a.name == "training loss"]
+    assert said.endswith("least_std (of a node that is not ours)")
 
 
 def test_the_loss_is_centred_at_half_its_range():

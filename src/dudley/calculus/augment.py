@@ -32,7 +32,8 @@ f_s*, of the ramp that is 1 for σ ≤ s, 0 for σ ≥ a and linear between. As 
     Covered rows are clipped before a ramp reads them; clipping does not expand, so nothing changes.
 
 By 3 the complexity of ℓ̃ over the class bounds risk(ℓ̃) − training(ℓ̃), uniformly; 1 bounds the risk
-of f by that of ℓ̃ and 2 the training mean of ℓ̃. Nothing is assumed of unseen inputs.
+of f by that of ℓ̃ and 2 the training mean of ℓ̃. Nothing is assumed of unseen inputs. Radii,
+Lipschitz constants, the entropy and the complexity of the network itself are those of f_s.
 
 In a composition alarms go backwards as loss does: an alarm of slope α that reads the output of a
 node of slope L has slope Lα in its input, and the larger of two counts. A node that wraps others
@@ -116,11 +117,5 @@ def _has_alarm(node: Node, signal: Signal) -> bool:
 def augmented(uses: Iterable[Use], slope: float, height: float) -> tuple[Use, ...]:
     """The uses with the weights β_i that they have in ℓ̃, for a loss of this slope and range."""
     return tuple(
-        replace(
-            use,
-            weight=largest(
-                use.weight * slope, ZERO if is_silent(use.alarm) else use.alarm * height
-            ),
-        )
-        for use in uses
+        replace(use, weight=largest(use.weight * slope, use.alarm * height)) for use in uses
     )

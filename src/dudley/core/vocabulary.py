@@ -39,7 +39,7 @@ MAPS = {
     "score.scale": "factor on the scores",
     "attention.lipschitz": "Lipschitz constant of the normaliser, ℓ∞ to ℓ1",
     "attention.mass": "largest ℓ1 norm of the attention weights",
-    "ln.least_std": "standard deviation of the rows that norm layers read, or the example counts",
+    "ln.least_std": "least standard deviation of a row; examples with less count in full",
     "loss.lipschitz": "Lipschitz constant of the loss",
     "loss.range": "the loss lies in [0, range]",
     "margin": "margin of the ramp loss",

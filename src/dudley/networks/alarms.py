@@ -68,10 +68,10 @@ def _set_level(part: Any, level: float, key: str) -> bool:
 
 
 def levels(network: Node) -> str:
-    """The levels of a network for people: 0.5, or 0.25 … 0.7."""
-    values = [float(layer.least_std) for layer in norm_layers(network)]
-    low, high = min(value for value in values if value), max(values)
-    return f"{low:.4g}" if low == high else f"{low:.4g} … {high:.4g}"
+    """The levels of a network's norm layers for people: 0.5, or 0.25 … 0.7."""
+    values = [float(layer.least_std) for layer in norm_layers(network) if layer.least_std]
+    ends = dict.fromkeys(f"{end(values):.4g}" for end in (min, max) if values)
+    return " … ".join(ends) or "of a node that is not ours"
 
 
 def least_stds(network: Node, params: Any, X: Any) -> np.ndarray:

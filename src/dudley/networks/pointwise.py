@@ -308,7 +308,7 @@ class LayerNorm(Node):
         c = X - xp.mean(X, axis=-1, keepdims=True) if self.centered else X
         square, least = xp.mean(c * c, axis=-1, keepdims=True), capped(self.least_std) ** 2
         if least:
-            square = xp.where(square > least, square, xp.ones_like(square) * least)
+            square = xp.where(square > least, square, least + 0 * square)
         rows = c / xp.sqrt(square + self.eps)
         gain = transpose(params["gain"]) if "gain" in params else 1
         return rows * gain + params.get("bias", 0)
