@@ -17,37 +17,20 @@ import pytest
 import torch
 
 import dudley as du
+from alarm_cases import ATTENTION, DENSE, LN, MLP, NETWORKS, RMS, T, d, plain
 from dudley.audit.problem import SearchProblem, signal_of
 from dudley.calculus import augment, compose
 from dudley.calculus.augment import augmented
-from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
+from dudley.calculus.compose import Chain, Repeat, Residual
 from dudley.calculus.facts import Facts, Signal
 from dudley.calculus.node import Node, Part
 from dudley.core.errors import InputError, NotYetPaid
 from dudley.core.lemma import Lemma
 from dudley.core.magnitude import ONE, Magnitude
 from dudley.networks import files, pointwise
-from dudley.networks.alarms import alarmed, least_stds, norm_layers, with_norm_layers
+from dudley.networks.alarms import norm_layers, with_norm_layers
 from dudley.networks.pointwise import LayerNorm
-from node_cases import QUICK, S, b, check_facts
-
-d, T = 4, 3
-LN = du.LayerNorm(d, 1e-6, du.LInf(1.5), b(0.4), least_std=0.8)
-RMS = du.RMSNorm(d, 1e-6, du.LInf(1.5), least_rms=0.5)
-ATTENTION = {"d": d, "H": 2, "W_Q": S(0.6), "W_K": S(0.7), "W_v": S(0.8), "W_c": S(1.1)}
-MLP = du.MLP(d, 5, S(1.5), S(0.8), "relu", b(0.3), b(0.2))
-DENSE = du.Dense(d, S(2.0))
-NETWORKS = {
-    "one layer": DENSE >> LN,
-    "a slope before": DENSE >> DENSE >> RMS,
-    "two layers": DENSE >> LN >> du.Dense(d, S(0.2)) >> replace(LN, least_std=0.05),
-    "residual": Residual(DENSE >> LN >> du.Dense(d, S(0.5))) >> replace(RMS, least_std=2.0),
-    "parallel": Parallel((DENSE >> LN, du.Dense(d, S(1.0)) >> RMS)),
-    "heads": Heads(du.Head(d, S(1.0), S(1.0)) >> LN, 2),
-    "repeat": Repeat(Residual(LN >> du.Dense(d, S(0.5))), 3),
-    "pre-norm": du.pre_ln_block(MLP, LN, **ATTENTION),
-    "post-norm": du.post_ln_block(MLP, RMS, **ATTENTION),
-}
+from node_cases import QUICK, b, check_facts
 
 
 @dataclass(frozen=True)
@@ -191,68 +174,6 @@ def test_without_levels_nothing_changes():
     assert bound.quantity == "risk − training loss"
     assert "training loss" not in {assumption.name for assumption in bound.assumptions}
     assert "alarm" not in cap.proof()
-
-
-# -- what the loss is ----------------------------------------------------------------------------
-
-
-def plain(network: Node) -> Node:
-    return with_norm_layers(network, lambda layer: replace(layer, least_std=0.0))
-
-
-def drawn(nest, rng):
-    if isinstance(nest, dict):
-        return {n: rng.standard_normal(p.shape) * 0.7 for n, p in nest.items()}
-    return [drawn(part, rng) for part in nest]
-
-
-def outcomes(network: Node, rng):
-    """For many inputs and weights: ℓ(f), ℓ(f_s), the alarm by its definition, and `alarmed`."""
-    rows = []
-    for _ in range(60):
-        params = drawn(network.parameters(d)[0], rng)
-        X = rng.standard_normal((20, T, d)) * 10.0 ** rng.uniform(-4, 1, (20, T, 1))
-        f, f_s = (net.apply(params, X)[:, -1, 0] for net in (plain(network), network))
-        heard: list[np.ndarray] = []
-        tell = lambda layer, heard=heard: Heard(layer, heard)  # noqa: E731
-        with_norm_layers(network, tell).apply(params, X)
-        A = np.max(heard, axis=0)
-        loss = [(1 + np.tanh(2 * y)) / 2 for y in (f, f_s)]
-        rows.append(np.stack([*loss, A, alarmed(network, params, X)]))
-    return np.concatenate(rows, axis=1)
-
-
-@dataclass(frozen=True)
-class Heard(Ramped):
-    """The same in numpy, clipped: the largest of an example's rows."""
-
-    def apply(self, params: Any, X: Any) -> Any:
-        σ = X.std(-1) if self.inner.centered else np.sqrt((X * X).mean(-1))
-        a = self.inner.least_std
-        self.heard.append(np.clip((a - σ) / (0.25 * a), 0, 1).max(-1))
-        return self.inner.apply(params, X)
-
-
-@pytest.mark.parametrize("name", ["one layer", "two layers", "residual", "pre-norm", "post-norm"])
-def test_the_loss_with_alarms_stands_where_the_proof_puts_it(name: str):
-    loss, loss_s, A, alarm = outcomes(NETWORKS[name], np.random.default_rng(3))
-    raised = np.maximum(loss_s, A)
-    assert (loss <= raised + 1e-12).all()
-    assert (raised <= np.where(alarm, 1.0, loss + 1e-12)).all()
-    assert (loss > loss_s + 0.05).any()  # without the alarm the first is false,
-    assert (raised > loss + 0.05).any()  # without the share the second
-    assert 0.02 < alarm.mean() < 1
-
-
-@pytest.mark.parametrize("layer", [LN, RMS])
-def test_a_capped_layer_is_the_plain_one_above_its_cap(layer: LayerNorm):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((400, 1, d)) * 10.0 ** rng.uniform(-2, 1, (400, 1, 1))
-    params = drawn(layer.parameters(d)[0], rng)
-    same = (layer.apply(params, X) == plain(layer).apply(params, X)).all((-2, -1))
-    std = least_stds(layer, params, X)[:, 0]
-    np.testing.assert_array_equal(same, std >= 0.75 * layer.least_std)
-    assert 0.1 < same.mean() < 0.9
 
 
 # -- what is said and paid -----------------------------------------------------------------------
