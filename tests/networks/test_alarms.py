@@ -191,15 +191,15 @@ def test_the_bound_says_whose_loss_it_is():
     assert "Loss class with alarms" in du.capacity(NET, TOKENS, n=1e6).proof()
 
 
-def test_a_node_of_ones_own_may_give_alarm():
+def test_a_node_from_outside_may_give_alarm():
     """A leaf that declares an alarm of slope 1 in its rows: blocks before it weigh in."""
 
     @dataclass(frozen=True)
-    class Own(Silent):
+    class Loud(Silent):
         def facts(self, signal: Signal) -> Facts:
             return replace(self.inner.facts(signal), alarm=ONE)
 
-    net = DENSE >> Own(du.Activate("tanh")) >> du.Readout(b(1e-3))
+    net = DENSE >> Loud(du.Activate("tanh")) >> du.Readout(b(1e-3))
     cap = du.capacity(net, TOKENS, n=1e6)
     weights = {block.name: float(block.weight) for block in cap.loss_class[0].blocks}
     assert weights["0.W"] == pytest.approx(1.0)  # not 10⁻³

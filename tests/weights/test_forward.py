@@ -356,6 +356,23 @@ def test_levels_are_what_the_norm_layers_of_the_reference_read(
     np.testing.assert_allclose(levels, every.min(axis=0), rtol=1e-9)
 
 
+def test_rows_that_enter_the_first_block_have_passed_the_norm_of_the_embedding(tmp_path):
+    config, tensors = checkpoints.classifiers()["bert"]
+    folder = checkpoints.write(tmp_path, config, tensors)
+    X = np.random.default_rng(5).integers(0, V, (3, 5))
+    m = du.measure(folder)
+    whole = with_levels(describe(m, {"T": 5}), folder, X)
+    t = {n: torch.from_numpy(v).double() for n, v in tensors.items() if v.dtype == np.float32}
+    e = "bert.embeddings"
+    x = t[f"{e}.word_embeddings.weight"][X] + t[f"{e}.position_embeddings.weight"][:5]
+    x = x + t[f"{e}.token_type_embeddings.weight"][0]
+    at = f"{e}.LayerNorm"
+    rows = F.layer_norm(x, (d,), t[f"{at}.weight"], t[f"{at}.bias"], 1e-12).numpy()
+    inside = with_levels(describe(m, {"T": 5, "X.row2inf": 99.0}), folder, rows)
+    levels = [[ln.least_std for ln in norm_layers(part.network)] for part in (whole, inside)]
+    np.testing.assert_allclose(levels[1], levels[0][1:], rtol=1e-9)
+
+
 def test_levels_of_a_live_module_are_read_from_rows():
     torch.manual_seed(2)
     layer = torch.nn.TransformerEncoderLayer(d, H, 12, 0.0, batch_first=True, norm_first=True)

@@ -67,7 +67,8 @@ def with_levels(
             matrix: Any = plan.matrices[role, layer].load(weights.load)
             return matrix.detach().double().numpy()
 
-        params = StoredNest(set(plan.matrices), load).of(body, body.parameters(d)[0])
+        stored = StoredNest(set(plan.matrices), load, _embeds(body))
+        params = stored.of(body, body.parameters(d)[0])
     least = _least(described, body, params, np.asarray(X), progress)
     levels = [Observed(level) for level in least]
     network = with_norm_layers(
@@ -87,7 +88,7 @@ def _least(
 ) -> np.ndarray:
     """The least standard deviation that each norm layer reads, some examples at a time."""
     table, b = None, 0.0
-    if isinstance(body.nodes[0], Dense) and body.nodes[0].names[0] == "W_E":
+    if _embeds(body):
         _expect_tokens(described, X)
         table, b = params[0]["W_E"], params[0].get("b_E", 0.0)
         body, params = Chain(body.nodes[1:]), params[1:]
@@ -105,6 +106,11 @@ def _least(
         where = f"norm layer {int(np.argmin(smallest)) + 1} of {len(smallest)}"
         raise InputError(OPTION, "rows that vary", f"a constant row at {where}")
     return smallest
+
+
+def _embeds(body: Chain) -> bool:
+    """Does the network begin with the embedding of tokens?"""
+    return isinstance(body.nodes[0], Dense) and body.nodes[0].names[0] == "W_E"
 
 
 def _expect_tokens(described: DescribedCheckpoint, X: np.ndarray) -> None:

@@ -118,7 +118,7 @@ def _describe_checkpoint(checkpoint: str, inputs: dict, activations: str | None,
 
     X = None if activations is None else arrays(Path(activations), {"X"}).get("X")
     if activations is not None and X is None:
-        raise InputError(f"{activations}", "an array X", "none")
+        raise InputError(activations, "an array X", "none")
     heads = inputs.pop("H", None)
     with progress() as tell:
         measurement = measure(checkpoint, heads=heads, progress=tell, **options)
