@@ -10,8 +10,10 @@ REVIEWS = str(EXAMPLES / "reviews" / "outcomes.csv")
 def test_exit_codes_of_a_level(dudley, tmp_path):
     command = ("certify", "outcomes", "reviews")
     assert dudley(*command, "--below", "0.07").code == 0
-    larger = dudley(*command, "--below", "0.04")
+    larger = dudley(*command, "--below", "0.04", "--two-sided")
     assert larger.code == 1 and "proved to be larger than 0.04" in larger.out
+    unpaid = dudley(*command, "--below", "0.04")
+    assert unpaid.code == 1 and "proved to be larger" not in unpaid.out
     large = dudley(*command, "--below", "0.055")
     assert large.code == 1 and "more rows of the kind would not help" in large.out
     few = dudley(*command, "--below", "0.06")

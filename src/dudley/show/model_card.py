@@ -9,6 +9,7 @@ The metric is named as what it is: an upper bound, with its confidence.
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 from dudley.certificates.certificate import RISK, Certificate
@@ -40,8 +41,7 @@ def model_index(
 ) -> str:
     """The lines of YAML."""
     kind = "error_rate" if item["quantity"] == RISK else "risk"
-    sure = f"{100 * (1 - item['delta']):g} %"
-    name = f"upper bound ({sure} confidence, {item['method']}): {item['quantity']}"
+    name = f"upper bound (confidence {confidence(item)}, {item['method']}): {item['quantity']}"
     rows = [
         "model-index:",
         f"- name: {quoted(model)}",
@@ -62,7 +62,7 @@ def model_index(
 def card_section(item: dict[str, Any]) -> str:
     """The Markdown below."""
     number = f"{line(item['quantity'], 500)}: at most {amount(item, item['value'])}"
-    sentence = f"With probability at least {1 - item['delta']:g} over the examples, {number}."
+    sentence = f"With probability at least {confidence(item)} over the examples, {number}."
     rows = (
         ("method", line(item["method"], 80)),
         ("examples", f"{item['data']['n']:,}"),
@@ -72,6 +72,15 @@ def card_section(item: dict[str, Any]) -> str:
     points = Points(tuple(line(each, 500) for each in item["declarations"]))
     blocks = (Prose(sentence), Properties(rows), Prose("It rests on:"), points, Prose(CHECK))
     return "\n\n".join(below((Section("Certified error", blocks),), 2)) + "\n"
+
+
+def confidence(item: dict[str, Any]) -> str:
+    """1 − δ with all of its digits.
+
+    >>> confidence({"delta": 0.05}), confidence({"delta": 1e-7})
+    ('0.95', '0.9999999')
+    """
+    return str(1 - Decimal(repr(float(item["delta"]))))
 
 
 def quoted(text: str) -> str:

@@ -86,7 +86,7 @@ def overview(items: list[dict[str, Any]], stamp: Stamp) -> Table:
 
 def details(item: dict[str, Any], stamp: Stamp) -> Section:
     """Everything that a certificate holds."""
-    facts = [(name, fact(value)) for name, value in item["facts"].items() if not _is_answer(value)]
+    facts = measured(item)
     paid = [
         [p["name"], p.get("note", ""), Cell(f"{p['nats']:.4g}", p["nats"]),
          Cell(f"{p['nats'] / math.log(2):.4g}", p["nats"])]
@@ -97,11 +97,14 @@ def details(item: dict[str, Any], stamp: Stamp) -> Section:
         for name, value in item["declared"].items()
         if value not in (None, "", [])
     ]
+    low = item["facts"].get("at_least")
+    ends = () if low is None else ((stamp.says("at least"), least(item, low)),)
     blocks: list[DocumentBlock] = [
         Properties(
             (
                 ("what", item["quantity"]),
                 (stamp.says("at most"), amount(item, item["value"])),
+                *ends,
                 ("says something", says(item).text),
                 ("guessing", f"at least {least(item, item['baseline']['error_at_least'])}"),
                 ("δ", f"{item['delta']}"),
@@ -136,6 +139,15 @@ def answers_of(item: dict[str, Any], drawn: bool = False) -> list[DocumentBlock]
     from dudley.show.pages.outcomes import answered, charts
 
     return answered(item) + (charts(item) if drawn else [])
+
+
+def measured(item: dict[str, Any]) -> list[tuple[str, str]]:
+    """The facts that have no section of their own; a lower end is rounded down."""
+    return [
+        (name, floor(value, 6) if name == "at_least" else fact(value))
+        for name, value in item["facts"].items()
+        if value not in ([], {}) and not _is_answer(value)
+    ]
 
 
 def _is_answer(value: Any) -> bool:
@@ -188,16 +200,12 @@ def summary(item: dict[str, Any]) -> Section:
     """
     if item["vacuous"]:
         number, *lines = why_vacuous(item)
-        return Section(number, tuple(Prose(line) for line in lines))
+        return Section(number, (*(Prose(line) for line in lines), *answers_of(item)))
     over = f"over {item['data']['n']:,} examples; method {item['method']}"
     blocks: list[DocumentBlock] = [Prose(f"with probability at least 1 − {item['delta']} {over}")]
     population = item["declared"]["population"]
     rows = [("population", population)] if population else []
-    rows += [
-        (name.replace("_", " "), fact(value))
-        for name, value in item["facts"].items()
-        if value not in ([], {}) and not _is_answer(value)
-    ]
+    rows += [(name.replace("_", " "), words) for name, words in measured(item)]
     rows.append(("price", f"{item['nats']:.6g} nats for what was chosen after the data"))
     rows += [("", f"{p['nats']:>8.4g}  {p['name']}: {p['note']}") for p in item["prices"]]
     most = item["baseline"]

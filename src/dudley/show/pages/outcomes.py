@@ -23,7 +23,7 @@ WIDTH = 24  # characters of an interval that is drawn as text
 
 def answered(item: dict[str, Any]) -> list[DocumentBlock]:
     """The sections of the answers, in the order of the questions."""
-    facts, blocks = item["facts"], []
+    facts, blocks = item["facts"], _chosen(item)
     makers = {"below": _below, "slices": _slices, "proved_slices": _tests,
               "abstention": _gate, "comparison": _comparison}  # fmt: skip
     for name, maker in makers.items():
@@ -34,9 +34,24 @@ def answered(item: dict[str, Any]) -> list[DocumentBlock]:
     return blocks
 
 
+def _declared(x: float) -> str:
+    """A level or a threshold with all of its digits, which are ten at most."""
+    return f"{x:.10g}"
+
+
+def _chosen(item: dict[str, Any]) -> list[DocumentBlock]:
+    """Which of the candidates the number is about."""
+    name, k = item["choices"].get("candidate"), item["facts"].get("candidates")
+    if name is None:
+        return []
+    if not isinstance(name, str) or not isinstance(k, int):
+        raise InputError("choices of the certificate", "the name of a candidate", "others")
+    return [Section(f"of {k:,} candidates the one with the least mean loss: {name}", ())]
+
+
 def _below(facts: dict[str, Any]) -> list[DocumentBlock]:
     answer = facts["below"]
-    words = VERDICTS[answer["verdict"]].format(level=f"{answer['level']:g}")
+    words = VERDICTS[answer["verdict"]].format(level=_declared(answer["level"]))
     if "more" in answer:
         words += f": {answer['more']:,} more at the same mean loss would do"
     return [Section(words, ())]
@@ -76,24 +91,24 @@ def _tests(facts: dict[str, Any]) -> list[DocumentBlock]:
     answer = facts["proved_slices"]
     names = ", ".join(answer["proved"]) or "none"
     total = len(facts["slices"])
-    title = f"proved below {answer['level']:g}: {len(answer['proved'])} of {total} slices"
+    title = f"proved below {_declared(answer['level'])}: {len(answer['proved'])} of {total} slices"
     return [Section(title, (Prose(names),))]
 
 
 def _gate(facts: dict[str, Any]) -> list[DocumentBlock]:
     answer = facts["abstention"]
-    level, curve = f"{answer['level']:g}", answer["curve"]
+    level, curve = _declared(answer["level"]), answer["curve"]
     if "threshold" in answer:
         share = floor(answer["coverage_at_least"])
         title = (
-            f"answer where the score is at least {answer['threshold']:g}: "
+            f"answer where the score is at least {_declared(answer['threshold'])}: "
             f"mean loss of the answered at most {level}, and at least {share} are answered"
         )
     else:
         title = f"no threshold is proved to keep the mean loss of the answered at most {level}"
     heads = ["threshold", "answered", "mean loss", "proved"]
     rows = [
-        [Cell(f"{point['threshold']:g}", point["threshold"]),
+        [Cell(_declared(point["threshold"]), point["threshold"]),
          Cell(f"{point['answered']:,}", point["answered"]),
          Cell(f"{point['mean_loss']:.4g}", point["mean_loss"]) if "mean_loss" in point else "–",
          Cell("yes", look="yes") if point["passed"] else "no"]
@@ -133,7 +148,7 @@ def _comparison(facts: dict[str, Any]) -> list[DocumentBlock]:
         words.append(Prose(f"only the new model errs on {counts}"))
     if "margin" in answer:
         proved = "proved" if answer["not_worse"] else "not proved"
-        words.append(Prose(f"not worse by more than {answer['margin']:g}: {proved}"))
+        words.append(Prose(f"not worse by more than {_declared(answer['margin'])}: {proved}"))
     return [Section(title, tuple(words))]
 
 
