@@ -147,6 +147,12 @@ def test_hugging_face_predictions(tmp_path: Path):
     assert read.losses.tolist() == [1, 0]
 
 
+def test_a_prediction_that_is_missing_is_refused(tmp_path: Path):
+    rows = [{"prediction": "yes", "label": "no"}, {"prediction": "no"}]
+    with pytest.raises(InputError, match="a value of label in every row"):
+        du.read_outcomes(lines(tmp_path / "a.jsonl", *rows), "huggingface")
+
+
 @each(
     "name, predictions, labels, words",
     [

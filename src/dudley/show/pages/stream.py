@@ -80,10 +80,10 @@ def alarm(item: dict[str, Any]) -> str:
     """What the alarm says, or what would give it."""
     if item["alarm_at"] is None:
         return "No level was declared, so there is no alarm."
-    level = f"{item['alarm_at']:g}"
+    level = float(item["alarm_at"])
     ever = item["alarm_kind"] == "ever"
     if item["alarm"] is not None:
-        at, share = f"{item['alarm']:,}", f"{item['share']:g}"
+        at, share = f"{item['alarm']:,}", float(item["share"])
         words = f"Proved at outcome {at}, at δ = {share}: {item['statement']}."
         return f"{words} {EVER}" if ever else words
     what = "at some time" if ever else "in the mean so far"
@@ -92,7 +92,7 @@ def alarm(item: dict[str, Any]) -> str:
 
 def parts(item: dict[str, Any]) -> str:
     """How δ is split."""
-    whole = f"{item['delta']:g}"
+    whole = str(float(item["delta"]))
     if item["alarm_at"] is None:
         return whole
     return f"{whole}: half for the bound, half for the alarm; both hold at all times together"
@@ -117,6 +117,6 @@ def chart(item: dict[str, Any]) -> Chart:
         (Line("bound on the mean error", uppers), Line("observed mean", means, "printed", 1)),
         log=True,
         powers=False,
-        levels=() if level is None else (Line(f"alarm at {level:g}", (level,) * len(x)),),
+        levels=() if level is None else (Line(f"alarm at {float(level)}", (level,) * len(x)),),
         crossings=() if at is None else ((float(at), f"alarm at outcome {at:,}"),),
     )
