@@ -38,9 +38,12 @@ def outcomes(table: Any = None, /, **declared: Any) -> Certificate:
 
     Without a table, ``y``, ``prediction``, ``correct``, ``loss``, ``score``, ``id``, ``unit`` and
     ``old`` are arrays, ``groups`` and ``candidates`` arrays by name. With one they are the names
-    of columns.
+    of columns. A log of another tool needs ``log``, such as ``{"tool": "lm-eval", "metric":
+    "acc"}``; there, and for an `OutcomeTable`, ``units=True`` says that ids are those of units.
     """
     parts = {name: declared.pop(name) for name in ROLES if name in declared}
+    if log := declared.get("log"):
+        table = OutcomeFile(Path(table)).read_log(log)
     if isinstance(table, OutcomeTable):
         if parts:
             raise InputError("outcomes", "a table alone: it has its columns", ", ".join(parts))

@@ -103,7 +103,7 @@ def _most(f: Field) -> int:
 
 def _read(kind: Any, value: Any, name: str, method: str, most: int) -> Any:
     """A value of this kind; a list becomes a tuple, a table a record where it is one."""
-    if value is None and NoneType in _several(kind):
+    if NoneType in _several(kind) and _fits(NoneType, value):
         return None
     for each in _several(kind):
         if each is not NoneType and hasattr(each, "from_json"):

@@ -48,9 +48,18 @@ FORM = {"labels": LabelCollector, "correct": TruthCollector, "loss": NumberColle
 
 @dataclass(frozen=True)
 class OutcomeFile:
-    """A table in a file, which is read once it is known which column is what."""
+    """A table in a file, which is read once it is known which column is what.
+
+    Of a log that a tool wrote the tool knows it (`dudley.certificates.outcomes.logs`).
+    """
 
     path: Path
+
+    def read_log(self, log: Mapping[str, Any]) -> OutcomeTable:
+        """The table in the log of a tool."""
+        from dudley.certificates.outcomes.logs.base import logged
+
+        return logged(self.path, log)
 
     def read(self, columns: OutcomeColumns) -> tuple[OutcomeTable, OutcomeColumns]:
         """The table, and the columns with those that were there by their plain names."""

@@ -96,7 +96,8 @@ class OutcomesMethod(Method[OutcomesDeclared, OutcomesChoices]):
     ) -> tuple[Certificate[OutcomesDeclared, OutcomesChoices, Any], tuple[str, ...]]:
         """The certificate of the table in a file."""
         if isinstance(data, OutcomeFile):
-            data, _ = data.read(declared.columns)
+            log = declared.log
+            data = data.read_log(log) if log else data.read(declared.columns)[0]
         return self.made(model, data, declared, choices), ()
 
     def choose(self, model: Any, data: OutcomeTable, declared: OutcomesDeclared) -> OutcomesChoices:
