@@ -38,7 +38,11 @@ def test_json_is_a_certificate_and_verify_needs_no_model(dudley, tmp_path):
     assert dudley("verify", str(out), "--data", "reviews").code == 0
     page = tmp_path / "page.html"
     assert dudley("report", str(out), "--out", str(page)).code == 0
-    assert "language = Icelandic" in page.read_text(encoding="utf-8")
+    shown = page.read_text(encoding="utf-8")
+    assert "language = Icelandic" in shown and "dudley report CERT --data DATA" in shown
+    verified = dudley("report", str(out), "--data", "reviews", "--out", str(page))
+    assert verified.code == 0 and verified.out.startswith("Verified: at most")
+    assert dudley("report", "sparse-and", "--data", "reviews").refused()
 
 
 def test_a_plan_in_json(dudley):

@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 @BUILDERS.register("certificates")
 def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Document:
     """All of them, the smallest first; nothing was computed again where no stamp says so."""
-    from dudley.show.pages.stamp import Stamp  # which the summary does without
+    from dudley.show.pages.stamp import COMMAND, OF_DATA, Stamp  # which the summary does without
 
-    stamp = stamp or Stamp()
     for item in items:
         checked(item)
+    alone = all(item["method"] == "outcomes" for item in items)
+    stamp = stamp or Stamp(fix=OF_DATA if alone else COMMAND)
     ordered = sorted(items, key=lambda item: (item["quantity"] != RISK, item["value"]))
     best = ordered[0]
     number = f"at most {amount(best, best['value'])}" + " errors" * (best["quantity"] == RISK)

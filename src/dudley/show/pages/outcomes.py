@@ -18,7 +18,7 @@ VERDICTS = {
     "too large": "not proved to be below {level}, and more rows of the kind would not help",
     "too few": "too few rows to prove it below {level}",
 }
-WIDTH = 24  # characters of an interval that is drawn as text
+WIDTH = 16  # characters of an interval that is drawn as text
 
 
 def answered(item: dict[str, Any]) -> list[DocumentBlock]:
@@ -79,7 +79,7 @@ def _drawn(low: float, mean: float, high: float, most: float) -> str:
     """An interval on a line of which the end is the highest bound of all.
 
     >>> _drawn(0.0, 0.1, 0.5, 1.0)
-    '──●─────────'
+    '──●─────'
     """
     first, dot, last = (round(WIDTH * x / most) for x in (low, mean, high))
     line = [" " if i < first else "─" for i in range(max(last, dot + 1))]
@@ -123,6 +123,8 @@ def charts(item: dict[str, Any]) -> list[DocumentBlock]:
     if "abstention" not in item["facts"]:
         return []
     answer, rows = item["facts"]["abstention"], item["facts"]["rows"]
+    found = answer.get("threshold")
+    chosen = () if found is None else ((answer["answered"] / rows, f"score ≥ {_declared(found)}"),)
     points = [p for p in answer["curve"] if "mean_loss" in p]
     shares = sorted({p["answered"] / rows: p["mean_loss"] for p in points}.items())
     if len(shares) < 2:
@@ -130,13 +132,17 @@ def charts(item: dict[str, Any]) -> list[DocumentBlock]:
     x, y = zip(*shares, strict=True)
     level = Line("declared level", (answer["level"],) * len(x), form="printed", order=1)
     curve = Line("mean loss of the answered rows", y)
-    meaning = "risk and coverage"
-    return [Chart("share answered", meaning, x, (curve,), powers=False, levels=(level,))]
+    drawn = Chart(
+        "share answered", "", x, (curve,), powers=False, levels=(level,), crossings=chosen,
+        shaded=False,
+    )  # fmt: skip
+    return [drawn]
 
 
 def _comparison(facts: dict[str, Any]) -> list[DocumentBlock]:
     answer = facts["comparison"]
-    title = f"mean loss, new minus {answer['old']}: {answer['difference']:.4g} here, at most "
+    here = f"{answer['difference']:.4g}".replace("-", "−")
+    title = f"mean loss, new minus {answer['old']}: {here} here, at most "
     title += _signed_up(answer["at_most"])
     if "at_least" in answer:
         title += f", at least {_signed_down(answer['at_least'])}"

@@ -37,7 +37,7 @@ class OutcomesDeclared(MethodDeclared):
     margin: float | None = None
     unit_way: str = "mean"
     order: int = 0
-    log: dict[str, Any] | None = omitted()  # the tool that wrote the file, and what it was asked
+    log: dict[str, Any] | None = field(default=None, metadata=ABSENT)  # the tool, and what is asked
 
     def __post_init__(self):
         expect_kinds(self, "outcomes", frozenset({"columns"}))
