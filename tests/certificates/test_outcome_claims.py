@@ -10,12 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from certificates.validity import allowed, tight
 from dudley.certificates import verify
 from dudley.certificates.certify_outcomes import outcomes
 from dudley.certificates.inversion import binomial_lower, binomial_upper
 from dudley.certificates.methods.outcomes.method import OutcomesMethod
+from dudley.certificates.outcomes.abstention import gate_of
+from dudley.certificates.outcomes.question import LossQuestion
 from dudley.certificates.outcomes.table import OutcomeTable
 from dudley.core.errors import DudleyError, InputError
 from dudley.show.as_text import text
@@ -183,6 +186,32 @@ def test_losses_of_others_are_errors_where_those_of_the_model_are():
 def test_weights_are_refused_however_they_are_written(name, tmp_path):
     with pytest.raises(InputError, match="no weights"):
         outcomes(put(tmp_path, f"correct,{name}\n" + "1,2\n" * 30))
+
+
+# -- against others ---------------------------------------------------------------------------
+
+
+def test_a_gate_passes_all_that_chains_with_shares_of_their_own_pass():
+    """p-values by Hoeffding and Bentkus, with the exact tail where losses are 0 or 1 (MAPIE)."""
+    rng, grid, r = np.random.default_rng(0), tuple(np.arange(20) / 20), 0.1
+    more = 0
+    for chains in (1, 3, 4, 20):
+        for _ in range(40):
+            score = rng.random(300)
+            losses = (rng.random(300) < 0.15 * (1.1 - score)) * 1.0
+            question = LossQuestion(losses, True, -math.log(δ))
+            gate = gate_of(question, question.c, score, grid, r, chains)
+            n = np.array([(score >= point.threshold).sum() for point in gate.curve])
+            k = np.array([losses[score >= point.threshold].sum() for point in gate.curve])
+            small = stats.binom.cdf(k, n, r) < δ / chains * (1 - 1e-9)
+            alone = np.zeros(20, bool)
+            for j in range(chains):
+                first = j * 20 // chains
+                alone[first : first + np.argmin(np.append(small[first:], False))] = True
+            passed = np.array([point.passed for point in gate.curve])
+            assert (passed | ~alone).all(), (chains, passed, alone)
+            more += int((passed & ~alone).sum())
+    assert more > 50
 
 
 # -- what is shown -----------------------------------------------------------------------------

@@ -60,6 +60,6 @@ class LossQuestion:
         return max(0.0, math.nextafter(1 - rest.upper(rows, nats), 0.0))
 
 
-def share_nats(count: int) -> float:
-    """What an even split over so many costs, rounded up."""
+def share_nats(count: float) -> float:
+    """What a share of one in so many costs, rounded up."""
     return float(up(math.log(count)))
