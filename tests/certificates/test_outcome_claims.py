@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import dudley as du
 from certificates.validity import allowed, tight
 from dudley.certificates import verify
 from dudley.certificates.certify_outcomes import outcomes
@@ -234,6 +235,15 @@ def test_a_lower_end_is_rounded_down_and_the_chosen_candidate_is_named():
         ends = [float(x) for x in re.findall(r"^ +at[ _]least +([\d.]+)$", shown, re.M)]
         assert len(ends) == 1 and 0 < ends[0] <= certificate.facts.at_least
         assert "of 2 candidates the one with the least mean loss: good" in shown
+
+
+def test_units_are_what_is_counted_and_a_card_has_the_answers():
+    certificate = outcomes(correct=RIGHT, unit=np.arange(300) // 3, groups={"site": [0] * 300})
+    item = certificate.to_json()
+    for shown in (text(pages.document([item])), text(pages.ranking([item], {}, ""))):
+        assert "100 units of 300 rows" in shown
+    card = du.model_card(certificate, "model")
+    assert "100 units of 300 rows" in card and "site = 0" in card and "with the data comp" in card
 
 
 # -- exact tails at the edges ------------------------------------------------------------------

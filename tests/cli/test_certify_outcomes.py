@@ -2,6 +2,9 @@
 
 import json
 
+import numpy as np
+
+from dudley.certificates.certify_outcomes import outcomes
 from dudley.networks.files import EXAMPLES
 
 REVIEWS = str(EXAMPLES / "reviews" / "outcomes.csv")
@@ -54,3 +57,39 @@ def test_a_plan_in_json(dudley):
         "several of them"
         in dudley("plan-test", "--error", "0.01", "--slices", "3", "--stop", "0.1").refused()
     )
+
+
+def test_a_plan_is_kept_by_the_certificates(dudley):
+    """The share of tables with a proof, in which δ is split as the certificates split it."""
+
+    def planned(*words: str) -> int:
+        (plan,) = json.loads(dudley("plan-test", *words, "--json").out)["items"]
+        return plan["n"]
+
+    rng, runs = np.random.default_rng(0), 60
+    n = planned("--error", "0", "--discordant", "0.06", "--margin", "0.02")
+    proofs = 0
+    for _ in range(runs):
+        worse, better = rng.multinomial(n, [0.03, 0.03, 0.94])[:2]
+        rows = np.arange(n)
+        new, old = rows < worse, (worse <= rows) & (rows < worse + better)
+        facts = outcomes(correct=~new, old=~old, margin=0.02).facts
+        proofs += facts.comparison["not_worse"]
+    assert proofs >= 0.82 * runs, proofs
+    n = planned("--error", "0.05", "--below", "0.15", "--slices", "2")
+    proofs = 0
+    for _ in range(runs):
+        correct, group = rng.random(n) > 0.05, rng.integers(0, 2, n)
+        facts = outcomes(correct=correct, groups={"group": group}).facts
+        proofs += facts.slices[0]["at_most"] <= 0.15
+    assert proofs >= 0.82 * runs, proofs
+    n = planned("--error", "0.02", "--below", "0.1", "--stop", "0.3")
+    proofs = 0
+    for _ in range(runs):
+        passes, stops = (rng.random(n) > p for p in (0.02, 0.3))
+        words = [
+            outcomes(correct=correct, below=0.1, two_sided=True).facts.below["verdict"]
+            for correct in (passes, stops)
+        ]
+        proofs += words == ["proved", "larger"]
+    assert proofs >= 0.82 * runs, proofs

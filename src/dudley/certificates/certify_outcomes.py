@@ -100,7 +100,10 @@ def _of_table(table: Any, roles: OutcomeColumns) -> tuple[OutcomeTable, OutcomeC
     if not hasattr(table, "columns") or not hasattr(table, "__getitem__"):
         got = type(table).__name__
         raise InputError("outcomes", "a file, or columns by name (a frame, a dict)", got)
-    return table_of_columns({str(name): table[name] for name in table.columns}, roles)
+    columns = {str(name): table[name] for name in table.columns}
+    if len(columns) < len(table.columns):
+        raise InputError("columns", "names that differ as texts", "one twice")
+    return table_of_columns(columns, roles)
 
 
 def _roles(parts: Mapping[str, Any]) -> OutcomeColumns:

@@ -17,9 +17,8 @@ from dudley.core.boundary.text import line
 from dudley.core.rounding import ceiling
 from dudley.show.as_markdown import below
 from dudley.show.document import Points, Properties, Prose, Section
-from dudley.show.pages.certificate import amount, says
+from dudley.show.pages.certificate import amount, answers_of, counted, says
 
-CHECK = "``dudley verify certificate.json`` with the model and the data computes it again."
 
 
 def model_card(
@@ -65,13 +64,20 @@ def card_section(item: dict[str, Any]) -> str:
     sentence = f"With probability at least {confidence(item)} over the examples, {number}."
     rows = (
         ("method", line(item["method"], 80)),
-        ("examples", f"{item['data']['n']:,}"),
+        ("counted on", counted(item)),
         ("better than guessing", says(item).text),
         ("data", f"sha256 {line(item['data']['sha256'], 64)}"),
     )
     points = Points(tuple(line(each, 500) for each in item["declarations"]))
-    blocks = (Prose(sentence), Properties(rows), Prose("It rests on:"), points, Prose(CHECK))
-    return "\n\n".join(below((Section("Certified error", blocks),), 2)) + "\n"
+    blocks = (Prose(sentence), Properties(rows), Prose("It rests on:"), points, Prose(check(item)))
+    sections = (Section("Certified error", blocks), *answers_of(item))
+    return "\n\n".join(below(sections, 2)) + "\n"
+
+
+def check(item: dict[str, Any]) -> str:
+    """How others check it."""
+    what = "the data" if item["method"] == "outcomes" else "the model and the data"
+    return f"``dudley verify certificate.json`` with {what} computes it again."
 
 
 def confidence(item: dict[str, Any]) -> str:

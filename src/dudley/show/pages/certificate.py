@@ -55,7 +55,7 @@ def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Documen
     lead = (
         best["quantity"],
         f"with probability at least 1 − {best['delta']} over the examples",
-        f"n = {best['data']['n']:,}",
+        f"n = {best['data']['n']:,}" if not units_of(best) else counted(best),
     )
     return Document(
         stamp.title(number),
@@ -133,6 +133,19 @@ def details(item: dict[str, Any], stamp: Stamp) -> Section:
     return Section(f"{item['method']}: {number}", tuple(blocks))
 
 
+def units_of(item: dict[str, Any]) -> int | None:
+    """How many units the rows of a table of outcomes are of, where units were declared."""
+    columns = item["declared"].get("columns")
+    declared = isinstance(columns, dict) and columns.get("unit")
+    return item["facts"]["n"] if item["method"] == "outcomes" and declared else None
+
+
+def counted(item: dict[str, Any]) -> str:
+    """What the number was counted on."""
+    units, n = units_of(item), item["data"]["n"]
+    return f"{n:,} examples" if units is None else f"{units:,} units of {n:,} rows"
+
+
 def answers_of(item: dict[str, Any], drawn: bool = False) -> list[DocumentBlock]:
     """What a certificate of outcomes answers beside its number; nothing for other methods."""
     if item["method"] != "outcomes":
@@ -202,7 +215,7 @@ def summary(item: dict[str, Any]) -> Section:
     if item["vacuous"]:
         number, *lines = why_vacuous(item)
         return Section(number, (*(Prose(line) for line in lines), *answers_of(item)))
-    over = f"over {item['data']['n']:,} examples; method {item['method']}"
+    over = f"over {counted(item)}; method {item['method']}"
     blocks: list[DocumentBlock] = [Prose(f"with probability at least 1 − {item['delta']} {over}")]
     population = item["declared"]["population"]
     rows = [("population", population)] if population else []
