@@ -19,6 +19,7 @@ from dudley.certificates.certify_outcomes import outcomes
 from dudley.certificates.inversion import binomial_lower, binomial_upper
 from dudley.certificates.methods.outcomes.method import OutcomesMethod
 from dudley.certificates.outcomes.abstention import gate_of
+from dudley.certificates.outcomes.mean import mean_upper
 from dudley.certificates.outcomes.question import LossQuestion
 from dudley.certificates.outcomes.table import OutcomeTable
 from dudley.core.errors import DudleyError, InputError
@@ -67,6 +68,16 @@ def level_of(x: float) -> float:
     return up(x)
 
 
+def test_losses_of_0_and_1_have_a_bound_that_holds_exactly():
+    """The probability of a bound below the mean, summed over all tables, at the worst mean."""
+    c = -math.log(δ)
+    for n in (2, 3, 6, 10, 50, 100, 200):
+        k = np.arange(n + 1)
+        bounds = np.array([mean_upper(np.repeat([0.0, 1.0], [n - j, j]), c, False) for j in k])
+        for p in bounds[bounds < 1] * (1 + 1e-9):
+            assert stats.binom.pmf(k, n, p)[bounds < p].sum() <= δ, (n, p)
+
+
 # -- what was declared is what the file says --------------------------------------------------
 
 
@@ -76,7 +87,8 @@ def level_of(x: float) -> float:
         ({"thresholds": list(range(5000)), "chains": 1}, "thresholds of outcomes: expected a list"),
         ({"among": 1.5}, "among of outcomes: expected a whole number"),
         ({"two_sided": "no"}, "two_sided of outcomes: expected true or false"),
-        ({"order": True}, "order of outcomes: expected a whole number"),
+        ({"seed": True}, "seed of outcomes: expected a whole number"),
+        ({"unit": np.arange(300), "unit_way": "first"}, "seed: expected a whole number below 2^32"),
         ({"weight": np.ones(300)}, "no weights"),
     ],
 )

@@ -191,7 +191,7 @@ def test_the_order_of_rows_changes_no_number():
     shuffle = rng.permutation(200)
     for way in ("mean", "first"):
         values = {
-            outcomes(loss=loss[order], unit=unit[order], unit_way=way).value
+            outcomes(loss=loss[order], unit=unit[order], unit_way=way, seed=5).value
             for order in (np.arange(200), shuffle)
         }
         assert len(values) == 1 or way == "first"

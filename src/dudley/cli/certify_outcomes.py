@@ -46,6 +46,9 @@ def certify_outcomes(
     unit_way: Annotated[
         str, typer.Option(help="How a unit counts: mean (of its rows) or first (one row).")
     ] = "mean",
+    seed: Annotated[
+        int | None, typer.Option(help="Of --unit-way first: a number that was drawn at random.")
+    ] = None,
     group: Annotated[
         list[str] | None, typer.Option(help="A column of groups: each label is a slice.")
     ] = None,
@@ -119,7 +122,7 @@ def certify_outcomes(
     elif log_option:
         raise InputError("--log-option", "--log, to which it belongs", "none")
     certificate = outcomes(
-        table, **named, unit_way=unit_way,
+        table, **named, unit_way=unit_way, seed=seed,
         slices_below=slices_below, margin=margin, among=among, answered_below=answered_below,
         below=below, two_sided=two_sided, delta=delta, population=population, **declared,
     )  # fmt: skip

@@ -29,7 +29,7 @@ cases.
 
 **Coverage.** κ is the lower bound of Clopper and Pearson on P[score ≥ t], at δ″/G: it holds for all
 thresholds at once, so for the one that came out. With units it is the mean over units of the share
-of rows that are answered, by betting unless one row stands for each.
+of rows that are answered, by fixed bets unless one row stands for each.
 
 >>> score = np.linspace(0, 1, 1000)
 >>> losses = ((np.arange(1000) % 2 == 0) & (score < 0.6)) * 1.0

@@ -34,9 +34,9 @@ def question_of(
     units = None
     if declared.columns.unit:
         assert data.ids is not None
-        units = Units.of(data.ids, declared.unit_way, declared.order)
+        units = Units.of(data.ids, declared.unit_way, declared.seed or 0)
     losses = data.losses if candidate is None else data.others[candidate]
-    return LossQuestion(losses, data.binary, c, units, declared.order)
+    return LossQuestion(losses, data.binary, c, units)
 
 
 def answers(

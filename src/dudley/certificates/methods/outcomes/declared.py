@@ -36,7 +36,7 @@ class OutcomesDeclared(MethodDeclared):
     chains: int = 4
     margin: float | None = None
     unit_way: str = "mean"
-    order: int = 0
+    seed: int | None = omitted()  # of the rows that stand for their units
     log: dict[str, Any] | None = field(default=None, metadata=ABSENT)  # the tool, and what is asked
 
     def __post_init__(self):
@@ -51,8 +51,10 @@ class OutcomesDeclared(MethodDeclared):
         object.__setattr__(self, "thresholds", tuple(map(digits.near, self.thresholds)))
         if self.unit_way not in WAYS:
             raise InputError("unit_way", " or ".join(WAYS), self.unit_way)
-        if not 0 <= self.order < 1 << 32:
-            raise InputError("order", "a seed, a whole number below 2^32", self.order)
+        first = bool(self.columns.unit) and self.unit_way == "first"
+        if first and (self.seed is None or not 0 <= self.seed < 1 << 32):
+            fix = "take one that was drawn at random, before the data were seen"
+            raise InputError("seed", "a whole number below 2^32 for unit_way first", self.seed, fix)
         needs = (
             ("slices_below", self.slices_below, self.columns.groups, "a column of groups"),
             ("margin", self.margin, self.columns.old, "a column of the old model"),

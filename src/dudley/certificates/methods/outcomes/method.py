@@ -174,8 +174,8 @@ def _declarations(data: OutcomeTable, declared: OutcomesDeclared) -> tuple[str, 
         lines.append(f"{repeated:,} rows with the id of an earlier row are draws of their own")
     if declared.columns.groups:
         lines.append("no label of a group was made of outcomes")
-    if not data.binary or declared.columns.unit:
-        lines.append("the seed of the order of the rows was fixed before the data")
+    if declared.columns.unit and declared.unit_way == "first":
+        lines.append("the seed that says which row stands for a unit was drawn at random")
     return tuple(lines)
 
 
