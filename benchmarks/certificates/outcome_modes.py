@@ -4,8 +4,8 @@
         --out results/certificates/outcome-modes.json
 
 1,000 samples of 2,000 rows (of units: 200 units) with replacement, δ = .1, so that the table is the
-population. Exact binomials are counted by their tails, as there; for fixed bets and for streams
-the package's own code runs. A stream is looked at after every outcome: the bound fails if it is ever
+population. Exact binomials are counted by their tails, as there; for fixed bets and for streams the
+package's own code runs. A stream is looked at after every outcome: the bound fails if it is ever
 below the error, the alarm if it ever comes at a level that is the error. Leaky variants stand
 beside: the best of nine rules unpriced, rows of a unit as draws, Clopper and Pearson at every look.
 """

@@ -20,7 +20,6 @@ from dudley.show.document import Points, Properties, Prose, Section
 from dudley.show.pages.certificate import amount, answers_of, counted, says
 
 
-
 def model_card(
     certificate: Certificate[Any, Any, Any] | dict[str, Any],
     model: str,

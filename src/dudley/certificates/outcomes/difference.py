@@ -16,8 +16,8 @@ two bounds, except with probability .9 δ′ + .1 δ′. Then θ ≤ π(2q̄ −
 2q̄ − 1 > 0 and else falls. ∎  For 60 and 60 discordant rows of 2,000 U is 2.26
 standard errors from 0, where a normal approximation says 1.64; of 100 times the rows it is 1.75.
 
-**Other losses, and means of units: fixed bets.** (1 + ℓ_new − ℓ_old)/2 lies in [0, 1] and has the mean
-(1 + θ)/2, so U = 2·(bound by `mean`) − 1.
+**Other losses, and means of units: fixed bets.** (1 + ℓ_new − ℓ_old)/2 lies in [0, 1] and has the
+mean (1 + θ)/2, so U = 2·(bound by `mean`) − 1.
 
 The lower bound is minus the upper one with the models exchanged.
 

@@ -110,14 +110,14 @@ def columns_of(
             raise InputError("--column", f"one of {', '.join(names)}", column)
         return ("correct" if correct or column in CORRECT_NAMES else "loss"), (column,)
     meanings = dict.fromkeys(LOSS_NAMES, "loss") | dict.fromkeys(CORRECT_NAMES, "correct")
-    found = [(meaning, (name,)) for name, meaning in meanings.items() if name in names]
-    found += [("pair", pair) for pair in PAIRS if set(pair) <= set(names)]
-    if len(found) != 1:
+    choices = [(meaning, (name,)) for name, meaning in meanings.items() if name in names]
+    choices += [("pair", pair) for pair in PAIRS if set(pair) <= set(names)]
+    if len(choices) != 1:
         expected = "a column loss, error or correct, or y and prediction: one of these"
         raise InputError("stream", expected, ", ".join(names) or "none", fix)
-    if correct and found[0][0] != "correct":
-        raise InputError("--correct", "a column of right answers", found[0][1][0], fix)
-    return found[0]
+    if correct and choices[0][0] != "correct":
+        raise InputError("--correct", "a column of right answers", choices[0][1][0], fix)
+    return choices[0]
 
 
 def loss_of(meaning: str, values: Sequence[Any]) -> float:

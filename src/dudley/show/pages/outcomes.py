@@ -123,8 +123,10 @@ def charts(item: dict[str, Any]) -> list[DocumentBlock]:
     if "abstention" not in item["facts"]:
         return []
     answer, rows = item["facts"]["abstention"], item["facts"]["rows"]
-    found = answer.get("threshold")
-    chosen = () if found is None else ((answer["answered"] / rows, f"score ≥ {_declared(found)}"),)
+    lowest = answer.get("threshold")
+    chosen = (
+        () if lowest is None else ((answer["answered"] / rows, f"score ≥ {_declared(lowest)}"),)
+    )
     points = [p for p in answer["curve"] if "mean_loss" in p]
     shares = sorted({p["answered"] / rows: p["mean_loss"] for p in points}.items())
     if len(shares) < 2:
