@@ -78,6 +78,16 @@ def test_losses_of_0_and_1_have_a_bound_that_holds_exactly():
             assert stats.binom.pmf(k, n, p)[bounds < p].sum() <= δ, (n, p)
 
 
+def test_so_many_more_losses_would_do():
+    losses, level = np.tile(np.repeat([0.0, 1.0], [19, 1]), 50), 0.068
+    below = outcomes(loss=losses, below=level).facts.below
+    assert below["verdict"] == "too few"
+    enough = len(losses) + below["more"]
+    more = np.tile(losses, -(-enough // 1000))
+    assert below["more"] > 0 and outcomes(loss=more[: 20 * -(-enough // 20)]).value <= level
+    assert outcomes(loss=more[: 20 * int(0.9 * enough / 20)]).value > level
+
+
 # -- what was declared is what the file says --------------------------------------------------
 
 

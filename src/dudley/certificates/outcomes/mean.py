@@ -39,6 +39,23 @@ def mean_upper(losses: np.ndarray, c: float, binary: bool) -> float:
         return 1.0
     if binary:
         return binomial_upper(int(losses.sum()), len(losses), c)
-    tally = MixtureTally(min(0.5, math.sqrt(8 * c / len(losses))))
+    tally = fixed_bets(len(losses), c)
     tally.add(np.sort(losses))  # sums are rounded, so that they have an order after all
     return tally.upper(c)
+
+
+def fixed_bets(n: int, c: float) -> MixtureTally:
+    """The bets for n rows, before the first one."""
+    return MixtureTally(min(0.5, math.sqrt(8 * c / n)))
+
+
+def proves_below(losses: np.ndarray, c: float, level: float, count: int) -> bool:
+    """Would so many rows with the same shares of losses prove that the mean is below the level?
+
+    Without the care for rounding of `mean_upper`: this is for a plan.
+    """
+    bets = fixed_bets(count, c)
+    values, times = np.unique(losses, return_counts=True)
+    row = np.log1p(-np.multiply.outer(bets.bets, values)) @ (times / len(losses))
+    exponents = np.log(bets.weights) + count * (row - np.log1p(-bets.bets * level))
+    return bool(np.logaddexp.reduce(exponents) >= c)

@@ -15,8 +15,8 @@ Without a lower end nothing is said to be larger. Beside the number U that would
 of its own: at a risk just below x, U falls below it where few rows err, and L rises above x where
 many do. These are different samples, so that together they have twice the probability of each.
 
-For errors, ``more`` is the number of rows that lack if the share of errors stays as it is, by the
-exact binomial; for other losses it comes from the divergence bound, and is somewhat too large.
+``more`` is the number of rows that lack if the shares of losses stay as they are: for errors by the
+exact binomial, for other losses by the bound of `mean`.
 
 >>> import numpy as np
 >>> verdict_of(LossQuestion(np.r_[1.0, np.zeros(199)], True, 2.9957), 0.02)
@@ -27,7 +27,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dudley.certificates.inversion import binomial_upper, kl_upper
+from dudley.certificates.inversion import binomial_upper
+from dudley.certificates.outcomes.mean import proves_below
 from dudley.certificates.outcomes.question import LossQuestion
 
 MOST = 1 << 40  # rows, beyond which none are named
@@ -56,13 +57,13 @@ def verdict_of(question: LossQuestion, level: float, two_sided: bool = False) ->
 
 def draws_lacking(question: LossQuestion, level: float) -> int | None:
     """How many more draws would prove the level at the same mean loss; None beyond 2⁴⁰."""
-    n, mean, c = question.count(), question.mean(), question.c
-    errors = round(mean * n)
+    draws, c = question.draws(), question.c
+    n, errors = len(draws), round(float(draws.sum()))
 
     def proves(count: int) -> bool:
         if question.binary:
             return binomial_upper(-(-errors * count // n), count, c) <= level
-        return kl_upper(mean, c / count) <= level
+        return proves_below(draws, c, level, count)
 
     enough = n
     while not proves(enough):
