@@ -3,7 +3,7 @@
 Every row has a loss in [0, 1]. It comes from labels and predictions (1 where they differ), from a
 column that says what was correct, or from a column of losses. Beside it may stand a score, which is
 the higher the surer the model is, labels of groups, the id of the unit that a row belongs to
-(a document, a user, a patient), a time, and the losses of others on the same examples: an older
+(a document, a user, a patient), and the losses of others on the same examples: an older
 model, or candidates. Arrays are copied and cannot be written to.
 
 The hash is that of the columns by name, in the order of the rows, so a file and the arrays that it
@@ -50,7 +50,6 @@ class OutcomeTable:
     score: np.ndarray | None = None
     groups: Mapping[str, LabelColumn] = field(default_factory=dict)
     ids: np.ndarray | None = None
-    time: np.ndarray | None = None
     others: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -67,10 +66,9 @@ class OutcomeTable:
         if self.loss is not None:
             self._freeze("loss", np.float64)
             expect_unit("loss", self.loss)
-        for name in ("score", "time"):
-            if getattr(self, name) is not None:
-                self._freeze(name, np.float64)
-                expect_finite(name, getattr(self, name))
+        if self.score is not None:
+            self._freeze("score", np.float64)
+            expect_finite("score", self.score)
         if self.ids is not None:
             self._freeze("ids", None)
         others = {name: _frozen(np.asarray(z, np.float64)) for name, z in self.others.items()}
@@ -96,7 +94,7 @@ class OutcomeTable:
         for name in ("y", "prediction"):
             if (column := getattr(self, name)) is not None:
                 yield name, column.codes
-        for name in ("correct", "loss", "score", "ids", "time"):
+        for name in ("correct", "loss", "score", "ids"):
             if (column := getattr(self, name)) is not None:
                 yield name, column
         for name, labels in self.groups.items():
