@@ -43,6 +43,8 @@ def outcomes(table: Any = None, /, **declared: Any) -> Certificate:
     """
     parts = {name: declared.pop(name) for name in ROLES if name in declared}
     if log := declared.get("log"):
+        if not isinstance(table, str | Path):
+            raise InputError("log", "a file that a tool wrote", type(table).__name__)
         table = OutcomeFile(Path(table)).read_log(log)
     if isinstance(table, OutcomeTable):
         if parts:
