@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from flint import arb, ctx
+from scipy.optimize import minimize_scalar
 
 import dudley as du
 import oracles
@@ -296,6 +298,42 @@ def check_delannoy(log_delannoy):
             least = p * (math.log(2) + log_K) - math.lgamma(p + 1)
             value = float(log_delannoy(p, math.inf if log_K > 709 else math.exp(log_K), log_K))
             assert least <= value <= least + math.log(p + 1) + 3 + 1e-9 * least
+
+
+def exact_log_cap(b: int, φ: float) -> float:
+    """log of the share of the sphere of R^b in a cap of angle φ < π/2, by interval arithmetic."""
+    with ctx.workprec(400):
+        x = arb(φ).sin() ** 2
+        share = x.beta_lower(arb(b - 1) / 2, arb("1/2"), regularized=1) / 2
+        return float(share.log())
+
+
+def check_caps(log_cap):
+    """Never above the truth, and hardly below it."""
+    for b in (2, 3, 4, 17, 300, 2000):
+        for φ in (1e-6, 0.01, 0.3, 1.0, 1.35):
+            exact = exact_log_cap(b, φ)
+            assert exact - 1e-6 <= float(log_cap(b, φ)) <= exact, (b, φ)
+
+
+def check_lines(lines):
+    """So many lines of that stretch there are: written out, or by the union bound."""
+    for b in (2, 3, 4, 17, 300):
+        for t, log_m in lines(b):
+            θ, m = math.acos(1 / math.sqrt(t)), math.exp(log_m)
+            if b == 2:  # each line serves the angle θ on either side of it
+                assert 2 * θ * m >= math.pi * (1 - ROUNDING), (b, t)
+            elif round(m) != b:
+
+                def fewest(log_share, b=b, θ=θ):
+                    η = θ * math.exp(log_share)
+                    log_L = -math.log(2) - exact_log_cap(b, η / 2)
+                    return math.log(log_L) - math.log(2) - exact_log_cap(b, θ - η)
+
+                least = minimize_scalar(fewest, bounds=(-16, -0.5), method="bounded").fun
+                assert least <= log_m <= least + 0.06 + 1 / m, (b, t)
+            else:
+                assert t >= b
 
 
 def near_integers():

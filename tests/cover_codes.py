@@ -4,12 +4,14 @@ Each function takes a cover, its case, the members' deviations W from the centre
 the inputs, and returns the centres that the code words stand for and the log of how many there are.
 """
 
+import itertools
 import math
 from fractions import Fraction
 
 import numpy as np
 
 import oracles
+from dudley.classes import directions
 
 
 def _bounds(case) -> dict[str, float]:
@@ -179,6 +181,58 @@ def _compositions(b, q):
             yield (first, *rest)
 
 
+def _thriftiest(choices, inputs, B, ε):
+    """The t and log m of least exact count D(inputs·m, K): its log, t, log m and K."""
+    best = None
+    for t, log_m in choices:
+        K = oracles.ceil_ratio(B, over=ε, power=2, times=t) - 1
+        m = round(math.exp(log_m))
+        size = oracles.log_int(oracles.delannoy(inputs * m, K))
+        best = min(best or (math.inf,), (size, t, log_m, K))
+    return best
+
+
+def _code_spherical(cover, case, W, ε, X, Z):
+    """Each step corrects the worst row, along the line nearest to it."""
+    size, t, log_m, K = _thriftiest(cover.choices, len(X), _bounds(case)["fro"], ε)
+    V = oracles.directions(case.shape[1], round(math.exp(log_m)), t)
+
+    def worst(D):
+        off = np.linalg.norm(X @ D, axis=2)
+        return X[off.argmax(axis=1)], off.max(axis=1)
+
+    centres, steps = oracles.spherical(W, worst, V, t, ε)
+    assert (steps <= K).all(), "the perceptron took more steps than counted"
+    return centres, size
+
+
+def _code_spherical_uniform(cover, case, W, ε, X, Z):
+    """Each step corrects near the largest singular value; for logits, the longest column."""
+    (a, b), logits = case.shape, case.form == "logits"
+    size, t, log_m, K = _thriftiest(cover.choices, 1, _bounds(case)["fro"], ε)
+    outputs = ((1.0, math.log(b)),) if logits else directions.lines(b)
+    pairs = itertools.product(directions.lines(a), outputs)
+    (first, log_first), (second, log_second) = next(
+        pair for pair in pairs if directions.products(pair[:1], pair[1:]) == ((t, log_m),)
+    )
+    U = oracles.directions(a, round(math.exp(log_first)), first)
+    V = np.eye(b) if logits else oracles.directions(b, round(math.exp(log_second)), second)
+
+    def worst(D):
+        if logits:
+            columns = np.linalg.norm(D, axis=1)
+            off = columns.max(axis=1)
+            along = np.take_along_axis(D, columns.argmax(axis=1)[:, None, None], axis=2)[:, :, 0]
+        else:
+            left, sizes, _ = np.linalg.svd(D)
+            along, off = left[:, :, 0], sizes[:, 0]
+        return U[np.abs(along @ U.T).argmax(axis=1)], off
+
+    centres, steps = oracles.spherical(W, worst, V, t, ε)
+    assert (steps <= K).all(), "the perceptron took more steps than counted"
+    return centres, size
+
+
 CODES = {
     "maurey": _code_maurey,
     "maurey-rows": _code_maurey_rows,
@@ -192,5 +246,7 @@ CODES = {
     "perceptron": _code_perceptron,
     "perceptron-columns": _code_perceptron_columns,
     "perceptron-col21": _code_perceptron_col21,
+    "spherical": _code_spherical,
+    "spherical-uniform": _code_spherical_uniform,
     "zhang": _code_perceptron_columns,  # a cover that was found is at most as large as claimed
 }
