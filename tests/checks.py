@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import arb, ctx
-from scipy.optimize import minimize_scalar
 
 import dudley as du
 import oracles
@@ -37,9 +35,11 @@ class Case:
     l1: float | None = None
     center: tuple | None = None
     n: int = 4
+    together: int = 0
 
     def entropy(self):
-        return du.LinearMap(self.shape, self.constraint).entropy(self.form, 1, 1, self.l1)
+        linear = du.LinearMap(self.shape, self.constraint)
+        return linear.entropy(self.form, 1, 1, self.l1, self.together)
 
     def members(self, rng, count):
         middle = None if self.center is None else np.array(self.center)
@@ -81,6 +81,11 @@ CASES = [
     Case("l11-centred", (3, 2), du.L11(1.5, center=W0), center=W0),
     Case("op-centred-logits", (3, 2), du.Spectral(1.5, center=W0), "logits", center=W0),
     Case("row1inf-centred", (3, 2), du.Row1Inf(1.5, center=W0), l1=1.0, center=W0),
+    *(
+        Case(f"fro-{form}-together", (3, 2), du.Frobenius(1.5), form, together=3)
+        for form in ("linear", "bilinear", "logits")
+    ),
+    Case("col21-linear-together", (3, 2), du.Col21(1.5), together=2),
     Case("vector-l1", (4, 1), du.L1(1.5)),
     Case("vector-l2", (4, 1), du.L2(1.5)),
     Case("vector-linf", (4, 1), du.LInf(1.5)),
@@ -143,12 +148,12 @@ def check_scaling(case: Case, factor: float = 4.0):
 def check_points(entropy):
     """Only covers on points know n, and more points never have a smaller cover."""
     ε = 0.3 * math.exp(entropy.log_radius)
-    with_points = [cover for cover in entropy.covers if cover.scope is Scope.POINTS]
+    with_points = [cover for cover in entropy.covers if cover.scope is not Scope.UNIFORM]
     assert entropy.uses_points == bool(with_points)
     for cover in entropy.covers:
         ratio = ExactRatio((cover.bound, entropy.scale), ε)
         values = [float(cover.log_entropy(ratio, math.log(n))) for n in (2, 10, 1e4, 1e9, 1e12)]
-        if cover.scope is Scope.POINTS:
+        if cover.scope is not Scope.UNIFORM:
             assert values[0] < values[1] < values[2] < values[3] < values[4]
         else:
             assert len(set(values)) == 1
@@ -298,42 +303,6 @@ def check_delannoy(log_delannoy):
             least = p * (math.log(2) + log_K) - math.lgamma(p + 1)
             value = float(log_delannoy(p, math.inf if log_K > 709 else math.exp(log_K), log_K))
             assert least <= value <= least + math.log(p + 1) + 3 + 1e-9 * least
-
-
-def exact_log_cap(b: int, φ: float) -> float:
-    """log of the share of the sphere of R^b in a cap of angle φ < π/2, by interval arithmetic."""
-    with ctx.workprec(400):
-        x = arb(φ).sin() ** 2
-        share = x.beta_lower(arb(b - 1) / 2, arb("1/2"), regularized=1) / 2
-        return float(share.log())
-
-
-def check_caps(log_cap):
-    """Never above the truth, and hardly below it."""
-    for b in (2, 3, 4, 17, 300, 2000):
-        for φ in (1e-6, 0.01, 0.3, 1.0, 1.35):
-            exact = exact_log_cap(b, φ)
-            assert exact - 1e-6 <= float(log_cap(b, φ)) <= exact, (b, φ)
-
-
-def check_lines(lines):
-    """So many lines of that stretch there are: written out, or by the union bound."""
-    for b in (2, 3, 4, 17, 300):
-        for t, log_m in lines(b):
-            θ, m = math.acos(1 / math.sqrt(t)), math.exp(log_m)
-            if b == 2:  # each line serves the angle θ on either side of it
-                assert 2 * θ * m >= math.pi * (1 - ROUNDING), (b, t)
-            elif round(m) != b:
-
-                def fewest(log_share, b=b, θ=θ):
-                    η = θ * math.exp(log_share)
-                    log_L = -math.log(2) - exact_log_cap(b, η / 2)
-                    return math.log(log_L) - math.log(2) - exact_log_cap(b, θ - η)
-
-                least = minimize_scalar(fewest, bounds=(-16, -0.5), method="bounded").fun
-                assert least <= log_m <= least + 0.06 + 1 / m, (b, t)
-            else:
-                assert t >= b
 
 
 def near_integers():

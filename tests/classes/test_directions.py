@@ -4,15 +4,15 @@ import math
 
 import numpy as np
 
-import checks
+import direction_checks
 import oracles
 from dudley.classes.counting import log_delannoy, log_log_delannoy
 from dudley.classes.directions import lines, log_cap, products, worth_trying
 
 
 def test_caps_and_lines_against_interval_arithmetic():
-    checks.check_caps(log_cap)
-    checks.check_lines(lines)
+    direction_checks.check_caps(log_cap)
+    direction_checks.check_lines(lines)
 
 
 def test_every_vector_is_within_the_stretch():

@@ -104,7 +104,7 @@ def test_perceptron_centres_may_leave_the_ball():
     assert np.linalg.norm(ε * oracles.perceptron(v, points, ε) @ points) > 1.01
     for case in checks.CASES:
         for cover in case.entropy().covers:
-            if cover.name.startswith(("perceptron", "spherical", "zhang")):
+            if cover.name.startswith(("perceptron", "spherical", "adaptive", "zhang")):
                 assert not cover.proper
             if cover.name == "rounding-nearest":
                 assert not cover.proper

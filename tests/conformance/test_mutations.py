@@ -7,10 +7,19 @@ import numpy as np
 import pytest
 
 import checks
+import direction_checks
 import dudley as du
 from dudley.classes import counting, directions, linear, ratio
 from dudley.classes.best import BestOf
-from dudley.classes.covers import maurey, perceptron, rounding, sparse, spherical, volumetric
+from dudley.classes.covers import (
+    adaptive,
+    maurey,
+    perceptron,
+    rounding,
+    sparse,
+    spherical,
+    volumetric,
+)
 from dudley.classes.covers.base import COVERS
 from dudley.core import norms, rounding as rounding_rules
 from dudley.core.norms import implications
@@ -130,14 +139,28 @@ def test_a_fifth_too_few_steps_by_directions(plant, kind):
     goes_red(checks.check_cover, kind, CASE["fro-linear"])
 
 
+@pytest.mark.parametrize(
+    ("cover", "case"),
+    [
+        (adaptive.Adaptive, "fro-linear-together"),
+        (adaptive.Adaptive, "fro-bilinear-together"),
+        (adaptive.Adaptive, "fro-logits-together"),
+        (adaptive.AdaptiveCol21, "col21-linear-together"),
+    ],
+)
+def test_a_fifth_too_few_words_of_corrections(plant, cover, case):
+    with_entropy(plant, cover, lambda log_H: log_H - math.log(1.2))
+    goes_red(checks.check_cover, cover.name, CASE[case])
+
+
 def test_a_fifth_too_few_directions(plant):
     def fewer(b):
         return tuple((t, math.log(math.floor(math.exp(v) / 1.2))) for t, v in directions.lines(b))
 
-    goes_red(checks.check_lines, lambda b: fewer(b) if b == 2 else directions.lines(b))
-    goes_red(checks.check_lines, lambda b: fewer(b) if b == 17 else directions.lines(b))
-    goes_red(checks.check_caps, changed(directions.log_cap, lambda v: v + math.log(1.2)))
-    goes_red(checks.check_caps, changed(directions.log_cap, lambda v: v - math.log(1.2)))
+    goes_red(direction_checks.check_lines, lambda b: fewer(b) if b == 2 else directions.lines(b))
+    goes_red(direction_checks.check_lines, lambda b: fewer(b) if b == 17 else directions.lines(b))
+    goes_red(direction_checks.check_caps, changed(directions.log_cap, lambda v: v + math.log(1.2)))
+    goes_red(direction_checks.check_caps, changed(directions.log_cap, lambda v: v - math.log(1.2)))
 
 
 def test_column_norms_without_their_code(plant):

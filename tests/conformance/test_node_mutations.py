@@ -259,8 +259,8 @@ def test_tied_weights_must_add(monkeypatch):
     monkeypatch.setattr(
         tie,
         "_merged",
-        lambda name, group, circular: replace(
-            right(name, group, circular), weight=Magnitude(max(float(u.weight.log) for u in group))
+        lambda name, group: replace(
+            right(name, group), weight=Magnitude(max(float(u.weight.log) for u in group))
         ),
     )
     with pytest.raises(AssertionError, match="found above declared"):

@@ -18,9 +18,10 @@ norm ball breaks the version without clipping.)
 
 Covers on points. What block i sees depends on the centres of the blocks before it, so a cover
 that serves given points is chosen after those centres. A weight that is used again behind itself
-(layers in sequence that share it) would have to be chosen before its own points are known: for
-such weights, and for shared weights that stand before one another in turn, only covers of
-uniform scope are used (``tie.tie_together``).
+(layers in sequence that share it), and shared weights that stand before one another in turn, decide
+their own points. Their centres are corrected step by step at points that are computed anew after
+each step, and a centre is the word of its corrections (``classes.covers.adaptive``); or they are
+covered for all inputs at once. Who is chosen when is settled in ``calculus.tie``.
 """
 
 from __future__ import annotations

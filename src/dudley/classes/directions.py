@@ -1,6 +1,6 @@
 """Directions: a few lines through 0 of R^b, one of them close to every vector.
 
-*Lines within stretch t*: every r ∈ R^b has ⟨r, v⟩² ≥ ‖r‖²/t for a unit vector v along one of m
+*Directions within stretch t*: every r ∈ R^b has ⟨r, v⟩² ≥ ‖r‖²/t for a unit vector v along one of m
 lines. The b axes do it with t = b. In the plane, m lines at equal angles do it with
 t = 1/cos²(π/2m). For b ≥ 3 lines drawn at random do it: let cos θ = 1/√t and 0 < η < θ, and let
 Ω(φ) be the share of the sphere that a cap of angle φ takes.
@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 
 from dudley.core.rounding import up
 
-Lines = tuple[tuple[float, float], ...]  # stretch t and log m, the log of the number of lines
+Directions = tuple[tuple[float, float], ...]  # stretch t and log m, the log of the number of lines
 
 _STRETCHES = (
     1.02,
@@ -81,7 +81,7 @@ def log_random(b: int, t: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def lines(b: int) -> Lines:
+def lines(b: int) -> Directions:
     """Stretches t of lines of R^b, each with the log of a number of lines that suffices.
 
     >>> lines(1), [(round(t, 3), round(math.exp(log_m))) for t, log_m in lines(2)[:3]]
@@ -94,12 +94,12 @@ def lines(b: int) -> Lines:
     return ((float(b), math.log(b)), *((t, log_random(b, t)) for t in _STRETCHES))
 
 
-def products(first: Lines, second: Lines) -> Lines:
+def products(first: Directions, second: Directions) -> Directions:
     """Pairs of a line of each kind: stretches multiply, and so do numbers."""
     return tuple((float(up(t * u)), log_m + log_k) for t, log_m in first for u, log_k in second)
 
 
-def worth_trying(choices: Lines) -> Lines:
+def worth_trying(choices: Directions) -> Directions:
     """Those of the choices that make t·(log m + κ) least for some κ: few, at no loss to speak of.
 
     t·(B/ε)² steps, each of which names a line and one of e^κ things more, cost about that.

@@ -24,12 +24,12 @@ import numpy as np
 from dudley.classes.counting import log_log_delannoy
 from dudley.classes.covers.base import COVERS, Cover, CoverProblem
 from dudley.classes.covers.perceptron import points
-from dudley.classes.directions import Lines, lines, products, worth_trying
+from dudley.classes.directions import Directions, lines, products, worth_trying
 from dudley.classes.ratio import Ratio
 from dudley.core.entropy import Scope
 
 
-def fewest_words(choices: Lines, log_inputs: float, ratio: Ratio) -> np.ndarray:
+def fewest_words(choices: Directions, log_inputs: float, ratio: Ratio) -> np.ndarray:
     """log min_t log D(p, ⌈t(B/ε)²⌉ − 1), p the number of inputs times that of lines."""
     K = np.stack([ratio.ceil_square(t) - 1 for t, _ in choices])
     log_K = np.stack([2 * ratio.log + math.log(t) for t, _ in choices])
@@ -46,7 +46,7 @@ class Spherical(Cover):
     """
 
     rows: float
-    choices: Lines
+    choices: Directions
     name = "spherical"
     scope = Scope.POINTS
     latex = (
@@ -77,7 +77,7 @@ class SphericalUniform(Cover):
     with t' = 1: while a column D_j is longer than ε, ⟨u', D_j⟩ ≥ ‖D_j‖/√t.
     """
 
-    choices: Lines
+    choices: Directions
     name = "spherical-uniform"
     scope = Scope.UNIFORM
     latex = (
