@@ -1,6 +1,6 @@
 """Directions: a few lines through 0 of R^b, one of them close to every vector.
 
-*Directions within stretch t*: every r ∈ R^b has ⟨r, v⟩² ≥ ‖r‖²/t for a unit vector v along one of m
+*Lines within stretch t*: every r ∈ R^b has ⟨r, v⟩² ≥ ‖r‖²/t for a unit vector v along one of m
 lines. The b axes do it with t = b. In the plane, m lines at equal angles do it with
 t = 1/cos²(π/2m). For b ≥ 3 lines drawn at random do it: let cos θ = 1/√t and 0 < η < θ, and let
 Ω(φ) be the share of the sphere that a cap of angle φ takes.
