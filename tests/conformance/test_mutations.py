@@ -12,10 +12,10 @@ import dudley as du
 from dudley.classes import counting, directions, linear, ratio
 from dudley.classes.best import BestOf
 from dudley.classes.covers import (
-    adaptive,
     maurey,
     perceptron,
     rounding,
+    sequence,
     sparse,
     spherical,
     volumetric,
@@ -142,10 +142,10 @@ def test_a_fifth_too_few_steps_by_directions(plant, kind):
 @pytest.mark.parametrize(
     ("cover", "case"),
     [
-        (adaptive.Adaptive, "fro-linear-together"),
-        (adaptive.Adaptive, "fro-bilinear-together"),
-        (adaptive.Adaptive, "fro-logits-together"),
-        (adaptive.AdaptiveCol21, "col21-linear-together"),
+        (sequence.Adaptive, "fro-linear-together"),
+        (sequence.Adaptive, "fro-bilinear-together"),
+        (sequence.Adaptive, "fro-logits-together"),
+        (sequence.AdaptiveCol21, "col21-linear-together"),
     ],
 )
 def test_a_fifth_too_few_words_of_corrections(plant, cover, case):

@@ -9,7 +9,7 @@ import pytest
 import expanded_graph
 from dudley.calculus import tie
 from dudley.classes import ratio
-from dudley.classes.covers.adaptive import Adaptive
+from dudley.classes.covers.sequence import Adaptive
 from planting import changed, goes_red
 from words_of_corrections import EXAMPLES, check_words
 

@@ -20,7 +20,7 @@ Covers on points. What block i sees depends on the centres of the blocks before 
 that serves given points is chosen after those centres. A weight that is used again behind itself
 (layers in sequence that share it), and shared weights that stand before one another in turn, decide
 their own points. Their centres are corrected step by step at points that are computed anew after
-each step, and a centre is the word of its corrections (``classes.covers.adaptive``); or they are
+each step, and a centre is the word of its corrections (``classes.covers.sequence``); or they are
 covered for all inputs at once. Who is chosen when is settled in ``calculus.tie``.
 """
 

@@ -4,7 +4,7 @@ What a use sees depends on the centres of the uses before it. So the centres are
 the other, each on points that the earlier ones decide, as long as no parameter is used behind
 itself. *Entangled* parameters are: each is used, directly or by way of the others, before and
 behind itself (layers in sequence that share their weights). They are chosen together, by covers of
-uniform scope or by adaptive ones (``classes.covers.adaptive``), whose corrections name their points
+uniform scope or by adaptive ones (``classes.covers.sequence``), whose corrections name their points
 as the process reaches them.
 
 A block of its own between two uses of entangled parameters sees points that their centres decide,
