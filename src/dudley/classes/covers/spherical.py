@@ -29,12 +29,24 @@ from dudley.classes.ratio import Ratio
 from dudley.core.entropy import Scope
 
 
-def fewest_words(choices: Directions, log_inputs: float, ratio: Ratio) -> np.ndarray:
-    """log min_t log D(p, ⌈t(B/ε)²⌉ − 1), p the number of inputs times that of lines."""
-    K = np.stack([ratio.ceil_square(t) - 1 for t, _ in choices])
-    log_K = np.stack([2 * ratio.log + math.log(t) for t, _ in choices])
-    log_p = np.array([log_inputs + log_m for _, log_m in choices])
-    return log_log_delannoy(log_p.reshape((-1,) + (1,) * (K.ndim - 1)), K, log_K).min(axis=0)
+def fewest_words(
+    choices: Directions, log_inputs: float, shape: tuple[int, int], ratio: Ratio
+) -> np.ndarray:
+    """log min_t log D(p, ⌈t(B/ε)²⌉ − 1), p the number of inputs times that of lines.
+
+    A step costs b/2 nats or more. So from (B/ε)² = 2a·log(1 + 2B/ε) on, counting the ab parameters
+    costs less; past that D is not computed, but (2p+1)^K, and for one t.
+    """
+    t, log_m = choices[0]
+    log_step = math.log(np.logaddexp(log_inputs + log_m + math.log(2), 0.0))
+    log_words = np.asarray(2 * ratio.log + math.log(t) + log_step + 1e-12)
+    coarse = np.asarray(2 * ratio.log <= math.log(1000 + 16 * shape[0]))
+    some = ratio.at(coarse)
+    K = np.stack([some.ceil_square(t) - 1 for t, _ in choices])
+    log_K = np.stack([2 * some.log + math.log(t) for t, _ in choices])
+    log_p = np.array([[log_inputs + log_m] for _, log_m in choices])
+    log_words[coarse] = log_log_delannoy(log_p, K, log_K).min(axis=0)
+    return log_words
 
 
 @COVERS.register("spherical")
@@ -45,6 +57,7 @@ class Spherical(Cover):
     log N ≤ min_t log D(N·m_t, ⌈t(B_F/ε)²⌉ − 1), m_t lines of R^b within stretch t.
     """
 
+    shape: tuple[int, int]
     rows: float
     choices: Directions
     name = "spherical"
@@ -57,12 +70,13 @@ class Spherical(Cover):
 
     @classmethod
     def of(cls, problem: CoverProblem) -> Iterator[Self]:
-        b = problem.shape[1]
+        b, bound = problem.shape[1], problem.deviation["fro"]
         if problem.form == "linear" and b > 1:
-            yield cls(problem.deviation["fro"], False, problem.rows, worth_trying(lines(b)))
+            yield cls(bound, False, problem.shape, problem.rows, worth_trying(lines(b)))
 
     def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
-        return fewest_words(self.choices, math.log(points(log_n, self.rows)), ratio)
+        log_points = math.log(points(log_n, self.rows))
+        return fewest_words(self.choices, log_points, self.shape, ratio)
 
 
 @COVERS.register("spherical-uniform")
@@ -77,6 +91,7 @@ class SphericalUniform(Cover):
     with t' = 1: while a column D_j is longer than ε, ⟨u', D_j⟩ ≥ ‖D_j‖/√t.
     """
 
+    shape: tuple[int, int]
     choices: Directions
     name = "spherical-uniform"
     scope = Scope.UNIFORM
@@ -92,7 +107,7 @@ class SphericalUniform(Cover):
         outputs = ((1.0, math.log(b)),) if problem.form == "logits" else lines(b)
         if b > 1:
             choices = worth_trying(products(lines(a), outputs))
-            yield cls(problem.deviation["fro"], False, choices)
+            yield cls(problem.deviation["fro"], False, problem.shape, choices)
 
     def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
-        return fewest_words(self.choices, 0.0, ratio)
+        return fewest_words(self.choices, 0.0, self.shape, ratio)
