@@ -11,6 +11,7 @@ import pytest
 
 import dudley as du
 import expanded_graph
+import oracles
 from dudley.audit.problem import signal_of
 from dudley.calculus import tie
 from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, compose
@@ -115,3 +116,21 @@ def test_centres_of_random_networks_can_be_chosen_in_some_order():
 @pytest.mark.parametrize("layers", EXAMPLES)
 def test_members_of_shared_layers_become_counted_words(layers):
     check_words(layers)
+
+
+@pytest.mark.parametrize("layers", EXAMPLES)
+def test_no_packing_of_shared_layers_is_larger(layers):
+    """Members more than 2ε apart, somewhere in the outputs of the last layer."""
+    rng = np.random.default_rng(7)
+    members = rng.standard_normal((300, len(layers.ε), 2, 2))
+    members *= layers.B / np.linalg.norm(members, axis=(2, 3), keepdims=True)
+    X = layers.X[:, None]  # one token each
+    F = np.stack(
+        [layers.network.apply([{"W": W[j]} for j in layers.blocks], X) for W in members]
+    ).reshape(len(members), -1, 2)
+    far = np.linalg.norm(F[:, None] - F[None], axis=3).max(axis=2)
+    entropy, _ = compose(layers.network, signal_of(1.0, 1, 2))
+    for ε in (0.05, 0.1, 0.2, 0.4):
+        packed = len(oracles.greedy_net(far, 2 * ε))
+        assert packed > 2
+        assert np.log(packed) <= entropy(ε, len(X))
