@@ -77,7 +77,9 @@ def log_random(b: int, t: float) -> float:
     η = θ * _SHARES
     log_L = -math.log(2) - log_cap(b, η / 2)
     log_m = float((np.log(log_L) - math.log(2) - log_cap(b, θ - η)).min())
-    return math.log(max(math.ceil(math.exp(log_m)), 1)) if log_m < 20 else up(log_m)
+    if log_m < 20:
+        return math.log(max(math.ceil(math.exp(log_m)), 1))
+    return float(up(log_m + math.exp(-log_m)))  # log(m + 1) ≤ log m + 1/m
 
 
 @lru_cache(maxsize=256)
