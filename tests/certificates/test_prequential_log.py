@@ -238,6 +238,7 @@ def test_a_pass_that_is_killed_twenty_times_is_one_pass(tmp_path):
         ([np.nan], {"loss": "bounded"}, "finite numbers"),
         ([[1.0]], {}, "one for every unit"),
         ([1.0], {"loss": "bits", "limit": 8.0}, "sizes"),
+        (([1.0, 2.0], [1, 1.5]), {"loss": "bits", "limit": 8.0}, "whole numbers"),
     ],
 )
 def test_losses_of_another_kind_are_refused_and_nothing_is_written(
@@ -246,7 +247,7 @@ def test_losses_of_another_kind_are_refused_and_nothing_is_written(
     with Prequential(tmp_path, **declared) as log:
         size = (tmp_path / "rank-0.log").stat().st_size
         with pytest.raises(InputError, match=words):
-            log.before(None, losses)
+            log.before(None, *(losses if isinstance(losses, tuple) else (losses,)))
         assert (tmp_path / "rank-0.log").stat().st_size == size
 
 
@@ -257,6 +258,8 @@ def test_losses_of_another_kind_are_refused_and_nothing_is_written(
         {"start": -1},
         {"totals": True}, {"about": "checkpoint"}, {"tolerance": 0.1}, {"mode": "both"},
         {"loss": "bits", "limit": 9.0, "longest": 9}, {"unit": "x" * 50}, {"form": "adaptive"},
+        {"loss": "bits", "limit": 9.0, "about": "mixture", "unit": "token"},
+        {"loss": "bits", "limit": 9.0, "about": "mixture", "distinct": True},
         {"seed": 3}, {"loss": "bounded", "limit": 2.0, "tolerance": 3.0}, {"guess": 2.0},
     ],
 )  # fmt: skip
@@ -283,6 +286,7 @@ def test_quantities_are_named_apart(tmp_path):
             assert certificate.quantity[:40] in " ".join(page.split())
     assert len(set(quantities)) == len(many)
     assert all("not of the final model" in quantity for quantity in quantities)
+    assert "drawn anew" not in quantities[4] and "at its place in the pass" in quantities[4]
     assert "sampled contexts" in quantities[4] and "totals" in quantities[5]
 
 
