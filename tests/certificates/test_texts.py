@@ -84,7 +84,8 @@ def test_all_forms_hold_together_and_are_told_apart(tmp_path):
     mean, totals, tokens = made["mean"], made["totals"], made["tokens"]
     assert {c.declared.among for c in made.values()} == {3}
     assert "mean over units" in mean.quantity and "(totals)" in totals.quantity
-    assert "sampled contexts" in tokens.quantity
+    assert "sampled contexts" in tokens.quantity and "mixture" not in tokens.quantity
+    assert "had not come before" in mean.quantity and "mixture" not in mean.quantity  # no copies
     order = UnitOrder.of(TEXTS.texts, 0)
     texts = [TEXTS.texts[row] for row in order.rows]
     sizes = np.array([len(text) for text in texts])
@@ -98,6 +99,36 @@ def test_all_forms_hold_together_and_are_told_apart(tmp_path):
     assert verify(totals.to_json(), read_pass(tmp_path / "totals"), order).holds
     assert verify(tokens.to_json(), read_pass(tmp_path / "tokens"), None).holds
     assert all(c.value > c.facts.mean_loss for c in made.values())
+
+
+def test_a_certificate_says_what_a_document_is_and_how_bits_are_smoothed(tmp_path):
+    documents = Documents.of(sentences(80), longest=40, shortest=6)
+    declared = TextPass(population="sentences of a toy")
+    made = certify_texts(model_of("gru", SMALL["gru"]), documents, tmp_path, declared, DESCENT)
+    for certificate in made.certificates.values():
+        words = certificate.declared.population
+        assert words.startswith("sentences of a toy") and "6 to 40 bytes" in words
+        assert "1/64" in words and "mixture" in certificate.quantity
+
+
+def test_a_folder_holds_one_pass_of_one_model(tmp_path, monkeypatch):
+    """Another model must not go on with the losses of the first, nor claim its number."""
+    model, other = model_of("gru", SMALL["gru"]), model_of("gpt", SMALL["gpt"])
+    made = certify_texts(model, TEXTS, tmp_path / "done", TextPass(), DESCENT)
+    again = certify_texts(model, TEXTS, tmp_path / "done", TextPass(), DESCENT)
+    assert again.certificates["mean"].value == made.certificates["mean"].value
+    with pytest.raises(InputError, match="another one"):
+        certify_texts(other, TEXTS, tmp_path / "done", TextPass(), DESCENT)
+
+    def failing(learner, step, share):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TextLearner, "update", failing)
+    with pytest.raises(KeyboardInterrupt):
+        certify_texts(model, TEXTS, tmp_path / "killed", TextPass(), DESCENT)
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="another one"):
+        certify_texts(other, TEXTS, tmp_path / "killed", TextPass(), DESCENT)
 
 
 SCRIPT = """
@@ -304,6 +335,8 @@ def test_a_causal_folder_that_does_not_fit_is_refused(tmp_path, causal_folder):
         model_of(f"hf:{causal_folder}", {}).read([b"\xff\xfe\0"])
     with pytest.raises(InputError, match="bytes"):
         model_of(f"hf:{causal_folder}", {}).expect(65)
+    with pytest.raises(InputError, match="the token that ends texts"):
+        model_of(f"hf:{causal_folder}", {}).read([b"the cat<end>sat\0"])
     for change in ({"model_type": "bert"}, {"vocab_size": 10}, {"n_layer": 10**6}):
         path = causal_folder / "config.json"
         before = path.read_text("utf-8")

@@ -128,10 +128,17 @@ def _print(result: CertifiedTexts, documents: Documents, out: Path) -> None:
     left = f"{documents.n:,} documents of {documents.shortest} to {documents.longest} bytes"
     left += f" ({documents.cut:,} cut, {documents.short:,} shorter ones left out"
     left += f", {documents.copies:,} copies left out)" if documents.copies else ")"
+    which = f"{result.weights:,}-weight models before the last {facts.counted:,} documents"
+    model = (
+        f"a model that is drawn for every document from the {which} of {facts.units:,}, on a "
+        "document that had not come before"
+        if documents.distinct
+        else f"the mixture of the {which} of {facts.units:,}"
+    )
+    apart = ", and for symbols each model in the contexts that it met" * ("tokens" in certificates)
     about = (
-        f"With probability at least {1 - delta:g} all of them hold together, for the mixture of "
-        f"the {result.weights:,}-weight models before the last {facts.counted:,} documents of "
-        f"{facts.units:,}; not for the last model."
+        f"With probability at least {1 - delta:g} all of them hold together, for {model}{apart}; "
+        "not for the last model."
     )
     check = "\n".join(
         [f"wrote {out}; check it: dudley verify {out}"]

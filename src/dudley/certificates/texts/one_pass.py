@@ -27,7 +27,13 @@ from dudley.certificates.texts.beside import Compared, compared
 from dudley.certificates.texts.documents import Documents
 from dudley.certificates.texts.forms import MEAN, TOKENS, PassForm, TextPass, forms_of
 from dudley.certificates.texts.learner import TextDescent, TextLearner
-from dudley.certificates.texts.state import NAME, PassPlace, load_state, save_state
+from dudley.certificates.texts.state import (
+    NAME,
+    PassPlace,
+    expect_same_pass,
+    load_state,
+    save_state,
+)
 from dudley.core.errors import InputError
 from dudley.core.files import written
 
@@ -79,6 +85,7 @@ def certify_texts(
     table = {"model": model.table(), "descent": asdict(descent), "order": order.sha256, "n": n}
     with ExitStack() as stack:
         logs = {form: stack.enter_context(_journal(folder, form, order)) for form in forms}
+        expect_same_pass(folder, table, begun=any(log.units for log in logs.values()))
         reading = _Reading(learner, texts, logs, folder, table)
         reading.all(say or (lambda line: None))
         certificates = {

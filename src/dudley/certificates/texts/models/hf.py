@@ -7,9 +7,10 @@ folder, and was there before. No pickle is opened, no code of the folder is run,
 looked up on a network. Every dropout rate of the config is 0 in the pass.
 
 A document is its tokens and then the token that ends texts, unless the document was cut. Before the
-first token stands the same token. The bits of a document are those of these tokens; a text may have
-other tokens as well, so its probability is at least theirs. A text that is not UTF-8, or that the
-tokenizer does not give back as it was, is refused.
+first token stands the same token. So no text may hold it: two documents would have the same tokens,
+and their probabilities could exceed 1 together. The bits of a document are those of
+these tokens; a text may have other tokens as well, so its probability is at least theirs. A text
+that is not UTF-8, or that the tokenizer does not give back as it was, is refused.
 """
 
 from __future__ import annotations
@@ -161,6 +162,9 @@ class CausalFolder(DocumentModel):
                 f"another text for {text[:40]!r}",
                 fix,
             )
+        if self.end in tokens:
+            fix = "leave such documents out, or write the token in another way"
+            raise InputError("document", "a text without the token that ends texts", text[:40], fix)
         return tokens + [self.end] * whole or [self.end]
 
     @cached_property
@@ -187,7 +191,7 @@ def _config(settings: Mapping[str, Any]) -> Any:
     except Exception as error:  # whatever the library raises at odd values
         raise InputError(CONFIG, f"a config of {family}", error) from None
     for name, value in vars(config).items():  # rates that the file leaves to the library, too
-        if "drop" in name and isinstance(value, float):
+        if "drop" in name and isinstance(value, int | float) and not isinstance(value, bool):
             setattr(config, name, 0.0)
     return config
 
