@@ -10,6 +10,7 @@ import pytest
 
 from dudley.certificates.certificate import Certificate
 from dudley.certificates.methods.prequential.form import upper
+from dudley.certificates.methods.prequential.journal import UnitBlock
 from dudley.certificates.methods.prequential.log import Prequential
 from dudley.certificates.methods.prequential.method import PrequentialMethod
 from dudley.certificates.methods.prequential.passlog import read_pass
@@ -242,6 +243,19 @@ def test_a_checkpoint_that_the_journal_has_after_its_block_is_refused(tmp_path):
         log.journal.append(b"C", json.dumps(entry).encode())
     with pytest.raises(InputError, match="before its block"):
         read_pass(tmp_path)
+
+
+def test_a_checkpoint_beyond_the_log_has_no_units(tmp_path):
+    """Losses again on units that it had learnt from would stand in for those after it."""
+    with Prequential(tmp_path, about="checkpoint", checkpoints=2) as log:
+        log.checkpoint(lambda file: file.write_text("a"))
+        log.before(None, ERRORS[:50])
+        entry = {"number": 1, "file": "checkpoint-1", "sha256": "0" * 64, "units": 100}
+        log.journal.append(b"C", json.dumps(entry).encode())
+        block = UnitBlock(0, np.arange(50, 400), np.zeros(350), None)
+        log.journal.append(b"A", (1).to_bytes(4, "little") + block.to_bytes())
+        with pytest.raises(InputError, match="that all processes have logged"):
+            log.certificate(checkpoint=1, end=300)
 
 
 def test_a_seed_without_its_order_is_refused(tmp_path):

@@ -36,6 +36,22 @@ def test_texts_become_a_folder_that_is_verified(dudley, texts, tmp_path):
     assert "no --data" in dudley("verify", out).refused()
 
 
+def test_checkpoints_are_evaluated_again_by_whoever_has_the_texts(dudley, texts, tmp_path):
+    out = tmp_path / "pass"
+    dudley("certify", "language", texts, *SMALL, "--checkpoints", 3, "--out", out)
+    for place in (out, out / "totals"):
+        done = dudley("verify", place, "--texts", texts)
+        assert done.code == 0 and done.out.startswith("holds"), done.err
+    part = dudley("verify", out, "--texts", texts, "--part", 50)
+    assert part.code == 0 and "50 of" in part.out
+    (out / "checkpoint-1").write_bytes((out / "checkpoint-0").read_bytes())
+    done = dudley("verify", out, "--texts", texts)
+    assert done.code == 1 and "checkpoint-1.sha256" in done.out
+    assert "--texts" in dudley("verify", out, "--part", 3).refused()
+    (out / "beside.json").unlink()
+    assert "beside.json" in dudley("verify", out, "--texts", texts).refused()
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

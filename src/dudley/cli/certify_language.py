@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dudley.certificates.texts.documents import Documents
     from dudley.certificates.texts.forms import TextPass
     from dudley.certificates.texts.one_pass import CertifiedTexts
+    from dudley.certificates.texts.reading import TextReading
 
 BESIDE = "beside.json"
 NAMES = {
@@ -36,11 +37,7 @@ class TextOptions:
     """What the command line says of texts and of the model."""
 
     path: Path
-    separator: str
-    field: str
-    longest: int
-    shortest: int
-    distinct: bool
+    reading: TextReading
     model: str
     settings: Mapping[str, Any]
     device: str
@@ -50,17 +47,14 @@ class TextOptions:
 def certify_language(options: TextOptions, declared: TextPass, as_json: bool) -> None:
     """Read, train, certify, write the folder, and print what came out."""
     from dudley.certificates.texts.base import model_of
-    from dudley.certificates.texts.documents import Documents
     from dudley.certificates.texts.one_pass import certify_texts
-    from dudley.certificates.texts.reading import texts_of
 
     descent, settings = _descent(options.settings)
     model = model_of(options.model, settings)
-    model.expect(options.longest)
+    model.expect(options.reading.longest)
     with watch_steps() as watch:
         watch.begin("reading")
-        raw = texts_of(options.path, options.separator, options.field, options.longest)
-        documents = Documents.of(raw, options.longest, options.shortest, options.distinct)
+        documents = options.reading.documents(options.path)
         watch.begin("one pass")
         result = certify_texts(
             model, documents, options.out, declared, descent,
@@ -68,7 +62,7 @@ def certify_language(options: TextOptions, declared: TextPass, as_json: bool) ->
         )  # fmt: skip
         watch.begin("compressing the same documents")
         result.beside  # noqa: B018
-    _keep_beside(result, documents, options.out / BESIDE)
+    _keep_beside(result, documents, options.reading, options.out / BESIDE)
     if as_json:
         items = [certificate.to_json() for certificate in result.certificates.values()]
         print_json("certificates", items)
@@ -87,10 +81,13 @@ def _descent(settings: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     return from_json(TextDescent, table, "setting", "the training"), rest
 
 
-def _keep_beside(result: CertifiedTexts, documents: Documents, path: Path) -> None:
+def _keep_beside(
+    result: CertifiedTexts, documents: Documents, reading: TextReading, path: Path
+) -> None:
     counts = {name: getattr(documents, name) for name in ("n", "cut", "short", "copies")}
     table = {
-        "documents": counts | {"longest": documents.longest, "shortest": documents.shortest},
+        "documents": counts,
+        "reading": asdict(reading),
         "stretch": {"documents": len(result.stretch), "bytes": sum(map(len, result.stretch))},
         "weights": result.weights,
         "bits_per_byte": [asdict(row) for row in result.beside],
@@ -143,6 +140,8 @@ def _print(result: CertifiedTexts, documents: Documents, out: Path) -> None:
     check = "\n".join(
         [f"wrote {out}; check it: dudley verify {out}"]
         + [f"dudley verify {out / form}" for form in certificates if form != "mean"]
+        + [f"dudley verify {out} --texts TEXT  # evaluates the checkpoints again"]
+        * (facts.checkpoints > 0)
     )
     print_document(
         Document(

@@ -48,6 +48,15 @@ def certify_texts(
     tokens: Annotated[
         bool, typer.Option("--tokens", help="Also the mean over symbols of the sampled contexts.")
     ] = False,
+    checkpoints: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Predict in so many blocks, by checkpoints that others can evaluate."
+        ),
+    ] = 0,
+    tolerance: Annotated[
+        float, typer.Option(help="With --checkpoints: bits added for each byte, for rounding.")
+    ] = 1e-4,
     population: Annotated[str, typer.Option(help="What the documents are drawn from.")] = "",
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     seed: Annotated[int, typer.Option(help="Of the order; the training does not see it.")] = 0,
@@ -66,6 +75,7 @@ def certify_texts(
     Example: dudley certify language texts.txt --longest 64
     """
     from dudley.certificates.texts.forms import TextPass
+    from dudley.certificates.texts.reading import TextReading
     from dudley.cli.certify_language import TextOptions, certify_language
     from dudley.cli.certify_picks import settings_of
 
@@ -73,10 +83,8 @@ def certify_texts(
         raise InputError("--out", "a folder", f"the file {out}")
     declared = TextPass(
         n=n, start=start, smoothing=smoothing, seed=seed, delta=delta,
-        population=population, tokens=tokens,
+        population=population, tokens=tokens, checkpoints=checkpoints, tolerance=tolerance,
     )  # fmt: skip
-    options = TextOptions(
-        texts, separator, field, longest, shortest, distinct, model, settings_of(settings),
-        device, out,
-    )  # fmt: skip
+    reading = TextReading(separator, field, longest, shortest, distinct)
+    options = TextOptions(texts, reading, model, settings_of(settings), device, out)
     certify_language(options, declared, as_json)

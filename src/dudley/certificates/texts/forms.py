@@ -38,7 +38,9 @@ class TextPass:
 
     ``n`` of the documents are read, the first of the order; 0 is all. ``start`` of them come before
     the stretch, half of them unless another number is given. ``smoothing`` is α. ``tokens`` asks
-    for the third form.
+    for the third form. With ``checkpoints`` = K the stretch has K blocks, each predicted by the
+    checkpoint before it, so that others can evaluate them (`blocks`); ``tolerance`` bits are then
+    added for every byte, for arithmetic that is another machine's.
     """
 
     n: int = 0
@@ -48,6 +50,8 @@ class TextPass:
     delta: float = 0.05
     population: str = ""
     tokens: bool = False
+    checkpoints: int = 0
+    tolerance: float = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +90,12 @@ def forms_of(
         "loss": "bits",
         "among": 2 + declared.tokens,
     }
+    blocks: dict[str, Any] = {}
+    if declared.checkpoints:
+        blocks = {"checkpoints": declared.checkpoints, "tolerance": declared.tolerance}
     about = {"about": "redraw" if documents.distinct else "mixture", "distinct": documents.distinct}
-    mean = {"unit": "document", "start": start, "limit": of_bytes.limit, "guess": 8.0, **about}
+    mean = {"unit": "document", "start": start, "limit": of_bytes.limit, "guess": 8.0}
+    mean |= about | blocks
     sizes = {"totals": True, "longest": documents.longest, "shortest": documents.shortest}
     forms = [
         PassForm(MEAN, common | mean, of_bytes),

@@ -67,6 +67,20 @@ def save_state(
         tensors.write(file, header, arrays)
 
 
+def save_weights(file: Path, table: dict[str, Any], module: torch.nn.Module) -> None:
+    """Write the weights alone."""
+    tensors.write(file, table, {name: _numbers(W) for name, W in module.state_dict().items()})
+
+
+def load_weights(path: Path, module: torch.nn.Module) -> None:
+    """Put the weights of a file in place."""
+    arrays = tensors.read(path)[1]
+    try:
+        module.load_state_dict({name: torch.from_numpy(W) for name, W in arrays.items()})
+    except RuntimeError as error:
+        raise refusal(path, "weights of this model", str(error).splitlines()[0]) from None
+
+
 def load_state(
     folder: Path,
     table: dict[str, Any],
