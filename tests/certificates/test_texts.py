@@ -77,6 +77,24 @@ def test_no_symbol_depends_on_later_ones_nor_on_other_documents(name):
     assert not together[1, 12:].any()
 
 
+def test_long_documents_are_read_in_windows():
+    """A symbol depends on its window alone, and on nothing that comes later."""
+    settings = SMALL["gpt"] | {"context": 8, "windows": True}
+    model = model_of("gpt", settings)
+    model.expect(10**6)
+    torch.manual_seed(1)
+    module = model.make()
+    text = b"the cat sat on a mat, and ran\0"
+    with torch.no_grad():
+        whole = model.nats(module, model.read([text, b"a cat\0"]))
+        first = model.nats(module, model.read([text[:8]]))
+        other = model.nats(module, model.read([b"THE CATT" + text[8:], b"a cat\0"]))
+    assert whole.shape == (2, len(text)) and not whole[1, 6:].any()
+    assert torch.allclose(whole[0, :8], first[0], atol=1e-5)
+    assert torch.allclose(whole[0, 16:], other[0, 16:], atol=1e-5)
+    assert not torch.allclose(whole[0, 8:16], other[0, 8:16], atol=1e-5)  # its byte before
+
+
 def test_all_forms_hold_together_and_are_told_apart(tmp_path):
     made = certify_texts(
         model_of("gru", SMALL["gru"]), TEXTS, tmp_path, TextPass(tokens=True, start=100), DESCENT
@@ -103,12 +121,13 @@ def test_all_forms_hold_together_and_are_told_apart(tmp_path):
 
 def test_a_certificate_says_what_a_document_is_and_how_bits_are_smoothed(tmp_path):
     documents = Documents.of(sentences(80), longest=40, shortest=6)
-    declared = TextPass(population="sentences of a toy")
+    declared = TextPass(population="sentences of a toy", unit="sentence")
     made = certify_texts(model_of("gru", SMALL["gru"]), documents, tmp_path, declared, DESCENT)
     for certificate in made.certificates.values():
         words = certificate.declared.population
         assert words.startswith("sentences of a toy") and "6 to 40 bytes" in words
         assert "1/64" in words and "mixture" in certificate.quantity
+        assert "a new sentence" in certificate.quantity
 
 
 def test_a_folder_holds_one_pass_of_one_model(tmp_path, monkeypatch):

@@ -58,6 +58,9 @@ def certify_texts(
         float, typer.Option(help="With --checkpoints: bits added for each byte, for rounding.")
     ] = 1e-4,
     population: Annotated[str, typer.Option(help="What the documents are drawn from.")] = "",
+    unit: Annotated[
+        str, typer.Option(help="What a document is and was drawn as: review, source package, …")
+    ] = "document",
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     seed: Annotated[int, typer.Option(help="Of the order; the training does not see it.")] = 0,
     delta: DeltaOption = 0.05,
@@ -83,7 +86,8 @@ def certify_texts(
         raise InputError("--out", "a folder", f"the file {out}")
     declared = TextPass(
         n=n, start=start, smoothing=smoothing, seed=seed, delta=delta,
-        population=population, tokens=tokens, checkpoints=checkpoints, tolerance=tolerance,
+        population=population, unit=unit, tokens=tokens, checkpoints=checkpoints,
+        tolerance=tolerance,
     )  # fmt: skip
     reading = TextReading(separator, field, longest, shortest, distinct)
     options = TextOptions(texts, reading, model, settings_of(settings), device, out)

@@ -37,10 +37,11 @@ class TextPass:
     """What is declared of a pass.
 
     ``n`` of the documents are read, the first of the order; 0 is all. ``start`` of them come before
-    the stretch, half of them unless another number is given. ``smoothing`` is α. ``tokens`` asks
-    for the third form. With ``checkpoints`` = K the stretch has K blocks, each predicted by the
-    checkpoint before it, so that others can evaluate them (`blocks`); ``tolerance`` bits are then
-    added for every byte, for arithmetic that is another machine's.
+    the stretch, half of them unless another number is given. ``unit`` names what a document is.
+    ``smoothing`` is α. ``tokens`` asks for the third form. With ``checkpoints`` = K the stretch has
+    K blocks, each predicted by the checkpoint before it, so that others can evaluate them
+    (`blocks`); ``tolerance`` bits are then added for every byte, for arithmetic that is another
+    machine's.
     """
 
     n: int = 0
@@ -49,6 +50,7 @@ class TextPass:
     seed: int = 0
     delta: float = 0.05
     population: str = ""
+    unit: str = "document"
     tokens: bool = False
     checkpoints: int = 0
     tolerance: float = 1e-4
@@ -94,7 +96,7 @@ def forms_of(
     if declared.checkpoints:
         blocks = {"checkpoints": declared.checkpoints, "tolerance": declared.tolerance}
     about = {"about": "redraw" if documents.distinct else "mixture", "distinct": documents.distinct}
-    mean = {"unit": "document", "start": start, "limit": of_bytes.limit, "guess": 8.0}
+    mean = {"unit": declared.unit, "start": start, "limit": of_bytes.limit, "guess": 8.0}
     mean |= about | blocks
     sizes = {"totals": True, "longest": documents.longest, "shortest": documents.shortest}
     forms = [
