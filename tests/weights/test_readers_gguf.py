@@ -27,7 +27,11 @@ def setting(name: str, value) -> bytes:
     if isinstance(value, str):
         return text(name) + struct.pack("<I", 8) + text(value)
     if isinstance(value, list):
-        return text(name) + struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(text, value))
+        words = isinstance(value[0], str)
+        entries = (text(each) if words else struct.pack("<i", each) for each in value)
+        return (
+            text(name) + struct.pack("<IIQ", 9, 8 if words else 5, len(value)) + b"".join(entries)
+        )
     kind, form = (6, "<f") if isinstance(value, float) else (4, "<I")
     return text(name) + struct.pack("<I", kind) + struct.pack(form, value)
 
@@ -123,10 +127,23 @@ NAMES = {
 }  # fmt: skip
 
 
-def llama() -> tuple[dict[str, np.ndarray], bytes]:
+def llama_file() -> bytes:
+    """A small Llama of bytes with its tokenizer: an end, 256 bytes, and one merge."""
+    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    hidden = [byte for byte in range(256) if byte not in shown]
+    letters = [chr(byte) for byte in shown] + [chr(256 + i) for i in range(len(hidden))]
+    tokenizer = {
+        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "smollm",
+        "tokenizer.ggml.tokens": ["<end>", *letters, "do"], "tokenizer.ggml.merges": ["d o"],
+        "tokenizer.ggml.token_type": [3] + [1] * 257, "tokenizer.ggml.eos_token_id": 0,
+    }  # fmt: skip
+    return llama(258, {"llama.context_length": 64} | tokenizer)[1]
+
+
+def llama(symbols: int = SYMBOLS, more=None) -> tuple[dict[str, np.ndarray], bytes]:
     """Weights by the names of the family, and their file: rows of Q and K in pairs."""
     rng = np.random.default_rng(0)
-    plain = {"model.embed_tokens.weight": rng.standard_normal((SYMBOLS, D)).astype(np.float32)}
+    plain = {"model.embed_tokens.weight": rng.standard_normal((symbols, D)).astype(np.float32)}
     plain["model.norm.weight"] = rng.standard_normal(D).astype(np.float32)
     stored = {"token_embd.weight": plain["model.embed_tokens.weight"]}
     stored["output_norm.weight"] = plain["model.norm.weight"]
@@ -140,7 +157,10 @@ def llama() -> tuple[dict[str, np.ndarray], bytes]:
                     rows += [4 * head + i + half * j for i in range(half) for j in range(2)]
                 W = W[rows]
             stored[f"blk.{layer}.{part}.weight"] = W
-    file = gguf({name: ("float32", W.shape, W.tobytes()) for name, W in stored.items()}, SETTINGS)
+    file = gguf(
+        {name: ("float32", W.shape, W.tobytes()) for name, W in stored.items()},
+        SETTINGS | (more or {}),
+    )
     return plain, file
 
 
