@@ -188,6 +188,20 @@ def test_journals_of_several_devices_are_one_pass(tmp_path):
         read_pass(tmp_path)
 
 
+def test_a_restart_on_several_devices_counts_the_units_of_all(tmp_path):
+    """Process 0 has logged ten of the forty units that the restored model has learnt from."""
+    for rank in range(4):
+        with Prequential(tmp_path, rank=rank, ranks=4) as log:
+            log.before(10 * rank, np.zeros(10), step=0)
+    for rank in range(4):
+        with Prequential(tmp_path, rank=rank, ranks=4) as log:
+            log.resume(trained=40)
+            with pytest.raises(InputError, match="at most the 40 units"):
+                log.resume(trained=41)
+            log.before(40 + 10 * rank, np.zeros(10), step=1)
+    assert read_pass(tmp_path).n == 80
+
+
 def test_units_that_devices_skip_are_refused(tmp_path):
     for rank in range(2):  # the first half and the second half of the data: no order of steps
         with Prequential(tmp_path, rank=rank, ranks=2) as log:
