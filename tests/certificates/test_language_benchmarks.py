@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from certificates.test_texts import sentences
+from certificates.test_trainings import bert
 from weights.test_readers_gguf import llama_file
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks/certificates"
@@ -83,6 +84,25 @@ def test_a_start_is_trained_further_on_what_is_younger(script, tmp_path, require
     before_again = out.read_bytes()
     start.main(list(map(str, command)))
     assert out.read_bytes() == before_again
+
+
+@pytest.mark.slow
+def test_a_pass_over_reviews_stands_beside_its_hold_out(script, tmp_path, require):
+    require("transformers", find_spec("transformers") is not None, "pip install '.[hf]'")
+    rng = np.random.default_rng(0)
+    X = rng.integers(1, 30, (200, 8)).astype(np.uint16)
+    np.savez(tmp_path / "imdb.npz", X=X, y=(X[:, 0] > 15) * 1)
+    bert(tmp_path / "minilm")
+    out, reviews = tmp_path / "record.json", script("one_pass_reviews")
+    command = [str(tmp_path), "--n", "150", "--seed", "3", "--device", "cpu", "--out", str(out)]
+    reviews.main(command)
+    (row,) = json.loads(out.read_text())["rows"]
+    assert (row["n"], row["counted"], row["hold_out"]["held_out"]) == (150, 120, 30)
+    assert "had not come before" in row["quantity"]
+    assert row["within_margin"] == (row["value"] <= row["hold_out"]["value"] + 0.01)
+    before = out.read_bytes()
+    reviews.main(command)
+    assert out.read_bytes() == before
 
 
 @pytest.mark.parametrize("sample", ["reviews", "packages"])
