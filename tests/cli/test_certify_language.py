@@ -36,6 +36,17 @@ def test_texts_become_a_folder_that_is_verified(dudley, texts, tmp_path):
     assert "no --data" in dudley("verify", out).refused()
 
 
+def test_a_coded_model_stands_beside_and_holds_together_with_the_others(dudley, texts, tmp_path):
+    out = tmp_path / "pass"
+    done = dudley("certify", "language", texts, *SMALL, "--coded", 12, "--out", out)
+    assert done.code == 0 and "bits per symbol of 32" in done.out, done.err
+    for place in (out, out / "totals", out / "coded"):
+        assert dudley("verify", place).code == 0
+        certificate = json.loads((place / "certificate.json").read_text(encoding="utf-8"))
+        assert certificate["declared"]["among"] == 3
+    assert "different texts, in 32 symbols" in certificate["declared"]["population"]
+
+
 def test_checkpoints_are_evaluated_again_by_whoever_has_the_texts(dudley, texts, tmp_path):
     out = tmp_path / "pass"
     dudley("certify", "language", texts, *SMALL, "--checkpoints", 3, "--out", out)

@@ -19,6 +19,7 @@ from dudley.cli.progress import watch_steps
 from dudley.core.files import written
 
 if TYPE_CHECKING:
+    from dudley.certificates.certificate import Certificate
     from dudley.certificates.texts.documents import Documents
     from dudley.certificates.texts.forms import TextPass
     from dudley.certificates.texts.one_pass import CertifiedTexts
@@ -29,6 +30,7 @@ NAMES = {
     "mean": "mean over documents",
     "totals": "all bits over all bytes (totals)",
     "tokens": "symbols, mean over the sampled contexts",
+    "coded": "coded model, bits per symbol of 32 (mean over documents)",
 }
 
 
@@ -97,6 +99,12 @@ def _keep_beside(
         file.write_text(text, encoding="utf-8")
 
 
+def _counted(certificate: Certificate) -> int:
+    """Units of a stretch, or the documents that a coded model was evaluated on."""
+    facts = certificate.facts
+    return facts.evaluated if certificate.method == "language" else facts.counted
+
+
 def _print(result: CertifiedTexts, documents: Documents, out: Path) -> None:
     """The certificates, and what stands beside them, in bits per byte."""
     from dudley.core.rounding import ceiling
@@ -110,7 +118,7 @@ def _print(result: CertifiedTexts, documents: Documents, out: Path) -> None:
             NAMES[form],
             Cell(ceiling(certificate.value), certificate.value),
             Cell(f"{certificate.facts.mean_loss:.4f}", certificate.facts.mean_loss),
-            Cell(f"{certificate.facts.counted:,}", certificate.facts.counted),
+            Cell(f"{(n := _counted(certificate)):,}", n),
         ]
         for form, certificate in certificates.items()
     ]
@@ -132,7 +140,8 @@ def _print(result: CertifiedTexts, documents: Documents, out: Path) -> None:
         if documents.distinct
         else f"the mixture of the {which} of {facts.units:,}"
     )
-    apart = ", and for symbols each model in the contexts that it met" * ("tokens" in certificates)
+    apart = "; the coded one is about a model of its own" * ("coded" in certificates)
+    apart += ", and for symbols each model in the contexts that it met" * ("tokens" in certificates)
     about = (
         f"With probability at least {1 - delta:g} all of them hold together, for {model}{apart}; "
         "not for the last model."

@@ -57,6 +57,9 @@ def certify_texts(
     tolerance: Annotated[
         float, typer.Option(help="With --checkpoints: bits added for each byte, for rounding.")
     ] = 1e-4,
+    coded: Annotated[
+        int, typer.Option(min=0, help="Steps of a coded model beside, certified on all documents.")
+    ] = 0,
     population: Annotated[str, typer.Option(help="What the documents are drawn from.")] = "",
     unit: Annotated[
         str, typer.Option(help="What a document is and was drawn as: review, source package, …")
@@ -87,7 +90,7 @@ def certify_texts(
     declared = TextPass(
         n=n, start=start, smoothing=smoothing, seed=seed, delta=delta,
         population=population, unit=unit, tokens=tokens, checkpoints=checkpoints,
-        tolerance=tolerance,
+        tolerance=tolerance, coded=coded,
     )  # fmt: skip
     reading = TextReading(separator, field, longest, shortest, distinct)
     options = TextOptions(texts, reading, model, settings_of(settings), device, out)

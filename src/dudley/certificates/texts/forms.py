@@ -41,7 +41,8 @@ class TextPass:
     ``smoothing`` is α. ``tokens`` asks for the third form. With ``checkpoints`` = K the stretch has
     K blocks, each predicted by the checkpoint before it, so that others can evaluate them
     (`blocks`); ``tolerance`` bits are then added for every byte, for arithmetic that is another
-    machine's.
+    machine's. ``coded`` steps train a coded model beside (`coded`); its certificate is one of those
+    that hold together.
     """
 
     n: int = 0
@@ -53,7 +54,13 @@ class TextPass:
     unit: str = "document"
     tokens: bool = False
     checkpoints: int = 0
+    coded: int = 0
     tolerance: float = 1e-4
+
+    @property
+    def among(self) -> int:
+        """How many certificates hold together."""
+        return 2 + self.tokens + (self.coded > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +97,7 @@ def forms_of(
         "delta": declared.delta,
         "population": population_of(documents, declared),
         "loss": "bits",
-        "among": 2 + declared.tokens,
+        "among": declared.among,
     }
     blocks: dict[str, Any] = {}
     if declared.checkpoints:

@@ -26,6 +26,7 @@ from dudley.certificates.methods.prequential.units import UnitOrder
 from dudley.certificates.texts.base import DocumentModel
 from dudley.certificates.texts.beside import Compared, compared
 from dudley.certificates.texts.blocks import block_starts, log_block
+from dudley.certificates.texts.coded import CODED, certify_coded
 from dudley.certificates.texts.documents import Documents
 from dudley.certificates.texts.forms import MEAN, TOKENS, PassForm, TextPass, forms_of
 from dudley.certificates.texts.learner import TextDescent, TextLearner
@@ -102,6 +103,12 @@ def certify_texts(
     with written(folder / LAST) as file:
         save_weights(file, table, learner.module)
     (folder / NAME).unlink(missing_ok=True)
+    if declared.coded:
+        certificates[CODED] = certify_coded(
+            texts, documents.longest, documents.shortest, folder / CODED, steps=declared.coded,
+            delta=declared.delta, among=declared.among, population=declared.population,
+            say=say or (lambda line: None),
+        )  # fmt: skip
     weights = sum(W.numel() for W in learner.module.parameters())
     return CertifiedTexts(certificates, texts[start:], weights, time.monotonic() - began)
 
