@@ -87,12 +87,16 @@ def test_a_table_that_does_not_fit_is_refused(folder, tmp_path):
     changes = (
         ({"smoothing": 0.5}, "smoothing"), ({"model": {"name": "hf"}}, "--start"),
         ({"model": table["of"]["model"] | {"d": 4096}}, "weights"), ({"model": 3}, "a table of"),
-        ({"model": table["of"]["model"] | {"d": 7}}, "weights of this model"),
+        ({"model": table["of"]["model"] | {"d": 7}}, "as the checkpoint says"),
     )  # fmt: skip
     for change, words in changes:
         path.write_text(json.dumps(table | {"of": table["of"] | change}), encoding="utf-8")
         with pytest.raises(InputError, match=words):
             recheck_texts(certificate(folder), folder, TEXTS)
+    descent = {"descent": table["of"]["descent"] | {"half": True}}  # it computes in another way
+    path.write_text(json.dumps(table | {"of": table["of"] | descent}), encoding="utf-8")
+    with pytest.raises(InputError, match="as the checkpoint says"):
+        recheck_texts(certificate(folder), folder, TEXTS)
     path.write_text(before, encoding="utf-8")
     with pytest.raises(InputError, match="certify language"):
         recheck_texts(certificate(folder), tmp_path / "none", TEXTS)
@@ -138,7 +142,8 @@ def test_losses_of_a_block_are_those_of_its_checkpoint(folder):
     order = UnitOrder.of(TEXTS.texts, 0)
     log, texts = read_pass(folder), [TEXTS.texts[row] for row in order.rows]
     learner = TextLearner(model_of("gru", SMALL["gru"]), DESCENT)
-    load_weights(folder / "checkpoint-2", learner.module)
+    table = json.loads((folder / "pass.json").read_text(encoding="utf-8"))["of"]
+    load_weights(folder / "checkpoint-2", table, learner.module)
     first, last = log.checkpoints[2].units, log.checkpoints[3].units
     assert log.sizes is not None
     nats = learner.look(texts[first:last])[0].sum(1)

@@ -48,7 +48,7 @@ def log_block(
         path = log.checkpoint(_save(learner, table, saved), units=place.units)
         saved = saved or path
     assert saved is not None
-    load_weights(saved, learner.module)
+    load_weights(saved, table, learner.module)
     units, symbols = place.units, place.symbols
     for first in range(0, len(texts), learner.declared.batch):
         some = texts[first : first + learner.declared.batch]

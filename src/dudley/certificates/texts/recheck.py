@@ -2,8 +2,9 @@
 
 Whoever has the texts makes the documents of them as was declared; their hashes give the order that
 the journal committed to. The model is made of what ``pass.json`` says, each block of the checkpoint
-before it, and its smoothed bits are compared with the logged ones (`recheck_pass`). The share α of
-the uniform distribution is in that file, too, and must give the limit that was declared.
+before it, and its smoothed bits are compared with the logged ones (`recheck_pass`). The file of
+each checkpoint, whose hash is in the journal, says the same as ``pass.json``. The share α of the
+uniform distribution is there, too, and must give the limit that was declared.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def recheck_texts(
 
     def evaluate(path: Path, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if loaded[-1:] != [path]:
-            load_weights(path, learner.module)
+            load_weights(path, table, learner.module)
             loaded.append(path)
         nats = []
         for first in range(0, len(rows), learner.declared.batch):

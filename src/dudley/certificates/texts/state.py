@@ -72,9 +72,14 @@ def save_weights(file: Path, table: dict[str, Any], module: torch.nn.Module) -> 
     tensors.write(file, table, {name: _numbers(W) for name, W in module.state_dict().items()})
 
 
-def load_weights(path: Path, module: torch.nn.Module) -> None:
-    """Put the weights of a file in place."""
-    arrays = tensors.read(path)[1]
+def load_weights(path: Path, table: dict[str, Any], module: torch.nn.Module) -> None:
+    """Put the weights of a file in place; those of another pass are refused.
+
+    The hash of a checkpoint stands in the journal, so its file commits to what the pass is of.
+    """
+    header, arrays = tensors.read(path)
+    if header != table:
+        raise refusal(path, f"{PASS} as the checkpoint says", "another one")
     try:
         module.load_state_dict({name: torch.from_numpy(W) for name, W in arrays.items()})
     except RuntimeError as error:
