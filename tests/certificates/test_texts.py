@@ -25,6 +25,7 @@ from dudley.certificates.texts.forms import TextPass
 from dudley.certificates.texts.learner import TextDescent, TextLearner
 from dudley.certificates.texts.one_pass import certify_texts
 from dudley.certificates.texts.reading import texts_of
+from dudley.certificates.texts.recheck import recheck_texts
 from dudley.certificates.verify import verify
 from dudley.core.backend import torch
 from dudley.core.errors import DudleyError, InputError
@@ -347,6 +348,29 @@ def test_a_causal_folder_of_hugging_face_is_trained_and_certified(tmp_path, caus
     assert torch.allclose(together[0, : alone.shape[1]], alone[0], atol=1e-5)
     codes, lengths = model.read([b"the cat\0", b"the cat"])
     assert lengths.tolist() == [int(lengths[1]) + 1, int(lengths[1])] and codes[0, -1] == 0
+
+
+def test_tokens_of_other_texts_are_learnt_and_verified_again(tmp_path, require):
+    require("tokenizers", find_spec("tokenizers") is not None, "pip install '.[hf]'")
+    other = tmp_path / "other.txt"
+    other.write_bytes(b"\n".join(sentences(50, seed=9)))
+    sizes = {"vocabulary": 290, "d": 8, "heads": 2, "layers": 1, "context": 40}
+    model, out = model_of(f"bpe:{other}", sizes), tmp_path / "out"
+    assert model.symbols == 290 and "texts" not in model.table()
+    codes, lengths = model.read([b"the cat\0", b"the cat"])
+    assert lengths[0] == lengths[1] + 1 < 8 and codes[0, -1] == 0
+    declared = TextPass(tokens=True, checkpoints=3)
+    made = certify_texts(model, TEXTS, out, declared, DESCENT).certificates
+    assert made["mean"].facts.limit == UnitSmoothing(256, 1 / 64, TEXTS.shortest).limit
+    file = made["mean"].to_json()
+    assert recheck_texts(file, out, TEXTS, start=str(other)).holds
+    with pytest.raises(InputError, match="the texts of the tokenizer"):
+        recheck_texts(file, out, TEXTS)
+    other.write_bytes(b"\n".join(sentences(50, seed=8)))
+    with pytest.raises(InputError, match="the start of this pass"):
+        recheck_texts(file, out, TEXTS, start=str(other))
+    with pytest.raises(InputError, match="context"):
+        model.expect(41)
 
 
 def test_a_causal_folder_that_does_not_fit_is_refused(tmp_path, causal_folder):

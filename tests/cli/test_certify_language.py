@@ -67,6 +67,7 @@ def test_checkpoints_are_evaluated_again_by_whoever_has_the_texts(dudley, texts,
     ("words", "reason"),
     [
         (("--model", "gtp"), "gtp"), (("--set", "widht=3"), "widht"),
+        (("--model", "bpe:TEXTS"), "other texts"),
         (("--n", "9999"), "start < n"), (("--smoothing", "1.5"), "smoothing"),
         (("--separator", ""), "empty text"), (("--device", "abacus"), "device"),
         (("--model", "gpt", "--set", "context=8"), "context"),
@@ -76,6 +77,7 @@ def test_what_cannot_be_certified_is_refused_and_leaves_nothing(
     dudley, texts, tmp_path, words, reason
 ):
     out = tmp_path / "pass"
+    words = [word.replace("TEXTS", str(texts)) for word in words]
     settings = SMALL if "gpt" not in words else SMALL[4:]
     done = dudley("certify", "language", texts, *settings, *words, "--out", out)
     assert reason in done.refused()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dudley.cli.output import print_document, print_json
 from dudley.cli.progress import watch_steps
+from dudley.core.errors import InputError
 from dudley.core.files import written
 
 if TYPE_CHECKING:
@@ -52,6 +53,10 @@ def certify_language(options: TextOptions, declared: TextPass, as_json: bool) ->
     from dudley.certificates.texts.one_pass import certify_texts
 
     descent, settings = _descent(options.settings)
+    other = options.model.partition(":")[2]
+    if other and Path(other).resolve() == options.path.resolve():
+        fix = "a tokenizer of the texts of the pass knows what is to come"
+        raise InputError("--model", "other texts, for its tokens", options.path, fix)
     model = model_of(options.model, settings)
     model.expect(options.reading.longest)
     with watch_steps() as watch:

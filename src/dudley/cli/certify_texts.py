@@ -36,7 +36,7 @@ def certify_texts(
         int | None, typer.Option(help="Documents before the stretch; without it, half of them.")
     ] = None,
     model: Annotated[
-        str, typer.Option(help="gru, gpt, or hf:FOLDER (a causal model of Hugging Face).")
+        str, typer.Option(help="gru, gpt, bpe:TEXTS (tokens of other texts), or hf:FOLDER.")
     ] = "gru",
     settings: Annotated[
         list[str] | None,

@@ -30,6 +30,8 @@ from dudley.core.boundary import documents as json_documents
 from dudley.core.boundary.refusal import refusal
 from dudley.core.errors import InputError
 
+FROM_FILES = {"hf": "the folder of the model", "bpe": "the texts of the tokenizer"}
+
 
 def recheck_texts(
     certificate: Mapping[str, Any],
@@ -40,7 +42,8 @@ def recheck_texts(
     start: str | None = None,
     device: str = "cpu",
 ) -> Verification:
-    """Verify the certificate of a folder; ``start`` is the folder of a model of Hugging Face.
+    """Verify the certificate of a folder; ``start`` is what a model needs beside: the folder
+    of one of Hugging Face, or the texts that tokens were learnt from.
 
     The certificate is that of the mean or of totals, and its journal lies in ``folder``.
     """
@@ -89,11 +92,12 @@ def read_pass_table(folder: Path) -> dict[str, Any]:
 def _model(table: dict[str, Any], start: str | None) -> DocumentModel:
     settings = dict(table["model"])
     name = str(settings.pop("name", ""))
-    if start is None and name == "hf":
-        raise InputError("start", "the folder of the model, by --start", "none")
+    if start is None and name in FROM_FILES:
+        raise InputError("start", f"{FROM_FILES[name]}, by --start", "none")
     if start is None:
         return model_of(name, settings)
-    model = MODELS[name].from_folder(start, {"context": settings.get("context")})
+    sizes = ("context", "sizes")
+    model = MODELS[name].from_folder(start, {s: settings[s] for s in sizes if s in settings})
     if model.table() != table["model"]:
         raise InputError(start, "the start of this pass", "another one, by its hash or settings")
     return model

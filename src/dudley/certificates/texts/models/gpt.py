@@ -71,9 +71,9 @@ class TextGpt(DocumentModel):
 class ByteGpt(torch.nn.Module):
     """Embedding and places, pre-norm layers, logits by the same embedding."""
 
-    def __init__(self, of: TextGpt):
+    def __init__(self, of: TextGpt, symbols: int = SYMBOLS):
         super().__init__()
-        self.symbols = torch.nn.Embedding(SYMBOLS, of.d)
+        self.symbols = torch.nn.Embedding(symbols, of.d)
         self.places = torch.nn.Parameter(torch.randn(of.context, of.d) * 0.02)
         torch.nn.init.normal_(self.symbols.weight, std=0.02)
         self.layers = torch.nn.ModuleList(
