@@ -67,6 +67,8 @@ class PassDeclared(MethodDeclared):
             raise InputError("start", f"a number of units from 0 to {MOST_UNITS:,}", self.start)
         if not self.unit.isprintable() or not 1 <= len(self.unit) <= UNIT:
             raise InputError("unit", f"a word of at most {UNIT} characters", self.unit)
+        if self.unit != TOKEN and self.unit.casefold().strip().removesuffix("s") == TOKEN:
+            raise InputError("unit", f"the word {TOKEN}, for tokens", self.unit)
         if self.about == "mixture" and self.loss != "bits":
             fix = "for other losses, declare about=redraw"
             raise InputError("about", "a mixture for the loss bits alone", self.loss, fix)
