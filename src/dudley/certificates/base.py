@@ -26,6 +26,7 @@ from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.order import counts
 from dudley.certificates.predictor import Predictor
 from dudley.certificates.records import from_json
+from dudley.certificates.single import expect_single
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.registry import Registry
 
@@ -153,7 +154,8 @@ def expect_draws(
 ) -> None:
     """Refuse rows that cannot be independent draws, or draws without replacement from a pool.
 
-    The pool itself may hold copies, so its draws may.
+    The pool itself may hold copies, so its draws may. A model that is somebody's code is also
+    refused where it answers an example otherwise in another batch (`dudley.certificates.single`).
     """
     if pool is None and data.repeated and data.X.dtype.kind == "f" and not declared.repeats:
         raise InputError(
@@ -163,6 +165,8 @@ def expect_draws(
             "declare repeats before the data if equal rows are separate draws",
         )
     expect_few_copies(model, data, pool)
+    if isinstance(model, Predictor) and not isinstance(model, Hypothesis):
+        expect_single(model, data.X)
 
 
 def expect_few_copies(model: CertifiedModel, data: Dataset, pool: int | None = None) -> None:

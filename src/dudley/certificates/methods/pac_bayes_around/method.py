@@ -56,6 +56,7 @@ from dudley.certificates.methods.pac_bayes_around.declared import (
 from dudley.certificates.predictor import failures
 from dudley.certificates.price import Price, one_of
 from dudley.certificates.shares import split_share
+from dudley.certificates.single import expect_single
 from dudley.core.errors import InputError
 
 RISK_OF_DRAWS = (
@@ -89,6 +90,13 @@ class PacBayesAround(Method[PacBayesAroundDeclared, PacBayesChoices]):
         if not isinstance(model, AroundPosterior):
             expected, fix = "a posterior around a start", "du.certify_around makes one"
             raise InputError(f"model for {self.name}", expected, type(model).__name__, fix)
+
+    def expect_independent(
+        self, model: AroundPosterior, data: Dataset, declared: PacBayesAroundDeclared
+    ) -> None:
+        """Nor may a drawn model look at the other examples: the one of the mean is tried."""
+        super().expect_independent(model, data, declared)
+        expect_single(model.start.model(model.mean), data.X)
 
     def choose(
         self, model: AroundPosterior, data: Dataset, declared: PacBayesAroundDeclared

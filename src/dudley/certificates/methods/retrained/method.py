@@ -59,6 +59,7 @@ from dudley.certificates.methods.retrained.declared import RetrainedDeclared, Re
 from dudley.certificates.methods.retrained.pair import RetrainedData, RetrainedPair
 from dudley.certificates.pool import hypergeometric_upper, share_up
 from dudley.certificates.price import Bill, Price, one_of
+from dudley.certificates.single import expect_single
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
 
@@ -97,6 +98,7 @@ class Retrained(Method[RetrainedDeclared, PickChoices]):
         if floats and not declared.repeats and data.shared:
             got, fix = f"{data.shared} rows that are in the sample", "take inputs never trained on"
             raise InputError("unlabelled inputs", "fresh ones", got, fix)
+        expect_single(model.picked, data.labelled.X)
         expect_draws(model, data.labelled, declared, pool)
         expect_draws(model, data.whole, declared, pool)
 
