@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.side_by_side import MethodRow, MethodsRecord, TaskFacts
 from dudley.show.figures import methods as figure
 from dudley.show.generated import methods
@@ -21,6 +24,24 @@ def test_the_page_has_a_line_for_each_method_and_names_the_winner():
     assert "| pick-to-learn, from the start alone | 0.1 (0.1 to 0.3, 2 seeds) | 3 picks |" in page
     assert "where a hold-out was run: pick-to-learn, from the start alone at n = 100." in page
     assert "**0.1**" in methods.compact(many)
+
+
+def test_a_certificate_is_never_rounded_below_itself():
+    """Three digits of .00010235 are .000103: .000102 would claim more than is proved."""
+    tight = record(("pick-to-learn", 100, 0, 0.00010235), ("pick-to-learn", 100, 1, 0.2001),
+                   ("hold-out", 100, 0, 0.30001))  # fmt: skip
+    assert "| 0.000103 (0.000103 to 0.201, 2 seeds) |" in methods.page(tight)
+    assert "| **0.000103** | – | 0.301 |" in methods.compact(tight)
+
+
+def test_a_hold_out_that_pays_nothing_for_its_recipe_is_shown_at_the_price_of_the_others():
+    plain = MethodRow("coin", "hold-out", 100, 0, 0.1, 0.0, {"errors": 3, "examples held out": 90})
+    paid = MethodRow("coin", "pick-to-learn", 100, 0, 0.2, 0.0, {"picks": 3}, 20, 0.05001, 0.3)
+    page = methods.page(MethodsRecord(0.05, (TASK,), (plain, paid)))
+    assert f"the hold-out is {binomial_upper(3, 90, math.log(60 / 0.05)):.3f}"[:-1] in page
+    assert "errs on at most 0.0501, of those that were not drawn on at most 0.3," in page
+    alone = MethodsRecord(0.05, (TASK,), (plain,))
+    assert "At the price" not in methods.page(alone) and "were not drawn" not in methods.page(alone)
 
 
 def test_without_a_hold_out_nobody_wins():

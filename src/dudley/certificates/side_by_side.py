@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dudley.certificates.inversion import binomial_upper
+from dudley.certificates.price import Bill, one_of
 from dudley.core.errors import InputError
 
 SCHEMA = "dudley.methods/1"
@@ -35,7 +37,11 @@ METHOD_TITLES = {
 
 @dataclass(frozen=True)
 class MethodRow:
-    """One training and its certificate; ``counts`` is what the number follows from."""
+    """One training and its certificate; ``counts`` is what the number follows from.
+
+    ``among`` is the number of recipes for whose choice the certificate pays. ``pool_value`` bounds
+    the share of errors in the finite pool of the sample, ``undrawn_value`` that in its other items.
+    """
 
     task: str
     method: str
@@ -44,6 +50,9 @@ class MethodRow:
     value: float
     test_error: float
     counts: dict[str, Any]
+    among: int = 1
+    pool_value: float | None = None
+    undrawn_value: float | None = None
 
     def __post_init__(self):
         if self.method not in METHOD_TITLES:
@@ -100,6 +109,12 @@ class MethodsRecord:
         return min(present, key=lambda name: spread(self.of(task, name, n))[1])
 
 
+def hold_out_that_pays(row: MethodRow, among: int, delta: float) -> float:
+    """The hold-out of a row, the best of three splits, if it paid for its recipe as others do."""
+    c = Bill(delta, (one_of("split", 3), one_of("recipe", among))).log_confidence
+    return binomial_upper(row.counts["errors"], row.counts["examples held out"], c)
+
+
 def spread(rows: list[MethodRow]) -> tuple[float, float, float]:
     """The least, the (lower) median and the largest certificate."""
     values = sorted(row.value for row in rows)
@@ -111,7 +126,11 @@ def read(path: Path) -> MethodsRecord:
     record = json.loads(path.read_text(encoding="utf-8"))
     if record.get("schema") != SCHEMA:
         raise InputError(str(path), f"a record with schema {SCHEMA}", "another file")
-    names = MethodRow.__dataclass_fields__
-    rows = [MethodRow(**{name: row[name] for name in names}) for row in record["rows"]]
+    rows = [_row(row) for row in record["rows"]]
     tasks = [TaskFacts(**task) for task in record["tasks"]]
     return MethodsRecord(record["delta"], tuple(tasks), tuple(rows))
+
+
+def _row(row: dict[str, Any]) -> MethodRow:
+    named = {name: row[name] for name in MethodRow.__dataclass_fields__ if name in row}
+    return MethodRow(**named, among=row.get("declared", {}).get("among", 1))

@@ -6,13 +6,17 @@ gives the least number, and what was trained. README has the short table.
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from dudley.certificates.side_by_side import (
     METHOD_TITLES,
     MethodRow,
     MethodsRecord,
     TaskFacts,
+    hold_out_that_pays,
     spread,
 )
+from dudley.core.rounding import ceiling
 from dudley.show.markdown import cell, section, table
 from dudley.show.numbers import short
 
@@ -30,7 +34,12 @@ a share*, a share of the n examples goes into ordinary training and is not count
 model picks from the rest. Codes and PAC-Bayes describe how far a model moved from one that such a \
 share gave, and count the rest. ‡ marks a model that stayed where the share had left it (a word of \
 2 bits, or no divergence): a hold-out in effect, which wins nothing as a code. Rows of images and \
-texts, but not those of the hold-out, pay for a choice among twenty recipes.
+texts, but not those of the hold-out, pay for a choice among twenty recipes; what the hold-out \
+would be at that price stands below each table. Certificates are rounded up.
+
+Images and texts are drawn without replacement from a pool. The numbers in the tables read the \
+sample as independent draws of a population from which the pool came, too; what holds for the pool \
+itself, by the finite form, stands below the table.
 
 ![](figures/methods.svg)"""
 STAYED = (
@@ -72,7 +81,12 @@ def _task(record: MethodsRecord, task: TaskFacts) -> str:
         f"{task.model}; {task.population}. Guessing errs with probability {short(task.guessing)}. "
         f"Fresh: {task.fresh}. n = {n:,}."
     )
-    return section(task.title, cell(facts), table(HEAD, lines), _wins(record, task))
+    below = [
+        _wins(record, task),
+        _at_the_price_of_others(record, task, n),
+        _of_pool(record, task, n),
+    ]
+    return section(task.title, cell(facts), table(HEAD, lines), " ".join(filter(None, below)))
 
 
 def _wins(record: MethodsRecord, task: TaskFacts) -> str:
@@ -83,14 +97,44 @@ def _wins(record: MethodsRecord, task: TaskFacts) -> str:
     return f"The least number, where a hold-out was run: {'; '.join(words)}."
 
 
+def _at_the_price_of_others(record: MethodsRecord, task: TaskFacts, n: int) -> str:
+    """The hold-out, had it paid for its recipe as the rows beside it do; empty if none does."""
+    rows = record.of(task.name, "hold-out", n)
+    among = max(row.among for row in record.rows if row.task == task.name)
+    if not rows or among == 1:
+        return ""
+    paid = [hold_out_that_pays(row, among, record.delta) for row in rows]
+    ends = sorted({_upper(min(paid)), _upper(max(paid))})
+    return f"At the price of the other rows the hold-out is {' to '.join(ends)}."
+
+
+def _of_pool(record: MethodsRecord, task: TaskFacts, n: int) -> str:
+    """What pick-to-learn says of the pool, and of its items that were not drawn."""
+    rows = record.of(task.name, "pick-to-learn", n)
+    pool = [row.pool_value for row in rows if row.pool_value is not None]
+    undrawn = [row.undrawn_value for row in rows if row.undrawn_value is not None]
+    if not pool or not undrawn:
+        return ""
+    return (
+        f"Of all items of the pool the model of pick-to-learn from the start errs on at most "
+        f"{_upper(max(pool))}, of those that were not drawn on at most {_upper(max(undrawn))}, "
+        "for each seed by itself."
+    )
+
+
+def _upper(x: float) -> str:
+    """Three digits that are not below x, as it is written."""
+    return short(float(ceiling(Decimal(repr(x)), 3)))
+
+
 def _range(rows: list[MethodRow]) -> str:
     low, middle, high = spread(rows)
-    seeds = f" ({short(low)} to {short(high)}, {len(rows)} seeds)" if len(rows) > 1 else ""
-    return short(middle) + _mark(rows) + seeds
+    seeds = f" ({_upper(low)} to {_upper(high)}, {len(rows)} seeds)" if len(rows) > 1 else ""
+    return _upper(middle) + _mark(rows) + seeds
 
 
 def _median(rows: list[MethodRow]) -> str:
-    return short(spread(rows)[1]) + _mark(rows) if rows else "–"
+    return _upper(spread(rows)[1]) + _mark(rows) if rows else "–"
 
 
 def _mark(rows: list[MethodRow]) -> str:
@@ -101,11 +145,13 @@ def _counts(rows: list[MethodRow]) -> str:
     """What the median row was computed from."""
     middle = spread(rows)[1]
     counts = next(row.counts for row in rows if row.value == middle)
-    return ", ".join(f"{_number(value)} {name}" for name, value in counts.items())
+    return ", ".join(f"{_number(name, value)} {name}" for name, value in counts.items())
 
 
-def _number(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else short(value)
+def _number(name: str, value: float) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return _upper(value) if name.startswith("at most") else short(value)
 
 
 def _errors(rows: list[MethodRow]) -> str:
