@@ -150,7 +150,7 @@ def hold_out_beside(
             value = share_up(errors + certificate.facts.pool_errors_at_most, pool)
         splits.append(HoldOutSplit(float(share), first.n, model, certificate, value))
         if say is not None:
-            say(f"trained on {first.n:,}, held out {size:,}: at most {value:.4g}")
+            say(f"trained on {first.n:,}, held out {size:,}: at most {ceiling(value)}")
     return HoldOutBeside(data.n, seed, tuple(splits))
 
 
