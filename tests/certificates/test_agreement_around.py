@@ -98,8 +98,8 @@ def test_a_machine_further_off_agrees_with_neither(off):
 def test_without_a_tolerance_only_the_own_numbers_hold():
     file = drawn(0.001, tolerance=0.0)
     assert not du.verify_around(file, start(0.0), DATA, posterior(0.0)).holds
-    own = posterior(0.001)
-    assert du.verify_around(file, own.start, DATA, own).holds
+    maker = posterior(0.001)
+    assert du.verify_around(file, maker.start, DATA, maker).holds
 
 
 def test_claims_outside_the_limits_are_refused():

@@ -161,7 +161,7 @@ class OccamAround(Method[OccamAroundDeclared, OccamAroundChoices]):
             rest_of_pool = declared.pool - declared.initial
             most = hypergeometric_upper(failing, rest.n, rest_of_pool, bill.log_confidence)
             value = share_up(most + of_share, declared.pool)
-        found = OccamAroundFacts(
+        record = OccamAroundFacts(
             n=data.n,
             initial=declared.initial,
             counted=rest.n,
@@ -180,7 +180,7 @@ class OccamAround(Method[OccamAroundDeclared, OccamAroundChoices]):
             bill=bill,
             declared=declared,
             choices=choices,
-            facts=found,
+            facts=record,
             model=decoded.facts(),
             data=data_facts(data),
             baseline=baseline(data, declared.delta, declared.pool),

@@ -147,7 +147,7 @@ class PacBayesAround(Method[PacBayesAroundDeclared, PacBayesChoices]):
             _divergences(Q), rest.n, q, declared, choices, _prices(declared)
         )
         divergence = digits.up(math.fsum(parts.values()))
-        found = PacBayesAroundFacts(
+        record = PacBayesAroundFacts(
             n=data.n,
             initial=declared.initial,
             counted=rest.n,
@@ -169,7 +169,7 @@ class PacBayesAround(Method[PacBayesAroundDeclared, PacBayesChoices]):
             bill=bill,
             declared=declared,
             choices=choices,
-            facts=found,
+            facts=record,
             model={
                 "sha256": Q.sha256,
                 "weights": Q.start.count,
@@ -191,7 +191,7 @@ class PacBayesAround(Method[PacBayesAroundDeclared, PacBayesChoices]):
         remarks = (
             draws.remark("mean_failure", draws.mean, mean),
             draws.remark("mean_failure_at_most", draws.at_most, q),
-            at_mean.remark(found.mean_failures),
+            at_mean.remark(record.mean_failures),
         )
         return certificate, tuple(filter(None, remarks))
 
