@@ -9,6 +9,7 @@ from certificates.arounds import fit_linear, halves
 from dudley.certificates.around.posterior import AroundPosterior
 from dudley.certificates.around.start import ModuleStart
 from dudley.certificates.base import method_named
+from dudley.certificates.encoded import encode
 from dudley.certificates.learners.module_predictor import ModulePredictor
 from dudley.certificates.methods.pac_bayes_around.declared import PacBayesAroundDeclared
 from dudley.certificates.methods.pac_bayes_around.method import PacBayesAround
@@ -94,8 +95,17 @@ def test_neither_of_two_models_nor_a_drawn_one_may_read_its_batch():
         PacBayesAround().made(Q, DATA, PacBayesAroundDeclared(start=start.sha256))
 
 
+def test_an_encoder_may_not_read_its_batch_either():
+    torch.manual_seed(0)
+    with pytest.raises(InputError, match="features of the encoder: expected those of each example"):
+        encode(Centred().eval(), DATA.X)
+    rows = torch.nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True).eval()
+    codes = np.random.default_rng(0).standard_normal((20, 3, 4), dtype=np.float32)
+    assert encode(rows, codes).features.shape == (20, 4)
+
+
 def test_rounding_and_undefined_outputs_are_no_reason_to_refuse():
-    expect_single(Confident(), DATA.X)
+    expect_single(Confident().outputs, DATA.X)
 
     class Undefined(Predictor):
         @property
@@ -105,13 +115,13 @@ def test_rounding_and_undefined_outputs_are_no_reason_to_refuse():
         def outputs(self, X):
             return np.full((len(X), 2), np.nan)
 
-    expect_single(Undefined(), DATA.X)
-    expect_single(ByRank(), DATA.X[:1])
-    expect_single(ModulePredictor(torch.nn.Linear(2, 2).eval()), DATA.X)
+    expect_single(Undefined().outputs, DATA.X)
+    expect_single(ByRank().outputs, DATA.X[:1])
+    expect_single(ModulePredictor(torch.nn.Linear(2, 2).eval()).outputs, DATA.X)
 
 
 def test_copies_of_one_example_hide_nothing():
     X = np.zeros((200, 2), np.float32)
     X[::10] = np.arange(20)[:, None]
     with pytest.raises(InputError, match="by itself"):
-        expect_single(ByRank(), X)
+        expect_single(ByRank().outputs, X)

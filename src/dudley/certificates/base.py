@@ -161,7 +161,7 @@ def expect_draws(
         expect_different(data, declared)
     expect_few_copies(model, data, pool)
     if isinstance(model, Predictor) and not isinstance(model, Hypothesis):
-        expect_single(model, data.X)
+        expect_single(model.outputs, data.X)
 
 
 def expect_different(data: Dataset, declared: MethodDeclared) -> None:

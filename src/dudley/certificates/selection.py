@@ -99,7 +99,7 @@ def _classes(unit: Callable[[np.ndarray], Any] | Predictor, X: np.ndarray) -> np
     """The classes that a candidate gives the examples; a tie of logits is no class, so an error."""
     if not isinstance(unit, Predictor):
         return np.asarray(unit(X))
-    expect_single(unit, X)
+    expect_single(unit.outputs, X)
     f = unit.outputs(X)
     if f.shape[1] == 1:
         f = np.hstack([-f, f])

@@ -13,11 +13,7 @@ a class that a rounding has flipped.
 **What it cannot see**: a model that looks at its batch on rare occasions, or after many examples.
 That an output depends on its own example is declared on every certificate, too.
 
->>> class Centred(Predictor):
-...     sha256 = "0" * 64
-...     def outputs(self, X):
-...         return X - X.mean(axis=0)
->>> expect_single(Centred(), np.arange(8.0)[:, None])
+>>> expect_single(lambda X: X - X.mean(axis=0), np.arange(8.0)[:, None])
 Traceback (most recent call last):
 dudley.core.errors.InputError: outputs of the model: expected those of each example by itself, got
 others for 8 of 8 examples when they are computed together; ...
@@ -25,22 +21,25 @@ others for 8 of 8 examples when they are computed together; ...
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from dudley.certificates.predictor import Predictor
 from dudley.core.errors import InputError
 
 LOOKED = 8  # examples
 MOVED = 0.01  # of 1 + the largest output
 
 
-def expect_single(model: Predictor, X: np.ndarray) -> None:
-    """Refuse outputs that depend on the other examples of a batch."""
+def expect_single(
+    outputs: Callable[[np.ndarray], np.ndarray], X: np.ndarray, what: str = "outputs of the model"
+) -> None:
+    """Refuse outputs, a row an example, that depend on the other examples of a batch."""
     few = _different(X)
     if len(few) < 2:
         return
-    together = model.outputs(few)
-    alone = np.concatenate([model.outputs(few[i : i + 1]) for i in range(len(few))])
+    together = outputs(few)
+    alone = np.concatenate([outputs(few[i : i + 1]) for i in range(len(few))])
     if together.shape != alone.shape:
         moved = len(few)
     else:
@@ -49,7 +48,7 @@ def expect_single(model: Predictor, X: np.ndarray) -> None:
         moved = int((~near.all(axis=1)).sum())
     if moved > 1:
         raise InputError(
-            "outputs of the model",
+            what,
             "those of each example by itself",
             f"others for {moved} of {len(few)} examples when they are computed together",
             "let forward read no other example of the batch, and draw nothing at random",

@@ -104,7 +104,7 @@ class PacBayesAround(Method[PacBayesAroundDeclared, PacBayesChoices]):
     ) -> None:
         """Nor may a drawn model look at the other examples: the one of the mean is tried."""
         super().expect_independent(model, data, declared)
-        expect_single(model.start.model(model.mean), data.X)
+        expect_single(model.start.model(model.mean).outputs, data.X)
 
     def choose(
         self, model: AroundPosterior, data: Dataset, declared: PacBayesAroundDeclared

@@ -98,7 +98,7 @@ class Retrained(Method[RetrainedDeclared, PickChoices]):
         if floats and not declared.repeats and data.shared:
             got, fix = f"{data.shared} rows that are in the sample", "take inputs never trained on"
             raise InputError("unlabelled inputs", "fresh ones", got, fix)
-        expect_single(model.picked, data.labelled.X)
+        expect_single(model.picked.outputs, data.labelled.X)
         expect_draws(model, data.labelled, declared, pool)
         expect_draws(model, data.whole, declared, pool)
 
