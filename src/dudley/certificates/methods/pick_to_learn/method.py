@@ -200,4 +200,10 @@ def _declarations(data: Dataset, declared: PickDeclared) -> tuple[str, ...]:
         "deduplication was fitted on it",
         "an output depends on its own example, not on the batch in which it is computed",
     ]
+    if declared.initial:
+        lines.append(
+            f"the first {declared.initial} of {data.n} examples in the order of seed "
+            f"{declared.seed} are not counted; the seed was fixed before the data, and gave the "
+            "training nothing but random numbers"
+        )
     return (*lines, *equal_rows(data))
