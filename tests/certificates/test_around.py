@@ -326,6 +326,20 @@ def test_scales_that_the_counted_examples_decided_are_refused():
         PacBayesAround()(Q, halves(60, 1), start=start.sha256)
 
 
+def test_a_hold_out_of_the_same_examples_stands_beside(coded, drawn):
+    for result, words in ((coded, "the word costs"), (drawn, "the divergence costs")):
+        beside = result.beside(DATA)
+        assert [split.trained for split in beside.splits] == [540, 480, 360]
+        c = math.log(3 / 0.05)
+        for split in beside.splits:
+            facts = split.certificate.facts
+            assert split.value == pytest.approx(binomial_upper(facts.errors, facts.n, c))
+        assert words in beside.against(result.certificate)
+    alone = du.certify_around(coded.start, data=DATA, training=SMALL, dimensions=4, levels=3)
+    with pytest.raises(InputError, match="a training to run on a part"):
+        alone.beside(DATA)
+
+
 def test_bad_arguments_get_a_sentence():
     for message, arguments in {
         "occam or pac-bayes": {"method": "codes"},
