@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 
 from dudley.certificates.base import expect_different
+from dudley.certificates.beside import SHARES
 from dudley.certificates.certificate import Certificate
+from dudley.certificates.choice_beside import ChoiceBeside, choice_beside
 from dudley.certificates.copies import expect_chance
 from dudley.certificates.data import Dataset
 from dudley.certificates.methods.selection.candidates import CandidateList, plain_list
@@ -50,6 +52,11 @@ class CertifiedSelection:
     @property
     def entry(self) -> tuple[str, ...]:
         return self.candidates.entry(self.index)
+
+    def beside(self, shares: Sequence[float] = SHARES, seed: int = 0) -> ChoiceBeside:
+        """What choosing on a part and testing on the rest would have given (`choice_beside`)."""
+        declared = self.certificate.declared
+        return choice_beside(self.candidates, self.outcomes, declared, shares, seed)
 
     def save(self, folder: str | Path) -> None:
         """Write the list, the predictions of the chosen candidate and the certificate."""

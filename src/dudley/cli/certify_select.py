@@ -9,8 +9,10 @@ import typer
 
 from dudley.cli.declarations import Declare, DeltaOption, declarations
 from dudley.cli.folder import CANDIDATES, CERTIFICATE, OUTCOMES, beside, within
-from dudley.cli.output import Json
+from dudley.cli.output import Json, paragraph
 from dudley.core.errors import InputError
+
+FEWEST = 20  # examples of which parts can be held out
 
 
 def certify_select(
@@ -54,7 +56,12 @@ def certify_select(
     listed, outcomes = read_list(candidates), read_outcomes(within(data, OUTCOMES))
     table = tables.get(method.name, {}) | {"delta": delta, "candidates": listed.sha256}
     certificate = method.made(listed, outcomes, method.read_declared(table))
+    result = CertifiedSelection(certificate, listed, outcomes)
     if out is not None:
-        CertifiedSelection(certificate, listed, outcomes).save(out)
+        result.save(out)
     place = None if out is None else out / CERTIFICATE
     print_ranking(Ranking((certificate,), {}), place, f"dudley verify {out}", as_json)
+    if not as_json and outcomes.prediction is None and outcomes.n >= FEWEST:
+        choice = result.beside()
+        print(paragraph(f"beside it, {choice}"))
+        print(paragraph(choice.against(certificate)))
