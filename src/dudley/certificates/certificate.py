@@ -129,11 +129,14 @@ def assumed(data: Dataset, pool: int | None) -> tuple[str, ...]:
     return (drawn, *ASSUMED[2:])
 
 
-def baseline(data: Dataset, delta: float, pool: int | None = None) -> dict[str, Any]:
+def baseline(
+    data: Dataset, delta: float, pool: int | None = None, classes: int = 1
+) -> dict[str, Any]:
     """How often guessing the most frequent class errs at least, at confidence 1 − δ.
 
     A certificate at or above this number says nothing that a constant would not have. For a finite
-    pool it is the share of the pool.
+    pool it is the share of the pool. Where one constant answer may be right for several ``classes``
+    (a loss below a level), these are the most frequent ones.
     """
     import numpy as np
 
@@ -141,7 +144,8 @@ def baseline(data: Dataset, delta: float, pool: int | None = None) -> dict[str, 
     from dudley.certificates.pool import hypergeometric_lower, share_down
 
     labels, counts = np.unique(data.y, return_counts=True)
-    errors, c = int(data.n - counts.max()), Bill(delta).log_confidence
+    errors = int(data.n - np.sort(counts)[::-1][:classes].sum())
+    c = Bill(delta).log_confidence
     if pool is None:
         least = binomial_lower(errors, data.n, c)
     else:

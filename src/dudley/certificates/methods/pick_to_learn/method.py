@@ -15,6 +15,7 @@ were not drawn (`finite`), and those of the drawn ones on which the model fails,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,7 +137,7 @@ class PickToLearn(Method[PickDeclared, PickChoices]):
             facts=facts,
             model=model.facts(),
             data=data_facts(data),
-            baseline=baseline(data, declared.delta, declared.pool),
+            baseline=baseline(data, declared.delta, declared.pool, _classes_at_once(declared)),
             declarations=_declarations(data, declared),
             quantity=_quantity(declared),
         )
@@ -180,6 +181,17 @@ def expect_rule(sample: PickSample, choices: PickChoices) -> np.ndarray:
             expected = f"1 to {declared.batch(step)} picks, as declared"
             raise InputError(f"round {step}", expected, len(names))
     return sample.rows_of(list(choices.picks))
+
+
+def _classes_at_once(declared: PickDeclared) -> int:
+    """For how many classes a constant answer can avoid the event.
+
+    The cross-entropy is at most ``level`` where the class has a probability of at least e^−level,
+    and at most e^level classes have that.
+    """
+    if declared.level is None:
+        return 1
+    return math.floor(math.exp(min(declared.level, 40.0)))
 
 
 def _quantity(declared: PickDeclared) -> str:
