@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
 from dudley.certificates import digits
@@ -19,6 +20,7 @@ from dudley.certificates.price import Bill, Price
 from dudley.certificates.records import to_json
 from dudley.core.errors import InputError
 from dudley.core.provenance import provenance
+from dudley.core.rounding import ceiling
 
 SCHEMA = "dudley.certificate/2"
 OLDER = {
@@ -70,6 +72,11 @@ class Certificate(Generic[DeclaredRecord, ChosenRecord, FactsRecord]):
     @property
     def prices(self) -> tuple[Price, ...]:
         return self.bill.prices
+
+    @property
+    def at_most(self) -> str:
+        """The value in four digits that are not below it, for a text or a page."""
+        return ceiling(Decimal(repr(digits.up(self.value))), 4)
 
     @property
     def vacuous(self) -> bool:

@@ -24,20 +24,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dudley.certificates import digits
 from dudley.certificates.auto import at_share
 from dudley.certificates.base import method_named
 from dudley.certificates.certificate import Certificate
 from dudley.certificates.data import Dataset
 from dudley.certificates.encoded import Encoded
 from dudley.core.errors import InputError
-from dudley.core.rounding import ceiling
 from dudley.core.watch import Watch
 
 RADIUS = 1.0  # of the features, up to rounding; a row beyond it is scaled back
@@ -68,16 +65,10 @@ class FeatureRanking:
 
     def __str__(self) -> str:
         lines = [
-            f"{row.method:<14} {_at_most(row.certificate.value)}"
-            + " (vacuous)" * row.certificate.vacuous
+            f"{row.method:<14} {row.certificate.at_most}" + " (vacuous)" * row.certificate.vacuous
             for row in self.rows
         ]
         return "\n".join([*lines, *(f"{name:<14} {why}" for name, why in self.refused.items())])
-
-
-def _at_most(value: float) -> str:
-    """Four digits that are not below the number as its file writes it."""
-    return ceiling(Decimal(repr(digits.up(value))), 4)
 
 
 def certify_features(
