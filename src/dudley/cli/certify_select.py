@@ -9,7 +9,7 @@ import typer
 
 from dudley.cli.declarations import Declare, DeltaOption, declarations
 from dudley.cli.folder import CANDIDATES, CERTIFICATE, OUTCOMES, beside, within
-from dudley.cli.output import Json, paragraph
+from dudley.cli.output import Json
 from dudley.core.errors import InputError
 
 FEWEST = 20  # examples of which parts can be held out
@@ -44,6 +44,7 @@ def certify_select(
     from dudley.certificates.methods.selection.outcomes import read_outcomes
     from dudley.certificates.selection import CertifiedSelection
     from dudley.cli.commands.certify import print_ranking
+    from dudley.cli.hold_out import print_beside
 
     if out is not None and out.exists() and not out.is_dir():
         raise InputError("--out", "a folder", f"the file {out}")
@@ -62,6 +63,4 @@ def certify_select(
     place = None if out is None else out / CERTIFICATE
     print_ranking(Ranking((certificate,), {}), place, f"dudley verify {out}", as_json)
     if not as_json and outcomes.prediction is None and outcomes.n >= FEWEST:
-        choice = result.beside()
-        print(paragraph(f"beside it, {choice}"))
-        print(paragraph(choice.against(certificate)))
+        print_beside(result.beside(), certificate)
