@@ -94,11 +94,11 @@ def test_a_schedule_that_may_exceed_the_cap_covers_where_it_does_not(δ):
     """A number is given only for samples from which at most d were picked; others count as held."""
     for N, most in ((60, 3), (60, 5)):
         risks, picks, failures = threshold_runs(N, 1000, seed=6)
-        given = picks <= most
-        assert 0.1 < given.mean() < 0.9 and not failures.any()
+        capped = picks <= most
+        assert 0.1 < capped.mean() < 0.9 and not failures.any()
         table = {k: capped_upper(k, 0, N, most, -math.log(δ)) for k in range(1, most + 1)}
-        bounds = np.array([table[k] for k in picks[given].tolist()])
-        failed = failing_share(risks[given], bounds) * given.mean()
+        bounds = np.array([table[k] for k in picks[capped].tolist()])
+        failed = failing_share(risks[capped], bounds) * capped.mean()
         assert failed <= δ + 3 * math.sqrt(δ / RUNS), most
 
 
