@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import asdict
 
+import pytest
+
+from dudley.certificates import side_by_side
 from dudley.certificates.inversion import binomial_upper
-from dudley.certificates.side_by_side import MethodRow, MethodsRecord, TaskFacts
+from dudley.certificates.side_by_side import SCHEMA, MethodRow, MethodsRecord, TaskFacts
 from dudley.show.figures import methods as figure
 from dudley.show.generated import methods
 
@@ -34,14 +39,35 @@ def test_a_certificate_is_never_rounded_below_itself():
     assert "| **0.000103** | – | 0.301 |" in methods.compact(tight)
 
 
-def test_a_hold_out_that_pays_nothing_for_its_recipe_is_shown_at_the_price_of_the_others():
-    plain = MethodRow("coin", "hold-out", 100, 0, 0.1, 0.0, {"errors": 3, "examples held out": 90})
-    paid = MethodRow("coin", "pick-to-learn", 100, 0, 0.2, 0.0, {"picks": 3}, 20, 0.05001, 0.3)
-    page = methods.page(MethodsRecord(0.05, (TASK,), (plain, paid)))
-    assert f"the hold-out is {binomial_upper(3, 90, math.log(60 / 0.05)):.3f}"[:-1] in page
+def test_a_hold_out_pays_for_its_recipe_where_the_rows_beside_it_do(tmp_path):
+    row = {"task": "coin", "n": 100, "seed": 0, "test_error": 0.0}
+    plain = row | {"method": "hold-out", "value": 0.1,
+                   "counts": {"errors": 3, "examples held out": 90}}  # fmt: skip
+    paid = row | {"method": "pick-to-learn", "value": 0.2, "counts": {"picks": 3},
+                  "declared": {"among": 20}, "pool_value": 0.05001,
+                  "undrawn_value": 0.3}  # fmt: skip
+    task = asdict(TASK)
+
+    def read(*rows: dict) -> MethodsRecord:
+        file, passes = tmp_path / "methods.json", tmp_path / "one-pass.json"
+        file.write_text(
+            json.dumps({"schema": SCHEMA, "delta": 0.05, "tasks": [task], "rows": rows})
+        )
+        one = {"task": "coin", "learner": "gru", "n": 100, "seed": 1, "value": 0.07, "errors": 2,
+               "counted": 90}  # fmt: skip
+        passes.write_text(json.dumps({"rows": [one, one | {"learner": "linear"}]}))
+        return side_by_side.read(file, passes)
+
+    both, alone = read(plain, paid), read(plain)
+    assert both.of("coin", "hold-out")[0].value == pytest.approx(
+        binomial_upper(3, 90, math.log(60 / 0.05)), rel=1e-9
+    )
+    assert alone.of("coin", "hold-out")[0].value == 0.1
+    assert [row.value for row in both.of("coin", "one pass")] == [0.07]
+    page = methods.page(both)
     assert "errs on at most 0.0501, of those that were not drawn on at most 0.3," in page
-    alone = MethodsRecord(0.05, (TASK,), (plain,))
-    assert "At the price" not in methods.page(alone) and "were not drawn" not in methods.page(alone)
+    assert "| 0.07 | 2 errors before updates, 90 examples counted | – |" in page
+    assert both.winner("coin", 100) == "one pass"
 
 
 def test_without_a_hold_out_nobody_wins():

@@ -79,7 +79,10 @@ def read_gguf_header(path: Path) -> GgufHeader:
     if type(alignment) is not int or not 1 <= alignment <= 1 << 20:
         raise refusal(path, "an alignment of 1 to 2^20", alignment)
     first = -(-cursor.at // alignment) * alignment
-    entries = {name: _entry(path, name, *rest, first, size) for name, *rest in stated}
+    entries = {
+        name: _entry(path, name, sizes, kind, offset, first, size)
+        for name, sizes, kind, offset in stated
+    }
     if len(entries) < tensors:
         raise refusal(path, "a name of its own for each tensor", "the same name twice")
     _expect_apart(path, entries)

@@ -13,7 +13,6 @@ from dudley.certificates.side_by_side import (
     MethodRow,
     MethodsRecord,
     TaskFacts,
-    hold_out_that_pays,
     spread,
 )
 from dudley.core.rounding import ceiling
@@ -33,9 +32,10 @@ declared (a tenth, a fifth, two fifths held out), each holds at δ/3, and the be
 a share*, a share of the n examples goes into ordinary training and is not counted; then the \
 model picks from the rest. Codes and PAC-Bayes describe how far a model moved from one that such a \
 share gave, and count the rest. ‡ marks a model that stayed where the share had left it (a word of \
-2 bits, or no divergence): a hold-out in effect, which wins nothing as a code. Rows of images and \
-texts, but not those of the hold-out, pay for a choice among twenty recipes; what the hold-out \
-would be at that price stands below each table. Certificates are rounded up.
+2 bits, or no divergence): a hold-out in effect, which wins nothing as a code. All rows of images \
+and texts, those of the hold-out too, pay for a choice among twenty recipes. *One pass* reads \
+every example once; its number is about the models of the pass, one of them drawn anew for every \
+prediction, and not about the last one. Certificates are rounded up.
 
 Images and texts are drawn without replacement from a pool. The numbers in the tables read the \
 sample as independent draws of a population from which the pool came, too; what holds for the pool \
@@ -65,7 +65,8 @@ def compact(record: MethodsRecord) -> str:
                  for v, title in zip(values, METHOD_TITLES.values(), strict=True)]  # fmt: skip
         fresh = _errors(record.of(task.name, "hold-out", n))
         lines.append([f"{task.title}, {task.model}", f"{n:,}", *cells, fresh, short(task.guessing)])
-    names = ["pick-to-learn, from the start", "after a share", "hold-out", "code", "PAC-Bayes"]
+    names = ["pick-to-learn, from the start", "after a share", "hold-out", "code", "PAC-Bayes",
+             "one pass"]  # fmt: skip
     rows = table(["task, model", "n", *names, "fresh errors", "guessing"], lines)
     return f"{rows}\n\n{STAYED}" if any(row.still for row in record.rows) else rows
 
@@ -81,11 +82,7 @@ def _task(record: MethodsRecord, task: TaskFacts) -> str:
         f"{task.model}; {task.population}. Guessing errs with probability {short(task.guessing)}. "
         f"Fresh: {task.fresh}. n = {n:,}."
     )
-    below = [
-        _wins(record, task),
-        _at_the_price_of_others(record, task, n),
-        _of_pool(record, task, n),
-    ]
+    below = [_wins(record, task), _of_pool(record, task, n)]
     return section(task.title, cell(facts), table(HEAD, lines), " ".join(filter(None, below)))
 
 
@@ -95,17 +92,6 @@ def _wins(record: MethodsRecord, task: TaskFacts) -> str:
     if not words:
         return "No hold-out has been run on this task."
     return f"The least number, where a hold-out was run: {'; '.join(words)}."
-
-
-def _at_the_price_of_others(record: MethodsRecord, task: TaskFacts, n: int) -> str:
-    """The hold-out, had it paid for its recipe as the rows beside it do; empty if none does."""
-    rows = record.of(task.name, "hold-out", n)
-    among = max(row.among for row in record.rows if row.task == task.name)
-    if not rows or among == 1:
-        return ""
-    paid = [hold_out_that_pays(row, among, record.delta) for row in rows]
-    ends = sorted({_upper(min(paid)), _upper(max(paid))})
-    return f"At the price of the other rows the hold-out is {' to '.join(ends)}."
 
 
 def _of_pool(record: MethodsRecord, task: TaskFacts, n: int) -> str:
@@ -155,8 +141,8 @@ def _number(name: str, value: float) -> str:
 
 
 def _errors(rows: list[MethodRow]) -> str:
-    if not rows:
+    errors = sorted(row.test_error for row in rows if row.test_error is not None)
+    if not errors:
         return "–"
-    errors = sorted(row.test_error for row in rows)
     low, high = short(errors[0]), short(errors[-1])
     return low if low == high else f"{low}–{high}"
