@@ -2,11 +2,12 @@
 
     OMP_NUM_THREADS=1 python benchmarks/explorer_moves.py results/explorer --before OLD/src
 
-One slider is moved by one key, on one axis at a time, and the page is left alone until all its
-numbers are there: seconds until then on the clock, CPU seconds of the server (of all its threads),
-and the requests that were sent. ``drag``: twenty keys in a row, 30 ms apart. The smallest, the
-median and the largest of the repeats are kept; the clock of a shared machine says little, so its
-load is kept as well. ``--before`` measures the server and the page of another source first.
+One slider is moved by one key, in one view (a quantity along an axis) at a time, and the page is
+left alone until all its numbers are there: seconds until then on the clock, CPU seconds of the
+server (of all its threads), and the requests that were sent. ``drag``: twenty keys in a row, 30 ms
+apart, and what the server does in three seconds after. The smallest, the median and the largest of
+the repeats are kept; the clock of a shared machine says little, so its load is kept as well.
+``--before`` measures the server and the page of another source first.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
@@ -34,12 +36,18 @@ from dudley.core.provenance import provenance  # noqa: E402
 from dudley.lab.conduct import digests_of  # noqa: E402
 
 CONFIG = {
-    "axes": ["n", "T", "W_QK.l11"],
+    "views": [
+        ["Rademacher complexity", "n"], ["Rademacher complexity", "T"],
+        ["Rademacher complexity", "W_QK.l11"], ["covering number", "T"],
+        ["covering number", "W_QK.l11"], ["excess risk", "W_QK.l11"],
+        ["risk − training loss", "T"],
+    ],
     "sliders": ["n", "T", "W_QK.l11", "X.row2inf", "d", "delta"],
-    "repeats": 5,
-    "drag": {"axis": "T", "slider": "W_QK.l11", "keys": 20, "pause": 0.03},
+    "repeats": 3,
+    "drag": {"view": ["Rademacher complexity", "T"], "slider": "W_QK.l11", "keys": 20,
+             "pause": 0.03},
     "viewport": {"width": 1280, "height": 900},
-}
+}  # fmt: skip
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -68,13 +76,14 @@ def cpu_of(process: int) -> float:
 
 
 class Explorer:
-    """The page on one axis, and what its moves cost."""
+    """The page in one view, and what its moves cost."""
 
-    def __init__(self, page: Any, site: str, process: int, axis: str) -> None:
+    def __init__(self, page: Any, site: str, process: int, view: list[str]) -> None:
         self.page, self.process, self.requests = page, process, 0
         page.set_default_timeout(180_000)
         page.on("request", lambda request: self.count(request.url))
-        page.goto(f"{site}#bounds?.axis={axis}")
+        quantity, axis = view
+        page.goto(f"{site}#bounds?{urlencode({'.quantity': quantity, '.axis': axis})}")
         self.settle("")
 
     def count(self, address: str) -> None:
@@ -119,23 +128,27 @@ def summary(moves: list[dict[str, float]]) -> dict[str, list[float]]:
 
 
 def measured(source: Path, browser: Any) -> dict[str, Any]:
-    """Every slider on every axis, and the drag."""
+    """Every slider in every view, and the drag."""
     moves: dict[str, Any] = {}
+    drag = CONFIG["drag"]
     with served(source) as (site, process):
-        for axis in CONFIG["axes"]:
+
+        @contextmanager
+        def opened(view: list[str]) -> Iterator[Explorer]:
             context = browser.new_context(viewport=CONFIG["viewport"])
-            explorer = Explorer(context.new_page(), site, process, axis)
-            moves[axis] = {
-                slider: summary([explorer.move(slider) for _ in range(CONFIG["repeats"])])
-                for slider in CONFIG["sliders"]
-            }
+            yield Explorer(context.new_page(), site, process, view)
             context.close()
-        plan = CONFIG["drag"]
-        context = browser.new_context(viewport=CONFIG["viewport"])
-        explorer = Explorer(context.new_page(), site, process, plan["axis"])
-        drags = [explorer.move(plan["slider"], plan["keys"], plan["pause"]) for _ in range(3)]
-        context.close()
-    every = [one for axis in moves.values() for one in axis.values()]
+
+        for view in CONFIG["views"]:
+            with opened(view) as explorer:
+                moves[" over ".join(view)] = {
+                    slider: summary([explorer.move(slider) for _ in range(CONFIG["repeats"])])
+                    for slider in CONFIG["sliders"]
+                }
+        with opened(drag["view"]) as explorer:
+            keys = (drag["slider"], drag["keys"], drag["pause"])
+            drags = [explorer.move(*keys) for _ in range(CONFIG["repeats"])]
+    every = [one for view in moves.values() for one in view.values()]
     worst = {name: max(one[name][1] for one in every) for name in ("seconds", "cpu", "requests")}
     return {"moves": moves, "drag": summary(drags), "largest_median": worst}
 

@@ -101,12 +101,13 @@ def test_coarse_points_are_points_of_the_axis():
     assert list(part["y"]) == [heights[x] for x in few["x"]]
 
 
-def test_a_sweep_of_the_network_is_its_points():
-    values = parse_assignments(WORDS)
-    (chart,) = calculus.along(values, Sweep.parse("T=2:1e4:log5"), Visitor()).values()
+@pytest.mark.parametrize("axis", ["n=1e2:1e9:log9", "T=2:1e4:log4", "delta=0.01:0.5:log4"])
+def test_a_sweep_of_the_network_is_its_points(axis: str):
+    values, sweep = parse_assignments(WORDS), Sweep.parse(axis)
+    (chart,) = calculus.along(values, sweep, Visitor()).values()
     for x, y in zip(chart["x"], chart["curves"][0]["y"], strict=True):
         forget()
-        gap = calculus.gap_of(values | {"T": x})
+        gap = calculus.gap_of(values | {sweep.name: x})
         assert not isinstance(gap, str)
         assert y == log10(gap)
 
@@ -246,3 +247,17 @@ def test_what_is_outdated_is_cancelled(visit, monkeypatch: pytest.MonkeyPatch):
     numbers.clear()
     press(visit, "W_QK.l11", "2")
     assert 0 < with_dropped <= len(numbers) + 3  # one for each that was dropped
+
+
+def test_an_axis_that_is_not_given_has_curves(visit):
+    visit.open("#bounds?n=1e5&d=8&k=8&W.l11=2&X.row2inf=1&.axis=epsilon&.quantity=covering+number")
+    visit.settled("bounds")
+    assert not visit.page.locator('input[aria-label="epsilon is given"]').is_checked()
+    assert visit.page.locator("#curves canvas").count() == 1
+
+
+def test_a_quantity_of_the_calculus_alone_asks_no_paper_for_curves(visit):
+    visit.open("#bounds?" + urlencode({".quantity": calculus.MEASURE}))
+    visit.settled("bounds")
+    sweeps = [query for query in queries(visit) if "sweep" in query]
+    assert [query["source"] for query in sweeps] == [[calculus.NAME]] * 2

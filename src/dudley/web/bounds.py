@@ -78,7 +78,7 @@ def settings() -> dict[str, Any]:
         "sources": list(sources()),
         "forms": list(FORMS),
         "measures": list(MEASURES),
-        "calculus": {"source": calculus.NAME, "measure": calculus.MEASURE},
+        "calculus": calculus.NAME,
         "names": {name: describe(name) for name in named},
         "sizes": list(SIZES),
     }  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dudley.calculus.memory import remembered
+from dudley.calculus.memory import remembered, sweeping
 from dudley.core.bound import Bound
 from dudley.core.errors import DudleyError, InputError
 from dudley.core.sweep import Sweep
@@ -110,11 +110,13 @@ def along(values: dict[str, float], sweep: Sweep, visitor: Visitor) -> dict[str,
     """The gap along an axis, as a chart; nothing where the situation describes no network."""
     heights: list[float | None] = []
     trivial: list[float | None] = []
-    for value in sweep.values:
-        visitor.expect_present()
-        gap = gap_of({**values, sweep.name: value})
-        heights.append(None if isinstance(gap, str) else log10(gap))
-        trivial.append(None if isinstance(gap, str) else math.log10(gap.trivial))
+    points = [{**values, sweep.name: value} for value in sweep.values]
+    with sweeping([point["n"] for point in points if "n" in point] or [1]):
+        for point in points:
+            visitor.expect_present()
+            gap = gap_of(point)
+            heights.append(None if isinstance(gap, str) else log10(gap))
+            trivial.append(None if isinstance(gap, str) else math.log10(gap.trivial))
     if all(y is None for y in heights):
         return {}
     level = Line("trivial", tuple(trivial))

@@ -16,8 +16,8 @@
   const first = { ...chosen, sources: new Set(chosen.sources), forms: new Set(chosen.forms) };
   let ready = false,
     answer = null, // the numbers at one point
-    panels = null, // the curves, by quantity
-    drawn = ""; // what was asked for them
+    panels = {}, // the curves, by quantity
+    drawn = null; // what was asked for them
 
   function boxes(name) {
     for (const choice of data[name]) {
@@ -133,10 +133,14 @@
   // The curves, at a few points first. Where the axis itself was moved they are those there are.
   async function along(sources, moved) {
     const axis = known.get(chosen.axis),
-      { source, measure } = data.calculus,
-      papers = sources.filter((s) => s !== source),
+      own = data.calculus,
+      here = answer.entries.filter((e) => e.measure === chosen.quantity).map((e) => e.id),
       began = performance.now();
-    const queries = [papers, measure === chosen.quantity && sources.includes(source) ? [source] : []]
+    const any = (test) => !axis.on || here.some(test); // an axis may give what the point lacks
+    const queries = [
+      any((id) => !id.startsWith(own)) ? sources.filter((s) => s !== own) : [],
+      any((id) => id.startsWith(own)) ? sources.filter((s) => s === own) : [],
+    ]
       .filter((some) => some.length)
       .map((some) => {
         const query = queryOf(some);
@@ -156,7 +160,7 @@
             fresh[measure] = curves.merged(fresh[measure], panel);
         }
         panels = fresh;
-        drawn = coarse ? "" : wanted;
+        drawn = coarse ? null : wanted;
         if (coarse) paint();
       }
       by("progress").textContent =
