@@ -91,12 +91,11 @@ class Explorer:
 
     def settle(self, before: str) -> str:
         """Wait until the page is complete and nothing more is asked; its count of answers."""
-        state = before
-        while True:
-            self.page.wait_for_selector(f"#view-bounds[data-state]:not([data-state='{state}'])")
-            state = self.page.locator("#view-bounds").get_attribute("data-state")
-            if not self.page.locator("#curves.busy").count():
-                return state
+        complete = """before => {
+          const view = document.getElementById("view-bounds").dataset.state ?? "";
+          return view !== before && !document.querySelector("#curves.busy") ? view : false;
+        }"""
+        return self.page.wait_for_function(complete, arg=before, polling="raf").json_value()
 
     def move(self, slider: str, keys: int = 1, pause: float = 0.0) -> dict[str, float]:
         """Press a key on a slider, and wait for every number."""

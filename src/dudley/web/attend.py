@@ -60,7 +60,7 @@ class Visitor:
         return evaluate
 
 
-@remembered(1 << 13)
+@remembered(1 << 12)
 def _outcome(id: str, form: str, values: tuple[tuple[str, float], ...]) -> BoundOrReason:
     return outcome(registry.load()[id], dict(values), form)
 
