@@ -35,7 +35,8 @@ def work(monkeypatch: pytest.MonkeyPatch):
         hull.forget()
         counts.update(allocations=0, chains=0)
         compare(HERE, sweep, forms=forms)
-        return counts | {"hulls": hull._hull.cache_info().misses}
+        hulls = hull._hull.cache_info()  # pyright: ignore[reportFunctionMemberAccess]
+        return counts | {"hulls": hulls.misses}
 
     return of
 
