@@ -200,7 +200,7 @@ def test_a_chain_is_the_sum_of_its_links():
         grid = chain.scales(log_n)
         log_H = chain.entropies(entropy, 0.0, log_n, grid)
         for proper in (True, False):
-            links = chain.best_chain(log_H, float(log_n[0]), grid, proper)
+            links = chain.best_chain(chain.massart(log_H, log_n)[:, 0], grid, proper)
             total = sum(cost for _, cost in links) + math.exp(links[-1][0])
             value = float(chain.optimised(log_H, log_n, grid, proper)[0])
             assert math.isclose(total, value, rel_tol=1e-9)

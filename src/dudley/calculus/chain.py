@@ -9,8 +9,11 @@ entropy for its L2(P_n) or sup metric. Write H = log N and scales A = d_0 > d_1 
   are N(d_j) increments, each of length ≤ d_{j−1} (proper covers) or ≤ d_j + d_{j−1} (others):
   d_J + Σ_j ℓ_j √(2H(d_j)/n), hence 2a + (4√2 or 6√2) ∫_a^{A/2} √(H/n) for a = A/2^{J+1}.
 * :func:`optimised`: the same sum over the best subset of a finer grid, by dynamic programming.
+* :func:`complexity`: the same, but that a link from the top has length d_0 only, for any covers:
+  centres are cut to |f̂| ≤ A, which moves none away from a member of the class.
 
-Massart's lemma bounds E max over N increments of length ℓ by ℓ√(2 log N/n). Each form is at most
+Massart's lemma bounds E max over N increments of length ℓ by ℓ√(2 log N/n); other classes have
+other prices (:mod:`dudley.calculus.peel`), and the same program. Each form is at most
 A, the trivial bound; optimised ≤ tree ≤ dudley. Any scales chosen without the data are valid.
 A class with one member has complexity 0: E Σ τ_i f(x_i) = 0.
 """
@@ -18,6 +21,7 @@ A class with one member has complexity 0: E Σ τ_i f(x_i) = 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +29,9 @@ from numpy.typing import ArrayLike
 from dudley.calculus.allocate import octaves
 from dudley.calculus.memory import along
 from dudley.core.entropy import Entropy, InverseSquare
+
+# log H, scales × sample sizes, and log n ↦ the cost of a link per unit of its length
+LinkPrice = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 STEPS = 4  # grid scales per halving
 _REACH = 8 * STEPS  # a link spans at most this many grid scales, or starts at the top
@@ -55,31 +62,40 @@ def by_integral(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray
 
 @along
 def complexity(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
-    """The best bound on R̂/A known here, for each n: proper and other covers, optimised scales.
+    """The best bound on R̂/A known here, for each n: proper and other covers, optimised scales."""
+    if log_A == -math.inf or entropy.is_single:
+        return np.zeros(len(log_n))
+    return cheapest(entropy, log_A, log_n, massart, massart)
+
+
+def cheapest(
+    entropy: Entropy, log_A: float, log_n: np.ndarray, price: LinkPrice, first: LinkPrice
+) -> np.ndarray:
+    """The best chain for each n, by proper and other covers; ``first``: of a link from the top.
 
     Covers on points round n up to a power of two. The complexity of the worst sample falls with
     n, so its value at the power of two below serves as well.
     """
-    if log_A == -math.inf or entropy.is_single:
-        return np.zeros(len(log_n))
     below, back = np.zeros(0), None
     if entropy.uses_points:
         below = np.floor(log_n / math.log(2) * (1 + 2.0**-50)) * math.log(2)
         below, back = np.unique(below, return_inverse=True)
-    values = _chained(entropy, log_A, np.concatenate([log_n, below]))
+    values = _chained(entropy, log_A, np.concatenate([log_n, below]), price, first)
     best = values[: len(log_n)]
     return best if back is None else np.minimum(best, values[len(log_n) :][back])
 
 
-def _chained(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
+def _chained(
+    entropy: Entropy, log_A: float, log_n: np.ndarray, price: LinkPrice, first: LinkPrice
+) -> np.ndarray:
     """The better of any covers and covers by members, all in one program."""
     grid, members = scales(log_n), entropy.proper()
-    if members == entropy:  # then links between members are never longer
-        return optimised(entropies(entropy, log_A, log_n, grid), log_n, grid, proper=True)
-    log_H = [entropies(one, log_A, log_n, grid) for one in (entropy, members)]
-    proper = np.repeat([False, True], len(log_n))
-    values = optimised(np.concatenate(log_H, axis=1), np.tile(log_n, 2), grid, proper)
-    return values.reshape(2, -1).min(axis=0)
+    kinds = [members] if members == entropy else [members, entropy]
+    log_H = np.concatenate([entropies(one, log_A, log_n, grid) for one in kinds], axis=1)
+    sizes = np.tile(log_n, len(kinds))
+    proper = np.repeat([True, False], len(log_n))[: len(sizes)]
+    best = _program(price(log_H, sizes), grid, proper, first(log_H, sizes))
+    return _ended(best, grid).reshape(len(kinds), -1).min(axis=0)
 
 
 def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarray) -> np.ndarray:
@@ -167,20 +183,37 @@ def optimised(
 
     ``proper`` says whether centres are members: for all columns alike, or for each.
     """
-    best = _program(log_H, log_n, grid, proper)
-    return np.minimum(1.0, (best + np.exp(grid)[:, None]).min(axis=0))
+    return _ended(_program(massart(log_H, log_n), grid, proper), grid)
+
+
+def massart(log_H: np.ndarray, log_n: float | np.ndarray) -> np.ndarray:
+    """What a link costs per unit of its length: √(2H/n)."""
+    return math.sqrt(2) * _roots(log_H, log_n)
 
 
 def _program(
-    log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool | np.ndarray
+    price: np.ndarray,
+    grid: np.ndarray,
+    proper: bool | np.ndarray,
+    first: np.ndarray | float = math.inf,
 ) -> np.ndarray:
-    """Cost of the best chain that ends at each scale: V_k = min_i V_i + ℓ_{ik} √(2H_k/n), i < k."""
-    d, root = np.exp(grid)[:, None], math.sqrt(2) * _roots(log_H, log_n)
-    best, extra = np.zeros_like(root), np.where(proper, 0.0, d)
+    """Cost of the best chain that ends at each scale: V_k = min_i V_i + ℓ_{ik} price_k, i < k.
+
+    ``first``: what a link from the top to each scale costs, where that may be less.
+    """
+    d = np.exp(grid)[:, None]
+    best, extra = np.zeros_like(price), np.where(proper, 0.0, d)
+    first = np.broadcast_to(first, price.shape)
     for k in range(1, len(d)):
         starts = _starts(k)
-        best[k] = (best[starts] + (d[starts] + extra[k]) * root[k]).min(axis=0)
+        best[k] = (best[starts] + (d[starts] + extra[k]) * price[k]).min(axis=0)
+        best[k] = np.minimum(best[k], first[k])
     return best
+
+
+def _ended(best: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """The cheapest of these chains, with what is left below its last scale; at most 1."""
+    return np.minimum(1.0, (best + np.exp(grid)[:, None]).min(axis=0))
 
 
 def _starts(k: int) -> slice | list[int]:
@@ -188,16 +221,19 @@ def _starts(k: int) -> slice | list[int]:
     return slice(0, k) if k <= _REACH else [0, *range(k - _REACH, k)]
 
 
-def best_chain(log_H: np.ndarray, log_n: float, grid: np.ndarray, proper: bool) -> list[tuple]:
+def best_chain(
+    price: np.ndarray, grid: np.ndarray, proper: bool, first: np.ndarray | float = math.inf
+) -> list[tuple[float, float]]:
     """The optimal chain for one n: (log scale, cost of the link that reaches it), top down."""
-    best = _program(log_H, np.array([log_n]), grid, proper)[:, 0]
-    d, root = np.exp(grid), math.sqrt(2) * _roots(log_H, log_n)[:, 0]
+    first = np.broadcast_to(first, price.shape)
+    best = _program(price[:, None], grid, proper, first[:, None])[:, 0]
+    d = np.exp(grid)
     k = int((best + d).argmin())
     links = []
     while k > 0:
         starts = np.arange(len(d))[_starts(k)]
-        costs = best[starts] + (d[starts] + (0 if proper else d[k])) * root[k]
-        parent = int(starts[costs.argmin()])
+        costs = best[starts] + (d[starts] + (0 if proper else d[k])) * price[k]
+        parent = 0 if first[k] <= costs.min() else int(starts[costs.argmin()])
         links.append((float(grid[k]), float(best[k] - best[parent])))
         k = parent
     return links[::-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
@@ -24,6 +24,7 @@ from dudley.core.bound import Bound, Sense, Term
 from dudley.core.entropy import Entropy, Metric
 from dudley.core.errors import InputError, NotYetPaid
 from dudley.networks.alarms import levels
+from dudley.networks.chained import Chained, CoveredNetwork, PeeledNetwork, peeled, stretched
 from dudley.networks.embeddings import Tokens
 from dudley.networks.losses import CrossEntropy, Loss, Margin
 from dudley.networks.robust import Robust
@@ -93,14 +94,19 @@ class Capacity:
     def rademacher(self, n: ArrayLike | None = None, form: str = "best") -> float | np.ndarray:
         """An upper bound on the empirical Rademacher complexity of the network, for any sample.
 
-        ``form``: ``"best"``, or one rule by name: ``"dudley"``, ``"tree"``, ``"optimised"``.
+        ``form``: ``"best"``, or one rule by name: ``"dudley"``, ``"tree"``, ``"optimised"``. The
+        best may peel a readout; the others cover it.
         """
         if (self.facts.out.rows, self.facts.out.width) != (1, 1):
             raise InputError("rademacher", "a network with one output", self.facts.out.width)
-        log_A = float(self.facts.out.radius.log)
-        values = self._chained(self.allocated, log_A, self._sizes(n), form)
-        with np.errstate(over="ignore"):
-            values = np.exp(log_A) * values
+        log_A, log_n = float(self.facts.out.radius.log), self._sizes(n)
+        if form == "best":
+            way = peeled(self.network, self.signal, self.covers)
+            ways = (CoveredNetwork(self.allocated, log_A), way)
+            values = np.fmin.reduce([way.complexity(log_n) for way in ways if way])
+        else:
+            with np.errstate(over="ignore"):
+                values = np.exp(log_A) * self._chained(self.allocated, log_A, log_n, form)
         many = np.ndim(self.n if n is None else n) > 0  # pyright: ignore[reportArgumentType]
         return values if many else float(values[0])
 
@@ -192,8 +198,6 @@ class Capacity:
         return log_sizes(n)
 
     def _chained(self, entropy: Entropy, log_A: float, log_n: np.ndarray, form: str) -> np.ndarray:
-        if form == "best":
-            return chain.complexity(entropy, log_A, log_n)
         if entropy.is_single and form in ("dudley", "tree", "optimised"):
             return np.zeros(len(log_n))
         grid = chain.scales(log_n)
@@ -220,15 +224,26 @@ class Capacity:
             uses = augmented(self.facts.uses, L, self.loss.range)
             return allocated(uses, self.covers), math.log(self.loss.range / 2)
         log_A = math.log(L) + float(self.facts.out.radius.log)
-        blocks = tuple(replace(b, weight=b.weight * L) for b in self.allocated.blocks)
-        return Allocated(blocks), min(math.log(self.loss.range / 2), log_A)
+        return stretched(self.allocated, L), min(math.log(self.loss.range / 2), log_A)
+
+    @cached_property
+    def chained(self) -> tuple[Chained, ...]:
+        """What bounds the complexity of the loss class: the network covered, or all but w."""
+        one_number = (self.facts.out.rows, self.facts.out.width) == (1, 1) and not self.alarmed
+        covered, L, b = CoveredNetwork(*self.loss_class), self.loss.lipschitz, self.loss.range
+        way = peeled(self.network, self.signal, self.covers, L, b) if one_number else None
+        return (covered,) if way is None else (covered, way)
+
+    def leading(self, log_n: float) -> Chained:
+        """Of these the one with the smallest bound at this n."""
+        size = np.array([log_n])
+        return min(self.chained, key=lambda way: np.nan_to_num(way.complexity(size)[0], nan=np.inf))
 
     def _gap_values(
         self, log_n: np.ndarray, delta: float, nats: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """2R, the deviation, and their sum cut at the trivial bound, for each n."""
-        entropy, log_A = self.loss_class
-        R = math.exp(log_A) * chain.complexity(entropy, log_A, log_n)
+        R = np.fmin.reduce([way.complexity(log_n) for way in self.chained])
         with np.errstate(over="ignore"):
             n = np.exp(log_n)
         drift = deviation(n, delta, self.loss.range, "a-priori", nats)
@@ -242,13 +257,16 @@ class Capacity:
         nats = sum(p.nats for p in payments)
         complexity, drift, total = (float(x[0]) for x in self._gap_values(log_n, delta, nats))
         numbers = "1 number" if len(payments) == 1 else f"{len(payments)} numbers"
+        note = "2 × Rademacher complexity of the loss class"
+        if isinstance(self.leading(float(log_n[0])), PeeledNetwork):
+            note += ", the readout peeled"
         union_note = f"of which {nats:.3g} nats pay for {numbers}" if payments else ""
         return Bound.of(
             total,
             quantity="risk − training loss" + (" with alarms" if self.alarmed else ""),
             sense=Sense.CONFIDENCE,
             terms=(
-                Term("complexity", complexity, "2 × Rademacher complexity of the loss class"),
+                Term("complexity", complexity, note),
                 Term("deviation", drift, union_note),
             ),
             assumptions=self._assumptions(payments),

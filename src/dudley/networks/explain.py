@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dudley.calculus import chain
-from dudley.calculus.allocate import WeightBlock
+from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.calculus.facts import Facts, Parameter, Signal, Use
 from dudley.calculus.node import Node, entering
 from dudley.calculus.tie import tie_together
@@ -39,9 +38,9 @@ class BlockCost:
     constraint: str
     count: int
     log10_weight: tuple[float, float]  # smallest and largest over the layers
-    share: float
-    cover: str
-    layer: int | None  # the costliest one, where there are several
+    share: float = 0.0
+    cover: str = ""
+    layer: int | None = None  # the costliest one, where there are several
 
     @property
     def name(self) -> str:
@@ -72,31 +71,37 @@ def dominant_scale(capacity: Capacity) -> tuple[float, float]:
     log_n = math.log(capacity.n) if capacity.n is not None else None
     if log_n is None or capacity.is_trivial(log_n):
         log_n = capacity.log10_needed_n(capacity.loss.range / 2) * _LOG10
-    entropy, log_A = capacity.loss_class
     if math.isfinite(log_n):
-        grid = chain.scales(log_n)
-        log_H = chain.entropies(entropy, log_A, np.array([log_n]), grid)
-        links = chain.best_chain(log_H, log_n, grid, proper=False)
+        chained = capacity.leading(log_n)
+        links = chained.links(log_n)
         if links:
-            return log_A + max(links, key=lambda link: link[1])[0], log_n
-    return log_A - math.log(2), min(log_n, 0.0)
+            return chained.log_A + max(links, key=lambda link: link[1])[0], log_n
+    return capacity.loss_class[1] - math.log(2), min(log_n, 0.0)
 
 
 def shares(capacity: Capacity) -> tuple[list[BlockCost], float, float]:
-    """For each block its weight, share of the entropy and winning cover; log ε and log n."""
+    """For each block its weight, share of the entropy and winning cover; log ε and log n.
+
+    A readout that is peeled is covered by nothing and has no share.
+    """
     log_ε, log_n = dominant_scale(capacity)
-    entropy, _ = capacity.loss_class
-    total = float(entropy.log_log(np.array([log_ε]), log_n)[0])
+    entropy = capacity.leading(log_n).entropy
+    total, split, rounded = -math.inf, {}, None
+    if isinstance(entropy, Allocated):
+        total = float(entropy.log_log(np.array([log_ε]), log_n)[0])
+        rounded = entropy.rounded(log_n)
+        parts = entropy.split(log_ε, log_n)
+        split = {b.name: (b, *part) for b, part in zip(entropy.blocks, parts, strict=True)}
     rows = [
-        _cost(use, block, log_x, log_H, total, entropy.rounded(log_n))
-        for use, block, (log_x, log_H) in zip(
-            tie_together(capacity.facts.uses),
-            entropy.blocks,
-            entropy.split(log_ε, log_n),
-            strict=True,
-        )
+        _cost(use, *split[use.name], total, rounded) if use.name in split else _peeled(use)
+        for use in tie_together(capacity.facts.uses)
     ]
     return rows, log_ε, log_n
+
+
+def _peeled(use: Use) -> BlockCost:
+    """The readout, of which only a norm counts."""
+    return replace(_described(use), cover="peeled")
 
 
 def _cost(
@@ -114,19 +119,22 @@ def _cost(
         cover = "given"
         if isinstance(block.entropy, BestOf):
             cover = block.entropy.winner(log_ε, log_n)
-    parameter = use.parameter if isinstance(use.parameter, Parameter) else None
-    weights = np.ravel(use.weight.log) / _LOG10
     some = math.isfinite(total)
     cost = np.exp(log_H - total) * block.copies if some else np.zeros(log_H.shape)
+    layer = worst + 1 if log_H.size > 1 else None
+    return replace(_described(use), share=float(cost.sum()), cover=cover, layer=layer)
+
+
+def _described(use: Use) -> BlockCost:
+    """A block without what it costs."""
+    parameter = use.parameter if isinstance(use.parameter, Parameter) else None
+    weights = np.ravel(use.weight.log) / _LOG10
     return BlockCost(
         use.name,
         parameter.shape if parameter else None,
         str(parameter.constraint) if parameter else "",
         use.count,
         (float(weights.min()), float(weights.max())),
-        float(cost.sum()),
-        cover,
-        worst + 1 if log_H.size > 1 else None,
     )
 
 
@@ -144,6 +152,8 @@ def culprit(capacity: Capacity) -> str:
     """Who makes the bound large: the costliest block, and the steepest kind of node."""
     top = max(capacity.shares[0], key=lambda row: row.share)
     text = f"{top.name} holds {top.share:.0%} of the entropy"
+    if top.cover == "peeled":
+        text = f"no entropy: only {top.name} is trained, and it is peeled"
     logs = lipschitz_budget(capacity)
     if sum(logs.values()) > 3:
         kind = max(logs, key=lambda name: logs[name])

@@ -8,6 +8,7 @@ from dudley.calculus.augment import ALARM
 from dudley.calculus.node import Node
 from dudley.classes.covers.base import COVERS
 from dudley.core.lemma import Lemma
+from dudley.networks.chained import PeeledNetwork
 
 if TYPE_CHECKING:
     from dudley.networks.capacity import Capacity
@@ -22,14 +23,31 @@ ALLOCATION = Lemma(
 CHAINING = Lemma(
     "Chaining",
     "Parents are chosen between covers, so level j has N(d_j) increments.",
-    r"\hat R\le d_J+\sum_j(d_{j-1}+d_j)\sqrt{2\log N(d_j)/n},\qquad A=d_0>\dots>d_J",
-    "tree form of Dudley's integral; d_j is dropped for covers by members",
+    r"\hat R\le d_J+\sum_j\ell_j\sqrt{2\log N(d_j)/n},"
+    r"\qquad\ell_1=d_0,\ \ell_j=d_{j-1}+d_j,\ A=d_0>\dots>d_J",
+    "tree form of Dudley's integral; d_j is dropped for covers by members, and at the top",
 )
 LOSS = Lemma(
     "Loss class",
     "A fixed function may be subtracted; a cover of the network is a cover of the loss.",
     r"|\ell-c|\le\min(b/2,L_\ell A),\qquad N(\varepsilon,\ell\circ F)\le N(\varepsilon/L_\ell,F)",
     "Rademacher averages of a fixed function vanish",
+)
+CONTRACTION = Lemma(
+    "Contraction",
+    "Losses that are Lipschitz in one number may be left out, in each part of the class.",
+    r"\hat R(\ell\circ F)\le L_\ell\,\hat R(F)",
+    "Ledoux and Talagrand (1991), equation 4.20; Meir and Zhang (2003), Theorem 7",
+)
+PEELING = Lemma(
+    "Peeling and chaining",
+    "The readout costs its norm: the vectors y before it are chained, and to the first covers the "
+    "losses themselves, with A = L_ℓBR.",
+    r"\hat R(F)=B\,\mathbb E\sup_y\bigl\|\tfrac1n\sum_i\tau_iy(x_i)\bigr\|_2,\qquad"
+    r"\hat R(\ell\circ F)\le\min\Bigl\{A\sqrt{\tfrac{2\log2N(d_1)}n},"
+    r"\min\bigl(\tfrac b2,A\bigr)\sqrt{\tfrac{2\log N(d_1)}n}+\tfrac A{\sqrt n}\Bigr\}"
+    r"+L_\ell B\Bigl(d_J+\sum_{j>1}(d_{j-1}+d_j)\sqrt{\tfrac{2\log2N(d_j)}n}\Bigr)",
+    "Pinelis (1994), Theorem 3.5: E cosh λ‖v‖ ≤ exp(λ²ℓ²/2n); a single y costs A/√n",
 )
 DEVIATION = Lemma(
     "Deviation",
@@ -58,7 +76,9 @@ def steps(capacity: Capacity) -> list[Lemma]:
         )
         for name in names
     ]
-    return [*nodes, *covers, ALLOCATION, ALARM if capacity.alarmed else LOSS, CHAINING, DEVIATION]
+    peels = isinstance(capacity.leading(capacity.shares[2]), PeeledNetwork)
+    chained = [CONTRACTION, PEELING] if peels else [ALARM if capacity.alarmed else LOSS, CHAINING]
+    return [*nodes, *covers, ALLOCATION, *chained, DEVIATION]
 
 
 def _first_line(unit: object) -> str:
