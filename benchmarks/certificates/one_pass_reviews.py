@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.data import Dataset
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.one_pass import errors_of, train_one_pass
 from dudley.certificates.price import Bill
 from dudley.certificates.trainings.base import training_named

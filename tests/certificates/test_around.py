@@ -10,6 +10,7 @@ import pytest
 
 import dudley as du
 from certificates.arounds import fit_linear, halves, linear_start, make_linear
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.around.coded import CodedAround
 from dudley.certificates.around.draws import failing_shares
 from dudley.certificates.around.flat import FlatAround
@@ -19,7 +20,6 @@ from dudley.certificates.around.words import SparsePart, WordSpace
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.around_code import MOVERS, WordTraining
 from dudley.certificates.fit.around_posterior import AroundPosteriorTraining
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.learners.module_predictor import ModulePredictor
 from dudley.certificates.methods.occam_around.method import OccamAround, space_of
 from dudley.certificates.methods.pac_bayes.divergence import gaussian, isotropic, squared_distance

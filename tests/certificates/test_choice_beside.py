@@ -9,7 +9,7 @@ import pytest
 
 import dudley as du
 from certificates.validity import allowed
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.methods.selection.candidates import CandidateFactor, CandidateList
 from dudley.certificates.methods.selection.outcomes import Outcomes
 from dudley.certificates.selection import CertifiedSelection

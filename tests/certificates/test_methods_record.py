@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates import side_by_side
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.pick_to_learn.bound import risk_upper
 from dudley.certificates.methods.pick_to_learn.capped import capped_upper
 from dudley.certificates.price import Bill, bits, one_of

@@ -10,8 +10,8 @@ import pytest
 
 from certificates.cuts import Cut, Cuts, line
 from certificates.validity import allowed, leaks
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.data import Dataset
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.pick_to_learn.bound import risk_upper
 from dudley.certificates.methods.retrained.declared import RetrainedDeclared
 from dudley.certificates.methods.retrained.method import Retrained

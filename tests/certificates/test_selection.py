@@ -9,7 +9,7 @@ import pytest
 
 import dudley as du
 from certificates.language_toys import random_weights
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.methods.language.coded import Coded
 from dudley.certificates.methods.language.corpus import Alphabet
 from dudley.certificates.methods.language.gpt import Gpt

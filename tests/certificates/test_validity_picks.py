@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.methods.pick_to_learn.bound import risk_upper
 from dudley.certificates.methods.pick_to_learn.capped import capped_upper
 

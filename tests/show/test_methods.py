@@ -8,8 +8,8 @@ from dataclasses import asdict
 
 import pytest
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates import side_by_side
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.side_by_side import SCHEMA, MethodRow, MethodsRecord, TaskFacts
 from dudley.show.figures import methods as figure
 from dudley.show.generated import methods

@@ -147,7 +147,7 @@ def baseline(
     """
     import numpy as np
 
-    from dudley.certificates.inversion import binomial_lower
+    from dudley.calculus.inversion import binomial_lower
     from dudley.certificates.pool import hypergeometric_lower, share_down
 
     labels, counts = np.unique(data.y, return_counts=True)

@@ -28,12 +28,12 @@ from decimal import Decimal
 
 import numpy as np
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates import digits, order
 from dudley.certificates.beside import SHARES, held_out_sizes
 from dudley.certificates.certificate import Certificate
 from dudley.certificates.comparison.cost import cost_of, counted
 from dudley.certificates.comparison.winner import HOLD_OUT, Contender, winner
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.selection.candidates import CandidateList
 from dudley.certificates.methods.selection.declared import SelectionDeclared
 from dudley.certificates.methods.selection.method import Selection

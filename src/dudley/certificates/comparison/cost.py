@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dudley.certificates.inversion import kl_upper
+from dudley.calculus.inversion import kl_upper
 
 LEVEL = "ln(1/δ)"
 CHOICES = "what was read off or chosen"

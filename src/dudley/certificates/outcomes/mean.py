@@ -29,7 +29,7 @@ import math
 
 import numpy as np
 
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.methods.prequential.forms.mixture import MixtureTally
 
 

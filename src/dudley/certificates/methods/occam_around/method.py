@@ -44,6 +44,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.agreement import OwnCount
 from dudley.certificates.around.coded import CodedAround
 from dudley.certificates.around.declared import expect_start, of_start
@@ -59,7 +60,6 @@ from dudley.certificates.certificate import (
     equal_rows,
 )
 from dudley.certificates.data import Dataset
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.occam.method import advice
 from dudley.certificates.methods.occam_around.declared import (
     OccamAroundChoices,

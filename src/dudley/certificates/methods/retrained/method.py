@@ -45,6 +45,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.agreement import OwnCount
 from dudley.certificates.base import Method, expect_draws, method
 from dudley.certificates.certificate import (
@@ -55,7 +56,6 @@ from dudley.certificates.certificate import (
     data_facts,
     equal_rows,
 )
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.pick_to_learn.declared import PickChoices, PickDeclared
 from dudley.certificates.methods.pick_to_learn.method import PickToLearn
 from dudley.certificates.methods.pick_to_learn.plan import PickPlan
