@@ -50,6 +50,7 @@ ACCURACY = {
     "delta": "one minus the confidence",
     "epsilon": "resolution at which a cover is counted",
     "resolution": "resolution of the cover inside a bound on the excess risk",
+    "train_error": "share of training margins below the margin, or mean training loss",
     "beta": "offset",
     "tail.nu": "scale of a sub-Gaussian tail",
     "tail.beta": "exponent of a polynomial tail",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
@@ -17,6 +17,7 @@ from dudley.calculus.augment import augmented, is_silent
 from dudley.calculus.compose import CoverNames, allocated, compose
 from dudley.calculus.deviate import deviation
 from dudley.calculus.facts import Facts, Signal
+from dudley.calculus.fast_rate import expect_share
 from dudley.calculus.node import Node
 from dudley.calculus.union import Grid, Payment, observed_numbers, pay
 from dudley.core.assumption import Assumption, Status
@@ -27,6 +28,7 @@ from dudley.networks.alarms import levels
 from dudley.networks.chained import Chained, CoveredNetwork, PeeledNetwork, peeled, stretched
 from dudley.networks.embeddings import Tokens
 from dudley.networks.losses import CrossEntropy, Loss, Margin
+from dudley.networks.one_scale import OneScale
 from dudley.networks.robust import Robust
 
 if TYPE_CHECKING:
@@ -110,55 +112,79 @@ class Capacity:
         many = np.ndim(self.n if n is None else n) > 0  # pyright: ignore[reportArgumentType]
         return values if many else float(values[0])
 
-    def gap(self, delta: float, n: ArrayLike | None = None, union: Grid | None = None) -> Bound:
-        """risk − training loss, for every network in the class at once, with confidence 1 − δ."""
+    def gap(
+        self,
+        delta: float,
+        n: ArrayLike | None = None,
+        union: Grid | None = None,
+        *,
+        train_error: float | None = None,
+    ) -> Bound:
+        """risk − training loss, for every network in the class at once, with confidence 1 − δ.
+
+        ``train_error`` is what the trained network has on the sample: with a margin the share of
+        examples whose margin is below it, with another loss the mean loss. Then the bound is that
+        of one cover at one scale, on risk − training error, and falls with 1/n where the error is
+        small (:mod:`dudley.calculus.fast_rate`). Both bounds hold with confidence 1 − δ each: to
+        take the smaller one after seeing the error, pass δ/2 to both.
+        """
         self._refuse_observed(union)
         self._expect_loss_fits()
-        if union is None:
-            return self._gap(delta, n, [])
-        paid, payments = pay(self, union)
-        return paid._gap(delta, n, payments)
+        paid, payments = (self, []) if union is None else pay(self, union)
+        return paid._gap(delta, n, payments, train_error)
 
-    def gaps(self, n: ArrayLike, delta: float) -> np.ndarray:
+    def gaps(self, n: ArrayLike, delta: float, *, train_error: float | None = None) -> np.ndarray:
         """The values of :meth:`gap` for many sample sizes at once."""
         self._refuse_observed(None)
         self._expect_loss_fits()
-        return self._gap_values(log_sizes(n), delta, 0.0)[2]
+        return self._gaps(delta, 0.0, train_error)(log_sizes(n))
 
-    def needed_n(self, target: float, delta: float = 0.05) -> float:
+    def needed_n(
+        self, target: float, delta: float = 0.05, *, train_error: float | None = None
+    ) -> float:
         """The number of examples at which the gap falls to ``target`` (infinite past 1e308)."""
-        log10 = self.log10_needed_n(target, delta)
+        log10 = self.log10_needed_n(target, delta, train_error=train_error)
         return math.ceil(10**log10) if log10 < 300 else math.inf
 
     def log10_needed_n(
-        self, target: float, delta: float = 0.05, union: Grid | None = None
+        self,
+        target: float,
+        delta: float = 0.05,
+        union: Grid | None = None,
+        *,
+        train_error: float | None = None,
     ) -> float:
         """log₁₀ of :meth:`needed_n`: deep networks need it; ``union`` pays as in :meth:`gap`."""
         if not 0 < target < math.inf:
             raise InputError("target", "a number > 0", target)
         self._refuse_observed(union)
         self._expect_loss_fits()
-        key = (target, delta, union)
+        key = (target, delta, union, train_error)
         if key not in self._needed:
             paid, payments = (self, []) if union is None else pay(self, union)
             nats = sum(p.nats for p in payments)
-            self._needed[key] = paid._log10_needed_n(target, delta, nats)
+            gaps = paid._gaps(delta, nats, train_error)
+            self._needed[key] = _log10_first(gaps, target)
         return self._needed[key]
 
-    def _log10_needed_n(self, target: float, delta: float, nats: float) -> float:
-        low, high = 0.0, 64.0
-        while self._gap_values(np.array([high]), delta, nats)[2][0] > target:
-            low, high = high, 2 * high
-            if high > 1e6:
-                return math.inf
-        while high - low > 1e-4:
-            sizes = np.linspace(low, high, 17)
-            below = np.flatnonzero(self._gap_values(sizes, delta, nats)[2] <= target)
-            first = below[0] if below.size else len(sizes) - 1
-            low, high = sizes[max(first - 1, 0)], sizes[first]
-            if first == 0:
-                break
-        return float(high / math.log(10))
+    def _gaps(
+        self, delta: float, nats: float, train_error: float | None
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """The gap as a function of log n."""
+        if train_error is None:
+            return lambda log_n: self._gap_values(log_n, delta, nats)[2]
+        rule = self.one_scale(delta, train_error, nats)
+        return lambda log_n: np.array([rule.gap(size) for size in log_n.tolist()])
+
+    def one_scale(self, delta: float, train_error: float, nats: float = 0.0) -> OneScale:
+        """The rule for a known training error; ``nats`` were paid for numbers read off."""
+        if not 0 < delta < 1:
+            raise InputError("delta", "a number strictly between 0 and 1", delta)
+        if self.alarmed:
+            fix = "leave out the levels, or the training error"
+            raise InputError("train_error", "norm layers without levels", "levels", fix)
+        q = expect_share(train_error, self.loss.range)
+        return OneScale(self.allocated, self.loss, q, math.log(1 / delta) + nats)
 
     def elasticities(self, delta: float = 0.05) -> Elasticities:
         """d log(gap)/d log x for n, every size and every norm."""
@@ -179,11 +205,11 @@ class Capacity:
 
         return explain.tree(self)
 
-    def proof(self, delta: float = 0.05) -> str:
+    def proof(self, delta: float = 0.05, *, train_error: float | None = None) -> str:
         """The bound lemma by lemma, with LaTeX and citations."""
         from dudley.networks import proof
 
-        return proof.write(self, delta)
+        return proof.write(self, delta, train_error)
 
     def is_trivial(self, log_n: float, delta: float = 0.05) -> bool:
         """Does the gap at this log n say nothing?"""
@@ -249,12 +275,30 @@ class Capacity:
         drift = deviation(n, delta, self.loss.range, "a-priori", nats)
         return 2 * R, drift, np.minimum(2 * R + drift, self.loss.range)
 
-    def _gap(self, delta: float, n: ArrayLike | None, payments: list[Payment]) -> Bound:
+    def _gap(
+        self,
+        delta: float,
+        n: ArrayLike | None,
+        payments: list[Payment],
+        train_error: float | None,
+    ) -> Bound:
         log_n = self._sizes(n)
         if log_n.size != 1:
             raise InputError("n", "one number (gaps takes many)", f"{log_n.size} numbers")
         size = float(np.ravel(self.n if n is None else n)[0])  # pyright: ignore
         nats = sum(p.nats for p in payments)
+        details = {"n": size, "delta": delta, "union_nats": nats}
+        if train_error is not None:
+            rule = self.one_scale(delta, train_error, nats)
+            return Bound.of(
+                rule.gap(float(log_n[0])),
+                quantity=rule.quantity,
+                sense=Sense.CONFIDENCE,
+                terms=rule.terms(float(log_n[0])),
+                assumptions=(*self._assumptions(payments), rule.assumption()),
+                trivial=rule.trivial,
+                details=details | {"train_error": rule.q},
+            )
         complexity, drift, total = (float(x[0]) for x in self._gap_values(log_n, delta, nats))
         numbers = "1 number" if len(payments) == 1 else f"{len(payments)} numbers"
         note = "2 × Rademacher complexity of the loss class"
@@ -271,7 +315,7 @@ class Capacity:
             ),
             assumptions=self._assumptions(payments),
             trivial=self.loss.range,
-            details={"n": size, "delta": delta, "union_nats": nats},
+            details=details,
         )
 
     def _assumptions(self, payments: list[Payment]) -> tuple[Assumption, ...]:
@@ -321,6 +365,23 @@ class Capacity:
         one_margin = isinstance(self.loss, Margin) and not self.loss.multiclass
         if out.metric is Metric.LOGITS and one_margin:
             raise InputError("margin on logits", "multiclass = true", "a margin of one number")
+
+
+def _log10_first(gaps: Callable[[np.ndarray], np.ndarray], target: float) -> float:
+    """log₁₀ of the n from which a falling function of log n is at most the target."""
+    low, high = 0.0, 64.0
+    while gaps(np.array([high]))[0] > target:
+        low, high = high, 2 * high
+        if high > 1e6:
+            return math.inf
+    while high - low > 1e-4:
+        sizes = np.linspace(low, high, 17)
+        below = np.flatnonzero(gaps(sizes) <= target)
+        first = below[0] if below.size else len(sizes) - 1
+        low, high = sizes[max(first - 1, 0)], sizes[first]
+        if first == 0:
+            break
+    return float(high / math.log(10))
 
 
 def capacity(

@@ -14,6 +14,7 @@ from dudley.calculus.facts import Facts, Parameter, Signal, Use
 from dudley.calculus.node import Node, entering
 from dudley.calculus.tie import tie_together
 from dudley.classes.best import BestOf
+from dudley.core.entropy import Entropy
 
 if TYPE_CHECKING:
     from dudley.networks.capacity import Capacity
@@ -85,18 +86,23 @@ def shares(capacity: Capacity) -> tuple[list[BlockCost], float, float]:
     A readout that is peeled is covered by nothing and has no share.
     """
     log_ε, log_n = dominant_scale(capacity)
-    entropy = capacity.leading(log_n).entropy
+    return costs(capacity, capacity.leading(log_n).entropy, log_ε, log_n), log_ε, log_n
+
+
+def costs(
+    capacity: Capacity, entropy: Entropy, log_ε: float, log_n: float | None
+) -> list[BlockCost]:
+    """Each block of a network where an entropy of it is evaluated."""
     total, split, rounded = -math.inf, {}, None
     if isinstance(entropy, Allocated):
         total = float(entropy.log_log(np.array([log_ε]), log_n)[0])
         rounded = entropy.rounded(log_n)
         parts = entropy.split(log_ε, log_n)
         split = {b.name: (b, *part) for b, part in zip(entropy.blocks, parts, strict=True)}
-    rows = [
+    return [
         _cost(use, *split[use.name], total, rounded) if use.name in split else _peeled(use)
         for use in tie_together(capacity.facts.uses)
     ]
-    return rows, log_ε, log_n
 
 
 def _peeled(use: Use) -> BlockCost:
