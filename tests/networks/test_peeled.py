@@ -117,6 +117,7 @@ def test_sizes_past_the_floats_are_no_number_in_disguise():
     assert c.gap(0.05).vacuous
     c = cap(du.Repeat(du.Residual(du.Dense(8, du.Spectral(1e9))), 60), du.L2(1e300))
     assert c.gap(0.05).vacuous and c.rademacher() == math.inf
+    assert "W" in c.explain()
 
 
 def test_a_peeled_readout_has_no_share_and_is_named():
@@ -132,7 +133,14 @@ def test_a_peeled_readout_has_no_share_and_is_named():
 
 def test_a_readout_alone_holds_no_entropy():
     c = du.capacity(du.Readout(du.L2(1.0)), du.Tokens(1.0, d=8), n=1e6)
-    assert explain.culprit(c) == "no entropy: only w is trained, and it is peeled"
+    assert explain.culprit(c).startswith("no block holds entropy: the readout is peeled")
+
+
+def test_a_link_to_one_centre_is_not_to_blame_where_others_are():
+    """Maps so small that one centre serves: its link costs most, and holds no entropy."""
+    small = du.Residual(du.Dense(8, du.Spectral(1e-3)))
+    c = du.capacity(small >> du.Readout(du.L2(1.0)), du.Tokens(1.0, d=8), n=1e8)
+    assert explain.culprit(c) == "W holds 100% of the entropy"
 
 
 def test_sweeps_and_single_values_agree():

@@ -65,8 +65,9 @@ def price(log_H: np.ndarray, log_n: np.ndarray) -> np.ndarray:
 
 def first(log_H: np.ndarray, log_n: np.ndarray, reach: float) -> np.ndarray:
     """What a link from the top costs, in units of A, for losses within reach·A of their centre."""
-    apart = reach * chain.massart(log_H, log_n) + np.exp(-0.5 * np.asarray(log_n))
-    return np.minimum(price(log_H, log_n), apart)
+    with np.errstate(invalid="ignore"):  # 0·∞ is unknown
+        apart = reach * chain.massart(log_H, log_n) + np.exp(-0.5 * np.asarray(log_n))
+    return np.fmin(price(log_H, log_n), apart)
 
 
 @along

@@ -66,6 +66,7 @@ class BlockCost:
 def dominant_scale(capacity: Capacity) -> tuple[float, float]:
     """log ε of the costliest link of the best chain, and the log n at which it was found.
 
+    A link to a single centre holds no entropy, and is passed over where there are others.
     Where the bound is trivial at the given n (or none is given), n is the number of examples
     needed for half the trivial bound.
     """
@@ -74,8 +75,9 @@ def dominant_scale(capacity: Capacity) -> tuple[float, float]:
         log_n = capacity.log10_needed_n(capacity.loss.range / 2) * _LOG10
     if math.isfinite(log_n):
         chained = capacity.leading(log_n)
-        links = chained.links(log_n)
+        links, radius = chained.links(log_n), chained.entropy.log_radius
         if links:
+            links = [link for link in links if chained.log_A + link[0] < radius] or links
             return chained.log_A + max(links, key=lambda link: link[1])[0], log_n
     return capacity.loss_class[1] - math.log(2), min(log_n, 0.0)
 
@@ -156,10 +158,11 @@ def lipschitz_budget(capacity: Capacity) -> dict[str, float]:
 
 def culprit(capacity: Capacity) -> str:
     """Who makes the bound large: the costliest block, and the steepest kind of node."""
-    top = max(capacity.shares[0], key=lambda row: row.share)
+    rows = capacity.shares[0]
+    top = max(rows, key=lambda row: row.share)
     text = f"{top.name} holds {top.share:.0%} of the entropy"
-    if top.cover == "peeled":
-        text = f"no entropy: only {top.name} is trained, and it is peeled"
+    if top.share == 0 and any(row.cover == "peeled" for row in rows):
+        text = "no block holds entropy: the readout is peeled, and its norm is all that costs"
     logs = lipschitz_budget(capacity)
     if sum(logs.values()) > 3:
         kind = max(logs, key=lambda name: logs[name])
