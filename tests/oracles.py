@@ -224,6 +224,19 @@ def rademacher_below(sup, n: int, A: float, rng, draws: int = 400, δ: float = 1
     return suprema.rademacher(sup, n, A, rng, draws, δ).value
 
 
+def hadamard_sums(signs: np.ndarray) -> np.ndarray:
+    """⟨s, h⟩ for each row s of signs and each of the n = 2^k rows h of Hadamard's matrix.
+
+    >>> hadamard_sums(np.eye(4)).astype(int).tolist()
+    [[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]
+    """
+    sums, n = signs.copy(), signs.shape[1]
+    for bit in range(n.bit_length() - 1):
+        pairs = sums.reshape(len(sums), -1, 2, 1 << bit)
+        sums = np.concatenate([pairs.sum(axis=2), pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
+    return sums.reshape(len(signs), n)
+
+
 def binomial_below_half(n: int, p: float) -> float:
     """P(Bin(n, p) < n/2) for odd n."""
     from scipy.stats import binom

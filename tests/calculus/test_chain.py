@@ -1,5 +1,6 @@
 """Chaining rules written out by hand, and their limits."""
 
+import functools
 import math
 
 import numpy as np
@@ -8,8 +9,10 @@ from hypothesis import given, strategies as st
 
 import calculus_checks as checks
 import dudley as du
+import oracles
 from dudley.calculus import chain
 from dudley.core.entropy import PowerLaw
+from planting import goes_red
 
 LOG_N = np.log([10.0, 1e4, 1e8])
 
@@ -104,6 +107,52 @@ def test_covers_on_points_are_asked_for_at_least_n_points():
     assert log_H.shape == (len(chain.scales(np.log(sizes))), len(sizes))
     expected = [2, 3, 32, 41]
     assert sorted(resolutions) == pytest.approx([k * math.log(2) for k in expected], rel=1e-12)
+
+
+@functools.cache
+def orthogonal_signs() -> float:
+    """The complexity of 1024 orthogonal sign functions on as many inputs, from below."""
+    rng = np.random.default_rng(2)
+
+    def largest(signs):
+        return oracles.hadamard_sums(signs).max(axis=1)
+
+    return oracles.rademacher_below(largest, 1024, 1.0, rng, draws=6000)
+
+
+def check_first_link():
+    """All functions within d of (1 − d)·h, for 1024 orthogonal sign functions h: R is known."""
+    d = math.exp(chain.scales(np.log([1024.0]))[33])
+
+    class Around(oracles.Finite):
+        """1024 centres at d, which are no members for this test; infinitely many below."""
+
+        def log_log(self, log_ε, log_n=None):
+            enough = np.asarray(log_ε) > math.log(d) - 1e-9
+            return np.where(enough, super().log_log(log_ε), math.inf)
+
+        def proper(self):
+            return oracles.Finite(10**9)
+
+    truth = (1 - d) * orthogonal_signs() + d
+    value = float(chain.complexity(Around(1024), 0.0, np.log([1024.0]))[0])
+    assert truth <= value <= 1.2 * truth, f"{value} for {truth}"
+
+
+def test_a_link_from_the_top_is_no_longer_than_the_radius():
+    check_first_link()
+
+
+def test_a_planted_first_link_is_seen():
+    """The link from the top alone, as it enters the program."""
+
+    def planted(price, grid, proper, first):
+        return program(price, grid, proper, first / 1.2)
+
+    program = chain._program
+    with pytest.MonkeyPatch.context() as plant:
+        plant.setattr(chain, "_program", planted)
+        goes_red(check_first_link)
 
 
 def test_a_single_example():

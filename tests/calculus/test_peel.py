@@ -22,19 +22,14 @@ NEAR = 1.2  # a claim so many times too small must be seen
 # -- the price of a link ------------------
 
 
-def signed_sums(signs: np.ndarray) -> np.ndarray:
-    """The largest |⟨s, h⟩| over the rows h of the Hadamard matrix, for each row of signs."""
-    sums, n = signs.copy(), signs.shape[1]
-    for bit in range(n.bit_length() - 1):
-        pairs = sums.reshape(len(sums), -1, 2, 1 << bit)
-        sums = np.concatenate([pairs.sum(axis=2), pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
-    return np.abs(sums.reshape(len(signs), n)).max(axis=1)
-
-
 def many_functions(N: int = 1024) -> float:
     """√n times the complexity of {w·h : |w| ≤ 1}, h one of N orthogonal sign functions on n = N."""
     rng = np.random.default_rng(1)
-    return math.sqrt(N) * oracles.rademacher_below(signed_sums, N, 1.0, rng, draws=4000)
+
+    def largest(signs):
+        return np.abs(oracles.hadamard_sums(signs)).max(axis=1)
+
+    return math.sqrt(N) * oracles.rademacher_below(largest, N, 1.0, rng, draws=4000)
 
 
 MANY = many_functions()
