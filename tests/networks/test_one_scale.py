@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 import dudley as du
+from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.core.constraint import Observed
+from dudley.core.entropy import PowerLaw
 from dudley.core.errors import InputError, NotYetPaid
+from dudley.core.magnitude import Magnitude
 from dudley.networks import files, proof
 from dudley.networks.losses import CrossEntropy, Margin
+from dudley.networks.one_scale import OneScale
 from each import each
 
 S, TOKENS = du.Spectral(1.0), du.Tokens(1.0, T=4)
@@ -120,6 +124,17 @@ def test_steep_networks_are_vacuous_and_finite():
     c = cap(Margin(1e-9), 1e5, steep)
     assert c.gap(0.05, train_error=0).value == 1.0
     assert math.isfinite(c.log10_needed_n(0.5, train_error=0))
+
+
+@each("loss", LOSSES)
+def test_no_number_of_examples_leaves_the_floats(loss):
+    """log N past 1e308, and n past it: both are known by their logs."""
+    rows = PowerLaw(1e300, math.inf)
+    many = Allocated((WeightBlock("W", rows, Magnitude.of(1e200)),))
+    rule = OneScale(many, loss, 0.0, 3.0)
+    assert [rule.gap(log_n) for log_n in (0.0, 800.0)] == [loss.range, loss.range]
+    assert rule.gap(5000.0) < 0.01 * loss.range
+    assert proof.steps(cap(loss, None), 0.05, 1e-9 * loss.range)
 
 
 def test_the_proof_has_the_one_scale():

@@ -64,7 +64,7 @@ def expect_share(train_error: float, largest: float) -> float:
 def margins(q: float, share: float, n: float) -> float:
     """An upper bound on P(margin ≤ 0): q of n margins are below γ; ``share`` is c/n at γ/2."""
     whole = round(n) if n <= COUNTED else 0
-    if abs(n - whole) > 1e-9 * n or not share < TOO_MANY:
+    if whole == 0 or abs(n - whole) > 1e-9 * n or not share < TOO_MANY:
         return mean(q, share)
     return binomial_upper(min(math.ceil(q * whole - 1e-6), whole), whole, up(share * whole))
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dudley.calculus.augment import ALARM
+from dudley.calculus.fast_rate import SCALES
 from dudley.calculus.node import Node
 from dudley.classes.covers.base import COVERS
 from dudley.core.lemma import Lemma
@@ -66,8 +67,8 @@ ONE_SCALE_LOSSES = Lemma(
     "A loss of the network and of its centre differ by L_ℓε at most, on the sample and in the "
     "mean; of the N centres, fixed functions, each obeys Hoeffding's inequality.",
     r"\text{risk}\le b\max\{p:\mathrm{kl}((q+L_\ell\varepsilon)/b\,\|\,p)\le c/n\}"
-    r"+L_\ell\varepsilon,\qquad c=\log N(\varepsilon)+\ln(1/\delta)+\ln40",
-    "Hoeffding (1963), Theorem 1; 40 resolutions are tried and paid for",
+    r"+L_\ell\varepsilon,\qquad c=\log N(\varepsilon)+\ln(1/\delta)+\ln " + f"{len(SCALES)}",
+    "Hoeffding (1963), Theorem 1; so many resolutions are tried, and paid for",
 )
 DEVIATION = Lemma(
     "Deviation",
@@ -113,7 +114,7 @@ def _at_one_scale(capacity: Capacity, delta: float, train_error: float) -> list[
     """The blocks at the one resolution, at n or where the gap is half of the loss's range."""
     rule, half = capacity.one_scale(delta, train_error), capacity.loss.range / 2
     log_n = math.log(10) * capacity.log10_needed_n(half, delta, train_error=train_error)
-    log_n = log_n if capacity.n is None else math.log(capacity.n)
+    log_n = min(log_n, 1e6) if capacity.n is None else math.log(capacity.n)
     log_ε = math.log(rule.resolutions[rule.risk(log_n)[1]])
     return explain.costs(capacity, capacity.allocated, log_ε, None)
 
