@@ -35,6 +35,22 @@ def check_feasible(allocated, log_ε: float, log_n=None):
     assert abs(total - cost) <= 1e-9 * max(1.0, abs(cost)), f"{total} is not the sum {cost}"
 
 
+def check_one_point(cap):
+    """Two members ±w of {x ↦ w·Wx} reach both ends of the outputs: no one point serves before."""
+    A = float(cap.facts.out.radius)
+    X = np.zeros((1, 3))
+    X[0, 0] = float(cap.inputs.row2inf)
+    nest, _ = cap.network.parameters(3)
+    nest[0]["W"] = np.eye(3) * nest[0]["W"].constraint.balls[0].radius
+    nest[1]["w"] = np.eye(3)[:, :1] * nest[1]["w"].constraint.balls[0].radius
+    reached = float(np.ravel(cap.network.apply(nest, X))[0])  # and its negative, by −w
+    for entropy in (cap.allocated, cap.allocated.proper()):
+        assert (entropy(reached * np.array([0.1, 0.5, 0.85, 0.999])) >= math.log(2)).all()
+    assert cap.entropy(A * (1 + ROUNDING)) == 0.0, "not zero at the output radius"
+    assert cap.allocated.proper()(2 * A * (1 + ROUNDING)) == 0.0
+    assert (cap.entropy(A * np.array([1.5, 10, 1e9])) == 0.0).all()
+
+
 def check_power_law(allocate, Cs, βs, ε: float):
     """The numeric allocator and the closed form agree within 1 %, and neither beats the other."""
     value, parts = allocate.power_law(Cs, βs, ε)

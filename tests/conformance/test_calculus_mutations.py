@@ -1,12 +1,14 @@
 """A test of the tests: with a wrong constant planted in the calculus, its check goes red."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import calculus_checks
 import checks
+import dudley as du
 from dudley.calculus import allocate, chain, deviate, offset, union
 from dudley.core.magnitude import Magnitude
 from planting import changed, goes_red
@@ -44,6 +46,19 @@ def test_allocation_that_overspends(plant):
 def test_allocation_that_forgets_copies(plant):
     plant(allocate.Allocated, "_total_entropy", lambda self, hulls, vertices: np.zeros(1))
     goes_red(calculus_checks.check_feasible, blocks(), 0.0)
+
+
+@pytest.mark.parametrize("wrong", ["log_output", "_by_blocks"])
+def test_one_point_that_covers_too_soon_or_never(plant, wrong):
+    net = du.Dense(3, du.Spectral(2.0)) >> du.Readout(w=du.L2(1.0))
+    cap = du.capacity(net, du.Tokens(1.0, T=1))
+    calculus_checks.check_one_point(cap)
+    if wrong == "log_output":
+        soon = replace(cap.allocated, log_output=cap.allocated.log_output - math.log(1.2))
+    else:
+        soon = cap.allocated._by_blocks
+    plant(type(cap), "allocated", soon)
+    goes_red(calculus_checks.check_one_point, cap)
 
 
 @pytest.mark.parametrize("factor", [0.9, 1.1])

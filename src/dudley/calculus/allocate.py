@@ -100,15 +100,27 @@ class Allocated(Entropy):
     A cover on points is asked for the number of examples rounded up to a power of two: a cover of
     more points covers fewer, log(2N+1) grows by at most log 2, and a sweep over n shares tables.
     Allocations of equal blocks are equal, and share what was solved for any of them.
+
+    Where every member stays within ``log_output`` of one fixed function (a network's outputs have
+    norm at most its output radius, so 0 is such a function), that function alone is a cover from
+    there on. As a member of the class it need not serve; but any member is within twice as much
+    of every other one.
+
+    >>> import dudley as du
+    >>> head = du.Head(d=8, W_QK=du.L11(9.0), W_v=du.L11(1.0), W_c=du.L11(1.0))
+    >>> entropy = du.capacity(head, du.Tokens(1.0, T=4)).allocated
+    >>> entropy(0.99) > 0, entropy(1.0), entropy.proper()(1.99) > 0, entropy.proper()(2.0)
+    (True, 0.0, True, 0.0)
     """
 
     blocks: tuple[WeightBlock, ...]
+    log_output: float = math.inf
     _solved: dict = field(default_factory=dict, repr=False)
     _tables: dict = field(default_factory=dict, repr=False)
 
     @cached_property
     def _content(self) -> tuple:
-        return tuple(block.content for block in self.blocks)
+        return self.log_output, *(block.content for block in self.blocks)
 
     @cached_property
     def _hash(self) -> int:
@@ -122,6 +134,11 @@ class Allocated(Entropy):
 
     @cached_property
     def log_radius(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return min(self._log_reach, self.log_output)
+
+    @cached_property
+    def _log_reach(self) -> float:
+        """log of how far all blocks together can move the output."""
         return float(self._total([np.zeros_like(b.log_reach) for b in self.blocks], weighted=True))
 
     @cached_property
@@ -134,10 +151,15 @@ class Allocated(Entropy):
     @cached_property
     def _members(self) -> Allocated:
         """Made once: it remembers what it has solved."""
-        return Allocated(tuple(replace(b, entropy=b.entropy.proper()) for b in self.blocks))
+        blocks = tuple(replace(b, entropy=b.entropy.proper()) for b in self.blocks)
+        return Allocated(blocks, self.log_output + math.log(2))
 
     def log_log(self, log_ε: ArrayLike, log_n: float | None = None) -> np.ndarray:
         log_ε = np.asarray(log_ε, dtype=float)
+        if self.log_output < math.inf:
+            return np.where(
+                log_ε >= self.log_output, -math.inf, self._by_blocks.log_log(log_ε, log_n)
+            )
         same = _first(self)
         hulls = same._hulls(log_n)
         key = (log_ε.tobytes(), *map(id, hulls))
@@ -146,6 +168,11 @@ class Allocated(Entropy):
             log_H.flags.writeable = False
             same._solved[key] = (log_H, hulls)  # the hulls stay alive, so their ids stay theirs
         return same._solved[key][0].reshape(log_ε.shape)
+
+    @cached_property
+    def _by_blocks(self) -> Allocated:
+        """The same without the output radius: what is solved for the blocks is solved once."""
+        return Allocated(self.blocks)
 
     def rounded(self, log_n: float | None) -> float | None:
         """log of the number of examples, rounded up to a power of two where covers need it."""
@@ -156,7 +183,10 @@ class Allocated(Entropy):
     def split(
         self, log_ε: float, log_n: float | None = None
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """For each block the log of its relative resolution x and its log log N, at one ε."""
+        """For each block the log of its relative resolution x and its log log N, at one ε.
+
+        Their sum is the entropy below the output radius.
+        """
         hulls = self._hulls(log_n)
         vertices, _ = self._solve(np.array([log_ε]), hulls)
         return [
@@ -178,7 +208,7 @@ class Allocated(Entropy):
         The multiplier is the least multiple of the resolution that fits, found for each ε by
         itself: so it never grows with ε, neither does Σ H, and company changes no answer.
         """
-        enough = log_ε >= self.log_radius  # nothing need be bought
+        enough = log_ε >= self._log_reach  # nothing need be bought
         target = np.where(enough, math.inf, log_ε + _FEASIBLE)
         low, high = self._bracket(hulls, np.where(enough, 0.0, target))
         low, high = self._narrowed(hulls, target, low, high)

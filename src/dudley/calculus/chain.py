@@ -91,11 +91,13 @@ def _chained(
     """The better of any covers and covers by members, all in one program."""
     grid, members = scales(log_n), entropy.proper()
     kinds = [members] if members == entropy else [members, entropy]
-    log_H = np.concatenate([entropies(one, log_A, log_n, grid) for one in kinds], axis=1)
-    sizes = np.tile(log_n, len(kinds))
+    tables = [entropies(one, log_A, log_n, grid) for one in kinds]
+    if len(tables) == 2 and np.array_equal(*tables):  # then links between members are not longer
+        del tables[1]
+    log_H, sizes = np.concatenate(tables, axis=1), np.tile(log_n, len(tables))
     proper = np.repeat([True, False], len(log_n))[: len(sizes)]
     best = _program(price(log_H, sizes), grid, proper, first(log_H, sizes))
-    return _ended(best, grid).reshape(len(kinds), -1).min(axis=0)
+    return _ended(best, grid).reshape(len(tables), -1).min(axis=0)
 
 
 def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ covered for all inputs at once. Who is chosen when is settled in ``calculus.tie`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -366,11 +367,16 @@ def _composed_once(network: Node, facts: tuple, covers: CoverNames) -> tuple[All
 
 def _composed(network: Node, signal: Signal, covers: CoverNames) -> tuple[Allocated, Facts]:
     facts = facts_with_alarm(network, signal)
-    return allocated(facts.uses, covers), facts
+    return allocated(facts.uses, covers, float(np.max(facts.out.radius.log))), facts
 
 
-def allocated(uses: Sequence[Use], covers: CoverNames = None) -> Allocated:
-    """The entropy of blocks that are used like that, shared ones covered once."""
+def allocated(
+    uses: Sequence[Use], covers: CoverNames = None, log_output: float = math.inf
+) -> Allocated:
+    """The entropy of blocks that are used like that, shared ones covered once.
+
+    ``log_output`` is of the radius of the outputs, where what is covered are outputs.
+    """
     blocks = []
     for use in tie_together(uses):
         entropy = use.entropy
@@ -379,4 +385,4 @@ def allocated(uses: Sequence[Use], covers: CoverNames = None) -> Allocated:
         blocks.append(WeightBlock(use.name, entropy, use.weight, use.copies))
     if not blocks:
         raise InputError("network", "at least one block of trained weights", "none")
-    return Allocated(tuple(blocks))
+    return Allocated(tuple(blocks), log_output)

@@ -98,4 +98,6 @@ def peeled(
 
 def stretched(entropy: Allocated, factor: Magnitude | float) -> Allocated:
     """The entropy of the same outputs times a number."""
-    return Allocated(tuple(replace(b, weight=b.weight * factor) for b in entropy.blocks))
+    log = float(factor.log) if isinstance(factor, Magnitude) else math.log(factor)
+    blocks = tuple(replace(b, weight=b.weight * factor) for b in entropy.blocks)
+    return Allocated(blocks, entropy.log_output + log)

@@ -71,7 +71,7 @@ class Class:
             blocks.append(
                 WeightBlock(use.name, self._chosen(best, use, covers), use.weight, use.copies)
             )
-        return Allocated(tuple(blocks))
+        return Allocated(tuple(blocks), float(self.facts.out.radius.log))
 
     def _chosen(self, entropy: BestOf, use: Use, covers: str) -> BestOf:
         uniform = tuple(c.name for c in entropy.covers if c.scope is Scope.UNIFORM)

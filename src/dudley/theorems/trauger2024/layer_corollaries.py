@@ -136,7 +136,7 @@ def by_basis(stack: StackInputs, X_row1inf: float, W_row21: float, W_col21: floa
         l1 = float(up(math.sqrt(a))) if use.l1 is None else use.l1
         entropy = use.parameter.map.entropy(l1=1.0).only(("perceptron-col21",)).scaled(l1)
         blocks.append(WeightBlock(use.name, OnBasis(entropy, a), use.weight, use.copies))
-    return stack.log_cover(Allocated(tuple(blocks)))
+    return stack.log_cover(Allocated(tuple(blocks), float(facts.out.radius.log)))
 
 
 def by_basis_best(stack: StackInputs, X_row1inf: float, W_row21: float, W_col21: float) -> Bound:
