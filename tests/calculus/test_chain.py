@@ -39,14 +39,60 @@ def test_trees_by_hand():
     H = np.exp(np.broadcast_to(log_H, (len(grid), len(log_n))))
     for j, n in enumerate(np.exp(log_n)):
         for proper in (True, False):
-            best, total = 1.0, 0.0
-            for level in range(1, (len(grid) - 1) // chain.STEPS + 1):
-                d, above = 2.0**-level, 2.0 ** (1 - level)
-                length = above if proper else above + d
-                total += length * math.sqrt(2 * H[chain.STEPS * level, j] / n)
-                best = min(best, d + total)
+            best = 1.0
+            for start in range(1, chain.STEPS + 1):  # ladders, a quarter of an octave apart
+                d, total = 1.0, 0.0
+                for k in range(start, len(grid), chain.STEPS):
+                    above, d = d, 2.0 ** (-k / chain.STEPS)
+                    length = above if proper else above + d
+                    total += length * math.sqrt(2 * H[k, j] / n)
+                    best = min(best, d + total)
             value = float(chain.tree(log_H, log_n, grid, proper)[j])
             assert value == pytest.approx(best, rel=1e-9)
+
+
+STAIRS = du.LinearMap((5, 4), du.L11(3.0)).entropy()  # its covers change by whole steps
+CURVES = [PowerLaw(1.0), STAIRS, du.LinearMap((30, 1), du.L2(1.0)).entropy()]
+
+
+@pytest.mark.parametrize("form", ["dudley", "tree"])
+@pytest.mark.parametrize("entropy", CURVES, ids=["power", "stairs", "vector"])
+def test_a_looser_radius_never_makes_a_bound_smaller(form, entropy):
+    """The scales do not move with A: the bound on R̂ grows with A, by what A adds and no more."""
+    log_A = entropy.log_radius + np.linspace(0, 1.5 * math.log(2), 100)
+
+    def bounds(A):
+        if form == "dudley":
+            return math.exp(A) * chain.by_integral(entropy, A, LOG_N)
+        grid = chain.fixed_scales(A, LOG_N)
+        log_H = chain.entropies(entropy, A, LOG_N, grid)
+        return math.exp(A) * chain.tree(log_H, LOG_N, grid, proper=False)
+
+    values = np.array([bounds(A) for A in log_A])
+    assert (np.diff(values, axis=0) >= -1e-12 * values[1:]).all()
+
+
+@pytest.mark.parametrize("log_c", [-2.3, 0.04, 0.1, 0.17, 1.0])
+def test_an_integral_hardly_depends_on_the_units(log_c):
+    """{c·f} with radius cA: fine upper sums of one integral, wherever their scales lie."""
+    for entropy in CURVES:
+        scaled = entropy.scaled(math.exp(log_c)) if hasattr(entropy, "scaled") else None
+        if scaled is None:
+            scaled = PowerLaw(math.exp(2 * log_c), math.exp(log_c))
+            entropy = PowerLaw(1.0, 1.0)
+        values = []
+        for one in (entropy, scaled):
+            grid = chain.fixed_scales(one.log_radius, LOG_N, chain.FINE)
+            log_H = chain.entropies(one, one.log_radius, LOG_N, grid)
+            values.append(chain.dudley(log_H, LOG_N, grid))
+        assert values[0] == pytest.approx(values[1], rel=0.012)
+
+
+def test_scales_that_a_huge_radius_swallows_are_closed():
+    """At log A = 1e20 all scales are one float, at which a class may have one point."""
+    for grid in (chain.scales(LOG_N), chain.fixed_scales(1e20, LOG_N)):
+        one_point = du.LinearMap((3, 1), du.L2(1.0)).entropy()
+        assert (chain.entropies(one_point, 1e20, LOG_N, grid)[1:] == math.inf).all()
 
 
 @given(st.lists(st.floats(0.01, 50), min_size=33, max_size=33), st.floats(1, 1e9))

@@ -5,12 +5,15 @@ entropy for its L2(P_n) or sup metric. Write H = log N and scales A = d_0 > d_1 
 
 * :func:`dudley`: 4a + 12 ∫_a^{A/2} √(H/n), with upper Riemann sums; :func:`inverse_square`: the
   same exactly, for H = α + C/ε².
-* :func:`tree`: dyadic scales. The parent of a centre at level j is chosen at level j−1, so there
-  are N(d_j) increments, each of length ≤ d_{j−1} (proper covers) or ≤ d_j + d_{j−1} (others):
+* :func:`tree`: scales that halve. The parent of a centre at level j is chosen at level j−1, so
+  there are N(d_j) increments, each of length ≤ d_{j−1} (proper covers) or ≤ d_j + d_{j−1} (others):
   d_J + Σ_j ℓ_j √(2H(d_j)/n), hence 2a + (4√2 or 6√2) ∫_a^{A/2} √(H/n) for a = A/2^{J+1}.
 * :func:`optimised`: the same sum over the best subset of a finer grid, by dynamic programming.
 * :func:`complexity`: the same, but that a link from the top has length d_0 only, for any covers:
   centres are cut to |f̂| ≤ A, which moves none away from a member of the class.
+
+The first two are sums over scales that do not move with A (:func:`fixed_scales`), so that a larger
+A never makes them smaller. The tree takes the best of four ladders, a quarter of an octave apart.
 
 Massart's lemma bounds E max over N increments of length ℓ by ℓ√(2 log N/n); other classes have
 other prices (:mod:`dudley.calculus.peel`), and the same program. Each form is at most
@@ -34,18 +37,30 @@ from dudley.core.entropy import Entropy, InverseSquare
 LinkPrice = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 STEPS = 4  # grid scales per halving
+FINE = 64  # the same for an integral: sums for H ∝ 1/ε² are up to 2^{1/64} − 1 = 1.1 % above it
 _REACH = 8 * STEPS  # a link spans at most this many grid scales, or starts at the top
 
 
-def lengths_of(log_n: ArrayLike) -> np.ndarray:
-    """How many scales a chain may use: past A/√n, in steps of eight octaves, at most 48 octaves."""
-    octaves_down = 8 * np.ceil(np.asarray(log_n) / (16 * math.log(2))) + 8
-    return (STEPS * np.minimum(octaves_down, 48) + 1).astype(int)
+def octaves_down(log_n: ArrayLike) -> np.ndarray:
+    """How far a chain may go: past A/√n, in steps of eight octaves, at most 48 octaves."""
+    return np.minimum(8 * np.ceil(np.asarray(log_n) / (16 * math.log(2))) + 8, 48)
 
 
 def scales(log_n: ArrayLike) -> np.ndarray:
     """log(d/A) of the grid, four steps per octave, long enough for the largest n."""
-    return -math.log(2) / STEPS * np.arange(np.max(lengths_of(log_n)))
+    return -math.log(2) / STEPS * np.arange(STEPS * int(np.max(octaves_down(log_n))) + 1)
+
+
+def fixed_scales(log_A: float, log_n: ArrayLike, steps: int = STEPS) -> np.ndarray:
+    """log(d/A) of A itself and of the powers of 2^{1/steps} below it: the same powers for every A.
+
+    >>> at_3, at_4 = (np.exp(np.log(A) + fixed_scales(math.log(A), 0.0)) for A in (3.0, 4.0))
+    >>> at_3[:4].round(3), at_4[:5].round(3)
+    (array([3.   , 2.828, 2.378, 2.   ]), array([4.   , 3.364, 2.828, 2.378, 2.   ]))
+    """
+    step, count = math.log(2) / steps, steps * int(np.max(octaves_down(log_n)))
+    first = log_A - step * (np.ceil(log_A / step) - 1)  # from A down to the power below it
+    return np.append(0.0, -min(max(first, 0.0), step) - step * np.arange(count))
 
 
 @along
@@ -56,7 +71,7 @@ def by_integral(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray
     law = entropy.inverse_square()
     if law is not None:
         return inverse_square(law, log_A, log_n)
-    grid = scales(log_n)
+    grid = fixed_scales(log_A, log_n, FINE)
     return dudley(entropies(entropy, log_A, log_n, grid), log_n, grid)
 
 
@@ -104,7 +119,7 @@ def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarra
     """log H, one row for each scale and one column for each n.
 
     Scales past the length of an n's own chain are closed (infinite), so that a sweep and a single
-    evaluation agree to the last digit.
+    evaluation agree to the last digit; so are those that a huge log A swallows.
     """
     if entropy.uses_points:
         sizes = octaves(log_n)
@@ -112,7 +127,9 @@ def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarra
         log_H = np.stack([tables[o] for o in sizes], axis=1)
     else:
         log_H = entropy.log_log(log_A + grid)[:, None]
-    return np.where(np.arange(len(grid))[:, None] < lengths_of(log_n), log_H, math.inf)
+    deepest = -math.log(2) * (octaves_down(log_n) + 0.5 / FINE)
+    is_open = (grid[:, None] > deepest) & ((log_A + grid < log_A) | (grid == 0))[:, None]
+    return np.where(is_open, log_H, math.inf)
 
 
 def _roots(log_H: np.ndarray, log_n: float | np.ndarray) -> np.ndarray:
@@ -124,10 +141,11 @@ def _roots(log_H: np.ndarray, log_n: float | np.ndarray) -> np.ndarray:
 def dudley(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray) -> np.ndarray:
     """min(1, inf_a 4a + 12∫_a^{1/2} √(H/n)) in units of A."""
     d, root = np.exp(grid)[:, None], _roots(log_H, log_n)
-    half = STEPS  # d[half] = 1/2
-    pieces = (d[half:-1] - d[half + 1 :]) * root[half + 1 :]  # H at the lower end: from above
-    integral = np.concatenate([np.zeros_like(root[:1]), np.cumsum(pieces, axis=0)])
-    return np.minimum(1.0, (4 * d[half:] + 12 * integral).min(axis=0))
+    first = int(np.searchsorted(-d[:, 0], -0.5))  # scale of at most 1/2
+    widths = np.minimum(d[first - 1 : -1], 0.5) - d[first:]
+    root = root[first:]  # H at the lower end of each piece: from above
+    pieces = np.multiply(widths, root, where=widths > 0, out=np.zeros_like(root))
+    return np.minimum(1.0, (4 * d[first:] + 12 * np.cumsum(pieces, axis=0)).min(axis=0))
 
 
 def inverse_square(law: InverseSquare, log_A: float, log_n: np.ndarray) -> np.ndarray:
@@ -171,11 +189,18 @@ def inverse_square(law: InverseSquare, log_A: float, log_n: np.ndarray) -> np.nd
 
 
 def tree(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool) -> np.ndarray:
-    """min(1, min_J d_J + Σ_{j≤J} ℓ_j √(2H(d_j)/n)) over dyadic scales, in units of A."""
-    d, root = np.exp(grid[::STEPS])[:, None], _roots(log_H[::STEPS], log_n)
-    lengths = d[:-1] + (0 if proper else d[1:])
-    sums = np.cumsum(lengths * math.sqrt(2) * root[1:], axis=0)
-    return np.minimum(1.0, (d[1:] + sums).min(axis=0))
+    """min(1, min_J d_J + Σ_{j≤J} ℓ_j √(2H(d_j)/n)) in units of A, d_1, d_2, … halving each time.
+
+    There are four such ladders on the grid; each is valid, and the best of them is taken.
+    """
+    every, root = np.exp(grid)[:, None], math.sqrt(2) * _roots(log_H, log_n)
+    best = np.ones(root.shape[1])
+    for start in range(1, STEPS + 1):
+        d = np.concatenate([every[:1], every[start::STEPS]])
+        lengths = d[:-1] + (0 if proper else d[1:])
+        sums = np.cumsum(lengths * root[start::STEPS], axis=0)
+        best = np.minimum(best, (d[1:] + sums).min(axis=0))
+    return best
 
 
 def optimised(

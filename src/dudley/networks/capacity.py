@@ -226,11 +226,12 @@ class Capacity:
     def _chained(self, entropy: Entropy, log_A: float, log_n: np.ndarray, form: str) -> np.ndarray:
         if entropy.is_single and form in ("dudley", "tree", "optimised"):
             return np.zeros(len(log_n))
-        grid = chain.scales(log_n)
-        log_H = chain.entropies(entropy, log_A, log_n, grid)
         if form == "dudley":
-            return chain.dudley(log_H, log_n, grid)
+            return chain.by_integral(entropy, log_A, log_n)
         if form in ("tree", "optimised"):
+            tree = form == "tree"
+            grid = chain.fixed_scales(log_A, log_n) if tree else chain.scales(log_n)
+            log_H = chain.entropies(entropy, log_A, log_n, grid)
             return getattr(chain, form)(log_H, log_n, grid, proper=False)
         raise InputError("form", "best, dudley, tree or optimised", form)
 

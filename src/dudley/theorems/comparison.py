@@ -9,7 +9,7 @@ ranked across kinds: a covering number is set beside covering numbers, a gap bes
 >>> both = compare(here, sweep="n=1e3:1e6:log4")
 >>> row = both.row("trauger2024/section-2.5")
 >>> [f"{bound.value:.3g}" for bound in row.curves["derived"]]
-['3', '2.77', '1.11', '0.364']
+['3', '2.62', '1.05', '0.342']
 >>> compare(here).missing["edelman2021/definition-3.2"]
 ('W_v.op', 'W_c.op')
 """
