@@ -33,7 +33,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dudley.calculus import arithmetic
+from dudley.calculus import arithmetic, ladder
 from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.calculus.arithmetic import through
 from dudley.calculus.augment import behind, facts_with_alarm, is_silent
@@ -234,7 +234,7 @@ class Heads(Node):
 class Repeat(Node):
     """L layers of equal shape and norm bounds, each with weights of its own.
 
-    Facts are evaluated once, on the vector of the layers' input radii.
+    Facts are evaluated once, on the vector of the layers' input radii (``ladder``).
     """
 
     inner: Node
@@ -248,14 +248,7 @@ class Repeat(Node):
     def facts(self, signal: Signal) -> Facts:
         if signal.l1 is not None and self.L > 1:  # only the first layer sees the inputs' ℓ1 norm
             return Chain((self.inner, Repeat(self.inner, self.L - 1))).facts(signal)
-        radii, out = [], signal
-        for _ in range(self.L):
-            radii.append(np.asarray(out.radius.log))
-            out = self.inner.facts(out.expect_rows()).out
-            if np.array_equal(out.radius.log, radii[-1]):  # layers past a fixed point are alike
-                radii += [radii[-1]] * (self.L - len(radii))
-                break
-        stacked = np.stack(radii)  # layers first; an enclosing Repeat has the axes behind
+        stacked, out = self._radii(signal)
         every = facts_with_alarm(self.inner, replace(signal, radius=Magnitude(stacked)))
         slopes = np.broadcast_to(every.lipschitz.log, stacked.shape)
         after = np.concatenate([np.cumsum(slopes[::-1], axis=0)[-2::-1], np.zeros_like(slopes[:1])])
@@ -264,6 +257,26 @@ class Repeat(Node):
         alarms = _alarms(every, stacked.shape)
         uses = scaled(uses, Magnitude(after), "*", alarm=Magnitude(alarms[1:]))
         return Facts(replace(out, l1=None), lipschitz, uses, Magnitude(alarms[0][()]))
+
+    def _radii(self, signal: Signal) -> tuple[np.ndarray, Signal]:
+        """log of the layers' input radii, layers first, and what leaves the last layer.
+
+        An enclosing Repeat has the axes behind.
+        """
+        log_R, out = np.asarray(signal.radius.log)[None], self.inner.facts(signal).out
+        if self.L == 1:
+            return log_R, out
+        later = out.expect_rows()
+
+        def outputs(log_R: np.ndarray) -> Signal:
+            return self.inner.facts(replace(later, radius=Magnitude(log_R[()]))).out.expect_rows()
+
+        others = ladder.radii(
+            lambda log_R: np.asarray(outputs(log_R).radius.log),
+            np.asarray(later.radius.log),
+            self.L - 1,
+        )
+        return np.concatenate([log_R, others]), outputs(others[-1])
 
     def parameters(self, width: int) -> tuple[list, int]:
         nest, width = self.inner.parameters(width)
@@ -280,6 +293,9 @@ class Repeat(Node):
     def with_parts(self, nodes: Sequence[Node]) -> Chain:
         """Layers with norms of their own."""
         return Chain(tuple(nodes))
+
+    def input_width(self) -> int | None:
+        return self.inner.input_width()
 
     def introduction(self) -> str:
         return f"{self.L} × "
