@@ -20,16 +20,22 @@ ROUNDING = 1e-12  # what float64 may lose in a value that is not an integer part
 
 
 def check_feasible(allocated, log_ε: float, log_n=None):
-    """Σ copies · reach · x ≤ ε with x ≤ 1, in exact rational multiples of the largest term."""
+    """Σ count · reach · x ≤ ε with x ≤ 1, in exact rational multiples of the largest term."""
     split = allocated.split(log_ε, log_n)
     spent, cost = Fraction(0), -math.inf
     for block, (log_x, log_H) in zip(allocated.blocks, split, strict=True):
         assert (log_x <= 0).all()
-        terms = np.atleast_1d(block.weight.log) + block.entropy.log_radius + log_x - log_ε
-        spent += block.copies * sum((Fraction(math.exp(t)) for t in terms), Fraction(0))
+        weights = np.ravel(block.weight.log)
+        counts = np.round(np.exp(block.log_counts))
+        assert counts.sum() == weights.size * block.copies
+        used = np.repeat(block.log_reach - block.entropy.log_radius, counts.astype(int))
+        above = np.sort(used) - np.sort(np.repeat(weights, block.copies))
+        assert (above >= -1e-12 * np.maximum(1, np.abs(np.sort(used)))).all(), "a weight is lowered"
+        terms = block.log_reach + log_x - log_ε
+        spent += sum((Fraction(c * math.exp(t)) for c, t in zip(counts, terms, strict=True)))
         direct = block.entropy.log_log(block.entropy.log_radius + log_x, log_n)
         assert (direct <= log_H + 1e-9).all(), "a block is charged less than its entropy"
-        cost = np.logaddexp(cost, np.logaddexp.reduce(log_H) + math.log(block.copies))
+        cost = np.logaddexp(cost, np.logaddexp.reduce(log_H + block.log_counts))
     assert spent <= 1, f"spent {float(spent)} of the budget"
     total = float(allocated.log_log(log_ε, log_n))
     assert abs(total - cost) <= 1e-9 * max(1.0, abs(cost)), f"{total} is not the sum {cost}"

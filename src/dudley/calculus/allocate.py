@@ -17,8 +17,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dudley.calculus import splits
 from dudley.calculus.hull import Hull, hull
 from dudley.calculus.memory import remembered
+from dudley.calculus.splits import Rows, Splits
 from dudley.core.entropy import Entropy
 from dudley.core.magnitude import Magnitude
 
@@ -70,41 +72,45 @@ class WeightBlock:
 
     @property
     def log_reach(self) -> np.ndarray:
-        """log of how far the block can move the output: weight times the radius of its map."""
-        return self._runs[0]
+        """log of how far blocks can move the output: weight times the radius of their map."""
+        return self._rows[0]
 
     @property
     def log_counts(self) -> np.ndarray:
         """log of how many blocks share each entry of the reach."""
-        return self._runs[1]
+        return self._rows[1]
 
-    def spread(self, values: np.ndarray) -> np.ndarray:
-        """Values for the entries of the reach, as one for each entry of the weight."""
-        return values[self._runs[2]]
+    @property
+    def places(self) -> np.ndarray:
+        """The entry of the weight that each entry of the reach is: the largest, of several."""
+        return self._rows[2]
 
     @cached_property
-    def _runs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Reach and count of each run of entries, and the run in which each entry of the weight is.
+    def _rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Reach, count and place of each row of an allocation.
 
-        A few hundred entries stand alone. More of them are sorted from the top, and past the first
-        ones each run is charged as its largest entry: a larger weight is safe, and of entries that
-        fall evenly a run at place k rounds log w by a sixteenth of what it is below the top.
+        A few copies have a row each, and so have a few hundred entries. More of them are sorted
+        from the top, and past the first ones each run is charged as its largest entry: a larger
+        weight is safe, and of entries that fall evenly a run at place k rounds log w by a sixteenth
+        of what it is below the top.
         """
         weights = np.ravel(np.asarray(self.weight.log, dtype=float))
         if self.entropy.log_radius == -math.inf:
             reach = np.full(weights.shape, -math.inf)  # one map only, whatever follows it
         else:
             reach = weights + self.entropy.log_radius
+        if len(reach) * self.copies <= _APART:
+            places = np.repeat(np.arange(len(reach)), self.copies)
+            return reach[places], np.zeros(len(places)), places
         if len(reach) <= _ALONE:
             return reach, np.full(len(reach), math.log(self.copies)), np.arange(len(reach))
         starts, start = [], 0
         while start < len(reach):
             starts.append(start)
             start += max(1, start // _PART)
-        order, lengths = np.argsort(-reach, kind="stable"), np.diff([*starts, len(reach)])
-        runs = np.empty(len(reach), dtype=int)
-        runs[order] = np.repeat(np.arange(len(starts)), lengths)
-        return reach[order[starts]], np.log(lengths) + math.log(self.copies), runs
+        places = np.argsort(-reach, kind="stable")[starts]
+        lengths = np.diff([*starts, len(reach)])
+        return reach[places], np.log(lengths) + math.log(self.copies), places
 
     @cached_property
     def content(self) -> tuple:
@@ -114,7 +120,9 @@ class WeightBlock:
 
 
 _FEASIBLE = math.log1p(-1e-9)  # the budget is kept with room for rounding
-_ALONE, _PART = 256, 16  # so many entries stand alone; of more, a run is at most this part
+_APART, _ALONE = 64, 256  # so many copies, and so many weights, are allocated one by one
+_PART = 16  # of more weights, a run is at most this part of those before it
+_COARSE = 4.0  # log of reach over resolution up to which splits without a multiplier are tried
 _RESOLVED = 1e-3  # log λ is searched among the multiples of this
 _STRIDE = 1024.0  # of which one in so many is tried first
 
@@ -125,8 +133,13 @@ class Allocated(Entropy):
 
     Block i at relative resolution x_i ∈ (0, 1] of its radius costs H_i(x_i) and uses w_i x_i of
     the budget. For a multiplier λ each block takes the vertex of its convex hull that minimises
-    H_i + λ w_i x_i; λ is the smallest (by bisection) that keeps the budget. Blocks that share an
-    entropy share one table, so ninety-six equal layers cost little more than one.
+    H_i + λ w_i x_i; λ is the smallest (by bisection) that keeps the budget. What that leaves over
+    goes to the blocks that take a coarser vertex just below λ, one after the other. At coarse ε
+    vertices are far apart, so splits that need no multiplier are tried as well: every split of the
+    budget between a few blocks into equal parts (many blocks: one resolution for all), and one
+    block that is covered while all others are one point. None of these costs more at a larger ε.
+    Blocks that share an entropy share one table, so ninety-six equal layers cost little more than
+    one.
 
     A cover on points is asked for the number of examples rounded up to a power of two: a cover of
     more points covers fewer, log(2N+1) grows by at most log 2, and a sweep over n shares tables.
@@ -214,16 +227,13 @@ class Allocated(Entropy):
     def split(
         self, log_ε: float, log_n: float | None = None
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """For each block the log of its relative resolution x and its log log N, at one ε.
+        """For each block log of its relative resolution x and log log N, at one ε.
 
-        Their sum is the entropy below the output radius.
+        Both have an entry for each one of its ``log_reach``, which stands for as many blocks as
+        ``log_counts`` says. All of them together have the entropy, below the output radius.
         """
-        hulls = self._hulls(log_n)
-        vertices, _ = self._solve(np.array([log_ε]), hulls)
-        return [
-            (block.spread(-y[vertex[:, 0]]), block.spread(log_H[vertex[:, 0]]))
-            for block, (y, log_H, _), vertex in zip(self.blocks, hulls, vertices, strict=True)
-        ]
+        result, _ = self._solve(np.array([log_ε]), self._hulls(log_n))
+        return [(-y[:, 0], log_H[:, 0]) for y, log_H in result]
 
     def _hulls(self, log_n: float | None) -> Hulls:
         log_n = self.rounded(log_n)
@@ -233,8 +243,8 @@ class Allocated(Entropy):
             )
         return self._tables[log_n]
 
-    def _solve(self, log_ε: np.ndarray, hulls: Hulls) -> tuple[list[np.ndarray], np.ndarray]:
-        """The chosen hull vertices, one array (blocks × resolutions) each, and log Σ H.
+    def _solve(self, log_ε: np.ndarray, hulls: Hulls) -> tuple[Splits, np.ndarray]:
+        """The best split that is found, and its log Σ H.
 
         The multiplier is the least multiple of the resolution that fits, found for each ε by
         itself: so it never grows with ε, neither does Σ H, and company changes no answer.
@@ -248,15 +258,33 @@ class Allocated(Entropy):
             fits = self._spent(hulls, self._vertices(hulls, middle * _RESOLVED)) <= target
             low = np.where(open_ & ~fits, middle, low)
             high = np.where(open_ & fits, middle, high)
-        vertices = self._vertices(hulls, np.where(enough, -math.inf, high * _RESOLVED))
-        log_H = self._total_entropy(hulls, vertices)
-        return vertices, np.where(self._spent(hulls, vertices) <= target, log_H, math.inf)
+        chosen, coarser = (
+            self._vertices(hulls, np.where(enough, -math.inf, multiple * _RESOLVED))
+            for multiple in (high, low)
+        )
+        spent = self._spent(hulls, chosen)
+        fits = spent <= target
+        rows = [Rows(b.log_reach, b.log_counts, h) for b, h in zip(self.blocks, hulls, strict=True)]
+        left = -np.expm1(np.minimum(spent - target, 0.0))
+        result = splits.filled(rows, target, left, chosen, coarser)
+        best = np.where(fits, self._total_entropy(result), math.inf)
+        coarse = np.flatnonzero(fits & ~enough & (target > self._log_reach - _COARSE))
+        for search in (splits.shared, splits.single) if coarse.size else ():
+            others = search(rows, target[coarse], self._log_reach)
+            log_H = self._total_entropy(others)
+            better = log_H < best[coarse]
+            best[coarse[better]] = log_H[better]
+            for mine, other in zip(result, others, strict=True):
+                for values, other_values in zip(mine, other, strict=True):
+                    values[:, coarse[better]] = other_values[:, better]
+        return result, best
 
     def _bracket(self, hulls: Hulls, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Multipliers at which nothing is bought, and at which every block fits an equal share."""
         shares = math.log(sum(np.size(b.weight.log) * b.copies for b in self.blocks))
         low, high = np.full(len(target), math.inf), np.full(len(target), -math.inf)
-        for block, (y, _, slopes) in zip(self.blocks, hulls, strict=True):
+        for block, h in zip(self.blocks, hulls, strict=True):
+            y, slopes = h.y, h.slopes
             reach = block.log_reach[np.isfinite(block.log_reach)][:, None]
             if not (reach.size and slopes.size):
                 continue
@@ -287,19 +315,15 @@ class Allocated(Entropy):
         with np.errstate(invalid="ignore"):
             prices = [log_λ[None, :] + block.log_reach[:, None] for block in self.blocks]
         return [
-            np.searchsorted(slopes, np.fmax(price, -math.inf))  # NaN, of ∞ − ∞, buys nothing
-            for price, (_, _, slopes) in zip(prices, hulls, strict=True)
+            np.searchsorted(h.slopes, np.fmax(price, -math.inf))  # NaN, of ∞ − ∞, buys nothing
+            for price, h in zip(prices, hulls, strict=True)
         ]
 
     def _spent(self, hulls: Hulls, vertices: list[np.ndarray]) -> np.ndarray:
-        return self._total(
-            [-y[k] for (y, _, _), k in zip(hulls, vertices, strict=True)], weighted=True
-        )
+        return self._total([-h.y[k] for h, k in zip(hulls, vertices, strict=True)], weighted=True)
 
-    def _total_entropy(self, hulls: Hulls, vertices: list[np.ndarray]) -> np.ndarray:
-        return self._total(
-            [log_H[k] for (_, log_H, _), k in zip(hulls, vertices, strict=True)], weighted=False
-        )
+    def _total_entropy(self, result: Splits) -> np.ndarray:
+        return self._total([log_H for _, log_H in result], weighted=False)
 
     def _total(self, logs: list[np.ndarray], weighted: bool) -> np.ndarray:
         """log Σ_i copies_i e^{logs_i}, each term weighted by its block's reach if asked."""

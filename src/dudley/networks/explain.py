@@ -128,8 +128,8 @@ def _cost(
         if isinstance(block.entropy, BestOf):
             cover = block.entropy.winner(log_ε, log_n)
     some = math.isfinite(total)
-    cost = np.exp(log_H - total) * block.copies if some else np.zeros(log_H.shape)
-    layer = worst + 1 if log_H.size > 1 else None
+    cost = np.exp(log_H - total + block.log_counts) if some else np.zeros(log_H.shape)
+    layer = int(block.places[worst]) + 1 if np.size(use.weight.log) > 1 else None
     return replace(_described(use), share=float(cost.sum()), cover=cover, layer=layer)
 
 
