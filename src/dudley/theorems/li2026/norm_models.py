@@ -3,7 +3,7 @@
 >>> bounds = Bounds(QK=1.0, v=1.0, c=1.0, w=1.0, σ=1.0)
 >>> F = Class(heads(64, 64, bounds, H=2), d=64, B_x=3.0)
 >>> round(F.A, 9), round(F.entropy()(1.0)), round(F.entropy("uniform")(1.0))
-(6.0, 31469, 24785)
+(6.0, 31469, 24701)
 """
 
 from __future__ import annotations
