@@ -64,9 +64,9 @@ def test_a_looser_radius_never_makes_a_bound_smaller(form, entropy):
     def bounds(A):
         if form == "dudley":
             return math.exp(A) * chain.by_integral(entropy, A, LOG_N)
-        grid = chain.fixed_scales(A, LOG_N)
+        grid = chain.fixed_scales(A, LOG_N, chain.FINE)
         log_H = chain.entropies(entropy, A, LOG_N, grid)
-        return math.exp(A) * chain.tree(log_H, LOG_N, grid, proper=False)
+        return math.exp(A) * chain.tree(log_H, LOG_N, grid, proper=False, steps=chain.FINE)
 
     values = np.array([bounds(A) for A in log_A])
     assert (np.diff(values, axis=0) >= -1e-12 * values[1:]).all()

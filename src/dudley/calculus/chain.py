@@ -13,7 +13,7 @@ entropy for its L2(P_n) or sup metric. Write H = log N and scales A = d_0 > d_1 
   centres are cut to |f̂| ≤ A, which moves none away from a member of the class.
 
 The first two are sums over scales that do not move with A (:func:`fixed_scales`), so that a larger
-A never makes them smaller. The tree takes the best of four ladders, a quarter of an octave apart.
+A never makes them smaller. The tree takes the best of 64 ladders, which divide an octave evenly.
 
 Massart's lemma bounds E max over N increments of length ℓ by ℓ√(2 log N/n); other classes have
 other prices (:mod:`dudley.calculus.peel`), and the same program. Each form is at most
@@ -188,17 +188,20 @@ def inverse_square(law: InverseSquare, log_A: float, log_n: np.ndarray) -> np.nd
     return np.minimum(1.0, value * (1 + (64 + logs) * 2.0**-46))
 
 
-def tree(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool) -> np.ndarray:
+def tree(
+    log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool, steps: int = STEPS
+) -> np.ndarray:
     """min(1, min_J d_J + Σ_{j≤J} ℓ_j √(2H(d_j)/n)) in units of A, d_1, d_2, … halving each time.
 
-    There are four such ladders on the grid; each is valid, and the best of them is taken.
+    A grid of so many steps per halving has as many such ladders; each is valid, and the best of
+    them is taken.
     """
     every, root = np.exp(grid)[:, None], math.sqrt(2) * _roots(log_H, log_n)
     best = np.ones(root.shape[1])
-    for start in range(1, STEPS + 1):
-        d = np.concatenate([every[:1], every[start::STEPS]])
+    for start in range(1, steps + 1):
+        d = np.concatenate([every[:1], every[start::steps]])
         lengths = d[:-1] + (0 if proper else d[1:])
-        sums = np.cumsum(lengths * root[start::STEPS], axis=0)
+        sums = np.cumsum(lengths * root[start::steps], axis=0)
         best = np.minimum(best, (d[1:] + sums).min(axis=0))
     return best
 

@@ -228,11 +228,14 @@ class Capacity:
             return np.zeros(len(log_n))
         if form == "dudley":
             return chain.by_integral(entropy, log_A, log_n)
-        if form in ("tree", "optimised"):
-            tree = form == "tree"
-            grid = chain.fixed_scales(log_A, log_n) if tree else chain.scales(log_n)
+        if form == "tree":
+            grid = chain.fixed_scales(log_A, log_n, chain.FINE)
             log_H = chain.entropies(entropy, log_A, log_n, grid)
-            return getattr(chain, form)(log_H, log_n, grid, proper=False)
+            return chain.tree(log_H, log_n, grid, proper=False, steps=chain.FINE)
+        if form == "optimised":
+            grid = chain.scales(log_n)
+            log_H = chain.entropies(entropy, log_A, log_n, grid)
+            return chain.optimised(log_H, log_n, grid, proper=False)
         raise InputError("form", "best, dudley, tree or optimised", form)
 
     @property
