@@ -154,9 +154,9 @@ SHAPES = (
 def best_of_all_splits(blocks, ε, parts=200):
     """The least Σ H over all ways to give each block some of that many equal parts of ε."""
     total = None
-    for one in blocks:
-        shares = np.maximum(np.arange(parts + 1) / parts * ε, 1e-300) / float(one.weight)
-        H = np.exp(one.entropy.log_log(np.log(shares)))
+    for part in blocks:
+        shares = np.maximum(np.arange(parts + 1) / parts * ε, 1e-300) / float(part.weight)
+        H = np.exp(part.entropy.log_log(np.log(shares)))
         if total is None:
             total = H
         else:

@@ -81,9 +81,9 @@ def test_an_integral_hardly_depends_on_the_units(log_c):
             scaled = PowerLaw(math.exp(2 * log_c), math.exp(log_c))
             entropy = PowerLaw(1.0, 1.0)
         values = []
-        for one in (entropy, scaled):
-            grid = chain.fixed_scales(one.log_radius, LOG_N, chain.FINE)
-            log_H = chain.entropies(one, one.log_radius, LOG_N, grid)
+        for case in (entropy, scaled):
+            grid = chain.fixed_scales(case.log_radius, LOG_N, chain.FINE)
+            log_H = chain.entropies(case, case.log_radius, LOG_N, grid)
             values.append(chain.dudley(log_H, LOG_N, grid))
         assert values[0] == pytest.approx(values[1], rel=0.012)
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from dudley.calculus import splits
 from dudley.calculus.hull import Hull, hull
 from dudley.calculus.memory import remembered
-from dudley.calculus.splits import Rows, Splits
+from dudley.calculus.splits import BlockRows, Resolutions
 from dudley.core.entropy import Entropy
 from dudley.core.magnitude import Magnitude
 
@@ -243,7 +243,7 @@ class Allocated(Entropy):
             )
         return self._tables[log_n]
 
-    def _solve(self, log_ε: np.ndarray, hulls: Hulls) -> tuple[Splits, np.ndarray]:
+    def _solve(self, log_ε: np.ndarray, hulls: Hulls) -> tuple[Resolutions, np.ndarray]:
         """The best split that is found, and its log Σ H.
 
         The multiplier is the least multiple of the resolution that fits, found for each ε by
@@ -264,7 +264,9 @@ class Allocated(Entropy):
         )
         spent = self._spent(hulls, chosen)
         fits = spent <= target
-        rows = [Rows(b.log_reach, b.log_counts, h) for b, h in zip(self.blocks, hulls, strict=True)]
+        rows = [
+            BlockRows(b.log_reach, b.log_counts, h) for b, h in zip(self.blocks, hulls, strict=True)
+        ]
         left = -np.expm1(np.minimum(spent - target, 0.0))
         result = splits.filled(rows, target, left, chosen, coarser)
         best = np.where(fits, self._total_entropy(result), math.inf)
@@ -322,7 +324,7 @@ class Allocated(Entropy):
     def _spent(self, hulls: Hulls, vertices: list[np.ndarray]) -> np.ndarray:
         return self._total([-h.y[k] for h, k in zip(hulls, vertices, strict=True)], weighted=True)
 
-    def _total_entropy(self, result: Splits) -> np.ndarray:
+    def _total_entropy(self, result: Resolutions) -> np.ndarray:
         return self._total([log_H for _, log_H in result], weighted=False)
 
     def _total(self, logs: list[np.ndarray], weighted: bool) -> np.ndarray:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-Step = Callable[[np.ndarray], np.ndarray]  # φ, of one log radius or of many
+RadiusMap = Callable[[np.ndarray], np.ndarray]  # φ, of one log radius or of many
 
 _ONE_BY_ONE = 512  # layers that are followed
 _PART = 8  # a run is at most this part of the layers before it
@@ -24,15 +24,15 @@ _SHORTEST = 32  # layers that are followed where no run of so many is confirmed
 _ROOM = 1e-6  # by how much a guess exceeds what was extrapolated, in units of a step
 
 
-def radii(step: Step, first: np.ndarray, L: int) -> np.ndarray:
+def radii(step: RadiusMap, first: np.ndarray, L: int) -> np.ndarray:
     """log radii of the inputs of L layers, from above, layers first.
 
     >>> bound = radii(lambda r: np.logaddexp(r, 0.0), np.array(0.0), 10**5)  # R ↦ R + 1
     >>> np.exp(bound[[0, 1, -1]]).round().astype(int)
     array([     1,      2, 100000])
     """
-    found = [np.asarray(first, dtype=float)[None]]
-    last, count = found[0][0], 1
+    pieces = [np.asarray(first, dtype=float)[None]]
+    last, count = pieces[0][0], 1
     with np.errstate(all="ignore"):  # radii may leave the floats, even by their logarithm
         while count < L:
             run = None
@@ -42,13 +42,13 @@ def radii(step: Step, first: np.ndarray, L: int) -> np.ndarray:
                 run = _followed(step, last, min(L - count, _SHORTEST))
                 if np.array_equal(run[-1], step(run[-1])):  # layers past a fixed point are alike
                     run = np.concatenate([run, np.broadcast_to(run[-1], (L, *run[-1].shape))])
-            found.append(run[: L - count])
-            count += len(found[-1])
-            last = found[-1][-1]
-    return np.concatenate(found)
+            pieces.append(run[: L - count])
+            count += len(pieces[-1])
+            last = pieces[-1][-1]
+    return np.concatenate(pieces)
 
 
-def _followed(step: Step, last: np.ndarray, m: int) -> np.ndarray:
+def _followed(step: RadiusMap, last: np.ndarray, m: int) -> np.ndarray:
     """The radii after each of the next m layers, or of those up to a fixed point."""
     run = []
     for _ in range(m):
@@ -59,7 +59,7 @@ def _followed(step: Step, last: np.ndarray, m: int) -> np.ndarray:
     return np.stack(run)
 
 
-def _run(step: Step, last: np.ndarray, m: int) -> np.ndarray | None:
+def _run(step: RadiusMap, last: np.ndarray, m: int) -> np.ndarray | None:
     """The smallest confirmed guess for the next m layers, or fewer; ``None`` for too few."""
     while m >= _SHORTEST:
         some = np.unique(np.geomspace(1, m, 64).astype(int)) - 1  # most wrong guesses fail here
@@ -70,13 +70,13 @@ def _run(step: Step, last: np.ndarray, m: int) -> np.ndarray | None:
     return None
 
 
-def _holds(step: Step, last: np.ndarray, run: np.ndarray, layers: np.ndarray) -> bool:
+def _holds(step: RadiusMap, last: np.ndarray, run: np.ndarray, layers: np.ndarray) -> bool:
     """φ of the radius is at most the next one, at these layers."""
     before = np.where((layers == 0).reshape(-1, *(1,) * last.ndim), last, run[layers - 1])
     return bool((np.asarray(step(before)) <= run[layers]).all())
 
 
-def _guesses(step: Step, last: np.ndarray, m: int) -> Iterator[np.ndarray]:
+def _guesses(step: RadiusMap, last: np.ndarray, m: int) -> Iterator[np.ndarray]:
     """Runs of m log radii after ``last``, by extrapolation."""
     j = np.arange(1, m + 1).reshape(-1, *(1,) * last.ndim)
     for slope in _slopes(step, last, m):
@@ -89,7 +89,7 @@ def _guesses(step: Step, last: np.ndarray, m: int) -> Iterator[np.ndarray]:
     yield np.broadcast_to(np.fmax(rest, last), (m, *last.shape))
 
 
-def _slopes(step: Step, last: np.ndarray, m: int) -> Iterator[np.ndarray]:
+def _slopes(step: RadiusMap, last: np.ndarray, m: int) -> Iterator[np.ndarray]:
     """What a layer adds to the log radius: at the start of the run, and at its end."""
     slope = step(last) - last
     for _ in range(2):
@@ -101,8 +101,8 @@ def _slopes(step: Step, last: np.ndarray, m: int) -> Iterator[np.ndarray]:
         slope = np.maximum(slope, step(end) - end)
 
 
-def _log_gains(step: Step, last: np.ndarray, m: int) -> Iterator[np.ndarray]:
-    """log of what a layer adds to the radius at the end of a run, which is found by iteration."""
+def _log_gains(step: RadiusMap, last: np.ndarray, m: int) -> Iterator[np.ndarray]:
+    """log of what a layer adds to the radius at the end of a run, which is pieces by iteration."""
     end = last
     for _ in range(6):
         if not np.isfinite(end).all():

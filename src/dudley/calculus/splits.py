@@ -18,12 +18,12 @@ import numpy as np
 
 from dudley.calculus.hull import Hull
 
-Splits = list[tuple[np.ndarray, np.ndarray]]  # of each block y and log H, rows × budgets
+Resolutions = list[tuple[np.ndarray, np.ndarray]]  # of each block y and log H, rows × budgets
 
 _FEW, _PARTS = 8, 128  # for so few rows, all splits into so many parts
 
 
-class Rows(NamedTuple):
+class BlockRows(NamedTuple):
     """The rows of one block, and the hull that they share."""
 
     log_reach: np.ndarray
@@ -37,12 +37,12 @@ class Rows(NamedTuple):
 
 
 def filled(
-    blocks: Sequence[Rows],
+    blocks: Sequence[BlockRows],
     target: np.ndarray,
     left: np.ndarray,
     chosen: list[np.ndarray],
     coarser: list[np.ndarray],
-) -> Splits:
+) -> Resolutions:
     """Vertices of the hulls, moved towards coarser ones in turn until the budget is spent.
 
     ``left`` is what the chosen ones leave of the budget, as a part of it; the coarser ones together
@@ -68,7 +68,7 @@ def filled(
     return result
 
 
-def shared(blocks: Sequence[Rows], target: np.ndarray, log_reach: float) -> Splits:
+def shared(blocks: Sequence[BlockRows], target: np.ndarray, log_reach: float) -> Resolutions:
     """The best split into equal parts of the budget; of many rows, one resolution for all."""
     ends = np.cumsum([len(rows.log_reach) for rows in blocks])
     if ends[-1] > _FEW:
@@ -87,7 +87,7 @@ def shared(blocks: Sequence[Rows], target: np.ndarray, log_reach: float) -> Spli
     ]
 
 
-def single(blocks: Sequence[Rows], target: np.ndarray, log_reach: float) -> Splits:
+def single(blocks: Sequence[BlockRows], target: np.ndarray, log_reach: float) -> Resolutions:
     """One row that takes what is left of the budget when all others are one point."""
     short = -np.expm1(np.minimum(target - log_reach, 0.0))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -116,7 +116,7 @@ def best_shares(costs: np.ndarray) -> np.ndarray:
     array([1, 1])
     """
     budgets, M = np.arange(costs.shape[1]), costs.shape[2] - 1
-    least, given = costs[0], []
+    least, taken = costs[0], []
     for cost in costs[1:]:
         joined, parts = np.empty_like(least), np.empty(least.shape, dtype=int)
         for m in range(M + 1):
@@ -124,9 +124,9 @@ def best_shares(costs: np.ndarray) -> np.ndarray:
             parts[:, m] = sums.argmin(axis=1)
             joined[:, m] = sums[budgets, parts[:, m]]
         least = joined
-        given.append(parts)
+        taken.append(parts)
     left, shares = np.full(len(budgets), M), []
-    for parts in reversed(given):
+    for parts in reversed(taken):
         shares.append(parts[budgets, left])
         left = left - shares[-1]
     return np.stack([left, *reversed(shares)])
