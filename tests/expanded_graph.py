@@ -8,7 +8,8 @@ import numpy as np
 import dudley as du
 from dudley.audit.problem import signal_of
 from dudley.calculus import tie
-from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
+from dudley.calculus.compose import Chain, Heads, Parallel, Residual
+from dudley.calculus.repeat import Repeat
 from dudley.core.entropy import Scope
 
 WIDTH = 4

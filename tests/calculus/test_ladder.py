@@ -10,7 +10,8 @@ import calculus_checks as checks
 import dudley as du
 from dudley.calculus import ladder
 from dudley.calculus.allocate import _ALONE, Allocated, WeightBlock
-from dudley.calculus.compose import Repeat, Residual
+from dudley.calculus.compose import Residual
+from dudley.calculus.repeat import Repeat
 from dudley.core.magnitude import Magnitude
 from dudley.networks.pointwise import MLP, LayerNorm, SwiGLU
 
@@ -101,7 +102,7 @@ def test_a_million_layers_answer(name, monkeypatch):
     )
     cap = capacity(layer, 10**6)
     assert 0 <= cap.gap(0.05).value <= 1
-    assert len(evaluated) < 3000
+    assert len(evaluated) < 6000  # of the network, and of all of it but the readout
     for block in cap.allocated.blocks:
         assert block.log_reach.size < 2 * _ALONE
         counted = np.exp(block.log_counts).sum()

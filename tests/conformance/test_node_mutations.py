@@ -9,7 +9,8 @@ import pytest
 import dudley as du
 from dudley.audit.problem import SearchProblem
 from dudley.calculus import tie
-from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
+from dudley.calculus.compose import Chain, Heads, Parallel, Residual
+from dudley.calculus.repeat import Repeat
 from dudley.core.magnitude import ONE, ZERO, Magnitude
 from dudley.networks import pointwise
 from dudley.networks.activations import Activation, activation

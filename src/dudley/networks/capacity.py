@@ -20,11 +20,10 @@ from dudley.calculus.facts import Facts, Signal
 from dudley.calculus.fast_rate import expect_share
 from dudley.calculus.node import Node
 from dudley.calculus.union import Grid, Payment, observed_numbers, pay
-from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.entropy import Entropy, Metric
 from dudley.core.errors import InputError, NotYetPaid
-from dudley.networks.alarms import levels
+from dudley.networks.assumptions import assumptions_of
 from dudley.networks.chained import Chained, CoveredNetwork, PeeledNetwork, peeled, stretched
 from dudley.networks.embeddings import Tokens
 from dudley.networks.losses import CrossEntropy, Loss, Margin
@@ -299,7 +298,7 @@ class Capacity:
                 quantity=rule.quantity,
                 sense=Sense.CONFIDENCE,
                 terms=rule.terms(float(log_n[0])),
-                assumptions=(*self._assumptions(payments), rule.assumption()),
+                assumptions=(*assumptions_of(self, payments), rule.assumption()),
                 trivial=rule.trivial,
                 details=details | {"train_error": rule.q},
             )
@@ -317,34 +316,10 @@ class Capacity:
                 Term("complexity", complexity, note),
                 Term("deviation", drift, union_note),
             ),
-            assumptions=self._assumptions(payments),
+            assumptions=assumptions_of(self, payments),
             trivial=self.loss.range,
             details=details,
         )
-
-    def _assumptions(self, payments: list[Payment]) -> tuple[Assumption, ...]:
-        radius = f"every token has ℓ2 norm at most {float(self.inputs.row2inf):g}"
-        clipped = Assumption("inputs", radius + " after clipping", Status.CHECKED)
-        assumptions = [
-            Assumption("sample", "the examples are independent draws", Status.UNCHECKABLE),
-            clipped if self.inputs.clipped else Assumption("inputs", radius, Status.DECLARED),
-            Assumption("loss", self.loss.name, Status.DECLARED),
-        ]
-        if self.alarmed:
-            counts = f"an example counts {self.loss.range:g} if a norm layer reads a row below its"
-            level = f"{counts} least_std ({levels(self.network)})"
-            assumptions.append(Assumption("training loss", level, Status.DECLARED))
-        if payments:
-            shown = payments if len(payments) <= 12 else payments[:3]
-            names = ", ".join(f"{p.where} {p.observed:.4g} → {p.used:.4g}" for p in shown)
-            if len(shown) < len(payments):
-                names = f"{len(payments)} numbers, each raised to its grid: {names}, …"
-            assumptions.append(
-                Assumption("weights", f"read off and paid for: {names}", Status.PAID)
-            )
-        name = "other weights" if payments else "weights"
-        fixed = Assumption(name, "norm bounds fixed before seeing the data", Status.DECLARED)
-        return (*assumptions, fixed)
 
     def _refuse_observed(self, union: Grid | None) -> None:
         seen = observed_numbers(self.inputs, "inputs")

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dudley.calculus.allocate import Allocated, WeightBlock
-from dudley.calculus.compose import Chain, Heads, Node, Repeat
+from dudley.calculus.compose import Chain, Heads, Node
 from dudley.calculus.facts import Facts, Use
+from dudley.calculus.repeat import Repeat
 from dudley.classes.best import BestOf
 from dudley.core.constraint import L11
 from dudley.core.entropy import Scope

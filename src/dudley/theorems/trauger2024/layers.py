@@ -30,7 +30,8 @@ import math
 import numpy as np
 
 from dudley.calculus.allocate import log_sum, power_law
-from dudley.calculus.compose import Chain, Repeat
+from dudley.calculus.compose import Chain
+from dudley.calculus.repeat import Repeat
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import L2, Constraint, Spectral
