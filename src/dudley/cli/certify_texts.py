@@ -50,7 +50,10 @@ def certify_texts(
     ] = False,
     population: Annotated[str, typer.Option(help="What the documents are drawn from.")] = "",
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    seed: Annotated[int, typer.Option(help="Of the order; the training does not see it.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Of the order, one drawn at random; without it, one is drawn."),
+    ] = None,
     delta: DeltaOption = 0.05,
     out: Annotated[Path, typer.Option(help="Folder for journals and certificates.")] = Path(
         "dudley-language"

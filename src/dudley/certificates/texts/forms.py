@@ -35,13 +35,14 @@ class TextPass:
 
     ``n`` of the documents are read, the first of the order; 0 is all. ``start`` of them come before
     the stretch, half of them unless another number is given. ``smoothing`` is α. ``tokens`` asks
-    for the third form.
+    for the third form. ``seed`` gives the order; one that is not given is drawn, and a pass that
+    goes on reads it back.
     """
 
     n: int = 0
     start: int | None = None
     smoothing: float = 1 / 64
-    seed: int = 0
+    seed: int | None = None
     delta: float = 0.05
     population: str = ""
     tokens: bool = False

@@ -22,6 +22,7 @@ from dudley.certificates import tensors
 from dudley.certificates.certificate import Certificate
 from dudley.certificates.methods.prequential.log import Prequential
 from dudley.certificates.methods.prequential.units import UnitOrder
+from dudley.certificates.order import declared_seed
 from dudley.certificates.texts.base import DocumentModel
 from dudley.certificates.texts.beside import Compared, compared
 from dudley.certificates.texts.documents import Documents
@@ -32,6 +33,7 @@ from dudley.core.errors import InputError
 from dudley.core.files import written
 
 CERTIFICATE, UNITS, LAST = "certificate.json", "units.txt", "last-model.safetensors"
+SEED = "seed.txt"  # of the order, where it was drawn: a pass that goes on needs it
 SAID = 1.0  # seconds between two lines
 SAVED = 60.0  # and between two states
 
@@ -67,7 +69,8 @@ def certify_texts(
     """
     folder, declared, descent = Path(folder), declared or TextPass(), descent or TextDescent()
     model.expect(documents.longest)
-    order = UnitOrder.of(documents.texts, declared.seed)
+    seed = declared_seed(declared.seed, _recorded(folder))
+    order = UnitOrder.of(documents.texts, seed)
     n = declared.n or order.n
     start = n // 2 if declared.start is None else declared.start
     if not 0 <= start < n <= order.n:
@@ -77,12 +80,16 @@ def certify_texts(
     texts = tuple(documents.texts[row] for row in order.rows[:n])
     forms = forms_of(model, documents, texts, start, declared)
     table = {"model": model.table(), "descent": asdict(descent), "order": order.sha256, "n": n}
+    if declared.seed is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        with written(folder / SEED) as file:
+            file.write_text(f"{seed}\n", "ascii")
     with ExitStack() as stack:
         logs = {form: stack.enter_context(_journal(folder, form, order)) for form in forms}
         reading = _Reading(learner, texts, logs, folder, table)
         reading.all(say or (lambda line: None))
         certificates = {
-            form.name: log.certificate(None if form.name == TOKENS else declared.seed)
+            form.name: log.certificate(None if form.name == TOKENS else seed)
             for form, log in logs.items()
         }
     for name, certificate in certificates.items():
@@ -143,6 +150,17 @@ class _Reading:
         learner.update(place.steps, place.units / len(self.texts))
         symbols = place.symbols + int(lengths.sum())
         self.place = PassPlace(place.units + len(some), symbols, place.steps + 1)
+
+
+def _recorded(folder: Path) -> int | None:
+    """The seed that an earlier run of the folder drew, if one did."""
+    path = folder / SEED
+    if not path.is_file():
+        return None
+    text = path.read_text("ascii", "replace").strip()
+    if not text.isdecimal() or len(text) > 10:
+        raise InputError(str(path), "the seed of the order, a whole number", "another text")
+    return int(text)
 
 
 def _place(folder: Path, form: str) -> Path:

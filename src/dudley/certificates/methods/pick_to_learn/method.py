@@ -40,6 +40,7 @@ from dudley.certificates.methods.pick_to_learn.declared import (
 )
 from dudley.certificates.methods.pick_to_learn.plan import PickPlan
 from dudley.certificates.methods.pick_to_learn.sample import PickSample, slack
+from dudley.certificates.order import seed_declared
 from dudley.certificates.pool import share_up
 from dudley.certificates.predictor import Predictor, margins
 from dudley.core.errors import InputError
@@ -200,4 +201,8 @@ def _declarations(data: Dataset, declared: PickDeclared) -> tuple[str, ...]:
         "deduplication was fitted on it",
         "an output depends on its own example, not on the batch in which it is computed",
     ]
+    if declared.initial:
+        lines.append("the seed gave the training on the share nothing but random numbers")
+    if declared.initial or data.repeated:  # `tags` says what equal rows have to do with it
+        lines.append(seed_declared(declared.seed))
     return (*lines, *equal_rows(data))

@@ -12,6 +12,7 @@ bounded is the mean of these risks, which is the risk
 from __future__ import annotations
 
 from dudley.certificates.methods.prequential.declared import PassChoices, PassDeclared
+from dudley.certificates.order import seed_declared
 
 TOKEN = "token"
 
@@ -37,6 +38,8 @@ def declarations(declared: PassDeclared) -> tuple[str, ...]:
         "what is listed under declared was fixed before the pass, and the seed of the order was "
         "not known to the learner",
     ]
+    if declared.seed is not None:
+        lines.append(seed_declared(declared.seed))
     if declared.unit == TOKEN:
         lines[0] = "contexts are those that were sampled: nothing is said about new documents"
     if declared.mode == "training":
