@@ -74,7 +74,7 @@ def test_what_would_spoil_the_pass_is_refused(tmp_path):
     assert not model.calls and not list(tmp_path.iterdir())
     train_one_pass(model, model.update, DATA, tmp_path, seed=0)
     with pytest.raises(InputError, match="a folder without a pass"):
-        train_one_pass(model, model.update, DATA, tmp_path)
+        train_one_pass(model, model.update, DATA, tmp_path, seed=0)
 
 
 def test_a_batch_norm_that_mixes_the_units_of_a_batch_is_refused(tmp_path):
