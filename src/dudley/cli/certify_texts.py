@@ -52,7 +52,7 @@ def certify_texts(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     seed: Annotated[
         int | None,
-        typer.Option(help="Of the order, one drawn at random; without it, one is drawn."),
+        typer.Option(help="Of the order: a random number, drawn if not given."),
     ] = None,
     delta: DeltaOption = 0.05,
     out: Annotated[Path, typer.Option(help="Folder for journals and certificates.")] = Path(

@@ -184,7 +184,7 @@ def certify_train(
     seed: Annotated[
         int | None,
         typer.Option(
-            help="Of data and training (0); with pick-to-learn one drawn at random (drawn now)."
+            help="Of data and training (0); for pick-to-learn a random number, drawn if not given."
         ),
     ] = None,
     delta: DeltaOption = 0.05,
