@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import dudley as du
-from dudley.calculus.compose import Heads, Parallel, Repeat, Residual
+from dudley.calculus.compose import Heads, Parallel, Residual
 from dudley.calculus.node import Node
+from dudley.calculus.repeat import Repeat
 from dudley.networks.alarms import with_norm_layers
 from node_cases import S, b
 

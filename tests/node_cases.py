@@ -13,7 +13,8 @@ from dudley.audit.problem import SearchProblem
 from dudley.audit.search import search
 from dudley.audit.search_ratios import SearchRatios
 from dudley.audit.starts import Start
-from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
+from dudley.calculus.compose import Chain, Heads, Parallel, Residual
+from dudley.calculus.repeat import Repeat
 from dudley.networks.activations import ACTIVATIONS, Activation
 
 torch.set_num_threads(1)

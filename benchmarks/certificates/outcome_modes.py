@@ -27,7 +27,7 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).parent))
 from outcomes import CUTS, RealTable, below, last_passed, loans, payments
 
-from dudley.certificates.inversion import binomial_lower
+from dudley.calculus.inversion import binomial_lower
 from dudley.certificates.methods.prequential.grid import BETS, WEIGHTS
 from dudley.certificates.outcomes.difference import difference_upper
 from dudley.certificates.outcomes.mean import mean_upper

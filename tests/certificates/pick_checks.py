@@ -9,8 +9,8 @@ import numpy as np
 
 from certificates.cuts import Cut, Cuts, line
 from certificates.validity import allowed
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.beside import hold_out_beside
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.pick_to_learn.bound import risk_upper
 from dudley.certificates.retrained import certify_retrained
 from dudley.certificates.training import certify_training

@@ -10,6 +10,7 @@ import pytest
 
 import dudley as du
 from certificates.arounds import fit_linear, halves, linear_start, make_linear
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.around.coded import CodedAround
 from dudley.certificates.around.draws import failing_shares
 from dudley.certificates.around.flat import FlatAround
@@ -19,7 +20,6 @@ from dudley.certificates.around.words import SparsePart, WordSpace
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.around_code import MOVERS, WordTraining
 from dudley.certificates.fit.around_posterior import AroundPosteriorTraining
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.learners.module_predictor import ModulePredictor
 from dudley.certificates.methods.occam_around.method import OccamAround, space_of
 from dudley.certificates.methods.pac_bayes.divergence import gaussian, isotropic, squared_distance
@@ -324,6 +324,22 @@ def test_scales_that_the_counted_examples_decided_are_refused():
     with pytest.raises(InputError, match="those declared, size"):
         Q = AroundPosterior(start, "*", θ, {"weight": 0.1}, "one")
         PacBayesAround()(Q, halves(60, 1), start=start.sha256)
+
+
+def test_a_hold_out_of_the_same_examples_stands_beside(coded, drawn):
+    for result, words in ((coded, "the word costs"), (drawn, "the divergence costs")):
+        beside = result.beside(DATA)
+        assert [split.trained for split in beside.splits] == [540, 480, 360]
+        c = math.log(3 / 0.05)
+        for split in beside.splits:
+            facts = split.certificate.facts
+            assert split.value == pytest.approx(binomial_upper(facts.errors, facts.n, c))
+        assert words in beside.against(result.certificate)
+    alone = du.certify_around(
+        coded.start, data=DATA, training=SMALL, dimensions=4, levels=3, seed=0
+    )
+    with pytest.raises(InputError, match="a training to run on a part"):
+        alone.beside(DATA)
 
 
 def test_bad_arguments_get_a_sentence():

@@ -11,9 +11,9 @@ import pytest
 
 from certificates.cuts import Cut, Cuts, line
 from certificates.validity import allowed, tight
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.beside import hold_out_beside
 from dudley.certificates.data import Dataset
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.learners.base import Learner
 from dudley.certificates.pool import share_up
 from dudley.certificates.predictor import Predictor

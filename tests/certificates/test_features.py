@@ -55,6 +55,13 @@ def test_the_best_prototypes_are_selected_and_the_hold_out_sees_its_share_alone(
     assert ranked.best.certificate.value == min(values) and "selection" in str(ranked)
 
 
+def test_a_printed_number_is_not_below_its_certificate(ranked):
+    shown = [float(line.split()[1]) for line in str(ranked).splitlines()]
+    assert len(shown) == len(ranked.rows) == 3
+    for number, row in zip(shown, ranked.rows, strict=True):
+        assert row.certificate.value <= number <= 1.001 * row.certificate.value
+
+
 @pytest.mark.slow
 def test_all_methods_certify_three_classes():
     encoded, y = clusters(900)

@@ -8,8 +8,9 @@ from flint import arb, ctx
 
 import dudley as du
 from dudley.calculus import arithmetic as rules
-from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
+from dudley.calculus.compose import Chain, Heads, Parallel, Residual
 from dudley.calculus.nest import entries
+from dudley.calculus.repeat import Repeat
 from dudley.certificates.forward_error import forward_error
 from dudley.core.constraint import FREE, Ball
 from dudley.core.errors import InputError

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from certificates.validity import NoisyCopies, reader
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.base import METHODS
 from dudley.certificates.certificate import RISK
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.hold_out.declared import HoldOutChoices
 from dudley.certificates.methods.hold_out.interval import upper
 from dudley.certificates.methods.hold_out.losses import BoundedLoss, losses

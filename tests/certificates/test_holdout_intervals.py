@@ -9,7 +9,7 @@ from flint import arb, ctx
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from dudley.certificates.inversion import kl_upper
+from dudley.calculus.inversion import kl_upper
 from dudley.certificates.methods.hold_out.interval import INTERVALS, upper
 from dudley.certificates.methods.hold_out.intervals.betting import log_capital, plug_in, κ
 from dudley.certificates.methods.hold_out.intervals.fixed_bets import bets_for

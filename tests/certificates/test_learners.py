@@ -169,3 +169,20 @@ def test_what_is_no_learner_is_refused():
         certify_training(make_model, data=(X, Y))
     with pytest.raises(InputError, match="arrays"):
         certify_training(make_model, fit)
+
+
+def encoder(heads: int = 2, norm_first: bool = False, activation: str = "relu"):
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(
+        8, heads, 16, 0.0, activation, batch_first=True, norm_first=norm_first
+    )
+    return torch.nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).eval()
+
+
+def test_the_hash_tells_settings_that_torch_does_not_print():
+    """The same weights with other heads are another model: a hash that is declared fixes them."""
+    modules = [encoder(), encoder(4), encoder(norm_first=True), encoder(activation="gelu")]
+    rows = torch.randn(1, 3, 8)
+    assert not any(torch.allclose(modules[0](rows), other(rows)) for other in modules[1:])
+    assert len({ModulePredictor(module).sha256 for module in modules}) == 4
+    assert ModulePredictor(encoder()).sha256 == ModulePredictor(encoder()).sha256

@@ -14,9 +14,9 @@ from scipy import stats
 
 import dudley as du
 from certificates.validity import allowed, tight
+from dudley.calculus.inversion import binomial_lower, binomial_upper
 from dudley.certificates import verify
 from dudley.certificates.certify_outcomes import outcomes
-from dudley.certificates.inversion import binomial_lower, binomial_upper
 from dudley.certificates.methods.outcomes.method import OutcomesMethod
 from dudley.certificates.outcomes.abstention import gate_of
 from dudley.certificates.outcomes.mean import mean_upper

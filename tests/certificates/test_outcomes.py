@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates import verify
 from dudley.certificates.certify_outcomes import outcomes
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.outcomes.method import OutcomesMethod
 from dudley.certificates.outcomes.columns import OutcomeColumns
 from dudley.certificates.outcomes.difference import discordant_upper

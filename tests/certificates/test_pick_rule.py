@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dudley.certificates.certificate import baseline
 from dudley.certificates.data import Dataset
 from dudley.certificates.learners.base import Learner
 from dudley.certificates.methods.pick_to_learn.checkpoint import PickCheckpoint
@@ -92,6 +93,20 @@ def test_a_sample_between_the_picks_and_the_whole_gives_the_same_picks(key, roun
                 rows = sorted([r for r in range(9) if tags.names[r] in Z] + list(extra))
                 part = TagTable(tuple(tags.names[r] for r in rows), tags.tags[rows])
                 assert picked_of(whole.X[rows], whole.y[rows], part, declared) == Z
+
+
+def test_a_loss_that_a_constant_never_has_makes_a_vacuous_number():
+    """Even odds have the loss ln 2 on every example: above it, a level is met by saying nothing."""
+    vacuous = {}
+    for level in (0.5, 0.8):
+        certificate = certify_training(
+            ThresholdLearner(), None, line(400), batches=3, event="loss", level=level, seed=0
+        ).certificate
+        assert certificate.value < certificate.baseline["error_at_least"] or certificate.vacuous
+        vacuous[level] = certificate.baseline["error_at_least"] == 0 and certificate.vacuous
+    assert vacuous == {0.5: False, 0.8: True}
+    data = Dataset(np.zeros((90, 1), np.uint8), np.repeat(np.arange(3), [20, 30, 40]))
+    assert [baseline(data, 0.05, 90, classes)["errors"] for classes in (1, 2, 3)] == [50, 20, 0]
 
 
 def test_the_order_of_a_file_changes_no_pick():

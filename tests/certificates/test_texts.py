@@ -25,6 +25,7 @@ from dudley.certificates.texts.forms import TextPass
 from dudley.certificates.texts.learner import TextDescent, TextLearner
 from dudley.certificates.texts.one_pass import certify_texts
 from dudley.certificates.texts.reading import texts_of
+from dudley.certificates.texts.recheck import recheck_texts
 from dudley.certificates.verify import verify
 from dudley.core.backend import torch
 from dudley.core.errors import DudleyError, InputError
@@ -77,6 +78,24 @@ def test_no_symbol_depends_on_later_ones_nor_on_other_documents(name):
     assert not together[1, 12:].any()
 
 
+def test_long_documents_are_read_in_windows():
+    """A symbol depends on its window alone, and on nothing that comes later."""
+    settings = SMALL["gpt"] | {"context": 8, "windows": True}
+    model = model_of("gpt", settings)
+    model.expect(10**6)
+    torch.manual_seed(1)
+    module = model.make()
+    text = b"the cat sat on a mat, and ran\0"
+    with torch.no_grad():
+        whole = model.nats(module, model.read([text, b"a cat\0"]))
+        first = model.nats(module, model.read([text[:8]]))
+        other = model.nats(module, model.read([b"THE CATT" + text[8:], b"a cat\0"]))
+    assert whole.shape == (2, len(text)) and not whole[1, 6:].any()
+    assert torch.allclose(whole[0, :8], first[0], atol=1e-5)
+    assert torch.allclose(whole[0, 16:], other[0, 16:], atol=1e-5)
+    assert not torch.allclose(whole[0, 8:16], other[0, 8:16], atol=1e-5)  # its byte before
+
+
 def test_all_forms_hold_together_and_are_told_apart(tmp_path):
     made = certify_texts(
         model_of("gru", SMALL["gru"]),
@@ -88,7 +107,8 @@ def test_all_forms_hold_together_and_are_told_apart(tmp_path):
     mean, totals, tokens = made["mean"], made["totals"], made["tokens"]
     assert {c.declared.among for c in made.values()} == {3}
     assert "mean over units" in mean.quantity and "(totals)" in totals.quantity
-    assert "sampled contexts" in tokens.quantity
+    assert "sampled contexts" in tokens.quantity and "mixture" not in tokens.quantity
+    assert "had not come before" in mean.quantity and "mixture" not in mean.quantity  # no copies
     order = UnitOrder.of(TEXTS.texts, 0)
     texts = [TEXTS.texts[row] for row in order.rows]
     sizes = np.array([len(text) for text in texts])
@@ -102,6 +122,37 @@ def test_all_forms_hold_together_and_are_told_apart(tmp_path):
     assert verify(totals.to_json(), read_pass(tmp_path / "totals"), order).holds
     assert verify(tokens.to_json(), read_pass(tmp_path / "tokens"), None).holds
     assert all(c.value > c.facts.mean_loss for c in made.values())
+
+
+def test_a_certificate_says_what_a_document_is_and_how_bits_are_smoothed(tmp_path):
+    documents = Documents.of(sentences(80), longest=40, shortest=6)
+    declared = TextPass(population="sentences of a toy", unit="sentence", seed=0)
+    made = certify_texts(model_of("gru", SMALL["gru"]), documents, tmp_path, declared, DESCENT)
+    for certificate in made.certificates.values():
+        words = certificate.declared.population
+        assert words.startswith("sentences of a toy") and "6 to 40 bytes" in words
+        assert "1/64" in words and "mixture" in certificate.quantity
+        assert "a new sentence" in certificate.quantity
+
+
+def test_a_folder_holds_one_pass_of_one_model(tmp_path, monkeypatch):
+    """Another model must not go on with the losses of the first, nor claim its number."""
+    model, other = model_of("gru", SMALL["gru"]), model_of("gpt", SMALL["gpt"])
+    made = certify_texts(model, TEXTS, tmp_path / "done", TextPass(seed=0), DESCENT)
+    again = certify_texts(model, TEXTS, tmp_path / "done", TextPass(seed=0), DESCENT)
+    assert again.certificates["mean"].value == made.certificates["mean"].value
+    with pytest.raises(InputError, match="another one"):
+        certify_texts(other, TEXTS, tmp_path / "done", TextPass(seed=0), DESCENT)
+
+    def failing(learner, step, share):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TextLearner, "update", failing)
+    with pytest.raises(KeyboardInterrupt):
+        certify_texts(model, TEXTS, tmp_path / "killed", TextPass(seed=0), DESCENT)
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="another one"):
+        certify_texts(other, TEXTS, tmp_path / "killed", TextPass(seed=0), DESCENT)
 
 
 SCRIPT = """
@@ -305,11 +356,36 @@ def test_a_causal_folder_of_hugging_face_is_trained_and_certified(tmp_path, caus
     assert lengths.tolist() == [int(lengths[1]) + 1, int(lengths[1])] and codes[0, -1] == 0
 
 
+def test_tokens_of_other_texts_are_learnt_and_verified_again(tmp_path, require):
+    require("tokenizers", find_spec("tokenizers") is not None, "pip install '.[hf]'")
+    other = tmp_path / "other.txt"
+    other.write_bytes(b"\n".join(sentences(50, seed=9)))
+    sizes = {"vocabulary": 290, "d": 8, "heads": 2, "layers": 1, "context": 40}
+    model, out = model_of(f"bpe:{other}", sizes), tmp_path / "out"
+    assert model.symbols == 290 and "texts" not in model.table()
+    codes, lengths = model.read([b"the cat\0", b"the cat"])
+    assert lengths[0] == lengths[1] + 1 < 8 and codes[0, -1] == 0
+    declared = TextPass(tokens=True, checkpoints=3, seed=0)
+    made = certify_texts(model, TEXTS, out, declared, DESCENT).certificates
+    assert made["mean"].facts.limit == UnitSmoothing(256, 1 / 64, TEXTS.shortest).limit
+    file = made["mean"].to_json()
+    assert recheck_texts(file, out, TEXTS, start=str(other)).holds
+    with pytest.raises(InputError, match="the texts of the tokenizer"):
+        recheck_texts(file, out, TEXTS)
+    other.write_bytes(b"\n".join(sentences(50, seed=8)))
+    with pytest.raises(InputError, match="the start of this pass"):
+        recheck_texts(file, out, TEXTS, start=str(other))
+    with pytest.raises(InputError, match="context"):
+        model.expect(41)
+
+
 def test_a_causal_folder_that_does_not_fit_is_refused(tmp_path, causal_folder):
     with pytest.raises(InputError, match="UTF-8"):
         model_of(f"hf:{causal_folder}", {}).read([b"\xff\xfe\0"])
     with pytest.raises(InputError, match="bytes"):
         model_of(f"hf:{causal_folder}", {}).expect(65)
+    with pytest.raises(InputError, match="the token that ends texts"):
+        model_of(f"hf:{causal_folder}", {}).read([b"the cat<end>sat\0"])
     for change in ({"model_type": "bert"}, {"vocab_size": 10}, {"n_layer": 10**6}):
         path = causal_folder / "config.json"
         before = path.read_text("utf-8")

@@ -344,3 +344,13 @@ def test_a_recorded_step_is_the_step(require):
         model = learner.train(X, y, 1, learner.start())
         hashes.add(model.sha256)
     assert len(hashes) == 1
+
+
+def test_images_of_another_shape_have_another_hash():
+    """As many patches, the same weights: only the size says how they lie."""
+
+    def start(size: tuple[int, int]) -> str:
+        training = ViT(classes=2, size=size, patch=4, layers=1, d=8, heads=2, hidden=8)
+        return TrainingLearner(training).start().sha256
+
+    assert start((8, 16)) != start((16, 8)) and start((8, 16)) == start((8, 16))

@@ -12,11 +12,11 @@ import pytest
 
 from certificates.parts import Part
 from certificates.validity import NoisyCopies, allowed, failures, leaks, reader, tight
+from dudley.calculus.inversion import binomial_lower, binomial_upper
 from dudley.certificates.auto import best_of
 from dudley.certificates.base import METHODS
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import binomial_lower, binomial_upper
 from dudley.certificates.methods.hold_out.interval import upper
 from dudley.certificates.methods.hold_out.intervals.betting import log_capital, plug_in
 from dudley.certificates.methods.hold_out.method import HoldOut

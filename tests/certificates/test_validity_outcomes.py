@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 from certificates.validity import allowed, failures, leaks, tight
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.certify_outcomes import outcomes
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.outcomes import verdict
 from dudley.certificates.outcomes.abstention import gate_of, thresholds_of
 from dudley.certificates.outcomes.difference import difference_upper, discordant_upper

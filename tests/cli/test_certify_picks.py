@@ -76,6 +76,17 @@ def test_other_picks_or_another_learner_do_not_replay(dudley, trained, tmp_path)
     assert "du.verify_training" in dudley("verify", file, "--replay", *data).refused()
 
 
+def test_the_model_of_the_folder_is_certified_on_fresh_examples(dudley, trained, tmp_path):
+    """It is a file of ours, and no checkpoint whose tensors need roles."""
+    from dudley.certificates.samples import draw_examples
+
+    fresh = draw_examples({"name": "and", "T": 6, "s": 2}, 200, 0, "test")
+    np.savez(tmp_path / "fresh.npz", X=fresh.X, y=fresh.y)
+    for model in (trained, trained / "model.safetensors"):
+        done = dudley("certify", "model", model, "--holdout", tmp_path / "fresh.npz")
+        assert done.code == 0 and "hold-out" in done.out, done.err
+
+
 def test_a_report_of_the_folder_says_what_was_counted(dudley, trained, tmp_path):
     done = dudley("report", trained, "--out", tmp_path / "page.html")
     assert done.code == 0, done.err

@@ -9,7 +9,8 @@ import pytest
 import dudley as du
 from dudley.audit.problem import SearchProblem
 from dudley.calculus import tie
-from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
+from dudley.calculus.compose import Chain, Heads, Parallel, Residual
+from dudley.calculus.repeat import Repeat
 from dudley.core.magnitude import ONE, ZERO, Magnitude
 from dudley.networks import pointwise
 from dudley.networks.activations import Activation, activation
@@ -259,8 +260,8 @@ def test_tied_weights_must_add(monkeypatch):
     monkeypatch.setattr(
         tie,
         "_merged",
-        lambda name, group, circular: replace(
-            right(name, group, circular), weight=Magnitude(max(float(u.weight.log) for u in group))
+        lambda name, group: replace(
+            right(name, group), weight=Magnitude(max(float(u.weight.log) for u in group))
         ),
     )
     with pytest.raises(AssertionError, match="found above declared"):

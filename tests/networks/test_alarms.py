@@ -19,11 +19,12 @@ import torch
 import dudley as du
 from alarm_cases import ATTENTION, DENSE, LN, MLP, NETWORKS, RMS, T, d, plain
 from dudley.audit.problem import SearchProblem, signal_of
-from dudley.calculus import augment, compose
+from dudley.calculus import augment, compose, repeat
 from dudley.calculus.augment import augmented
-from dudley.calculus.compose import Chain, Repeat, Residual
+from dudley.calculus.compose import Chain, Residual
 from dudley.calculus.facts import Facts, Signal
 from dudley.calculus.node import Node, Part
+from dudley.calculus.repeat import Repeat
 from dudley.core.errors import InputError, NotYetPaid
 from dudley.core.lemma import Lemma
 from dudley.core.magnitude import ONE, Magnitude
@@ -121,14 +122,14 @@ def sixth_too_small(level, d):
     return 1 / 1.2 * RIGHT_SLOPE(level, d)
 
 
-RIGHT_SLOPE, RIGHT_ALARMS = augment.alarm_slope, compose._alarms
+RIGHT_SLOPE, RIGHT_ALARMS = augment.alarm_slope, repeat._alarms
 WRONG = {
     "a ramp a sixth too flat": (pointwise, "alarm_slope", sixth_too_small, "one layer"),
     "a chain forgets slopes before": (compose, "behind", lambda L, a: a, "a slope before"),
     "a chain has the last alarm": (compose, "largest", lambda *a: a[-1], "a slope before"),
     "a loss forgets its alarms": (augment, "largest", lambda *a: a[0], "two layers"),
     "a layer hears its own alarm": (
-        compose,
+        repeat,
         "_alarms",
         lambda every, shape: np.where(RIGHT_ALARMS(every, shape) > -np.inf, -30.0, -np.inf),
         "repeat",

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.outcomes.table import OutcomeTable
 from dudley.core.errors import InputError
 from dudley.testing import assert_error_below

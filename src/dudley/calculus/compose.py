@@ -18,13 +18,15 @@ norm ball breaks the version without clipping.)
 
 Covers on points. What block i sees depends on the centres of the blocks before it, so a cover
 that serves given points is chosen after those centres. A weight that is used again behind itself
-(layers in sequence that share it) would have to be chosen before its own points are known: for
-such weights, and for shared weights that stand before one another in turn, only covers of
-uniform scope are used (``tie.tie_together``).
+(layers in sequence that share it), and shared weights that stand before one another in turn, decide
+their own points. Their centres are corrected step by step at points that are computed anew after
+each step, and a centre is the word of its corrections (``classes.covers.sequence``); or they are
+covered for all inputs at once. Who is chosen when is settled in ``calculus.tie``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -34,7 +36,7 @@ import numpy as np
 from dudley.calculus import arithmetic
 from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.calculus.arithmetic import through
-from dudley.calculus.augment import behind, facts_with_alarm, is_silent
+from dudley.calculus.augment import behind, facts_with_alarm
 from dudley.calculus.facts import Facts, Signal, Use
 from dudley.calculus.memory import remembered
 from dudley.calculus.node import Node, Part
@@ -228,82 +230,6 @@ class Heads(Node):
         return Parallel((self.inner,) * self.H).rounding(signal)
 
 
-@dataclass(frozen=True)
-class Repeat(Node):
-    """L layers of equal shape and norm bounds, each with weights of its own.
-
-    Facts are evaluated once, on the vector of the layers' input radii.
-    """
-
-    inner: Node
-    L: int
-    gathers: ClassVar[bool] = True
-    lemma = Chain.lemma
-
-    def __post_init__(self) -> None:
-        size_of("L", self.L)
-
-    def facts(self, signal: Signal) -> Facts:
-        if signal.l1 is not None and self.L > 1:  # only the first layer sees the inputs' ℓ1 norm
-            return Chain((self.inner, Repeat(self.inner, self.L - 1))).facts(signal)
-        radii, out = [], signal
-        for _ in range(self.L):
-            radii.append(np.asarray(out.radius.log))
-            out = self.inner.facts(out.expect_rows()).out
-            if np.array_equal(out.radius.log, radii[-1]):  # layers past a fixed point are alike
-                radii += [radii[-1]] * (self.L - len(radii))
-                break
-        stacked = np.stack(radii)  # layers first; an enclosing Repeat has the axes behind
-        every = facts_with_alarm(self.inner, replace(signal, radius=Magnitude(stacked)))
-        slopes = np.broadcast_to(every.lipschitz.log, stacked.shape)
-        after = np.concatenate([np.cumsum(slopes[::-1], axis=0)[-2::-1], np.zeros_like(slopes[:1])])
-        uses = tuple(replace(use, weight=_spread(use.weight, stacked.shape)) for use in every.uses)
-        lipschitz = Magnitude(slopes.sum(axis=0)[()])
-        alarms = _alarms(every, stacked.shape)
-        uses = scaled(uses, Magnitude(after), "*", alarm=Magnitude(alarms[1:]))
-        return Facts(replace(out, l1=None), lipschitz, uses, Magnitude(alarms[0][()]))
-
-    def parameters(self, width: int) -> tuple[list, int]:
-        nest, width = self.inner.parameters(width)
-        return [nest] * self.L, width
-
-    def apply(self, params: Any, X: Any) -> Any:
-        for nest in params:
-            X = self.inner.apply(nest, X)
-        return X
-
-    def parts(self) -> tuple[Part, ...]:
-        return tuple(Part(self.inner, (i,), "*.", i == 0, layer=i) for i in range(self.L))
-
-    def with_parts(self, nodes: Sequence[Node]) -> Chain:
-        """Layers with norms of their own."""
-        return Chain(tuple(nodes))
-
-    def introduction(self) -> str:
-        return f"{self.L} × "
-
-    def rounding(self, signal: Signal) -> float:
-        return Chain((self.inner,) * self.L).rounding(signal)
-
-
-def _alarms(every: Facts, shape: tuple[int, ...]) -> np.ndarray:
-    """The log slope of the alarms from each layer on in what it reads; behind the last none."""
-    logs = np.full((shape[0] + 1, *shape[1:]), -np.inf)
-    if every.alarm is None or is_silent(every.alarm):
-        return logs
-    slopes, inside = (np.broadcast_to(x.log, shape) for x in (every.lipschitz, every.alarm))
-    for i in range(shape[0] - 1, -1, -1):
-        after = behind(Magnitude(slopes[i]), Magnitude(logs[i + 1]))
-        logs[i] = largest(Magnitude(inside[i]), after).log
-    return logs
-
-
-def _spread(weight: Magnitude, shape: tuple[int, ...]) -> Magnitude:
-    """A weight for each layer; layers of a Repeat inside have their axes in front."""
-    full = np.broadcast_shapes(np.shape(weight.log), shape)
-    return Magnitude(np.broadcast_to(weight.log, full))
-
-
 def expect_shape(what: str, wanted: Signal, got: Signal) -> None:
     """Refuse to add signals of different rows or widths."""
     if (got.width, got.rows) != (wanted.width, wanted.rows):
@@ -365,11 +291,16 @@ def _composed_once(network: Node, facts: tuple, covers: CoverNames) -> tuple[All
 
 def _composed(network: Node, signal: Signal, covers: CoverNames) -> tuple[Allocated, Facts]:
     facts = facts_with_alarm(network, signal)
-    return allocated(facts.uses, covers), facts
+    return allocated(facts.uses, covers, float(np.max(facts.out.radius.log))), facts
 
 
-def allocated(uses: Sequence[Use], covers: CoverNames = None) -> Allocated:
-    """The entropy of blocks that are used like that, shared ones covered once."""
+def allocated(
+    uses: Sequence[Use], covers: CoverNames = None, log_output: float = math.inf
+) -> Allocated:
+    """The entropy of blocks that are used like that, shared ones covered once.
+
+    ``log_output`` is of the radius of the outputs, where what is covered are outputs.
+    """
     blocks = []
     for use in tie_together(uses):
         entropy = use.entropy
@@ -378,4 +309,4 @@ def allocated(uses: Sequence[Use], covers: CoverNames = None) -> Allocated:
         blocks.append(WeightBlock(use.name, entropy, use.weight, use.copies))
     if not blocks:
         raise InputError("network", "at least one block of trained weights", "none")
-    return Allocated(tuple(blocks))
+    return Allocated(tuple(blocks), log_output)

@@ -67,8 +67,9 @@ class Parameter:
 class Use:
     """One use of a block: how it enters, how much it matters, at how many points per example.
 
-    ``place`` is the way from the root of the network: an index for each step of a chain, one
-    with a plus for each summand. ``uniform``: only covers that serve all inputs at once.
+    ``place`` is the way from the root of the network: an index for each step of a chain, one with
+    a plus for each summand, a star for the layers of a Repeat. ``uniform``: only covers that serve
+    all inputs at once. ``together``: so many blocks, this one included, decide its points.
     ``alarm`` is like ``weight``, for the alarms of norm layers in the place of the output.
     """
 
@@ -82,6 +83,7 @@ class Use:
     copies: int = 1
     place: tuple[str, ...] = ()
     uniform: bool = False
+    together: int = 0
     alarm: Magnitude = ZERO
 
     @property
@@ -93,7 +95,8 @@ class Use:
     def entropy(self) -> Entropy:
         if isinstance(self.parameter, Entropy):
             return self.parameter
-        every = self.parameter.map.entropy(self.form, self.rows, self.pairs, self.l1)
+        linear = self.parameter.map
+        every = linear.entropy(self.form, self.rows, self.pairs, self.l1, self.together)
         return every.uniform() if self.uniform else every
 
     @property

@@ -133,7 +133,7 @@ def hold_out_beside(
     for name in declared:
         if name not in FURTHER:
             raise UnknownName("declaration of the hold-out beside", name, FURTHER)
-    sizes = _sizes(data.n, shares)
+    sizes = held_out_sizes(data.n, shares)
     if pool is not None and pool < data.n:
         raise InputError("pool", f"at least the {data.n:,} examples drawn", pool)
     seed = declared_seed(seed)
@@ -152,11 +152,11 @@ def hold_out_beside(
             value = share_up(errors + certificate.facts.pool_errors_at_most, pool)
         splits.append(HoldOutSplit(float(share), first.n, model, certificate, value))
         if say is not None:
-            say(f"trained on {first.n:,}, held out {size:,}: at most {value:.4g}")
+            say(f"trained on {first.n:,}, held out {size:,}: at most {ceiling(value)}")
     return HoldOutBeside(data.n, seed, tuple(splits))
 
 
-def _sizes(n: int, shares: Sequence[float]) -> list[int]:
+def held_out_sizes(n: int, shares: Sequence[float]) -> list[int]:
     """How many examples each split holds out: at least one, and not all."""
     shares = list(shares)
     if not shares or len(set(shares)) < len(shares) or not all(0 < q < 1 for q in shares):

@@ -66,7 +66,7 @@ class FeatureRanking:
 
     def __str__(self) -> str:
         lines = [
-            f"{row.method:<14} {row.certificate.value:.4f}" + " (vacuous)" * row.certificate.vacuous
+            f"{row.method:<14} {row.certificate.at_most}" + " (vacuous)" * row.certificate.vacuous
             for row in self.rows
         ]
         return "\n".join([*lines, *(f"{name:<14} {why}" for name, why in self.refused.items())])

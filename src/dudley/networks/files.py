@@ -22,9 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dudley.calculus.compose import Chain, Repeat
+from dudley.calculus.compose import Chain
 from dudley.calculus.nest import entries
 from dudley.calculus.node import Node
+from dudley.calculus.repeat import Repeat
 from dudley.core.boundary import documents
 from dudley.core.boundary.paths import is_plain
 from dudley.core.constraint import FREE, Constraint, Rank, ball, radius_of, size_of

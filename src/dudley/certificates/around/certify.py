@@ -27,15 +27,17 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dudley.certificates.around.coded import CodedAround
+from dudley.certificates.around.declared import AroundDeclared
 from dudley.certificates.around.posterior import AroundPosterior
 from dudley.certificates.around.start import ModuleStart
+from dudley.certificates.beside import SHARES, HoldOutBeside, hold_out_beside
 from dudley.certificates.certificate import Certificate
 from dudley.certificates.certify import Data, examples
 from dudley.certificates.data import Dataset
@@ -61,11 +63,42 @@ METHODS_AROUND = {"occam": OccamAround, "pac-bayes": PacBayesAround}
 
 @dataclass(frozen=True, eq=False)
 class CertifiedAround:
-    """The model or the posterior, its certificate, and the start that both are told from."""
+    """The model or the posterior, its certificate, and the start that both are told from.
+
+    ``learner`` made the start; there is none where a start was given.
+    """
 
     model: CodedAround | AroundPosterior
     certificate: Certificate
     start: ModuleStart
+    learner: Learner | None = None
+
+    def beside(
+        self,
+        data: Data,
+        shares: Sequence[float] = SHARES,
+        say: Callable[[str], None] | None = None,
+    ) -> HoldOutBeside:
+        """The hold-out that the same examples would have bought (`dudley.certificates.beside`).
+
+        ``fit`` trains on the first part of each split in the ordinary way.
+        """
+        declared: AroundDeclared = self.certificate.declared
+        if self.learner is None:
+            fix = "certify with a factory and a fit, or use dudley.certificates.beside"
+            raise InputError("hold-out beside", "a training to run on a part", "a start", fix)
+        return hold_out_beside(
+            self.learner,
+            _expect_data(data),
+            delta=declared.delta,
+            seed=declared.seed,
+            shares=shares,
+            pool=getattr(declared, "pool", None),
+            say=say,
+            population=declared.population,
+            among=declared.among,
+            repeats=declared.repeats,
+        )
 
 
 def certify_around(
@@ -106,7 +139,7 @@ def certify_around(
     if isinstance(unit, OccamAround):
         plans = _word_plans(training or WordTraining(part=whole.parts[0]), whole.parts)
         model = fit_words(space_of(start, whole), rest, plans, whole.delta, whole.tolerance, watch)
-        return CertifiedAround(model, unit.made(model, sample, whole), start)
+        return CertifiedAround(model, unit.made(model, sample, whole), start, learner)
     plan = training or AroundPosteriorTraining(part=whole.parts[0])
     plan = _posterior_plan(plan, whole.parts)
     measured = None
@@ -129,7 +162,7 @@ def certify_around(
         watch,
     )
     watch.begin("draws of the posterior")
-    return CertifiedAround(Q, unit.made(Q, sample, whole), start)
+    return CertifiedAround(Q, unit.made(Q, sample, whole), start, learner)
 
 
 def verify_around(

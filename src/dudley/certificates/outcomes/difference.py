@@ -32,7 +32,7 @@ import math
 
 import numpy as np
 
-from dudley.certificates.inversion import binomial_lower, binomial_upper
+from dudley.calculus.inversion import binomial_lower, binomial_upper
 from dudley.certificates.outcomes.mean import mean_upper
 from dudley.certificates.outcomes.question import LossQuestion
 from dudley.core.rounding import up

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.methods.hold_out.intervals.fixed_bets import bets_for, fixed_bets
 
 

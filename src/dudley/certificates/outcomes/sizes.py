@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.outcomes.difference import DISCORDANT, RATE
 from dudley.core.errors import InputError
 

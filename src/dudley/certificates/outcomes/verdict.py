@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.outcomes.mean import proves_below
 from dudley.certificates.outcomes.question import LossQuestion
 

@@ -18,7 +18,8 @@ from dudley.networks import explain, files, proof
 from dudley.networks.capacity import capacity
 from dudley.show.pages.derivation import Derivation, document
 
-SETTINGS = {"n": None, "delta": 0.05, "epsilon": None}  # names that are not the network's
+# Names that are not the network's.
+SETTINGS = {"n": None, "delta": 0.05, "epsilon": None, "train_error": None}
 OF_TAILS = ("tail.", "truncation", "beta", "kappa")  # inputs of statements, not of networks
 
 
@@ -27,7 +28,8 @@ def derive(
         str | None, typer.Argument(help="A network file, or an example's name.")
     ] = None,
     values: Annotated[
-        list[str] | None, typer.Argument(help="name=value: n, delta, epsilon, or a norm or size.")
+        list[str] | None,
+        typer.Argument(help="name=value: n, delta, epsilon, train_error, a norm or size."),
     ] = None,
     checkpoint: Annotated[
         str | None, typer.Option(help="A trained model instead: measured, its norms paid for.")
@@ -56,7 +58,9 @@ def derive(
 ) -> None:
     """Bound the generalisation gap of a network or of a checkpoint.
 
-    Entropy and Rademacher complexity come with it; no constant is hidden.
+    Entropy and Rademacher complexity come with it; no constant is hidden. With train_error=…, the
+    share of training examples whose margin is below margin=… (or the mean loss), the gap is that of
+    one cover at one scale, which is smaller where the error is.
 
     With --checkpoint: T=…, n=…, delta=…, X.row2inf=… (rows that enter the first block; tokens are
     embedded otherwise), w.l2=… (a readout, where no head is stored), margin=…, H=… (heads, where no
@@ -95,7 +99,9 @@ def derive(
     name = checkpoint or network or ""
     cap = capacity(described.network, described.inputs, settings["n"], described.loss)
     delta = float(settings["delta"] or SETTINGS["delta"])
-    derivation = Derivation(cap, delta, settings["epsilon"], union, assumptions)
+    derivation = Derivation(
+        cap, delta, settings["epsilon"], union, assumptions, settings["train_error"]
+    )
     with watch_steps() as watch:
         watch.say("deriving the bound")
         if as_json:
@@ -142,6 +148,8 @@ def _item(name: str, derivation: Derivation, with_tree: bool, with_proof: bool) 
         "needed_n_target": cap.loss.range / 2,
         "culprit": explain.culprit(paid),
     }
+    if derivation.train_error is not None:
+        item["train_error"] = derivation.train_error
     if derivation.epsilon is not None:
         item["entropy"] = {
             "epsilon": derivation.epsilon,
@@ -163,7 +171,9 @@ def _item(name: str, derivation: Derivation, with_tree: bool, with_proof: bool) 
             ],
         }
     if with_proof:
-        item["proof"] = [vars(step) for step in proof.steps(paid)]
+        item["proof"] = [
+            vars(step) for step in proof.steps(paid, derivation.delta, derivation.train_error)
+        ]
     return item
 
 

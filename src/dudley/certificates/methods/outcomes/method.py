@@ -30,9 +30,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dudley.calculus.inversion import binomial_lower
 from dudley.certificates.base import Method, method
 from dudley.certificates.certificate import ASSUMED, RISK, Certificate
-from dudley.certificates.inversion import binomial_lower
 from dudley.certificates.methods.outcomes.answers import answers, question_of
 from dudley.certificates.methods.outcomes.declared import (
     OutcomesChoices,

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import math
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates import digits
 from dudley.certificates.base import Method, method
 from dudley.certificates.certificate import ASSUMED, Certificate, baseline, data_facts, equal_rows
 from dudley.certificates.clipping import clipping_prices
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.pac_bayes.declared import (
     PacBayesChoices,
     PacBayesDeclared,
