@@ -1,13 +1,20 @@
-"""Tags: every example has a name that its content gives, and a random number that nobody chose.
+"""Tags: every example has a name that its content gives, and a number that settles ties.
 
 The *name* of an example is the first 128 bits of SHA-256 of (x, y), and the number of the copy:
 equal examples are numbered 1, 2, …. The *tag* is a number in [0, 2^64) that is a function of the
-declared seed and the name. For the proof, tags are independent and uniform: SHA-256 stands in for
-a random function, and since the seed is fixed before the data, no tag was chosen.
+declared seed and the name.
 
-A tag of the content alone would give copies of an example the same tag. They would then be picked
-together, or in an order that the sample decides, and the proof needs a strict order of single
-examples.
+**Without equal examples** any seed will do, a fixed one as well. The proof in `bound` needs a
+strict order of examples in which each has a place that does not depend on the others. A tag that is
+a function of the content gives one, if no two examples share it.
+
+**With equal examples** the number of the copy enters, and it depends on the others: if the second
+of two copies has the larger tag, it is picked first, and without the other copy it would be the
+first and have the smaller one. So fixed tags give no such order. Tags that are drawn at random do:
+given the bag of examples they are independent and uniform whatever the numbers, as the proof has
+them. SHA-256 stands in for a random function, and that the seed was drawn at random is declared
+where rows are equal (`dudley.certificates.order`). (A tag of the content alone would give copies
+the same tag, and the proof needs a strict order of single examples.)
 
 >>> X, y = np.array([[0, 1], [1, 1], [0, 1]]), np.array([0, 1, 0])
 >>> table = TagTable.of(X, y, seed=0)
