@@ -192,10 +192,13 @@ def test_the_number_of_a_pool_covers_the_pool():
     assert "1000 items of the pool" in result.certificate.quantity
 
 
-def test_copies_have_tags_of_their_own():
+def test_copies_have_names_of_their_own_and_share_their_tag():
+    """So that the place of an example in the order depends on no other example."""
     X, y = np.zeros((5, 2), np.int64), np.zeros(5, np.int64)
     table = TagTable.of(X, y, 0)
-    assert len(set(table.names)) == len(set(table.tags.tolist())) == 5
+    assert len(set(table.names)) == 5 and len(set(table.tags.tolist())) == 1
+    assert TagTable.of(X[:2], y[:2], 0).tags[0] == table.tags[0]
+    assert table.order.tolist() == [4, 3, 2, 1, 0]
     assert TagTable.of(X, y, 1).names == table.names
     assert set(TagTable.of(X, y, 1).tags.tolist()).isdisjoint(table.tags.tolist())
 

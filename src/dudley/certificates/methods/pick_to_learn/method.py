@@ -218,6 +218,5 @@ def _declarations(data: Dataset, declared: PickDeclared) -> tuple[str, ...]:
             f"the first {declared.initial} of {data.n} examples in the order of seed "
             f"{declared.seed} are not counted; it gave the training nothing but random numbers"
         )
-    if declared.initial or data.repeated:  # `tags` says what equal rows have to do with it
         lines.append(seed_declared(declared.seed))
     return (*lines, *equal_rows(data))

@@ -2,24 +2,17 @@
 
 The *name* of an example is the first 128 bits of SHA-256 of (x, y), and the number of the copy:
 equal examples are numbered 1, 2, …. The *tag* is a number in [0, 2^64) that is a function of the
-declared seed and the name.
+declared seed and of the content alone, so copies share it; among them the row decides.
 
-**Without equal examples** any seed will do, a fixed one as well. The proof in `bound` needs a
-strict order of examples in which each has a place that does not depend on the others. A tag that is
-a function of the content gives one, if no two examples share it.
-
-**With equal examples** the number of the copy enters, and it depends on the others: if the second
-of two copies has the larger tag, it is picked first, and without the other copy it would be the
-first and have the smaller one. So fixed tags give no such order. Tags that are drawn at random do:
-given the bag of examples they are independent and uniform whatever the numbers, as the proof has
-them. SHA-256 stands in for a random function, and that the seed was drawn at random is declared
-where rows are equal (`dudley.certificates.order`). (A tag of the content alone would give copies
-the same tag, and the proof needs a strict order of single examples.)
+The proof in `bound` needs a strict order of the examples in which the place of each depends on
+itself alone. Content and row give one, for any seed, a fixed one as well. (The number of a copy
+would not do: it depends on the other copies. If the second of two had the larger tag it would be
+picked first, and without the other it would be the first and have the smaller one.)
 
 >>> X, y = np.array([[0, 1], [1, 1], [0, 1]]), np.array([0, 1, 0])
 >>> table = TagTable.of(X, y, seed=0)
 >>> [name[-2:] for name in table.names], len(set(table.tags.tolist()))
-(['.1', '.1', '.2'], 3)
+(['.1', '.1', '.2'], 2)
 """
 
 from __future__ import annotations
@@ -54,7 +47,7 @@ class TagTable:
             times[content] += 1
             name = f"{content}.{times[content]}"
             names.append(name)
-            tag = hashlib.sha256(f"tag {seed} {name}".encode()).digest()[:8]
+            tag = hashlib.sha256(f"tag {seed} {content}.1".encode()).digest()[:8]
             tags[i] = int.from_bytes(tag, "little")
         return TagTable(tuple(names), tags)
 
@@ -65,5 +58,5 @@ class TagTable:
 
     @cached_property
     def order(self) -> np.ndarray:
-        """All rows, the largest tag first."""
+        """All rows, the largest tag first, and of equal tags the last row."""
         return np.argsort(self.tags, kind="stable")[::-1]
