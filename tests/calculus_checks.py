@@ -20,19 +20,41 @@ ROUNDING = 1e-12  # what float64 may lose in a value that is not an integer part
 
 
 def check_feasible(allocated, log_ε: float, log_n=None):
-    """Σ copies · reach · x ≤ ε with x ≤ 1, in exact rational multiples of the largest term."""
+    """Σ count · reach · x ≤ ε with x ≤ 1, in exact rational multiples of the largest term."""
     split = allocated.split(log_ε, log_n)
     spent, cost = Fraction(0), -math.inf
     for block, (log_x, log_H) in zip(allocated.blocks, split, strict=True):
         assert (log_x <= 0).all()
-        terms = np.atleast_1d(block.weight.log) + block.entropy.log_radius + log_x - log_ε
-        spent += block.copies * sum((Fraction(math.exp(t)) for t in terms), Fraction(0))
+        weights = np.ravel(block.weight.log)
+        counts = np.round(np.exp(block.log_counts))
+        assert counts.sum() == weights.size * block.copies
+        used = np.repeat(block.log_reach - block.entropy.log_radius, counts.astype(int))
+        above = np.sort(used) - np.sort(np.repeat(weights, block.copies))
+        assert (above >= -1e-12 * np.maximum(1, np.abs(np.sort(used)))).all(), "a weight is lowered"
+        terms = block.log_reach + log_x - log_ε
+        spent += sum((Fraction(c * math.exp(t)) for c, t in zip(counts, terms, strict=True)))
         direct = block.entropy.log_log(block.entropy.log_radius + log_x, log_n)
         assert (direct <= log_H + 1e-9).all(), "a block is charged less than its entropy"
-        cost = np.logaddexp(cost, np.logaddexp.reduce(log_H) + math.log(block.copies))
+        cost = np.logaddexp(cost, np.logaddexp.reduce(log_H + block.log_counts))
     assert spent <= 1, f"spent {float(spent)} of the budget"
     total = float(allocated.log_log(log_ε, log_n))
     assert abs(total - cost) <= 1e-9 * max(1.0, abs(cost)), f"{total} is not the sum {cost}"
+
+
+def check_one_point(cap):
+    """Two members ±w of {x ↦ w·Wx} reach both ends of the outputs: no one point serves before."""
+    A = float(cap.facts.out.radius)
+    X = np.zeros((1, 3))
+    X[0, 0] = float(cap.inputs.row2inf)
+    nest, _ = cap.network.parameters(3)
+    nest[0]["W"] = np.eye(3) * nest[0]["W"].constraint.balls[0].radius
+    nest[1]["w"] = np.eye(3)[:, :1] * nest[1]["w"].constraint.balls[0].radius
+    reached = float(np.ravel(cap.network.apply(nest, X))[0])  # and its negative, by −w
+    for entropy in (cap.allocated, cap.allocated.proper()):
+        assert (entropy(reached * np.array([0.1, 0.5, 0.85, 0.999])) >= math.log(2)).all()
+    assert cap.entropy(A * (1 + ROUNDING)) == 0.0, "not zero at the output radius"
+    assert cap.allocated.proper()(2 * A * (1 + ROUNDING)) == 0.0
+    assert (cap.entropy(A * np.array([1.5, 10, 1e9])) == 0.0).all()
 
 
 def check_power_law(allocate, Cs, βs, ε: float):

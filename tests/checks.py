@@ -35,9 +35,11 @@ class Case:
     l1: float | None = None
     center: tuple | None = None
     n: int = 4
+    together: int = 0
 
     def entropy(self):
-        return du.LinearMap(self.shape, self.constraint).entropy(self.form, 1, 1, self.l1)
+        linear = du.LinearMap(self.shape, self.constraint)
+        return linear.entropy(self.form, 1, 1, self.l1, self.together)
 
     def members(self, rng, count):
         middle = None if self.center is None else np.array(self.center)
@@ -79,6 +81,11 @@ CASES = [
     Case("l11-centred", (3, 2), du.L11(1.5, center=W0), center=W0),
     Case("op-centred-logits", (3, 2), du.Spectral(1.5, center=W0), "logits", center=W0),
     Case("row1inf-centred", (3, 2), du.Row1Inf(1.5, center=W0), l1=1.0, center=W0),
+    *(
+        Case(f"fro-{form}-together", (3, 2), du.Frobenius(1.5), form, together=3)
+        for form in ("linear", "bilinear", "logits")
+    ),
+    Case("col21-linear-together", (3, 2), du.Col21(1.5), together=2),
     Case("vector-l1", (4, 1), du.L1(1.5)),
     Case("vector-l2", (4, 1), du.L2(1.5)),
     Case("vector-linf", (4, 1), du.LInf(1.5)),
@@ -141,12 +148,12 @@ def check_scaling(case: Case, factor: float = 4.0):
 def check_points(entropy):
     """Only covers on points know n, and more points never have a smaller cover."""
     ε = 0.3 * math.exp(entropy.log_radius)
-    with_points = [cover for cover in entropy.covers if cover.scope is Scope.POINTS]
+    with_points = [cover for cover in entropy.covers if cover.scope is not Scope.UNIFORM]
     assert entropy.uses_points == bool(with_points)
     for cover in entropy.covers:
         ratio = ExactRatio((cover.bound, entropy.scale), ε)
         values = [float(cover.log_entropy(ratio, math.log(n))) for n in (2, 10, 1e4, 1e9, 1e12)]
-        if cover.scope is Scope.POINTS:
+        if cover.scope is not Scope.UNIFORM:
             assert values[0] < values[1] < values[2] < values[3] < values[4]
         else:
             assert len(set(values)) == 1

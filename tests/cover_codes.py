@@ -4,12 +4,14 @@ Each function takes a cover, its case, the members' deviations W from the centre
 the inputs, and returns the centres that the code words stand for and the log of how many there are.
 """
 
+import itertools
 import math
 from fractions import Fraction
 
 import numpy as np
 
 import oracles
+from dudley.classes import directions
 
 
 def _bounds(case) -> dict[str, float]:
@@ -179,6 +181,97 @@ def _compositions(b, q):
             yield (first, *rest)
 
 
+def _thriftiest(choices, inputs, B, ε):
+    """The t and log m of least exact count D(inputs·m, K): its log, t, log m and K."""
+    best = None
+    for t, log_m in choices:
+        K = oracles.ceil_ratio(B, over=ε, power=2, times=t) - 1
+        m = round(math.exp(log_m))
+        size = oracles.log_int(oracles.delannoy(inputs * m, K))
+        best = min(best or (math.inf,), (size, t, log_m, K))
+    return best
+
+
+def _row_by_row(W, X, t, m, K, ε):
+    """Each step corrects the worst row, along the line nearest to it."""
+
+    def worst(D):
+        off = np.linalg.norm(X @ D, axis=2)
+        return X[off.argmax(axis=1)], off.max(axis=1)
+
+    centres, steps = oracles.spherical(W, worst, oracles.directions(W.shape[2], m, t), t, ε)
+    assert (steps <= K).all(), "the perceptron took more steps than counted"
+    return centres
+
+
+def _code_spherical(cover, case, W, ε, X, Z):
+    size, t, log_m, K = _thriftiest(cover.choices, len(X), _bounds(case)["fro"], ε)
+    return _row_by_row(W, X, t, round(math.exp(log_m)), K, ε), size
+
+
+def _code_adaptive(cover, case, W, ε, X, Z):
+    """Corrections in their order, on points that happen to be given."""
+    B, J, features = _bounds(case)["fro"], case.together, _features(case, X, Z)
+    best = None
+    for t, log_m in cover.choices:
+        m, K = round(math.exp(log_m)), oracles.ceil_ratio(B, over=ε, power=2, times=t) - 1
+        best = min(best or (math.inf,), (K * math.log(1 + 2 * J * len(features) * m), t, m, K))
+    size, t, m, K = best
+    if case.form == "linear":
+        return _row_by_row(W, X, t, m, K, ε), size
+    words = np.array([oracles.perceptron(w.ravel(), features, ε) for w in W])
+    assert (np.abs(words).sum(axis=1) <= K).all(), "the perceptron took more steps than counted"
+    return ε * (words @ features).reshape(W.shape), size
+
+
+def _code_adaptive_col21(cover, case, W, ε, X, Z):
+    """The column norms rounded to multiples of B/q; then corrections in their order."""
+    b, N, B = case.shape[1], len(X), _bounds(case)["col21"]
+    best = None
+    for q in (math.ceil(b * 2.0**k) for k in range(-3, 9)):
+        K = math.floor((Fraction(B) / Fraction(ε)) ** 2 * Fraction(b + q, q) ** 2)
+        size = K * math.log(1 + 2 * case.together * N * b) + math.log(math.comb(b + q, b))
+        best = min(best or (math.inf,), (size, q, K))
+    size, q, K = best
+    centres = np.zeros_like(W)
+    for i, w in enumerate(W):
+        steps = 0.0
+        for j, norm in enumerate(np.linalg.norm(w, axis=0)):
+            fine = ε * math.sqrt((math.floor(q * norm / B) + 1) / (b + q))
+            word = oracles.perceptron(w[:, j], X, fine)
+            steps += np.abs(word).sum()
+            centres[i, :, j] = fine * (word @ X)
+        assert steps <= K, "the perceptron took more steps than counted"
+    return centres, size
+
+
+def _code_spherical_uniform(cover, case, W, ε, X, Z):
+    """Each step corrects near the largest singular value; for logits, the longest column."""
+    (a, b), logits = case.shape, case.form == "logits"
+    size, t, log_m, K = _thriftiest(cover.choices, 1, _bounds(case)["fro"], ε)
+    outputs = ((1.0, math.log(b)),) if logits else directions.lines(b)
+    pairs = itertools.product(directions.lines(a), outputs)
+    (first, log_first), (second, log_second) = next(
+        pair for pair in pairs if directions.products(pair[:1], pair[1:]) == ((t, log_m),)
+    )
+    U = oracles.directions(a, round(math.exp(log_first)), first)
+    V = np.eye(b) if logits else oracles.directions(b, round(math.exp(log_second)), second)
+
+    def worst(D):
+        if logits:
+            columns = np.linalg.norm(D, axis=1)
+            off = columns.max(axis=1)
+            along = np.take_along_axis(D, columns.argmax(axis=1)[:, None, None], axis=2)[:, :, 0]
+        else:
+            left, sizes, _ = np.linalg.svd(D)
+            along, off = left[:, :, 0], sizes[:, 0]
+        return U[np.abs(along @ U.T).argmax(axis=1)], off
+
+    centres, steps = oracles.spherical(W, worst, V, t, ε)
+    assert (steps <= K).all(), "the perceptron took more steps than counted"
+    return centres, size
+
+
 CODES = {
     "maurey": _code_maurey,
     "maurey-rows": _code_maurey_rows,
@@ -192,5 +285,9 @@ CODES = {
     "perceptron": _code_perceptron,
     "perceptron-columns": _code_perceptron_columns,
     "perceptron-col21": _code_perceptron_col21,
+    "spherical": _code_spherical,
+    "spherical-uniform": _code_spherical_uniform,
+    "adaptive": _code_adaptive,
+    "adaptive-col21": _code_adaptive_col21,
     "zhang": _code_perceptron_columns,  # a cover that was found is at most as large as claimed
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -12,7 +13,8 @@ from dudley.audit.problem import SearchProblem
 from dudley.audit.search import search
 from dudley.audit.search_ratios import SearchRatios
 from dudley.audit.starts import Start
-from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
+from dudley.calculus.compose import Chain, Heads, Parallel, Residual
+from dudley.calculus.repeat import Repeat
 from dudley.networks.activations import ACTIVATIONS, Activation
 
 torch.set_num_threads(1)
@@ -98,6 +100,9 @@ CASES: dict[str, SearchProblem] = {
     "layer norm": SearchProblem(du.LayerNorm(4, 0.1)),
     "layer norm tiny eps": SearchProblem(du.LayerNorm(4, 1e-5)),
     "layer norm gain bias": SearchProblem(LN),
+    "layer norm capped": SearchProblem(du.LayerNorm(4, 1e-5, least_std=0.4)),
+    "layer norm capped gain bias": SearchProblem(replace(LN, least_std=0.8)),
+    "rms norm capped": SearchProblem(du.RMSNorm(4, 1e-5, du.LInf(2.0), least_rms=0.4)),
     "rms norm": SearchProblem(du.RMSNorm(4, 0.1, du.LInf(2.0))),
     "pool cls": SearchProblem(du.Pool("cls")),
     "pool mean": SearchProblem(du.Pool("mean")),
@@ -140,6 +145,7 @@ CASES: dict[str, SearchProblem] = {
     "parallel": SearchProblem(Parallel((head(), head(W_v=S(0.5), attention="sparsemax"))), T=4),
     "residual": SearchProblem(Residual(du.Dense(4, S(0.7), b=b(0.3), sigma="tanh"))),
     "chain": SearchProblem(Chain((MLP, LN, du.Dense(4, S(0.5), 3)))),
+    "chain capped": SearchProblem(Chain((MLP, replace(LN, least_std=0.8), du.Dense(4, S(0.5), 3)))),
     "repeat trauger": SearchProblem(Repeat(TRAUGER, 2), T=5),
     "repeat residual": SearchProblem(Repeat(Residual(du.Dense(4, S(0.7), sigma="relu")), 3)),
     "trauger block": SearchProblem(TRAUGER, T=5, witness=TRAUGER_START),

@@ -10,6 +10,7 @@ tests.
 import itertools
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -92,6 +93,49 @@ def perceptron(v: np.ndarray, points: np.ndarray, ε: float) -> np.ndarray:
         if abs(errors[worst]) <= ε:
             return c
         c[worst] += np.sign(errors[worst])
+
+
+@lru_cache(maxsize=64)
+def directions(b: int, m: int, t: float) -> np.ndarray:
+    """m unit vectors of R^b, to either of whose sides every vector is within stretch t.
+
+    Axes, equal angles in the plane, or lines drawn at random until a dense sample is served.
+    """
+    if t >= b and m >= b:
+        return np.eye(b)
+    if b == 2:
+        angles = np.pi / m * np.arange(m)
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    rng = np.random.default_rng(b)
+    sample = rng.standard_normal((3000, b))
+    sample /= np.linalg.norm(sample, axis=1, keepdims=True)
+    for _ in range(20):
+        V = rng.standard_normal((m, b))
+        V /= np.linalg.norm(V, axis=1, keepdims=True)
+        if (np.abs(sample @ V.T).max(axis=1) ** 2 >= 1 / t).all():
+            return V
+    raise AssertionError(f"{m} lines of R^{b} do not have stretch {t}")
+
+
+def spherical(W, inputs, V: np.ndarray, t: float, ε: float) -> tuple[np.ndarray, np.ndarray]:
+    """Centres by steps ε/√t·xᵀv for a stack W (…, a, b), and how many steps each took.
+
+    ``inputs`` says, for a stack of D, which unit rows x to correct and by how much they are off.
+    """
+    centres, steps = np.zeros_like(W), np.zeros(len(W), dtype=int)
+    while True:
+        D = W - centres
+        x, off = inputs(D)
+        open_ = off > ε
+        if not open_.any():
+            return centres, steps
+        r = np.einsum("na,nab->nb", x, D)
+        along = r @ V.T
+        v = V[np.abs(along).argmax(axis=1)]
+        assert ((r * v).sum(axis=1)[open_] ** 2 >= (off**2 / t * (1 - 1e-12))[open_]).all()
+        v = v * np.sign((r * v).sum(axis=1))[:, None]
+        centres = centres + open_[:, None, None] * ε / math.sqrt(t) * x[:, :, None] * v[:, None, :]
+        steps += open_
 
 
 def greedy_net(distances: np.ndarray, ε: float) -> list[int]:
@@ -178,6 +222,19 @@ def rademacher(sup, n: int) -> float:
 def rademacher_below(sup, n: int, A: float, rng, draws: int = 400, δ: float = 1e-9) -> float:
     """A lower bound on E sup/n from draws, wrong with probability ≤ δ (McDiarmid over nM signs)."""
     return suprema.rademacher(sup, n, A, rng, draws, δ).value
+
+
+def hadamard_sums(signs: np.ndarray) -> np.ndarray:
+    """⟨s, h⟩ for each row s of signs and each of the n = 2^k rows h of Hadamard's matrix.
+
+    >>> hadamard_sums(np.eye(4)).astype(int).tolist()
+    [[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]
+    """
+    sums, n = signs.copy(), signs.shape[1]
+    for bit in range(n.bit_length() - 1):
+        pairs = sums.reshape(len(sums), -1, 2, 1 << bit)
+        sums = np.concatenate([pairs.sum(axis=2), pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
+    return sums.reshape(len(signs), n)
 
 
 def binomial_below_half(n: int, p: float) -> float:

@@ -26,14 +26,15 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 GUIDE = (ROOT / "docs/howto/certify.md").read_text(encoding="utf-8")
 BLOCK = """
-import json, sys
-blocked = set(json.loads(sys.argv.pop(1)))
+import json, site, sys
+blocked, shared = set(json.loads(sys.argv.pop(1))), site.getsitepackages()
 from importlib.machinery import PathFinder
 class Installed(PathFinder):  # a package that is absent has no spec; looking for it is no error
     @classmethod
     def find_spec(cls, name, path=None, target=None):
-        absent = name.partition(".")[0] in blocked
-        return None if absent else PathFinder.find_spec(name, path, target)
+        if path is None and name in blocked:  # but a package may carry a copy, as ray does
+            path = [home for home in sys.path if home not in shared]
+        return PathFinder.find_spec(name, path, target)
 sys.meta_path[:] = [Installed if finder is PathFinder else finder for finder in sys.meta_path]
 """
 COMMANDS_IN_TURN = (

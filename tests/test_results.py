@@ -54,6 +54,15 @@ def test_a_checkpoint_measured_on_the_gpu_is_the_one_measured_on_the_cpu():
     assert record["same_numbers"] and record["largest_relative_difference"] < 1e-9
 
 
+def test_moves_in_the_explorer_ask_for_less_and_cost_less():
+    record = read(RESULTS / "explorer/moves.json")
+    before, after = (record[name]["moves"] for name in ("before", "after"))
+    for view, sliders in after.items():
+        for slider, costs in sliders.items():
+            assert costs["requests"][2] <= (1 if view.endswith(f" over {slider}") else 3)
+            assert costs["cpu"][1] < before[view][slider]["cpu"][1], (view, slider)
+
+
 def trials_of(name: str) -> dict[str, np.ndarray]:
     table = pq.read_table(RESULTS / name)
     return {column: table[column].to_numpy() for column in table.column_names}

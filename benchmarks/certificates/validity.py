@@ -42,12 +42,12 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks"), str(ROOT / "benchma
 from gpu_ascent import machine, source_hash  # noqa: E402
 from validity_heads import register  # noqa: E402
 
+from dudley.calculus.inversion import binomial_upper, kl_upper  # noqa: E402
 from dudley.certificates.base import method_named  # noqa: E402
 from dudley.certificates.data import Dataset  # noqa: E402
 from dudley.certificates.fit.heads import tables  # noqa: E402
 from dudley.certificates.fit.quantised import compress  # noqa: E402
 from dudley.certificates.hypothesis import Hypothesis  # noqa: E402
-from dudley.certificates.inversion import binomial_upper, kl_upper  # noqa: E402
 from dudley.certificates.methods.pac_bayes.posterior import Posterior  # noqa: E402
 from dudley.certificates.methods.pac_bayes.prior import Zero  # noqa: E402
 from dudley.core.philox import subsets  # noqa: E402

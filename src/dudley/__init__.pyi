@@ -13,9 +13,9 @@ from dudley.calculus.compose import (
     Chain as Chain,
     Heads as Heads,
     Parallel as Parallel,
-    Repeat as Repeat,
     Residual as Residual,
 )
+from dudley.calculus.repeat import Repeat as Repeat
 from dudley.calculus.union import (
     Grid as Grid,
 )

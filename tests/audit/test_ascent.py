@@ -14,7 +14,7 @@ from dudley.audit.batched_network import BatchedNetwork
 from dudley.audit.broadcast import apply_many
 from dudley.audit.complexity import offset_below, rademacher_below
 from dudley.audit.leaves import leaves, nest_like
-from dudley.calculus.compose import Repeat
+from dudley.calculus.repeat import Repeat
 from dudley.core.errors import InputError
 from each import each
 from node_cases import CASES

@@ -13,7 +13,7 @@ import planted
 from dudley.audit import run as runs
 from dudley.audit.attacks import linear_covers
 from dudley.audit.judge import Outcome
-from dudley.calculus import compose
+from dudley.calculus import repeat
 from dudley.calculus.memory import forget
 from dudley.classes.covers.maurey import Maurey
 from dudley.core.magnitude import Magnitude
@@ -105,7 +105,7 @@ def test_a_score_term_without_the_square_of_the_radius(fresh, monkeypatch):
 @pytest.mark.slow
 def test_a_product_over_the_wrong_layers(fresh, monkeypatch):
     """Sensitivities with the layers before a block in place of those after it."""
-    right = compose.Repeat.facts
+    right = repeat.Repeat.facts
 
     def wrong(self, signal):
         facts = right(self, signal)
@@ -123,7 +123,7 @@ def test_a_product_over_the_wrong_layers(fresh, monkeypatch):
         return replace(facts, uses=tuple(uses))
 
     assert broken("edelman2021/theorem-A.17") == set()
-    monkeypatch.setattr(compose.Repeat, "facts", wrong)
+    monkeypatch.setattr(repeat.Repeat, "facts", wrong)
     forget()
     assert ("edelman2021/theorem-A.17", "best") in broken("edelman2021/theorem-A.17")
 

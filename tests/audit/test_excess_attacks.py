@@ -11,7 +11,8 @@ import pytest
 import planted
 from dudley.audit.attacks.excess_risks import COVERS, HEAVY, LIGHT, NORMS, OFFSET, RANKS, Experts
 from dudley.audit.patterns import Patterns, rare
-from dudley.calculus.compose import Chain, Repeat
+from dudley.calculus.compose import Chain
+from dudley.calculus.repeat import Repeat
 from dudley.core.constraint import L2, Spectral
 from dudley.core.norms import norm_named
 from dudley.networks.blocks import trauger_block

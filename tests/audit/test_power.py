@@ -36,7 +36,7 @@ COVER = {
     "edelman2021/lemma-A.12": {"derived": 850, "best": 2.1},
     "edelman2021/theorem-A.17": {"derived": 6200, "best": 3.3},
     "edelman2021/theorem-4.6": {"derived": 6200, "best": 6.1},
-    "trauger2024/theorem-4.2": {"derived": 2.4},
+    "trauger2024/theorem-4.2": {"derived": 2.1},
     "trauger2024/corollary-4.2.1": {"derived": 14.5, "best": 6.1},
     "trauger2024/corollary-F.0.1": {"derived": 14.5, "best": 6.1},
     "trauger2024/corollary-F.0.2": {"derived": 77, "best": 6.1},

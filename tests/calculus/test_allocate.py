@@ -1,5 +1,6 @@
 """Allocation: closed forms, grouping, extremes, and what cannot be covered."""
 
+import itertools
 import math
 
 import numpy as np
@@ -10,6 +11,7 @@ import calculus_checks as checks
 import dudley as du
 from dudley.calculus import allocate
 from dudley.calculus.allocate import Allocated, WeightBlock, log_sum
+from dudley.calculus.splits import best_shares
 from dudley.core.entropy import PowerLaw
 from dudley.core.magnitude import Magnitude
 
@@ -138,6 +140,96 @@ def test_more_budget_never_costs_more():
     assert (np.diff(logs) <= 0).all()
     one_by_one = np.array([float(allocated.log_log(e)) for e in log_ε[::100]])
     assert (np.diff(one_by_one) <= 0).all()
+
+
+SHAPES = (
+    du.LinearMap((3, 2), du.L11(1.5)),
+    du.LinearMap((4, 1), du.L2(2.0)),
+    du.LinearMap((64, 64), du.L11(1.0)),
+    du.LinearMap((8, 8), du.Spectral(1.0)),
+    du.LinearMap((32, 16), du.Frobenius(1.0)),
+)
+
+
+def best_of_all_splits(blocks, ε, parts=200):
+    """The least Σ H over all ways to give each block some of that many equal parts of ε."""
+    total = None
+    for part in blocks:
+        shares = np.maximum(np.arange(parts + 1) / parts * ε, 1e-300) / float(part.weight)
+        H = np.exp(part.entropy.log_log(np.log(shares)))
+        if total is None:
+            total = H
+        else:
+            total = np.array([(total[: k + 1] + H[k::-1]).min() for k in range(parts + 1)])
+    return total[-1]
+
+
+def random_blocks(rng):
+    chosen = rng.choice(len(SHAPES), size=rng.integers(2, 4))
+    return tuple(block(SHAPES[i].entropy(), math.exp(rng.normal())) for i in chosen)
+
+
+def test_what_is_left_over_is_spent():
+    """Within a few percent of an exhaustive search, at coarse resolutions too."""
+    rng = np.random.default_rng(0)
+    for _ in range(25):
+        blocks = random_blocks(rng)
+        allocated = Allocated(blocks)
+        for share in (0.99, 0.9, 0.6, 0.3, 0.1, 0.03):
+            ε = share * math.exp(allocated.log_radius)
+            value = allocated(ε)
+            assert value <= 1.05 * best_of_all_splits(blocks, ε), (blocks, share)
+            checks.check_feasible(allocated, math.log(ε))
+
+
+def test_more_budget_never_costs_more_where_splits_are_coarse():
+    rng = np.random.default_rng(1)
+    many = Allocated((block(ENTROPY, 2.0, copies=9), block(OTHER, 0.5)))
+    for allocated in (many, *(Allocated(random_blocks(rng)) for _ in range(10))):
+        log_ε = np.sort(allocated.log_radius - rng.uniform(0, 5, 400))
+        assert (np.diff(allocated.log_log(log_ε)) <= 0).all()
+
+
+@pytest.mark.parametrize("what", ["norm", "weight", "points"])
+def test_larger_blocks_cost_no_less_but_for_one_percent(what):
+    """Coarse splits are monotone; the steps of the tables leave other ones short by that."""
+    rng = np.random.default_rng(2)
+    for _ in range(4):
+        norms, weights = np.exp(rng.normal(0, 0.7, (2, 3)))
+        tops = np.full(6, -math.inf)
+        for t in np.linspace(1, 1.5, 40):
+            B, w, rows = (t if what == name else 1.0 for name in ("norm", "weight", "points"))
+            entropies = (
+                du.LinearMap((64, 64), du.L11(norms[0] * B)).entropy(),
+                du.LinearMap((16, 8), du.Col2Inf(norms[1])).entropy(rows=100 * rows),
+                du.LinearMap((9, 1), du.L2(norms[2])).entropy(),
+            )
+            scaled = weights * np.array([1.0, w, 1.0])
+            allocated = Allocated(tuple(map(block, entropies, map(float, scaled))))
+            log_ε = math.log((norms * weights).sum()) - np.array([0.05, 0.3, 1, 2, 4, 8])
+            logs = allocated.log_log(log_ε, math.log(1e4))
+            assert (logs >= tops - 0.01).all()
+            tops = np.maximum(tops, logs)
+
+
+def test_splits_of_few_blocks_are_monotone_in_every_cost():
+    """The candidates do not depend on the costs: raising any of them lowers no minimum."""
+    rng = np.random.default_rng(3)
+    costs = np.sort(rng.exponential(size=(4, 50, 13)), axis=2)[:, :, ::-1]
+    costs[:, :, 0] = math.inf
+
+    def least(costs):
+        parts = best_shares(costs)
+        assert (parts.sum(axis=0) == 12).all()
+        return np.take_along_axis(costs, parts[:, :, None], axis=2)[:, :, 0].sum(axis=0)
+
+    before = least(costs)
+    for _ in range(20):
+        raised = costs + (rng.random(costs.shape) < 0.1) * rng.exponential(size=costs.shape)
+        assert (least(raised) >= before - 1e-12).all()
+    every = (split for split in itertools.product(range(13), repeat=4) if sum(split) == 12)
+    by_hand = min(sum(costs[b, 0, k] for b, k in enumerate(split)) for split in every)
+    assert before[0] == pytest.approx(by_hand)
 
 
 def test_ninety_six_layers_share_one_table():

@@ -1,5 +1,6 @@
 """Chaining rules written out by hand, and their limits."""
 
+import functools
 import math
 
 import numpy as np
@@ -8,8 +9,10 @@ from hypothesis import given, strategies as st
 
 import calculus_checks as checks
 import dudley as du
+import oracles
 from dudley.calculus import chain
 from dudley.core.entropy import PowerLaw
+from planting import goes_red
 
 LOG_N = np.log([10.0, 1e4, 1e8])
 
@@ -36,14 +39,61 @@ def test_trees_by_hand():
     H = np.exp(np.broadcast_to(log_H, (len(grid), len(log_n))))
     for j, n in enumerate(np.exp(log_n)):
         for proper in (True, False):
-            best, total = 1.0, 0.0
-            for level in range(1, (len(grid) - 1) // chain.STEPS + 1):
-                d, above = 2.0**-level, 2.0 ** (1 - level)
-                length = above if proper else above + d
-                total += length * math.sqrt(2 * H[chain.STEPS * level, j] / n)
-                best = min(best, d + total)
+            best = 1.0
+            for start in range(1, chain.STEPS + 1):  # ladders, a quarter of an octave apart
+                d, total = 1.0, 0.0
+                for k in range(start, len(grid), chain.STEPS):
+                    above, d = d, 2.0 ** (-k / chain.STEPS)
+                    length = above if proper else above + d
+                    total += length * math.sqrt(2 * H[k, j] / n)
+                    best = min(best, d + total)
             value = float(chain.tree(log_H, log_n, grid, proper)[j])
             assert value == pytest.approx(best, rel=1e-9)
+
+
+STAIRS = du.LinearMap((5, 4), du.L11(3.0)).entropy()  # its covers change by whole steps
+CURVES = [PowerLaw(1.0), STAIRS, du.LinearMap((30, 1), du.L2(1.0)).entropy()]
+
+
+@pytest.mark.parametrize("form", ["dudley", "tree"])
+@pytest.mark.parametrize("entropy", CURVES, ids=["power", "stairs", "vector"])
+def test_a_looser_radius_never_makes_a_bound_smaller(form, entropy):
+    """The scales do not move with A: the bound on R̂ grows with A, by what A adds and no more."""
+    log_A = entropy.log_radius + np.linspace(0, 1.5 * math.log(2), 100)
+
+    def bounds(A):
+        if form == "dudley":
+            return math.exp(A) * chain.by_integral(entropy, A, LOG_N)
+        grid = chain.fixed_scales(A, LOG_N, chain.FINE)
+        log_H = chain.entropies(entropy, A, LOG_N, grid)
+        return math.exp(A) * chain.tree(log_H, LOG_N, grid, proper=False, steps=chain.FINE)
+
+    values = np.array([bounds(A) for A in log_A])
+    assert (np.diff(values, axis=0) >= -1e-12 * values[1:]).all()
+
+
+@pytest.mark.parametrize("log_c", [-2.3, 0.04, 0.1, 0.17, 1.0])
+def test_an_integral_hardly_depends_on_the_units(log_c):
+    """{c·f} with radius cA: fine upper sums of one integral, wherever their scales lie."""
+    for entropy in CURVES:
+        scaled = entropy.scaled(math.exp(log_c)) if hasattr(entropy, "scaled") else None
+        if scaled is None:
+            scaled = PowerLaw(math.exp(2 * log_c), math.exp(log_c))
+            entropy = PowerLaw(1.0, 1.0)
+        values = []
+        for case in (entropy, scaled):
+            grid = chain.fixed_scales(case.log_radius, LOG_N, chain.FINE)
+            log_H = chain.entropies(case, case.log_radius, LOG_N, grid)
+            values.append(chain.dudley(log_H, LOG_N, grid))
+        assert values[0] == pytest.approx(values[1], rel=0.012)
+
+
+def test_scales_that_a_huge_radius_swallows_are_closed():
+    """At log A = 1e20 all scales are one float, at which a class may have one point."""
+    for grid in (chain.scales(LOG_N), chain.fixed_scales(1e20, LOG_N)):
+        one_point = du.LinearMap((3, 1), du.L2(1.0)).entropy()
+        log_H = chain.entropies(one_point, 1e20, LOG_N, grid)
+        assert (log_H[grid < 0] == math.inf).all()
 
 
 @given(st.lists(st.floats(0.01, 50), min_size=33, max_size=33), st.floats(1, 1e9))
@@ -104,6 +154,52 @@ def test_covers_on_points_are_asked_for_at_least_n_points():
     assert log_H.shape == (len(chain.scales(np.log(sizes))), len(sizes))
     expected = [2, 3, 32, 41]
     assert sorted(resolutions) == pytest.approx([k * math.log(2) for k in expected], rel=1e-12)
+
+
+@functools.cache
+def orthogonal_signs() -> float:
+    """The complexity of 1024 orthogonal sign functions on as many inputs, from below."""
+    rng = np.random.default_rng(2)
+
+    def largest(signs):
+        return oracles.hadamard_sums(signs).max(axis=1)
+
+    return oracles.rademacher_below(largest, 1024, 1.0, rng, draws=6000)
+
+
+def check_first_link():
+    """All functions within d of (1 − d)·h, for 1024 orthogonal sign functions h: R is known."""
+    d = math.exp(chain.scales(np.log([1024.0]))[33])
+
+    class Around(oracles.Finite):
+        """1024 centres at d, which are no members for this test; infinitely many below."""
+
+        def log_log(self, log_ε, log_n=None):
+            enough = np.asarray(log_ε) > math.log(d) - 1e-9
+            return np.where(enough, super().log_log(log_ε), math.inf)
+
+        def proper(self):
+            return oracles.Finite(10**9)
+
+    truth = (1 - d) * orthogonal_signs() + d
+    value = float(chain.complexity(Around(1024), 0.0, np.log([1024.0]))[0])
+    assert truth <= value <= 1.2 * truth, f"{value} for {truth}"
+
+
+def test_a_link_from_the_top_is_no_longer_than_the_radius():
+    check_first_link()
+
+
+def test_a_planted_first_link_is_seen():
+    """The link from the top alone, as it enters the program."""
+
+    def planted(price, grid, proper, first):
+        return program(price, grid, proper, first / 1.2)
+
+    program = chain._program
+    with pytest.MonkeyPatch.context() as plant:
+        plant.setattr(chain, "_program", planted)
+        goes_red(check_first_link)
 
 
 def test_a_single_example():

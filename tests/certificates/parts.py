@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.base import Method, MethodDeclared
 from dudley.certificates.certificate import Certificate, baseline, data_facts
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.price import Bill, one_of
 from dudley.core.errors import InputError
 

@@ -7,11 +7,11 @@ import pytest
 
 from certificates.parts import Part
 from certificates.validity import NoisyCopies, reader
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates import auto
 from dudley.certificates.auto import best_of
 from dudley.certificates.base import METHODS, method_named
 from dudley.certificates.data import Dataset
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.hold_out.method import HoldOut
 from dudley.core.errors import DudleyError, InputError, UnknownName
 from each import each

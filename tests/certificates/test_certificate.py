@@ -33,6 +33,14 @@ def made(value: float, least: float = 0.4) -> Certificate:
     return Certificate("hold-out", value, bill, {}, {}, {}, *facts, made={})
 
 
+@given(st.floats(1e-12, 1.0))
+def test_a_number_for_a_page_is_not_below_its_file(value):
+    certificate = made(value)
+    file = certificate.to_json()["value"]
+    assert value <= file <= float(certificate.at_most) <= 1.001 * file
+    assert len(certificate.at_most.replace(".", "").partition("e")[0].lstrip("0")) <= 4
+
+
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.sampled_from([0.05, 0.3]))
 def test_the_baseline_is_the_lower_end_for_the_most_frequent_class(labels, delta):
     data = Dataset(np.zeros((len(labels), 1), int), np.array(labels))

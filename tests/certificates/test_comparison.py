@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.auto import Ranking, best_of
 from dudley.certificates.certify import certify
 from dudley.certificates.comparison.cost import cost_of
@@ -14,7 +15,6 @@ from dudley.certificates.comparison.vacuity import blamed, why_vacuous
 from dudley.certificates.comparison.winner import Contender, contenders_of, winner
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import load
-from dudley.certificates.inversion import binomial_upper
 from dudley.networks.files import EXAMPLES
 from dudley.show.as_text import text
 from dudley.show.pages import certificate as pages

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dudley.calculus.inversion import kl_upper
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.base import frame_of
 from dudley.certificates.codes.kinds.sparse import SparsePart
@@ -16,7 +17,6 @@ from dudley.certificates.fit.quantised import Search, compress, prune, quantise,
 from dudley.certificates.fit.sparse import all_foldings, fit_sparse
 from dudley.certificates.fit.subspace import fit_subspace
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import kl_upper
 from dudley.certificates.methods.occam.declared import OccamChoices
 from dudley.certificates.samples import draw_examples
 from dudley.core.backend import torch

@@ -8,8 +8,9 @@ from flint import arb, ctx
 
 import dudley as du
 from dudley.calculus import arithmetic as rules
-from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
+from dudley.calculus.compose import Chain, Heads, Parallel, Residual
 from dudley.calculus.nest import entries
+from dudley.calculus.repeat import Repeat
 from dudley.certificates.forward_error import forward_error
 from dudley.core.constraint import FREE, Ball
 from dudley.core.errors import InputError
@@ -44,6 +45,7 @@ NETWORKS = {
     "many": Chain((MANY, Readout(FREE))),
     "mlp": Chain((MLP(D, 7, FREE, FREE, "tanh", FREE, FREE), Readout(FREE))),
     "norm": Chain((NORM, Readout(FREE))),
+    "capped norm": Chain((LayerNorm(D, 1e-9, FREE, FREE, least_std=0.7), Readout(FREE))),
     "gates": Chain((Dense(D, FREE, sigma="sigmoid"), Activate("swish"), Readout(FREE))),
     "two heads": Chain((Parallel((SCORES, SCORES)), Readout(FREE))),
     "heads": Chain((Heads(FIXED, 3), Readout(FREE))),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from certificates.kernel_cases import SHIPPED, of_kinds, shipped
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.kernel.check import accepts
 from dudley.certificates.kernel.claim import KernelClaim, KernelPrice, claim_of
 from dudley.certificates.kernel.coq import Coq, coq

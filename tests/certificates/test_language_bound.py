@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from certificates.validity import allowed, failures, leaks
-from dudley.certificates.inversion import kl_upper
+from dudley.calculus.inversion import kl_upper
 from dudley.certificates.methods.language import bound
 from dudley.core.errors import InputError
 

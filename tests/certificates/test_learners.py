@@ -34,7 +34,7 @@ def fit(model, X, y):
 
 
 def test_a_module_of_several_classes_is_certified_and_replayed():
-    result = certify_training(make_model, fit, (X, Y), batches=8, rounds=6, tolerance=1e-5)
+    result = certify_training(make_model, fit, (X, Y), batches=8, rounds=6, tolerance=1e-5, seed=0)
     error = float((result.model.outputs(X).argmax(1) != Y).mean())
     assert error < result.certificate.value < 0.3
     assert verify_training(result.certificate.to_json(), result.learner, (X, Y)).holds
@@ -42,7 +42,7 @@ def test_a_module_of_several_classes_is_certified_and_replayed():
 
 
 def test_a_warm_start_resumes_at_the_same_weights(tmp_path):
-    whole = certify_training(make_model, fit, (X, Y), warm=True, batches=8, rounds=5)
+    whole = certify_training(make_model, fit, (X, Y), warm=True, batches=8, rounds=5, seed=0)
 
     def kill(progress):
         if progress.step == 3:
@@ -50,10 +50,18 @@ def test_a_warm_start_resumes_at_the_same_weights(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         certify_training(
-            make_model, fit, (X, Y), warm=True, batches=8, rounds=5, folder=tmp_path, say=kill
+            make_model,
+            fit,
+            (X, Y),
+            warm=True,
+            batches=8,
+            rounds=5,
+            folder=tmp_path,
+            seed=0,
+            say=kill,
         )
     again = certify_training(
-        make_model, fit, (X, Y), warm=True, batches=8, rounds=5, folder=tmp_path
+        make_model, fit, (X, Y), warm=True, batches=8, rounds=5, folder=tmp_path, seed=0
     )
     assert again.model.sha256 == whole.model.sha256
     assert again.certificate.value == whole.certificate.value
@@ -70,7 +78,7 @@ def test_rounds_begin_at_what_the_initial_share_gave(tmp_path):
     for folder in (None, tmp_path, tmp_path):  # the third goes on where the second stopped
         starts.clear()
         certify_training(
-            make_model, watched, (X, Y), initial=600, batches=4, rounds=3, folder=folder
+            make_model, watched, (X, Y), initial=600, batches=4, rounds=3, folder=folder, seed=0
         )
         norms = [norm for count, norm in starts if count < 600]
         assert len(set(norms)) == 1
@@ -113,7 +121,7 @@ class Nearest:
 
 def test_an_estimator_is_cloned_certified_and_replayed():
     estimator = Nearest()
-    result = certify_training(estimator, data=(X, Y), batches=10, rounds=12)
+    result = certify_training(estimator, data=(X, Y), batches=10, rounds=12, seed=0)
     assert not hasattr(estimator, "seen")
     error = float((result.model.outputs(X).argmax(1) != Y).mean())
     assert error < result.certificate.value < 1
@@ -161,3 +169,20 @@ def test_what_is_no_learner_is_refused():
         certify_training(make_model, data=(X, Y))
     with pytest.raises(InputError, match="arrays"):
         certify_training(make_model, fit)
+
+
+def encoder(heads: int = 2, norm_first: bool = False, activation: str = "relu"):
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(
+        8, heads, 16, 0.0, activation, batch_first=True, norm_first=norm_first
+    )
+    return torch.nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).eval()
+
+
+def test_the_hash_tells_settings_that_torch_does_not_print():
+    """The same weights with other heads are another model: a hash that is declared fixes them."""
+    modules = [encoder(), encoder(4), encoder(norm_first=True), encoder(activation="gelu")]
+    rows = torch.randn(1, 3, 8)
+    assert not any(torch.allclose(modules[0](rows), other(rows)) for other in modules[1:])
+    assert len({ModulePredictor(module).sha256 for module in modules}) == 4
+    assert ModulePredictor(encoder()).sha256 == ModulePredictor(encoder()).sha256

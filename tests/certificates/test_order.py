@@ -6,6 +6,7 @@ import pytest
 from certificates.language_toys import frequencies, sentences
 from certificates.posteriors import HEAD, copies, learned, posterior
 from certificates.validity import reader
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates import order
 from dudley.certificates.base import method_named
 from dudley.certificates.clipping import clipping_prices
@@ -13,7 +14,6 @@ from dudley.certificates.data import Dataset
 from dudley.certificates.encodings import Blocks
 from dudley.certificates.fit.posterior import PosteriorTraining, fit
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.language.certificate import certify as certify_language
 from dudley.certificates.methods.norm_cover.method import NormCover
 from dudley.certificates.methods.pac_bayes import monte_carlo

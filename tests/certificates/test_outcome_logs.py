@@ -65,6 +65,8 @@ def test_lm_eval_metrics_and_filters(tmp_path: Path):
     graded = du.read_outcomes(path, "lm-eval", metric="bleu")
     assert graded.losses.tolist() == [0.75] * 4 and not graded.binary
     assert not du.read_outcomes(path, "lm-eval", metric="acc", binary=False).binary
+    lower = du.read_outcomes(path, "lm-eval", metric="bleu", lower_is_better=True)
+    assert lower.losses.tolist() == [0.25] * 4
     with pytest.raises(InputError, match="metric, one of: acc, acc_norm, bleu, got 3 of them"):
         du.read_outcomes(path, "lm-eval")
     two = [lm_eval_line(i, name, exact_match=1) for name in ("strict", "flexible") for i in (0, 1)]
@@ -145,6 +147,18 @@ def test_hugging_face_predictions(tmp_path: Path):
     rows = [{"prediction": "yes", "label": "no"}, {"prediction": "no", "label": "no"}]
     read = du.read_outcomes(lines(tmp_path / "a.jsonl", *rows), "huggingface")
     assert read.losses.tolist() == [1, 0]
+
+
+def test_metrics_that_are_better_when_they_are_lower_are_losses(tmp_path: Path):
+    """A Brier score of .9 is bad, and must not be read as a grade."""
+    path = lines(tmp_path / "a.jsonl", *(lm_eval_line(i, brier_score=0.75) for i in range(4)))
+    assert du.read_outcomes(path, "lm-eval").losses.tolist() == [0.75] * 4
+
+
+def test_a_prediction_that_is_missing_is_refused(tmp_path: Path):
+    rows = [{"prediction": "yes", "label": "no"}, {"prediction": "no"}]
+    with pytest.raises(InputError, match="a value of label in every row"):
+        du.read_outcomes(lines(tmp_path / "a.jsonl", *rows), "huggingface")
 
 
 @each(

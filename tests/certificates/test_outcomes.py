@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates import verify
 from dudley.certificates.certify_outcomes import outcomes
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.outcomes.method import OutcomesMethod
 from dudley.certificates.outcomes.columns import OutcomeColumns
 from dudley.certificates.outcomes.difference import discordant_upper
@@ -191,7 +191,7 @@ def test_the_order_of_rows_changes_no_number():
     shuffle = rng.permutation(200)
     for way in ("mean", "first"):
         values = {
-            outcomes(loss=loss[order], unit=unit[order], unit_way=way).value
+            outcomes(loss=loss[order], unit=unit[order], unit_way=way, seed=5).value
             for order in (np.arange(200), shuffle)
         }
         assert len(values) == 1 or way == "first"

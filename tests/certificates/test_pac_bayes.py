@@ -10,9 +10,9 @@ import pytest
 from scipy import integrate, optimize, stats
 
 from certificates.posteriors import HEAD, copies, posterior
+from dudley.calculus.inversion import kl_upper
 from dudley.certificates.fit.forward import blank
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import kl_upper
 from dudley.certificates.methods.pac_bayes import monte_carlo
 from dudley.certificates.methods.pac_bayes.divergence import gaussian
 from dudley.certificates.methods.pac_bayes.form import FORMS

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from certificates.posteriors import copies, learned, posterior
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.data import Dataset
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.pac_bayes import monte_carlo
 from dudley.certificates.methods.pac_bayes.forms.kl import KL
 from dudley.certificates.methods.pac_bayes.method import PacBayes

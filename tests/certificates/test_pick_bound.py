@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from certificates.pick_checks import check_root, exact_sum
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.methods.pick_to_learn.bound import PickWeights, risk_upper
 from dudley.certificates.methods.pick_to_learn.capped import capped_upper
 from dudley.certificates.methods.pick_to_learn.finite import pool_errors_upper

@@ -8,8 +8,8 @@ from flint import arb, ctx
 from hypothesis import given, strategies as st
 from scipy import stats
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates import pool
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.pool import (
     hypergeometric_lower,
     hypergeometric_upper,

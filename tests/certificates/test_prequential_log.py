@@ -188,6 +188,20 @@ def test_journals_of_several_devices_are_one_pass(tmp_path):
         read_pass(tmp_path)
 
 
+def test_a_restart_on_several_devices_counts_the_units_of_all(tmp_path):
+    """Process 0 has logged ten of the forty units that the restored model has learnt from."""
+    for rank in range(4):
+        with Prequential(tmp_path, rank=rank, ranks=4) as log:
+            log.before(10 * rank, np.zeros(10), step=0)
+    for rank in range(4):
+        with Prequential(tmp_path, rank=rank, ranks=4) as log:
+            log.resume(trained=40)
+            with pytest.raises(InputError, match="at most the 40 units"):
+                log.resume(trained=41)
+            log.before(40 + 10 * rank, np.zeros(10), step=1)
+    assert read_pass(tmp_path).n == 80
+
+
 def test_units_that_devices_skip_are_refused(tmp_path):
     for rank in range(2):  # the first half and the second half of the data: no order of steps
         with Prequential(tmp_path, rank=rank, ranks=2) as log:
@@ -238,6 +252,7 @@ def test_a_pass_that_is_killed_twenty_times_is_one_pass(tmp_path):
         ([np.nan], {"loss": "bounded"}, "finite numbers"),
         ([[1.0]], {}, "one for every unit"),
         ([1.0], {"loss": "bits", "limit": 8.0}, "sizes"),
+        (([1.0, 2.0], [1, 1.5]), {"loss": "bits", "limit": 8.0}, "whole numbers"),
     ],
 )
 def test_losses_of_another_kind_are_refused_and_nothing_is_written(
@@ -246,7 +261,7 @@ def test_losses_of_another_kind_are_refused_and_nothing_is_written(
     with Prequential(tmp_path, **declared) as log:
         size = (tmp_path / "rank-0.log").stat().st_size
         with pytest.raises(InputError, match=words):
-            log.before(None, losses)
+            log.before(None, *(losses if isinstance(losses, tuple) else (losses,)))
         assert (tmp_path / "rank-0.log").stat().st_size == size
 
 
@@ -256,7 +271,10 @@ def test_losses_of_another_kind_are_refused_and_nothing_is_written(
         {"about": "mixture"}, {"about": "final"}, {"loss": "clipped"}, {"limit": 2.0}, 
         {"start": -1},
         {"totals": True}, {"about": "checkpoint"}, {"tolerance": 0.1}, {"mode": "both"},
-        {"loss": "bits", "limit": 9.0, "longest": 9}, {"unit": "x" * 50}, {"form": "adaptive"},
+        {"loss": "bits", "limit": 9.0, "longest": 9}, {"unit": "x" * 50}, {"unit": "Tokens"},
+        {"form": "adaptive"},
+        {"loss": "bits", "limit": 9.0, "about": "mixture", "unit": "token"},
+        {"loss": "bits", "limit": 9.0, "about": "mixture", "distinct": True},
         {"seed": 3}, {"loss": "bounded", "limit": 2.0, "tolerance": 3.0}, {"guess": 2.0},
     ],
 )  # fmt: skip
@@ -283,6 +301,7 @@ def test_quantities_are_named_apart(tmp_path):
             assert certificate.quantity[:40] in " ".join(page.split())
     assert len(set(quantities)) == len(many)
     assert all("not of the final model" in quantity for quantity in quantities)
+    assert "drawn anew" not in quantities[4] and "at its place in the pass" in quantities[4]
     assert "sampled contexts" in quantities[4] and "totals" in quantities[5]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from dudley.certificates.certificate import Certificate
 from dudley.certificates.methods.prequential.form import upper
+from dudley.certificates.methods.prequential.journal import UnitBlock
 from dudley.certificates.methods.prequential.log import Prequential
 from dudley.certificates.methods.prequential.method import PrequentialMethod
 from dudley.certificates.methods.prequential.passlog import read_pass
@@ -189,6 +191,109 @@ def test_a_checkpoint_before_the_start_is_not_certified(tmp_path):
         with pytest.raises(InputError, match="from unit 200 on"):
             log.certificate(checkpoint=0, end=600)
     assert best.choices.checkpoint in (1, 2) and best.facts.counted == 200
+
+
+def test_a_checkpoint_after_a_restart_says_where_its_model_is(tmp_path):
+    """The journal is at unit 300, the restored model at 100: it is no checkpoint of 300."""
+    declared = {"checkpoints": 9}
+    with Prequential(tmp_path, **declared) as log:
+        first = log.checkpoint(lambda file: file.write_text("a"))
+        for _ in range(3):
+            log.before(None, np.zeros(100))
+    with Prequential(tmp_path, **declared) as log:
+        with pytest.raises(InputError, match="units that the model has read"):
+            log.checkpoint(lambda file: file.write_text("b"))
+        for units in (100, 310):
+            with pytest.raises(InputError, match="checkpoint"):
+                log.checkpoint(lambda file: file.write_text("b"), units=units)
+        assert log.checkpoint(lambda file: 1 / 0, units=0) == first
+        log.checkpoint(lambda file: file.write_text("c"), units=300)
+    assert [c.units for c in read_pass(tmp_path).checkpoints] == [0, 300]
+
+
+def test_a_checkpoint_of_several_devices_stands_between_steps(tmp_path):
+    """Process 0 has seen ten units of a step, and the model has learnt from twenty."""
+    for rank in (0, 1):
+        with Prequential(tmp_path, rank=rank, ranks=2, checkpoints=3) as log:
+            for step in range(3):
+                if rank == 0:
+                    with pytest.raises(InputError, match="units that the model has read"):
+                        log.checkpoint(lambda file: file.write_text("x"))
+                    log.checkpoint(lambda file: file.write_text("x"), units=20 * step)
+                log.before(20 * step + 10 * rank, np.zeros(10), step=step)
+    assert [c.units for c in read_pass(tmp_path).checkpoints] == [0, 20, 40]
+    for rank in (0, 1):
+        with Prequential(tmp_path / "off", rank=rank, ranks=2, checkpoints=3) as log:
+            for step in range(3):
+                if rank == 0:
+                    log.checkpoint(
+                        lambda file: file.write_text("x"), units=10 * (step + (step > 0))
+                    )
+                log.before(20 * step + 10 * rank, np.zeros(10), step=step)
+    with pytest.raises(InputError, match="between two steps"):
+        read_pass(tmp_path / "off")
+
+
+def test_a_checkpoint_that_the_journal_has_after_its_block_is_refused(tmp_path):
+    """The chain says that the losses were there before the file."""
+    with Prequential(tmp_path, checkpoints=2) as log:
+        log.checkpoint(lambda file: file.write_text("a"))
+        log.before(None, np.zeros(100))
+        entry = {"number": 1, "file": "checkpoint-1", "sha256": "0" * 64, "units": 50}
+        log.journal.append(b"C", json.dumps(entry).encode())
+    with pytest.raises(InputError, match="before its block"):
+        read_pass(tmp_path)
+
+
+def test_a_checkpoint_beyond_the_log_has_no_units(tmp_path):
+    """Losses again on units that it had learnt from would stand in for those after it."""
+    with Prequential(tmp_path, about="checkpoint", checkpoints=2) as log:
+        log.checkpoint(lambda file: file.write_text("a"))
+        log.before(None, ERRORS[:50])
+        entry = {"number": 1, "file": "checkpoint-1", "sha256": "0" * 64, "units": 100}
+        log.journal.append(b"C", json.dumps(entry).encode())
+        block = UnitBlock(0, np.arange(50, 400), np.zeros(350), None)
+        log.journal.append(b"A", (1).to_bytes(4, "little") + block.to_bytes())
+        with pytest.raises(InputError, match="that all processes have logged"):
+            log.certificate(checkpoint=1, end=300)
+
+
+def test_a_seed_without_its_order_is_refused(tmp_path):
+    """A file must not say that a seed gave the order when no order was committed to."""
+    with Prequential(tmp_path) as log:
+        log.before(None, np.zeros(10))
+        file = log.certificate().to_json()
+        with pytest.raises(InputError, match="seed"):
+            log.certificate(seed=5)
+    file["declared"] |= {"seed": 5}
+    assert not verify(file, read_pass(tmp_path), None).holds
+
+
+def test_a_certificate_says_who_predicted_and_in_which_order(tmp_path):
+    with Prequential(tmp_path / "plain") as log:
+        log.before(None, np.zeros(10))
+        lines = log.certificate().declarations
+    assert any("no order was committed to" in line for line in lines)
+    with Prequential(tmp_path / "blocks", order=UnitOrder.of(TEXTS, 5), checkpoints=1) as log:
+        log.checkpoint(lambda file: file.write_text("a"))
+        log.before(None, np.zeros(10))
+        lines = log.certificate(seed=5).declarations
+    assert any("losses of a block are those of the checkpoint before it" in line for line in lines)
+    assert not any("no order was committed to" in line for line in lines)
+
+
+def test_units_that_are_declared_different_are(tmp_path):
+    """And then new means not read before, and nothing is said of a mixture."""
+    with Prequential(tmp_path / "a", order=UnitOrder.of(TEXTS, 5), distinct=True) as log:
+        log.before(None, np.zeros(10))
+        with pytest.raises(InputError, match="different"):
+            log.certificate(seed=5)
+    texts = [f"text {i}" for i in range(40)]
+    with Prequential(tmp_path / "b", order=UnitOrder.of(texts, 5), distinct=True) as log:
+        log.before(None, np.zeros(10))
+        certificate = log.certificate(seed=5)
+    assert "on an example that had not come before" in certificate.quantity
+    assert not any("independent draw" in line for line in certificate.declarations)
 
 
 def test_an_order_depends_on_the_seed_and_not_on_the_file():

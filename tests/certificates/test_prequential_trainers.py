@@ -98,6 +98,40 @@ def test_what_would_spoil_a_trainer_is_refused(transformers, tmp_path):
             watch.on_train_begin(arguments, None, None, train_dataloader=Loader(), model=norm)
 
 
+def test_a_trainer_that_reads_from_the_first_unit_again_logs_none_as_new(transformers, tmp_path):
+    """With ignore_data_skip the batch after a restart is the first one, which was learnt from."""
+    with Prequential(tmp_path, mode="training") as log:
+        run_trainer(trainer_log(log, unit_losses, lambda o, y, n: n), log, steps=4)
+        watch = trainer_log(log, lambda outputs, labels: np.zeros(5), lambda o, y, n: n)
+        arguments = SimpleNamespace(
+            world_size=1, process_index=0, train_batch_size=5, gradient_accumulation_steps=2,
+            ignore_data_skip=True,
+        )  # fmt: skip
+        state = SimpleNamespace(global_step=4, epoch=0.0)
+        watch.on_train_begin(arguments, state, None, train_dataloader=Loader())
+        watch.on_step_begin(arguments, state, None)
+        watch.compute_loss(np.arange(5), None)
+        assert log.units == 40
+
+
+def test_lightning_that_reads_from_the_first_unit_again_logs_none_as_new(lightning, tmp_path):
+    """A loader without a state begins with unit 0 after a restart, whatever the batch's number."""
+    torch = pytest.importorskip("torch")
+    resumable = Loader()
+    resumable.load_state_dict = None  # it says that it goes on where it was
+    for loader, units in ((Loader(), 20), (resumable, 30)):
+        with Prequential(tmp_path / str(units)) as log:
+            for batches in (range(4), range(4, 6)):
+                watch = lightning_log(log, lambda module, batch: np.zeros(5))
+                trainer = SimpleNamespace(
+                    train_dataloader=loader, global_rank=0, world_size=1, current_epoch=0
+                )
+                watch.on_train_start(trainer, torch.nn.Linear(1, 1))
+                for i in batches:
+                    watch.on_train_batch_start(trainer, torch.nn.Linear(1, 1), None, i)
+            assert log.units == units
+
+
 def test_without_the_packages_the_way_is_told(monkeypatch, tmp_path):
     with Prequential(tmp_path, mode="training") as log:
         for name in ("transformers", "lightning", "lightning.pytorch"):

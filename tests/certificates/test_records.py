@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.base import method_named
 from dudley.certificates.codes.base import CODES, read
 from dudley.certificates.codes.interval import CodeWord
 from dudley.certificates.fit.forward import blank
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.occam.method import checked_frame
 from dudley.certificates.price import Bill, Price
 from dudley.certificates.samples import draw_examples

@@ -9,7 +9,7 @@ import pytest
 
 import dudley as du
 from certificates.language_toys import random_weights
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.methods.language.coded import Coded
 from dudley.certificates.methods.language.corpus import Alphabet
 from dudley.certificates.methods.language.gpt import Gpt
@@ -235,6 +235,12 @@ def test_copies_of_examples_are_refused_where_they_are_shown():
     X, y = np.repeat(np.arange(60.0).reshape(30, 2), 3, axis=0).astype(np.int64), np.zeros(90, int)
     with pytest.raises(InputError, match="independent"):
         du.certify_selection(["zero"], [lambda X: 0 * X[:, 0]], y, X=X)
+    floats = np.arange(60.0).reshape(30, 2)
+    floats[1] = floats[0]
+    zero, y = [lambda X: np.zeros(len(X), int)], np.zeros(30, int)
+    with pytest.raises(InputError, match="1 that equal an earlier one"):
+        du.certify_selection(["zero"], zero, y, X=floats)
+    assert du.certify_selection(["zero"], zero, y, X=floats, repeats=True).index == 0
 
 
 Y = np.array([0, 1, 1])

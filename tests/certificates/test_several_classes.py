@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.base import METHODS, method_named
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit import posterior, sparse
 from dudley.certificates.fit.heads import MOST_CLASSES, HeadFit, fit_head
 from dudley.certificates.fit.recipes import tables, train_for
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.norm_cover.method import NormCover
 from dudley.certificates.methods.norm_cover.terms import terms
 from dudley.certificates.predictor import margins

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dudley.certificates.stream.source import LONGEST, StreamPosition, StreamReader
-from dudley.certificates.stream.state import read_state
+from dudley.certificates.stream.state import read_state, sealed
 from dudley.certificates.stream.stream import OutcomeStream, StreamDeclared
 from dudley.certificates.stream.watching import LineReading, StreamWatcher
 from dudley.core.errors import InputError
@@ -44,13 +44,19 @@ def text_of(outcomes, correct: bool = False) -> str:
         ("label and prediction", '{"y": "a", "prediction": "b"}\n{"prediction": 1, "y": 1}\n', 1.0),
         ("a table", "id;correct\n1;1\n2;0\n", 1.0),
         ("quoted", 'text,error\n"a, b",1\n"""c""",0\n', 1.0),
-        ("numbers written in two ways", "y,prediction\n1,1.0\n2,3\n", 1.0),
+        ("labels that are numbers", "y,prediction\n1,1\n2,3\n007,007\n", 1.0),
     ],
 )
 def test_lines_become_losses(name: str, text: str, losses: float, tmp_path: Path):
     path = tmp_path / "stream"
     path.write_bytes(text.encode())
     assert watched(path).stream.total == losses
+
+
+def test_long_labels_that_differ_are_no_right_answer(tmp_path: Path):
+    path = tmp_path / "stream"
+    path.write_text("y,prediction\n12345678901234567,12345678901234568\n")
+    assert watched(path).stream.total == 1
 
 
 def test_a_column_and_its_meaning_can_be_named(tmp_path: Path):
@@ -83,6 +89,12 @@ HOSTILE = {
     "a field with a line break": (b'id,loss\n"a\nb",0\n', "line 2: expected"),
     "many columns": (b",".join(b"%d" % i for i in range(20_000)) + b"\n", "at most 10,000 col"),
     "heads twice": (b"loss,loss\n0,1\n", "got a name twice"),
+    "one number, written in two ways": (b"y,prediction\n007,7\n", "line 2: expected a label and a"),
+    "long numbers": (b"y,prediction\n12345678901234567,12345678901234567.0\n", "written alike"),
+    "labels that are NaN": (b"y,prediction\nnan,nan\n", "line 2: expected a label and a"),
+    "a truth value and a number": (b'{"y": 1, "prediction": true}\n', "a prediction of one kind"),
+    "an underscore": (b"0\n0_1\n", "line 2: expected a loss in [0, 1], got"),
+    "two columns that say it": (b"correct,loss\n1,1\n", "or y and prediction: one of these"),
     "labels of two kinds": (b'{"y": 1, "prediction": "1"}\n', "a prediction of one kind"),
     "an escape": (b"0\n\x1b[31m\n", "line 2: expected a loss in [0, 1], got '\\x1b[31m'"),
 }  # fmt: skip
@@ -202,9 +214,58 @@ def test_a_state_that_no_watch_wrote_is_refused(name: str, change, words: str, t
     table = json.loads(state.read_text())
     table = change(table) or table
     state.write_text(json.dumps(table))
+    with pytest.raises(InputError, match="a state"):  # by its hash
+        watched(path, state)
+    table.pop("sha256", None)
+    schema = {"schema": table.pop("schema")}
+    state.write_text(json.dumps(schema | sealed(table)))
     with pytest.raises(Exception, match=words) as refused:
         watched(path, state)
     assert "\n" not in str(refused.value)
+
+
+def test_a_state_with_other_counts_is_refused(tmp_path: Path):
+    """Ten times as many outcomes would make the bound a tenth, and no sum would contradict."""
+    path, state = tmp_path / "stream", tmp_path / "state.json"
+    path.write_text("0\n" * 9)
+    watched(path, state)
+    state.write_text(state.read_text().replace('"outcomes": 9', '"outcomes": 90'))
+    with pytest.raises(InputError, match="expected a state as a watch wrote it"):
+        watched(path, state)
+    state.write_bytes(state.read_bytes()[:200])
+    with pytest.raises(InputError, match="JSON"):
+        watched(path, state)
+
+
+def test_two_watches_of_one_state_leave_a_whole_one(tmp_path: Path):
+    path, state = tmp_path / "stream", tmp_path / "state.json"
+    path.write_text("0\n" * 50)
+    watched(path, state)
+    early, late = (StreamWatcher(str(path), None, state) for _ in range(2))
+    path.write_text("0\n" * 50 + "1\n" * 10)
+    early.run()
+    path.write_text("0\n" * 50 + "1\n" * 20)
+    late.run()
+    early.save()  # the older one writes last
+    look = watched(path, state).stream.look()
+    assert (look.n, look.total) == (70, 20)
+
+
+def test_lines_are_read_on_as_the_first_one_was(tmp_path: Path):
+    path, state = tmp_path / "stream", tmp_path / "state.json"
+    path.write_text("0\n1\n")
+    watched(path, state)
+    for reading in (LineReading(correct=True), LineReading("csv"), LineReading(column="loss")):
+        with pytest.raises(InputError, match="a watch goes on as it began"):
+            watched(path, state, reading=reading)
+
+
+def test_heads_after_blank_lines_that_came_alone_are_heads(tmp_path: Path):
+    path, state = tmp_path / "stream", tmp_path / "state.json"
+    path.write_text("\n\n")
+    watched(path, state)
+    path.write_text("\n\nid,correct\n1,0\n")
+    assert watched(path, state).stream.total == 1
 
 
 KILLED = """

@@ -116,7 +116,9 @@ def test_no_output_depends_on_its_batch(training):
 def test_files_certificates_and_replays(training, tmp_path):
     X, y = EXAMPLES[training.name]
     learner = TrainingLearner(training, seed=1, warm=True, batch=32)
-    result = certify_training(learner, data=(X, y), batches=8, rounds=3, initial=20, tolerance=1e-4)
+    result = certify_training(
+        learner, data=(X, y), batches=8, rounds=3, initial=20, tolerance=1e-4, seed=0
+    )
     path = tmp_path / "model.safetensors"
     learner.save(result.model, path)
     for again in (trained.load(path), files.load(path), PickToLearn().read_model(path)):
@@ -134,14 +136,14 @@ def test_a_resumed_run_ends_at_the_same_model(training, tmp_path):
     X, y = EXAMPLES[training.name]
     learner = TrainingLearner(training, warm=True)
     rule = {"data": (X, y), "batches": 4, "rounds": 3}
-    whole = certify_training(learner, **rule)
+    whole = certify_training(learner, **rule, seed=0)
 
     def kill(progress):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        certify_training(learner, folder=tmp_path / "run", say=kill, **rule)
-    again = certify_training(learner, folder=tmp_path / "run", **rule)
+        certify_training(learner, folder=tmp_path / "run", seed=0, say=kill, **rule)
+    again = certify_training(learner, folder=tmp_path / "run", **rule, seed=0)
     assert again.model.sha256 == whole.model.sha256
     assert again.certificate.value == whole.certificate.value
 
@@ -342,3 +344,13 @@ def test_a_recorded_step_is_the_step(require):
         model = learner.train(X, y, 1, learner.start())
         hashes.add(model.sha256)
     assert len(hashes) == 1
+
+
+def test_images_of_another_shape_have_another_hash():
+    """As many patches, the same weights: only the size says how they lie."""
+
+    def start(size: tuple[int, int]) -> str:
+        training = ViT(classes=2, size=size, patch=4, layers=1, d=8, heads=2, hidden=8)
+        return TrainingLearner(training).start().sha256
+
+    assert start((8, 16)) != start((16, 8)) and start((8, 16)) == start((8, 16))

@@ -17,9 +17,9 @@ from scipy import stats
 
 from certificates.arounds import linear_start
 from certificates.validity import allowed, leaks
+from dudley.calculus.inversion import binomial_upper, kl_upper
 from dudley.certificates.around.hashed import HashedPoint
 from dudley.certificates.around.words import WordSpace
-from dudley.certificates.inversion import binomial_upper, kl_upper
 from dudley.certificates.methods.hold_out.interval import upper
 
 RUNS, ATOMS = 2000, 48

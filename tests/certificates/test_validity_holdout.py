@@ -12,11 +12,11 @@ import pytest
 
 from certificates.parts import Part
 from certificates.validity import NoisyCopies, allowed, failures, leaks, reader, tight
+from dudley.calculus.inversion import binomial_lower, binomial_upper
 from dudley.certificates.auto import best_of
 from dudley.certificates.base import METHODS
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import binomial_lower, binomial_upper
 from dudley.certificates.methods.hold_out.interval import upper
 from dudley.certificates.methods.hold_out.intervals.betting import log_capital, plug_in
 from dudley.certificates.methods.hold_out.method import HoldOut
@@ -61,7 +61,7 @@ def test_clopper_pearson_is_nearly_tight_here_so_a_wrong_delta_is_seen():
 
 
 @pytest.mark.parametrize(
-    "interval", ["hoeffding", "hoeffding-kl", "empirical-bernstein", "betting"]
+    "interval", ["hoeffding", "hoeffding-kl", "empirical-bernstein", "fixed-bets", "betting"]
 )
 def test_intervals_hold_for_losses_of_two_kinds(interval):
     for shape in ((0.3, 2.0), (2.0, 2.0)):

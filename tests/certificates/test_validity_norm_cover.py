@@ -16,10 +16,10 @@ import numpy as np
 from scipy.stats import binom
 
 import dudley as du
+from dudley.calculus.inversion import binomial_upper
 from dudley.calculus.union import Grid
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.norm_cover.cover import cover_of
 from dudley.certificates.methods.norm_cover.declared import NormCoverChoices
 from dudley.certificates.methods.norm_cover.method import NormCover

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from certificates.validity import NoisyCopies, allowed, failures, leaks, reader, tight
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.base import METHODS
 from dudley.certificates.codes.atoms import OneOf, encode
 from dudley.certificates.codes.base import Frame
 from dudley.certificates.codes.kinds.subspace import Subspace, SubspacePoint
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.price import Bill, bits
 
 δ, N, TIMES = 0.1, 200, 1000

@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 from certificates.validity import allowed, failures, leaks
+from dudley.calculus.inversion import binomial_upper
 from dudley.calculus.union import Grid
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.pac_bayes import monte_carlo
 from dudley.certificates.methods.pac_bayes.form import FORMS
 from dudley.certificates.methods.pac_bayes.forms.catoni import Catoni

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.methods.pick_to_learn.bound import risk_upper
 from dudley.certificates.methods.pick_to_learn.capped import capped_upper
 
@@ -87,6 +87,19 @@ def test_the_capped_form_covers(δ):
         table = {pair: capped_upper(*pair, N, most, -math.log(δ)) for pair in pairs}
         bounds = np.array([table[p] for p in zip(picks.tolist(), failures.tolist(), strict=True)])
         assert failing_share(risks, bounds) <= δ + 3 * math.sqrt(δ / RUNS), most
+
+
+@pytest.mark.parametrize("δ", [0.1, 0.2])
+def test_a_schedule_that_may_exceed_the_cap_covers_where_it_does_not(δ):
+    """A number is given only for samples from which at most d were picked; others count as held."""
+    for N, most in ((60, 3), (60, 5)):
+        risks, picks, failures = threshold_runs(N, 1000, seed=6)
+        capped = picks <= most
+        assert 0.1 < capped.mean() < 0.9 and not failures.any()
+        table = {k: capped_upper(k, 0, N, most, -math.log(δ)) for k in range(1, most + 1)}
+        bounds = np.array([table[k] for k in picks[capped].tolist()])
+        failed = failing_share(risks[capped], bounds) * capped.mean()
+        assert failed <= δ + 3 * math.sqrt(δ / RUNS), most
 
 
 def stage_failure(N: int, bounds: Callable[[int], float]) -> float:

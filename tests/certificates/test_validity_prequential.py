@@ -170,6 +170,30 @@ def test_tokens_as_units_fail():
     assert allowed(failing("mixture", whole, 0.2), 500, 0.2)
 
 
+def test_different_units_say_nothing_about_those_that_were_read():
+    """A pool is read to its end; each model errs on what was read, and on nothing else."""
+    m = np.arange(STEPS)
+    X = np.zeros((RUNS, STEPS))
+    pool = np.broadcast_to(m / STEPS, X.shape)  # the risk on a unit of the pool, read or not
+    assert leaks(failing("mixture", (X, pool), 0.2), RUNS, 0.2)
+    assert allowed(failing("mixture", (X, np.zeros(X.shape)), 0.2), RUNS, 0.2)  # on one not read
+
+
+def test_the_mixture_of_models_of_single_contexts_fails():
+    """A model is right at the token that follows its own context, and knows nothing elsewhere.
+
+    One token costs 8 bits under a model that knows nothing, and none under one that is right. So
+    every logged loss is 0, while the mixture of the m models gives the token a probability of
+    1/m + (m−1)/(256 m) in each of these contexts.
+    """
+    m = np.arange(1, STEPS + 1)
+    mixture = -np.log2(1 / m + (m - 1) / (256 * m)) / 8
+    X, R = np.zeros((RUNS, STEPS)), np.zeros((RUNS, STEPS))
+    bound = upper("mixture", X[0], math.log(5))
+    assert bound < mixture[-1]
+    assert allowed(failing("mixture", (X, R), 0.2), RUNS, 0.2)  # each token by its own model
+
+
 def test_a_stretch_that_is_chosen_afterwards_fails():
     """The best of all starts, without a price."""
     X, R = (part[:400] for part in adaptive(lambda errors, t: np.full(RUNS, 0.3), 6))

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from certificates.validity import NoisyCopies, allowed, failures, leaks, tight
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.methods.selection.prior import weights_prior
 from dudley.certificates.selection import certify_selection
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dudley.certificates import side_by_side
 from dudley.core.rounding import ceiling
 
 ROOT = Path(__file__).parents[2]
@@ -25,10 +26,9 @@ def short(value: float) -> str:
 
 
 def values(task: str, method: str, n: int) -> list[float]:
-    rows = record("methods")["rows"]
-    made = [r["value"] for r in rows if (r["task"], r["method"], r["n"]) == (task, method, n)]
-    assert made
-    return made
+    rows = side_by_side.read(RECORDS / "methods.json").of(task, method, n)
+    assert rows
+    return [row.value for row in rows]
 
 
 PICKS, SHARE = "pick-to-learn", "pick-to-learn after a share"

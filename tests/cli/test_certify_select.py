@@ -39,6 +39,14 @@ def test_it_chooses_writes_and_is_verified(dudley, words, tmp_path):
     assert item["value"] == written["value"] and item["facts"]["chosen"]["template"] == "a"
 
 
+def test_a_hold_out_stands_beside_with_the_price_of_a_choice(dudley, words):
+    said = " ".join(dudley(*words).out.split())
+    assert "beside it, hold-out: at most" in said and "examples held out" in said
+    assert "chosen among two" in said and "(--declare selection.among, now 1)" in said
+    paid = " ".join(dudley(*words, "--declare", "selection.among=2").out.split())
+    assert "(--declare selection.among, now 2)" in paid
+
+
 def test_a_label_that_was_changed_is_seen(dudley, words, tmp_path):
     dudley(*words, "--out", tmp_path / "out")
     with np.load(tmp_path / "out" / "outcomes.npz") as file:

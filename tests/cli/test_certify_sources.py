@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from certificates import packages_toy as toys
 from certificates.test_sources_tokens import TOKENIZER
 from certificates.test_trainings import bert
 from dudley.certificates.sources.base import SOURCES, manifest
+from dudley.certificates.sources.model import MINILM
 from dudley.cli.pick_examples import PickTask, pick_examples
 
-PICKS = ["--method", "pick-to-learn"]
+PICKS = ["--method", "pick-to-learn", "--seed", 0]
 SMALL = [
     "--set", "layers=1", "--set", "d=8", "--set", "heads=2", "--set", "hidden=8", "--set",
     "patch=14", "--set", "steps=[10]", "--set", "initial_steps=10",
@@ -25,7 +27,16 @@ SMALL = [
 
 @pytest.fixture
 def place(tmp_path, monkeypatch) -> Path:
-    """The only folder in which packages are looked for."""
+    """The only folder in which packages are found, whatever is installed here."""
+    installed = metadata.distribution
+    wanted = {MINILM.name, *(SOURCES[name].wanted.name for name in SOURCES)}
+
+    def distribution(name: str) -> metadata.Distribution:
+        if name in wanted:
+            raise metadata.PackageNotFoundError(name)
+        return installed(name)
+
+    monkeypatch.setattr(metadata, "distribution", distribution)
     for name in ("DUDLEY_DATA", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "packages"))
     (tmp_path / "packages").mkdir()

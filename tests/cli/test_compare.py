@@ -101,7 +101,7 @@ def test_bad_input_is_refused_before_anything_is_computed(
     dudley, tmp_path, monkeypatch, words, message: str
 ):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(comparison, "_evaluated", lambda *_: pytest.fail("computed"))
+    monkeypatch.setattr(comparison, "_Curves", lambda *_: pytest.fail("computed"))
     assert message in dudley("compare", *WORDS, *words).refused()
     assert not list(tmp_path.iterdir())
 

@@ -82,6 +82,21 @@ def test_overrides_move_the_answer(dudley):
     assert gap("loss.range=4", "loss.lipschitz=2") > gap()
 
 
+def test_a_training_error_gives_the_bound_of_one_scale(dudley):
+    words = ("single-head", "n=1e6", "margin=0.5", "train_error=0.01")
+    described = files.load("single-head", {"margin": 0.5})
+    cap = du.capacity(described.network, described.inputs, n=1e6, loss=described.loss)
+    bound = cap.gap(0.05, train_error=0.01)
+    needed = cap.log10_needed_n(0.5, train_error=0.01)
+    done = dudley("derive", *words, "--proof")
+    assert str(bound) in done.out and "One scale, margins" in done.out
+    assert f"gap ≤ 0.5 at training error 0.01 needs n = {math.ceil(10**needed):,}" in done.out
+    (item,) = dudley("derive", *words, "--json").json()["items"]
+    assert (item["value"], item["train_error"]) == (float(bound), 0.01)
+    assert item["needed_n_log10"] == needed
+    assert dudley("derive", "single-head", "train_error=2").code != 0
+
+
 @each("flags", [[], ["--explain"], ["--proof"], ["--explain", "--proof"]])
 @each("words", [[], ["n=1e6"], ["n=10", "epsilon=0.01"]])
 def test_json_obeys_the_schema(dudley, words, flags):
@@ -136,7 +151,7 @@ def test_explain_prints_the_tree(dudley):
     for words in ("└─ Chain", "├─ Head", "└─ Readout", "W_QK", "W_v", "W_c", "64×64", "l11 ≤ 20"):
         assert words in tree
     assert len(re.findall(r"share \d+\.\d%", tree)) == 4
-    assert len(re.findall("|".join(map(re.escape, COVERS)), tree)) >= 4
+    assert len(re.findall("|".join(map(re.escape, [*COVERS, "peeled"])), tree)) >= 4
 
 
 def test_proof_prints_every_step(dudley):

@@ -214,6 +214,51 @@ def test_without_n_the_assumptions_still_stand(dudley):
     assert statuses["norms"] == "checked" and statuses["dropout"] == "declared"
 
 
+def sample(folder, **arrays) -> str:
+    np.savez(folder / "sample.npz", **arrays)
+    return str(folder / "sample.npz")
+
+
+def test_derive_reads_levels_off_activations(dudley, tmp_path):
+    """A bound that says something falls, and says of whose loss it is."""
+    data = sample(tmp_path, X=np.random.default_rng(0).integers(0, 11, (300, 4)))
+    words = ["derive", "--checkpoint", "tiny-bert", "T=4", "n=1e7"]
+    plain, read = dudley(*words), dudley(*words, "--activations", data, "--proof")
+    assert (read.code, read.err) == (0, "")
+    assert "risk − training loss ≤ 0.1" in plain.out and "least_std" not in plain.out
+    assert "risk − training loss with alarms ≤ 0.0" in read.out
+    assert "training loss: an example counts 1 if a norm layer reads a row below" in read.out
+    assert "91 numbers" in read.out  # five levels more
+    assert "activations: on 300 examples no norm layer reads a row below" in read.out
+    assert "√ε =" not in read.out and "Loss class with alarms" in read.out
+    needs = [
+        dudley(*words, *more, "--json").json()["items"][0]["needed_n_log10"]
+        for more in ([], ["--activations", data])
+    ]
+    assert needs[1] < needs[0] - 0.2
+
+
+ACTIVATIONS = {
+    "no array X": ({"Y": np.zeros((2, 4), int)}, "an array X"),
+    "an id beyond the vocabulary": ({"X": np.full((2, 4), 11)}, "token ids below 11"),
+    "rows for tokens": ({"X": np.zeros((2, 4, 8))}, "token ids below 11"),
+    "more tokens than T": ({"X": np.zeros((2, 5), int)}, "T ≤ 4"),
+    "no examples": ({"X": np.zeros((0, 4), int)}, "token ids below 11"),
+}
+
+
+@pytest.mark.parametrize("what", ACTIVATIONS)
+def test_derive_refuses_activations_that_do_not_fit(dudley, tmp_path, what: str):
+    arrays, message = ACTIVATIONS[what]
+    words = ["--checkpoint", "tiny-bert", "T=4", "--activations", sample(tmp_path, **arrays)]
+    assert message in dudley("derive", *words).refused()
+
+
+def test_derive_refuses_activations_without_a_checkpoint(dudley, tmp_path):
+    data = sample(tmp_path, X=np.zeros((2, 4), int))
+    assert "--checkpoint" in dudley("derive", "bert-base", "--activations", data).refused()
+
+
 def test_derive_takes_an_adapter_with_its_base(dudley, tmp_path):
     words = ["--checkpoint", lora(tmp_path / "lora"), "--base", "tiny-bert", "T=4", "n=1e6"]
     with_it = dudley("derive", *words, "--json").json()["items"][0]

@@ -13,6 +13,7 @@ from dudley.calculus import allocate, chain
 from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.core.entropy import PowerLaw
 from dudley.core.magnitude import Magnitude
+from dudley.networks import files
 from each import each
 
 
@@ -48,6 +49,21 @@ def test_an_allocated_entropy_keeps_the_contract(cases):
         assert (np.diff(logs[1:]) >= 0).all(), "increases with the resolution"
     past = allocated.log_log(allocated.log_radius + np.array([1e-12, 0.1, 40.0, 2000.0]))
     assert (past == -math.inf).all()
+
+
+@each(("B", "b", "R"), [(2.0, 0.5, 3.0), (1.0, 1.0, 1.0), (30.0, 4.0, 0.1)])
+def test_one_point_covers_from_the_output_radius_on(B, b, R):
+    net = du.Dense(3, du.Spectral(B)) >> du.Readout(w=du.L2(b))
+    calculus_checks.check_one_point(du.capacity(net, du.Tokens(R, T=1)))
+
+
+def test_shipped_networks_cost_nothing_past_their_output_radius():
+    for name in ("single-head", "bert-base", "gpt2-small"):
+        described = files.load(name)
+        for n in (None, 1e6):
+            cap = du.capacity(described.network, described.inputs, n)
+            A = float(cap.facts.out.radius)
+            assert cap.entropy(A * 1.01) == cap.entropy(3 * A) == 0.0 < cap.entropy(A * 0.99)
 
 
 @each(
@@ -200,7 +216,7 @@ def test_a_chain_is_the_sum_of_its_links():
         grid = chain.scales(log_n)
         log_H = chain.entropies(entropy, 0.0, log_n, grid)
         for proper in (True, False):
-            links = chain.best_chain(log_H, float(log_n[0]), grid, proper)
+            links = chain.best_chain(chain.massart(log_H, log_n)[:, 0], grid, proper)
             total = sum(cost for _, cost in links) + math.exp(links[-1][0])
             value = float(chain.optimised(log_H, log_n, grid, proper)[0])
             assert math.isclose(total, value, rel_tol=1e-9)

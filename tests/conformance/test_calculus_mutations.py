@@ -1,13 +1,15 @@
 """A test of the tests: with a wrong constant planted in the calculus, its check goes red."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import calculus_checks
 import checks
-from dudley.calculus import allocate, chain, deviate, offset, union
+import dudley as du
+from dudley.calculus import allocate, chain, deviate, offset, splits, union
 from dudley.core.magnitude import Magnitude
 from planting import changed, goes_red
 
@@ -41,9 +43,54 @@ def test_allocation_that_overspends(plant):
     goes_red(calculus_checks.check_feasible, blocks(), 0.0)
 
 
+def test_leftovers_that_are_spent_twice(plant):
+    filled = splits.filled
+
+    def generous(rows, target, left, *vertices):
+        return filled(rows, target, left + 0.2, *vertices)
+
+    plant(splits, "filled", generous)
+    goes_red(feasible_anywhere)
+
+
+@pytest.mark.parametrize("form", ["shared", "single"])
+def test_splits_of_a_budget_that_is_too_large(plant, form):
+    right = getattr(splits, form)
+    extra = {"shared": (math.log(1.2), 0.0), "single": (0.0, -math.log(1.2))}[form]
+
+    def wrong(rows, target, log_reach):
+        return right(rows, target + extra[0], log_reach + extra[1])
+
+    plant(splits, form, wrong)
+    goes_red(feasible_anywhere)
+
+
+def feasible_anywhere():
+    allocated = blocks()
+    for below in np.linspace(0.01, 6, 60):
+        calculus_checks.check_feasible(allocated, allocated.log_radius - below)
+
+
+def test_feasible_without_a_mistake():
+    feasible_anywhere()
+
+
 def test_allocation_that_forgets_copies(plant):
-    plant(allocate.Allocated, "_total_entropy", lambda self, hulls, vertices: np.zeros(1))
+    plant(allocate.Allocated, "_total_entropy", lambda self, splits: np.zeros(1))
     goes_red(calculus_checks.check_feasible, blocks(), 0.0)
+
+
+@pytest.mark.parametrize("wrong", ["log_output", "_by_blocks"])
+def test_one_point_that_covers_too_soon_or_never(plant, wrong):
+    net = du.Dense(3, du.Spectral(2.0)) >> du.Readout(w=du.L2(1.0))
+    cap = du.capacity(net, du.Tokens(1.0, T=1))
+    calculus_checks.check_one_point(cap)
+    if wrong == "log_output":
+        soon = replace(cap.allocated, log_output=cap.allocated.log_output - math.log(1.2))
+    else:
+        soon = cap.allocated._by_blocks
+    plant(type(cap), "allocated", soon)
+    goes_red(calculus_checks.check_one_point, cap)
 
 
 @pytest.mark.parametrize("factor", [0.9, 1.1])

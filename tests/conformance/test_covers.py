@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 import checks
 import dudley as du
 import oracles
+from dudley.classes import directions
 from dudley.classes.covers.base import COVERS
 from each import each
 
@@ -75,6 +76,24 @@ def test_the_perceptron_count_is_sharp_on_basis_vectors():
         assert np.abs(word).sum() == d == oracles.ceil_ratio(1.0, over=ε, power=2) - 1
 
 
+def test_the_count_of_steps_by_directions_is_sharp():
+    """Orthonormal points whose rows lie half-way between two of sixteen lines: a step for each."""
+    t, log_m = directions.lines(2)[-1]
+    m = round(math.exp(log_m))
+    V, X = oracles.directions(2, m, t), np.eye(20)
+    half_way = np.array([math.cos(math.pi / m / 2), math.sin(math.pi / m / 2)])
+    ε = 0.1
+    W = np.tile(half_way * ε * (1 + 1e-9), (1, 20, 1))
+
+    def worst(D):
+        off = np.linalg.norm(X @ D, axis=2)
+        return X[off.argmax(axis=1)], off.max(axis=1)
+
+    _, (steps,) = oracles.spherical(W, worst, V, t, ε)
+    K = oracles.ceil_ratio(float(np.linalg.norm(W)), over=ε, power=2, times=t) - 1
+    assert steps == 20 == K
+
+
 def test_perceptron_centres_may_leave_the_ball():
     """Why it is not called proper."""
     rng = np.random.default_rng(7206)
@@ -85,7 +104,7 @@ def test_perceptron_centres_may_leave_the_ball():
     assert np.linalg.norm(ε * oracles.perceptron(v, points, ε) @ points) > 1.01
     for case in checks.CASES:
         for cover in case.entropy().covers:
-            if cover.name in ("perceptron", "perceptron-columns", "perceptron-col21", "zhang"):
+            if cover.name.startswith(("perceptron", "spherical", "adaptive", "zhang")):
                 assert not cover.proper
             if cover.name == "rounding-nearest":
                 assert not cover.proper

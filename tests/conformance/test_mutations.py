@@ -7,10 +7,19 @@ import numpy as np
 import pytest
 
 import checks
+import direction_checks
 import dudley as du
-from dudley.classes import counting, linear, ratio
+from dudley.classes import counting, directions, linear, ratio
 from dudley.classes.best import BestOf
-from dudley.classes.covers import maurey, perceptron, rounding, sparse, volumetric
+from dudley.classes.covers import (
+    maurey,
+    perceptron,
+    rounding,
+    sequence,
+    sparse,
+    spherical,
+    volumetric,
+)
 from dudley.classes.covers.base import COVERS
 from dudley.core import norms, rounding as rounding_rules
 from dudley.core.norms import implications
@@ -116,6 +125,42 @@ class Unsplit:
         points = perceptron.points(log_n, self.rows)
         with np.errstate(divide="ignore"):
             return np.log(self.columns * counting.log_delannoy(points, K))
+
+
+@pytest.mark.parametrize("cover", [spherical.Spherical, spherical.SphericalUniform])
+def test_a_fifth_too_few_words_by_directions(plant, cover):
+    with_entropy(plant, cover, lambda log_H: log_H - math.log(1.2))
+    goes_red(checks.check_cover, cover.name, CASE["fro-linear"])
+
+
+@pytest.mark.parametrize("kind", ["spherical", "spherical-uniform"])
+def test_a_fifth_too_few_steps_by_directions(plant, kind):
+    with_parts(plant, "ceil_square", lambda K: np.maximum(np.ceil(K / 1.2), 1))
+    goes_red(checks.check_cover, kind, CASE["fro-linear"])
+
+
+@pytest.mark.parametrize(
+    ("cover", "case"),
+    [
+        (sequence.Adaptive, "fro-linear-together"),
+        (sequence.Adaptive, "fro-bilinear-together"),
+        (sequence.Adaptive, "fro-logits-together"),
+        (sequence.AdaptiveCol21, "col21-linear-together"),
+    ],
+)
+def test_a_fifth_too_few_words_of_corrections(plant, cover, case):
+    with_entropy(plant, cover, lambda log_H: log_H - math.log(1.2))
+    goes_red(checks.check_cover, cover.name, CASE[case])
+
+
+def test_a_fifth_too_few_directions(plant):
+    def fewer(b):
+        return tuple((t, math.log(math.floor(math.exp(v) / 1.2))) for t, v in directions.lines(b))
+
+    goes_red(direction_checks.check_lines, lambda b: fewer(b) if b == 2 else directions.lines(b))
+    goes_red(direction_checks.check_lines, lambda b: fewer(b) if b == 17 else directions.lines(b))
+    goes_red(direction_checks.check_caps, changed(directions.log_cap, lambda v: v + math.log(1.2)))
+    goes_red(direction_checks.check_caps, changed(directions.log_cap, lambda v: v - math.log(1.2)))
 
 
 def test_column_norms_without_their_code(plant):

@@ -9,7 +9,8 @@ import pytest
 import dudley as du
 from dudley.audit.problem import SearchProblem
 from dudley.calculus import tie
-from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, Residual
+from dudley.calculus.compose import Chain, Heads, Parallel, Residual
+from dudley.calculus.repeat import Repeat
 from dudley.core.magnitude import ONE, ZERO, Magnitude
 from dudley.networks import pointwise
 from dudley.networks.activations import Activation, activation
@@ -32,6 +33,7 @@ TRIPLED = Activation("tripled", lambda x: 3 * x * (x > 0), 3.0)
 DENSE = du.Dense(4, S(2.0), 3, b(0.5), "relu")
 GELU = activation("gelu")
 LN = du.LayerNorm(4, 0.1, du.LInf(2.0), b(0.4))
+CAPPED = du.LayerNorm(4, 1e-5, least_std=0.4)
 
 MUTATIONS = [
     # pointwise
@@ -104,6 +106,24 @@ MUTATIONS = [
         ["radius"],
         LN,
         radius_of(LayerNorm, lambda n, s, f: f.out.radius * 0.5),
+    ),
+    planted(
+        "the slope of a capped layer norm is a sixth too small",
+        ["lipschitz"],
+        CAPPED,
+        lipschitz_of(LayerNorm, lambda n, s, f: f.lipschitz * (1 / 1.2)),
+    ),
+    planted(
+        "a layer norm is capped at its level",
+        ["lipschitz"],
+        CAPPED,
+        lipschitz_of(LayerNorm, lambda n, s, f: Magnitude.of(1 / 0.4)),
+    ),
+    planted(
+        "the radius of a capped layer norm is a sixth too small",
+        ["radius"],
+        CAPPED,
+        radius_of(LayerNorm, lambda n, s, f: f.out.radius * (1 / 1.2)),
     ),
     planted(
         "a gain sees rows of norm 1",
@@ -240,8 +260,8 @@ def test_tied_weights_must_add(monkeypatch):
     monkeypatch.setattr(
         tie,
         "_merged",
-        lambda name, group, circular: replace(
-            right(name, group, circular), weight=Magnitude(max(float(u.weight.log) for u in group))
+        lambda name, group: replace(
+            right(name, group), weight=Magnitude(max(float(u.weight.log) for u in group))
         ),
     )
     with pytest.raises(AssertionError, match="found above declared"):

@@ -44,14 +44,15 @@ def test_shares_sum_to_one(name: str, n):
 def test_covers_and_weights_are_those_of_the_blocks(name: str):
     c = cap(name)
     rows = explain.shares(c)[0]
-    assert {row.cover for row in rows} <= {*COVERS, "one point"}
+    assert {row.cover for row in rows} <= {*COVERS, "one point", "peeled"}
+    assert all(row.name == "w" for row in rows if row.cover == "peeled")
     assert any(row.cover in COVERS for row in rows)
     assert [row.block for row in rows] == [block.name for block in c.allocated.blocks]
     for row, block in zip(rows, c.allocated.blocks, strict=True):
         logs = block.weight.log / math.log(10)
         low, high = (logs.min(), logs.max()) if getattr(logs, "ndim", 0) else (logs, logs)
         assert row.log10_weight == pytest.approx((low, high))
-        assert row.share > 0 or row.cover == "one point"
+        assert row.share > 0 or row.cover in ("one point", "peeled")
 
 
 def test_the_costliest_scale_is_that_of_the_given_n():

@@ -1,4 +1,8 @@
-"""A weight that is used behind itself is covered for all inputs at once, not on its points."""
+"""Weights used behind themselves: covered uniformly or by words of corrections, on no given points.
+
+The networks that the calculus orders are written out layer by layer in ``expanded_graph``, and the
+words are written and read in ``words_of_corrections``.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,36 @@ import numpy as np
 import pytest
 
 import dudley as du
+import expanded_graph
+import oracles
 from dudley.audit.problem import signal_of
-from dudley.calculus.compose import Chain, Heads, Parallel, Repeat, compose
+from dudley.calculus import tie
+from dudley.calculus.assemble import compose
+from dudley.calculus.compose import Chain, Heads, Parallel
+from dudley.calculus.repeat import Repeat
 from dudley.classes.covers.base import COVERS
 from dudley.core.entropy import Scope
+from words_of_corrections import EXAMPLES, check_words
 
 d, N = 64, 10.0**4
 W = du.Col21(1.0)  # a class for which the cover on points is the smallest at this n
 UNIFORM = tuple(name for name in COVERS if COVERS[name].scope is Scope.UNIFORM)
 
 
-def dense(name: str | None = None) -> du.Dense:
-    return du.Dense(d, W if name is None else W.tied(name))
+def dense(name: str | None = None, **more) -> du.Dense:
+    return du.Dense(d, W if name is None else W.tied(name), **more)
 
 
 def entropies(network, covers=None) -> np.ndarray:
     """log log N at three resolutions."""
     entropy, _ = compose(network, signal_of(1.0, 4, d), covers)
     return entropy.log_log(np.log([0.3, 0.5, 0.7]), np.log(N))
+
+
+def scopes(network) -> dict[str, set[Scope]]:
+    """The scopes of the covers that each block may use."""
+    entropy, _ = compose(network, signal_of(1.0, 4, d))
+    return {b.name: {c.scope for c in b.entropy.covers} for b in entropy.blocks}
 
 
 IN_SEQUENCE = {
@@ -45,28 +61,78 @@ APART = {
 }
 
 
-def shared_alone(network) -> bool:
-    return all(use.tie is not None for use in network.facts(signal_of(1.0, 4, d)).uses)
-
-
 @pytest.mark.parametrize("what", IN_SEQUENCE)
-def test_in_sequence_only_covers_for_all_inputs_are_used(what: str):
-    network = IN_SEQUENCE[what]
-    entropy, _ = compose(network, signal_of(1.0, 4, d))
-    by_name = {block.name: block.entropy for block in entropy.blocks}
-    assert not any(by_name[name].uses_points for name in by_name.keys() & {"W", "A", "B"})
-    if shared_alone(network):
-        np.testing.assert_array_equal(entropies(network), entropies(network, UNIFORM))
+def test_in_sequence_no_points_are_given(what: str):
+    by_name = scopes(IN_SEQUENCE[what])
+    for name in by_name.keys() & {"W", "A", "B"}:
+        assert by_name[name] == {Scope.UNIFORM, Scope.ADAPTIVE}
+    assert (entropies(IN_SEQUENCE[what]) < entropies(IN_SEQUENCE[what], UNIFORM)).all()
+
+
+def test_the_order_of_corrections_has_its_price():
+    assert (entropies(IN_SEQUENCE["a chain"]) > entropies(APART["summands"])).all()
 
 
 @pytest.mark.parametrize("what", APART)
 def test_apart_the_covers_on_points_stay(what: str):
     network = APART[what]
+    assert all(Scope.POINTS in kinds for kinds in scopes(network).values())
     assert (entropies(network) < entropies(network, UNIFORM)).all()
 
 
-def test_weights_of_their_own_keep_covers_on_points_around_a_shared_one():
-    network = dense("W") >> dense() >> dense("W")
-    entropy, _ = compose(network, signal_of(1.0, 4, d))
-    points = {block.name: block.entropy.uses_points for block in entropy.blocks}
-    assert points == {"W": False, "1.W": True}
+def test_around_a_block_of_its_own_the_shared_weight_is_covered_uniformly():
+    between = dense("W") >> dense() >> dense("W")
+    assert scopes(between) == {"W": {Scope.UNIFORM}, "1.W": {Scope.UNIFORM, Scope.POINTS}}
+    repeated = Repeat(Parallel((dense("W"), dense())), 3)
+    assert scopes(repeated) == {"W": {Scope.UNIFORM}, "*.1.W": {Scope.UNIFORM, Scope.POINTS}}
+    beside = Chain((dense(), Repeat(dense("W"), 3), dense()))
+    assert scopes(beside) == {
+        "W": {Scope.UNIFORM, Scope.ADAPTIVE},
+        "0.W": {Scope.UNIFORM, Scope.POINTS},
+        "2.W": {Scope.UNIFORM, Scope.POINTS},
+    }
+
+
+def test_biases_and_gains_see_given_points():
+    layer = Chain((dense("W", b=du.L2(1.0)), du.LayerNorm(d, gain=du.LInf(1.0))))
+    by_name = scopes(Repeat(layer, 3))
+    assert by_name.pop("W") == {Scope.UNIFORM, Scope.ADAPTIVE}
+    assert by_name
+    assert all(Scope.POINTS in kinds for kinds in by_name.values())
+
+
+def test_blocks_are_counted_that_are_chosen_together():
+    network = Chain((Repeat(dense("A") >> dense("B"), 2), Repeat(dense("C"), 2)))
+    uses = tie.tie_together(network.facts(signal_of(1.0, 4, d)).uses)
+    assert {use.name: (use.together, use.rows) for use in uses} == {
+        "A": (2, 8.0),
+        "B": (2, 8.0),
+        "C": (1, 8.0),
+    }
+
+
+def test_centres_of_random_networks_can_be_chosen_in_some_order():
+    assert expanded_graph.check_orders() == set(Scope)
+
+
+@pytest.mark.parametrize("layers", EXAMPLES)
+def test_members_of_shared_layers_become_counted_words(layers):
+    check_words(layers)
+
+
+@pytest.mark.parametrize("layers", EXAMPLES)
+def test_no_packing_of_shared_layers_is_larger(layers):
+    """Members more than 2ε apart, somewhere in the outputs of the last layer."""
+    rng = np.random.default_rng(7)
+    members = rng.standard_normal((300, len(layers.ε), 2, 2))
+    members *= layers.B / np.linalg.norm(members, axis=(2, 3), keepdims=True)
+    X = layers.X[:, None]  # one token each
+    F = np.stack(
+        [layers.network.apply([{"W": W[j]} for j in layers.blocks], X) for W in members]
+    ).reshape(len(members), -1, 2)
+    far = np.linalg.norm(F[:, None] - F[None], axis=3).max(axis=2)
+    entropy, _ = compose(layers.network, signal_of(1.0, 1, 2))
+    for ε in (0.05, 0.1, 0.2, 0.4):
+        packed = len(oracles.greedy_net(far, 2 * ε))
+        assert packed > 2
+        assert np.log(packed) <= entropy(ε, len(X))

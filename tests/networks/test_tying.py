@@ -7,7 +7,9 @@ import pytest
 
 import dudley as du
 from dudley.audit.problem import SearchProblem, signal_of
-from dudley.calculus.compose import Chain, Repeat, compose
+from dudley.calculus.assemble import compose
+from dudley.calculus.compose import Chain
+from dudley.calculus.repeat import Repeat
 from dudley.calculus.tie import tie_together
 from dudley.core.errors import InputError
 from node_cases import S, check_facts

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from dudley.certificates.side_by_side import MethodRow, MethodsRecord, TaskFacts
+import json
+import math
+from dataclasses import asdict
+
+import pytest
+
+from dudley.calculus.inversion import binomial_upper
+from dudley.certificates import side_by_side
+from dudley.certificates.side_by_side import SCHEMA, MethodRow, MethodsRecord, TaskFacts
 from dudley.show.figures import methods as figure
 from dudley.show.generated import methods
 
@@ -21,6 +29,45 @@ def test_the_page_has_a_line_for_each_method_and_names_the_winner():
     assert "| pick-to-learn, from the start alone | 0.1 (0.1 to 0.3, 2 seeds) | 3 picks |" in page
     assert "where a hold-out was run: pick-to-learn, from the start alone at n = 100." in page
     assert "**0.1**" in methods.compact(many)
+
+
+def test_a_certificate_is_never_rounded_below_itself():
+    """Three digits of .00010235 are .000103: .000102 would claim more than is proved."""
+    tight = record(("pick-to-learn", 100, 0, 0.00010235), ("pick-to-learn", 100, 1, 0.2001),
+                   ("hold-out", 100, 0, 0.30001))  # fmt: skip
+    assert "| 0.000103 (0.000103 to 0.201, 2 seeds) |" in methods.page(tight)
+    assert "| **0.000103** | – | 0.301 |" in methods.compact(tight)
+
+
+def test_a_hold_out_pays_for_its_recipe_where_the_rows_beside_it_do(tmp_path):
+    row = {"task": "coin", "n": 100, "seed": 0, "test_error": 0.0}
+    plain = row | {"method": "hold-out", "value": 0.1,
+                   "counts": {"errors": 3, "examples held out": 90}}  # fmt: skip
+    paid = row | {"method": "pick-to-learn", "value": 0.2, "counts": {"picks": 3},
+                  "declared": {"among": 20}, "pool_value": 0.05001,
+                  "undrawn_value": 0.3}  # fmt: skip
+    task = asdict(TASK)
+
+    def read(*rows: dict) -> MethodsRecord:
+        file, passes = tmp_path / "methods.json", tmp_path / "one-pass.json"
+        file.write_text(
+            json.dumps({"schema": SCHEMA, "delta": 0.05, "tasks": [task], "rows": rows})
+        )
+        one = {"task": "coin", "learner": "gru", "n": 100, "seed": 1, "value": 0.07, "errors": 2,
+               "counted": 90}  # fmt: skip
+        passes.write_text(json.dumps({"rows": [one, one | {"learner": "linear"}]}))
+        return side_by_side.read(file, passes)
+
+    both, alone = read(plain, paid), read(plain)
+    assert both.of("coin", "hold-out")[0].value == pytest.approx(
+        binomial_upper(3, 90, math.log(60 / 0.05)), rel=1e-9
+    )
+    assert alone.of("coin", "hold-out")[0].value == 0.1
+    assert [row.value for row in both.of("coin", "one pass")] == [0.07]
+    page = methods.page(both)
+    assert "errs on at most 0.0501, of those that were not drawn on at most 0.3," in page
+    assert "| 0.07 | 2 errors before updates, 90 examples counted | – |" in page
+    assert both.winner("coin", 100) == "one pass"
 
 
 def test_without_a_hold_out_nobody_wins():

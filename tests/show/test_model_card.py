@@ -33,7 +33,7 @@ def test_the_entry_is_a_model_index(require):
     assert result["dataset"] == {"name": "AND of 32 bits", "type": "and"}
     assert metric["type"] == "error_rate" and "verified" not in metric
     assert item["value"] <= metric["value"] <= item["value"] * 1.001
-    assert metric["name"].startswith("upper bound (95 % confidence, occam): probability")
+    assert metric["name"].startswith("upper bound (confidence 0.95, occam): probability")
 
 
 def test_the_section_has_the_number_and_what_it_rests_on():

@@ -207,7 +207,8 @@ def test_the_deep_network_is_the_repaired_closed_form():
         for name in ("W_QK.row2inf", "W_v.col2inf", "W_c.col2inf"):  # op ≤ √columns·col2inf
             g[name] = g[name.partition(".")[0] + ".op"] * float(rng.uniform(0.51, 1))
         reach = sum(B * weight for _, B, weight in deep_blocks(g))
-        g["epsilon"] = reach * math.exp(-8)  # where the table of resolutions is fine
+        # where the table of resolutions is fine, and below the output radius ‖w‖₂
+        g["epsilon"] = min(reach * math.exp(-8), 0.9 * g["w.l2"])
         closed = repaired(deep_blocks(g), g["epsilon"], g["n"] * g["T"])
         log_cover = math.exp(log_value(id, g))
         assert closed / 2 <= log_cover <= 1.01 * closed

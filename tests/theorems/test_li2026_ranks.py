@@ -9,7 +9,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from dudley.calculus.compose import Chain, Repeat
+from dudley.calculus.compose import Chain
+from dudley.calculus.repeat import Repeat
 from dudley.core.constraint import L2, Spectral
 from dudley.core.errors import InputError
 from dudley.networks.blocks import li_block

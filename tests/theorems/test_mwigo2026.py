@@ -243,7 +243,8 @@ def test_the_radii_around_the_initialisation_help_in_proportion():
     inputs = example("lemma-1")
     moved = [dict.fromkeys((f"{W}.moved" for W in (*MATRICES, "w")), R) for R in (1.0, 1e-2, 1e-4)]
     unit, small, tiny = (value("lemma-1", inputs | m, "best") for m in moved)
-    assert unit == pytest.approx(value("lemma-1", inputs, "best"))
+    whole = value("lemma-1", inputs, "best")  # resolutions in other places of the tables
+    assert 0.999 * whole <= unit <= whole
     assert tiny == pytest.approx(small / 100, rel=0.1) and small < unit / 20
 
 

@@ -215,9 +215,10 @@ def test_the_papers_of_the_package_stay():
 def test_the_explorer_has_them(mine):
     pytest.importorskip("fastapi", reason="the explorer needs the extra web")
     from dudley.web import bounds, statements
+    from dudley.web.attend import Visitor
 
     assert "mine2027" in bounds.settings()["sources"]
     assert TRUE in {one["id"] for one in statements.list_statements()}
-    rows = bounds.point(WORDS, ["mine2027"])["rows"]
+    rows = bounds.point(WORDS, bounds.View(("mine2027",)), Visitor())["rows"]
     assert {row["id"] for row in rows} == {TRUE, FALSE}
     assert "Maurey" in statements.page(TRUE)["html"]

@@ -58,6 +58,25 @@ def test_theorem_4_2_is_below_its_closed_form(L, B_x):
     ) * (1 + 1e-9)
 
 
+def test_theorem_4_2_takes_one_C_per_matrix():
+    """(Σ C_m^{1/3} β_m^{2/3})³/ε² of the four matrices of one block, each with its own C."""
+    B_w, L_σ, B_c, B_v = 3.0, 1.2, 1.5, 2.0
+    inputs = example("theorem-4.2", L=1, W_v__op=B_v, W_c__op=B_c, w__l2=B_w, X__row2inf=1.0)
+    inputs |= {"sigma.lipschitz": L_σ, "class.C": 9.0, "class.C_input": 9.0}
+    weights = dict(w=1.0, c=B_w * L_σ, v=B_w * L_σ * B_c, QK=B_w * L_σ * B_c * B_v)
+
+    def closed(C):
+        return sum(C[m] ** (1 / 3) * weights[m] ** (2 / 3) for m in C) ** 3 / 0.5**2
+
+    for C in (dict(w=0.0, c=0.0, v=0.3, QK=0.0), dict(w=1.0, c=2.0, v=3.0, QK=4.0)):
+        each = {f"class.C_{m}": C[m] for m in C}
+        assert value("theorem-4.2", inputs | each) == pytest.approx(closed(C))
+        larger = each | {"class.C_v": 100.0}  # than C_1, which serves as well
+        assert value("theorem-4.2", inputs | larger) == pytest.approx(closed(C | {"v": 9.0}))
+    alike = {f"class.C_{m}": 9.0 for m in weights}
+    assert value("theorem-4.2", inputs | alike) == value("theorem-4.2", inputs)
+
+
 def test_theorem_4_2_grows_with_the_sixth_power_of_the_tokens():
     values = []
     for B_x in (1e3, 1e4):
@@ -66,7 +85,7 @@ def test_theorem_4_2_grows_with_the_sixth_power_of_the_tokens():
     assert (values[1] - values[0]) / math.log(10) == pytest.approx(6, abs=0.05)
 
 
-@pytest.mark.parametrize("ε", [2.0, 0.5, 0.05])
+@pytest.mark.parametrize("ε", [0.9, 0.5, 0.05])
 def test_corollary_4_2_1_is_below_theorem_4_2_with_lemma_3_6(ε):
     corollary = example("corollary-4.2.1", epsilon=ε)
     C = math.log(2 * 64 * 64 + 1)

@@ -79,7 +79,7 @@ def test_without_a_norm_there_is_no_network(fetch):
         ({"source": "nobody"}, "source: expected"),
         ({"source": "calculus", "sweep": "n=1e3:1e7:log999"}, "at most 200 points"),
         ({"source": "calculus", "sweep": "n=0:1:log5"}, "n: expected an integer"),
-        ({"source": ["calculus", "li2026"], "sweep": AXIS}, "one, where there is a sweep"),
+        ({"source": ["calculus", "li2026"], "sweep": AXIS}, "the calculus alone, or papers"),
     ],
 )
 def test_bad_input_gives_a_refusal_and_no_number(fetch, more: dict, words: str):

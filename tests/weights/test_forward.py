@@ -14,6 +14,8 @@ import torch.nn.functional as F
 import checkpoints
 import dudley as du
 from checkpoints import H, L, V, d
+from dudley.networks.alarms import norm_layers
+from dudley.weights.activations import with_levels
 from dudley.weights.measure import plan_of
 from dudley.weights.named_tensors import open_weights
 from dudley.weights.network import describe
@@ -294,3 +296,101 @@ def test_without_logits_a_readout_reads_the_pooler(tmp_path, name: str):
         return y @ torch.from_numpy(w)
 
     check_forward(folder, tensors, read, name, {("w", None): w})
+
+
+# -- the levels of norm layers -------------------------------------------------------------------
+
+
+def stds_of_the_reference(monkeypatch, run) -> list[float]:
+    """The least standard deviation (or root mean square) of the rows of every norm that torch runs.
+
+    Head-wise norms of queries and keys have no level, and are narrower than the network.
+    """
+    seen: list[float] = []
+
+    def recording(norm, centered: bool):
+        def recorded(x, shape, *others):
+            if shape == (d,):
+                c = x - x.mean(-1, keepdim=True) if centered else x
+                seen.append(float((c * c).mean(-1).sqrt().min()))
+            return norm(x, shape, *others)
+
+        return recorded
+
+    for name, centered in (("layer_norm", True), ("rms_norm", False)):
+        monkeypatch.setattr(F, name, recording(getattr(F, name), centered))
+    run()
+    return seen
+
+
+NETWORKS = {
+    **{(name, "classes"): checkpoints.classifiers()[name] for name in checkpoints.classifiers()},
+    **{(name, "tokens"): made for name, made in checkpoints.language_models().items()},
+}
+
+
+@pytest.mark.parametrize("name, kind", NETWORKS)
+def test_levels_are_what_the_norm_layers_of_the_reference_read(
+    tmp_path, monkeypatch, name: str, kind: str
+):
+    config, tensors = NETWORKS[name, kind]
+    folder = checkpoints.write(tmp_path, config, tensors)
+    described = describe(du.measure(folder), {"X.row2inf": 9.0, "T": 5} if name == "vit" else {})
+    t = {n: torch.from_numpy(v).double() for n, v in tensors.items() if v.dtype == np.float32}
+    rng = np.random.default_rng(4)
+    if name == "vit":
+        patches = rng.standard_normal((3, 4, 12))
+        X, theirs = np.concatenate([np.zeros((3, 1, 12)), patches], axis=1), patches
+    else:
+        X = theirs = rng.integers(0, V, (3, 5))
+    whole = classes_of if kind == "classes" else tokens_of
+
+    def run():
+        for example in torch.from_numpy(theirs):
+            whole(name, t, BODIES[name.removesuffix("-apart")](t, example))
+
+    every = np.reshape(stds_of_the_reference(monkeypatch, run), (3, -1))
+    read = with_levels(described, folder, X)
+    levels = [layer.least_std for layer in norm_layers(read.network)]
+    assert all(isinstance(level, du.Observed) for level in levels)
+    np.testing.assert_allclose(levels, every.min(axis=0), rtol=1e-9)
+
+
+def test_rows_that_enter_the_first_block_have_passed_the_norm_of_the_embedding(tmp_path):
+    config, tensors = checkpoints.classifiers()["bert"]
+    folder = checkpoints.write(tmp_path, config, tensors)
+    X = np.random.default_rng(5).integers(0, V, (3, 5))
+    m = du.measure(folder)
+    whole = with_levels(describe(m, {"T": 5}), folder, X)
+    t = {n: torch.from_numpy(v).double() for n, v in tensors.items() if v.dtype == np.float32}
+    e = "bert.embeddings"
+    x = t[f"{e}.word_embeddings.weight"][X] + t[f"{e}.position_embeddings.weight"][:5]
+    x = x + t[f"{e}.token_type_embeddings.weight"][0]
+    at = f"{e}.LayerNorm"
+    rows = F.layer_norm(x, (d,), t[f"{at}.weight"], t[f"{at}.bias"], 1e-12).numpy()
+    inside = with_levels(describe(m, {"T": 5, "X.row2inf": 99.0}), folder, rows)
+    levels = [[ln.least_std for ln in norm_layers(part.network)] for part in (whole, inside)]
+    np.testing.assert_allclose(levels[1], levels[0][1:], rtol=1e-9)
+
+
+def test_levels_of_a_live_module_are_read_from_rows():
+    torch.manual_seed(2)
+    layer = torch.nn.TransformerEncoderLayer(d, H, 12, 0.0, batch_first=True, norm_first=True)
+    module = torch.nn.TransformerEncoder(
+        layer, L, torch.nn.LayerNorm(d), enable_nested_tensor=False
+    )
+    module = module.double().eval()
+    X = np.random.default_rng(0).standard_normal((3, 5, d))
+    R = float(np.linalg.norm(X, axis=-1).max())
+    described = describe(du.measure(module), {"T": 5, "X.row2inf": R})
+    levels = [ln.least_std for ln in norm_layers(with_levels(described, module, X).network)]
+    assert len(levels) == 2 * L + 1
+    assert levels[0] == pytest.approx(X.std(-1).min(), rel=1e-12)
+    with torch.no_grad():
+        last = module.layers[1](module.layers[0](torch.from_numpy(X)))  # pyright: ignore
+    assert levels[-1] == pytest.approx(float(last.numpy().std(-1).min()), rel=1e-9)
+    for wrong, message in ((2 * X, "norm at most"), (X[:, :, :3], "floats"), (X > 0, "floats")):
+        with pytest.raises(du.InputError, match=message):
+            with_levels(described, module, wrong)
+    with pytest.raises(du.InputError, match="rows that vary, got a constant row at norm layer 1"):
+        with_levels(described, module, np.ones((1, 1, d)) * R / d)

@@ -14,6 +14,7 @@ from dudley.core.norms import NORMS
 from dudley.show.as_text import text
 from dudley.show.pages.derivation import Derivation, document
 from dudley.show.pages.measurement import summary
+from dudley.weights.activations import with_levels
 from dudley.weights.measurement import Measurement
 from dudley.weights.network import describe
 
@@ -97,3 +98,14 @@ def test_the_page_shows_its_bound(measured):
     derivation = Derivation(cap, 0.05, None, du.Grid(), description.assumptions)
     printed = text(document(description.title, derivation))
     assert re.fullmatch(shown('dudley derive --checkpoint "$MINILM" T=128 n=1e6'), printed)
+
+
+@pytest.mark.slow
+def test_the_page_shows_its_levels(folder, measured):
+    X = np.random.default_rng(0).integers(1000, 30522, (64, 128))
+    description = with_levels(describe(measured, {"T": 128}), folder, X)
+    cap = du.capacity(description.network, description.inputs, n=1e6, loss=description.loss)
+    derivation = Derivation(cap, 0.05, None, du.Grid(), description.assumptions)
+    printed = text(document(description.title, derivation))
+    command = 'dudley derive --checkpoint "$MINILM" T=128 n=1e6 --activations sample.npz'
+    assert re.fullmatch(shown(command), printed)

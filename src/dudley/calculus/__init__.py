@@ -1,1 +1,1 @@
-"""The rules, each written once: allocate, compose, chain, deviate, offset, union."""
+"""The rules, each written once: allocate, compose, chain, peel, deviate, offset, union."""

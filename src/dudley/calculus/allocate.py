@@ -17,8 +17,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dudley.calculus import splits
 from dudley.calculus.hull import Hull, hull
 from dudley.calculus.memory import remembered
+from dudley.calculus.splits import BlockRows, Resolutions
 from dudley.core.entropy import Entropy
 from dudley.core.magnitude import Magnitude
 
@@ -68,13 +70,47 @@ class WeightBlock:
     weight: Magnitude
     copies: int = 1
 
-    @cached_property
+    @property
     def log_reach(self) -> np.ndarray:
-        """log of how far the block can move the output: weight times the radius of its map."""
+        """log of how far blocks can move the output: weight times the radius of their map."""
+        return self._rows[0]
+
+    @property
+    def log_counts(self) -> np.ndarray:
+        """log of how many blocks share each entry of the reach."""
+        return self._rows[1]
+
+    @property
+    def places(self) -> np.ndarray:
+        """The entry of the weight that each entry of the reach is: the largest, of several."""
+        return self._rows[2]
+
+    @cached_property
+    def _rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Reach, count and place of each row of an allocation.
+
+        A few copies have a row each, and so have a few hundred entries. More of them are sorted
+        from the top, and past the first ones each run is charged as its largest entry: a larger
+        weight is safe, and of entries that fall evenly a run at place k rounds log w by a sixteenth
+        of what it is below the top.
+        """
         weights = np.ravel(np.asarray(self.weight.log, dtype=float))
         if self.entropy.log_radius == -math.inf:
-            return np.full(weights.shape, -math.inf)  # one map only, whatever follows it
-        return weights + self.entropy.log_radius
+            reach = np.full(weights.shape, -math.inf)  # one map only, whatever follows it
+        else:
+            reach = weights + self.entropy.log_radius
+        if len(reach) * self.copies <= _APART:
+            places = np.repeat(np.arange(len(reach)), self.copies)
+            return reach[places], np.zeros(len(places)), places
+        if len(reach) <= _ALONE:
+            return reach, np.full(len(reach), math.log(self.copies)), np.arange(len(reach))
+        starts, start = [], 0
+        while start < len(reach):
+            starts.append(start)
+            start += max(1, start // _PART)
+        places = np.argsort(-reach, kind="stable")[starts]
+        lengths = np.diff([*starts, len(reach)])
+        return reach[places], np.log(lengths) + math.log(self.copies), places
 
     @cached_property
     def content(self) -> tuple:
@@ -84,6 +120,9 @@ class WeightBlock:
 
 
 _FEASIBLE = math.log1p(-1e-9)  # the budget is kept with room for rounding
+_APART, _ALONE = 64, 256  # so many copies, and so many weights, are allocated one by one
+_PART = 16  # of more weights, a run is at most this part of those before it
+_COARSE = 4.0  # log of reach over resolution up to which splits without a multiplier are tried
 _RESOLVED = 1e-3  # log λ is searched among the multiples of this
 _STRIDE = 1024.0  # of which one in so many is tried first
 
@@ -94,21 +133,38 @@ class Allocated(Entropy):
 
     Block i at relative resolution x_i ∈ (0, 1] of its radius costs H_i(x_i) and uses w_i x_i of
     the budget. For a multiplier λ each block takes the vertex of its convex hull that minimises
-    H_i + λ w_i x_i; λ is the smallest (by bisection) that keeps the budget. Blocks that share an
-    entropy share one table, so ninety-six equal layers cost little more than one.
+    H_i + λ w_i x_i; λ is the smallest (by bisection) that keeps the budget. What that leaves over
+    goes to the blocks that take a coarser vertex just below λ, one after the other. At coarse ε
+    vertices are far apart, so splits that need no multiplier are tried as well: every split of the
+    budget between a few blocks into equal parts (many blocks: one resolution for all), and one
+    block that is covered while all others are one point. None of these costs more at a larger ε.
+    Blocks that share an entropy share one table, so ninety-six equal layers cost little more than
+    one.
 
     A cover on points is asked for the number of examples rounded up to a power of two: a cover of
     more points covers fewer, log(2N+1) grows by at most log 2, and a sweep over n shares tables.
     Allocations of equal blocks are equal, and share what was solved for any of them.
+
+    Where every member stays within ``log_output`` of one fixed function (a network's outputs have
+    norm at most its output radius, so 0 is such a function), that function alone is a cover from
+    there on. As a member of the class it need not serve; but any member is within twice as much
+    of every other one.
+
+    >>> import dudley as du
+    >>> head = du.Head(d=8, W_QK=du.L11(9.0), W_v=du.L11(1.0), W_c=du.L11(1.0))
+    >>> entropy = du.capacity(head, du.Tokens(1.0, T=4)).allocated
+    >>> entropy(0.99) > 0, entropy(1.0), entropy.proper()(1.99) > 0, entropy.proper()(2.0)
+    (True, 0.0, True, 0.0)
     """
 
     blocks: tuple[WeightBlock, ...]
+    log_output: float = math.inf
     _solved: dict = field(default_factory=dict, repr=False)
     _tables: dict = field(default_factory=dict, repr=False)
 
     @cached_property
     def _content(self) -> tuple:
-        return tuple(block.content for block in self.blocks)
+        return self.log_output, *(block.content for block in self.blocks)
 
     @cached_property
     def _hash(self) -> int:
@@ -122,6 +178,11 @@ class Allocated(Entropy):
 
     @cached_property
     def log_radius(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return min(self._log_reach, self.log_output)
+
+    @cached_property
+    def _log_reach(self) -> float:
+        """log of how far all blocks together can move the output."""
         return float(self._total([np.zeros_like(b.log_reach) for b in self.blocks], weighted=True))
 
     @cached_property
@@ -134,10 +195,15 @@ class Allocated(Entropy):
     @cached_property
     def _members(self) -> Allocated:
         """Made once: it remembers what it has solved."""
-        return Allocated(tuple(replace(b, entropy=b.entropy.proper()) for b in self.blocks))
+        blocks = tuple(replace(b, entropy=b.entropy.proper()) for b in self.blocks)
+        return Allocated(blocks, self.log_output + math.log(2))
 
     def log_log(self, log_ε: ArrayLike, log_n: float | None = None) -> np.ndarray:
         log_ε = np.asarray(log_ε, dtype=float)
+        if self.log_output < math.inf:
+            return np.where(
+                log_ε >= self.log_output, -math.inf, self._by_blocks.log_log(log_ε, log_n)
+            )
         same = _first(self)
         hulls = same._hulls(log_n)
         key = (log_ε.tobytes(), *map(id, hulls))
@@ -146,6 +212,11 @@ class Allocated(Entropy):
             log_H.flags.writeable = False
             same._solved[key] = (log_H, hulls)  # the hulls stay alive, so their ids stay theirs
         return same._solved[key][0].reshape(log_ε.shape)
+
+    @cached_property
+    def _by_blocks(self) -> Allocated:
+        """The same without the output radius: what is solved for the blocks is solved once."""
+        return Allocated(self.blocks)
 
     def rounded(self, log_n: float | None) -> float | None:
         """log of the number of examples, rounded up to a power of two where covers need it."""
@@ -156,13 +227,13 @@ class Allocated(Entropy):
     def split(
         self, log_ε: float, log_n: float | None = None
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """For each block the log of its relative resolution x and its log log N, at one ε."""
-        hulls = self._hulls(log_n)
-        vertices, _ = self._solve(np.array([log_ε]), hulls)
-        return [
-            (-y[vertex[:, 0]], log_H[vertex[:, 0]])
-            for (y, log_H, _), vertex in zip(hulls, vertices, strict=True)
-        ]
+        """For each block log of its relative resolution x and log log N, at one ε.
+
+        Both have an entry for each one of its ``log_reach``, which stands for as many blocks as
+        ``log_counts`` says. All of them together have the entropy, below the output radius.
+        """
+        result, _ = self._solve(np.array([log_ε]), self._hulls(log_n))
+        return [(-y[:, 0], log_H[:, 0]) for y, log_H in result]
 
     def _hulls(self, log_n: float | None) -> Hulls:
         log_n = self.rounded(log_n)
@@ -172,13 +243,13 @@ class Allocated(Entropy):
             )
         return self._tables[log_n]
 
-    def _solve(self, log_ε: np.ndarray, hulls: Hulls) -> tuple[list[np.ndarray], np.ndarray]:
-        """The chosen hull vertices, one array (blocks × resolutions) each, and log Σ H.
+    def _solve(self, log_ε: np.ndarray, hulls: Hulls) -> tuple[Resolutions, np.ndarray]:
+        """The best split that is found, and its log Σ H.
 
         The multiplier is the least multiple of the resolution that fits, found for each ε by
         itself: so it never grows with ε, neither does Σ H, and company changes no answer.
         """
-        enough = log_ε >= self.log_radius  # nothing need be bought
+        enough = log_ε >= self._log_reach  # nothing need be bought
         target = np.where(enough, math.inf, log_ε + _FEASIBLE)
         low, high = self._bracket(hulls, np.where(enough, 0.0, target))
         low, high = self._narrowed(hulls, target, low, high)
@@ -187,15 +258,35 @@ class Allocated(Entropy):
             fits = self._spent(hulls, self._vertices(hulls, middle * _RESOLVED)) <= target
             low = np.where(open_ & ~fits, middle, low)
             high = np.where(open_ & fits, middle, high)
-        vertices = self._vertices(hulls, np.where(enough, -math.inf, high * _RESOLVED))
-        log_H = self._total_entropy(hulls, vertices)
-        return vertices, np.where(self._spent(hulls, vertices) <= target, log_H, math.inf)
+        chosen, coarser = (
+            self._vertices(hulls, np.where(enough, -math.inf, multiple * _RESOLVED))
+            for multiple in (high, low)
+        )
+        spent = self._spent(hulls, chosen)
+        fits = spent <= target
+        rows = [
+            BlockRows(b.log_reach, b.log_counts, h) for b, h in zip(self.blocks, hulls, strict=True)
+        ]
+        left = -np.expm1(np.minimum(spent - target, 0.0))
+        result = splits.filled(rows, target, left, chosen, coarser)
+        best = np.where(fits, self._total_entropy(result), math.inf)
+        coarse = np.flatnonzero(fits & ~enough & (target > self._log_reach - _COARSE))
+        for search in (splits.shared, splits.single) if coarse.size else ():
+            others = search(rows, target[coarse], self._log_reach)
+            log_H = self._total_entropy(others)
+            better = log_H < best[coarse]
+            best[coarse[better]] = log_H[better]
+            for mine, other in zip(result, others, strict=True):
+                for values, other_values in zip(mine, other, strict=True):
+                    values[:, coarse[better]] = other_values[:, better]
+        return result, best
 
     def _bracket(self, hulls: Hulls, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Multipliers at which nothing is bought, and at which every block fits an equal share."""
-        shares = math.log(sum(b.log_reach.size * b.copies for b in self.blocks))
+        shares = math.log(sum(np.size(b.weight.log) * b.copies for b in self.blocks))
         low, high = np.full(len(target), math.inf), np.full(len(target), -math.inf)
-        for block, (y, _, slopes) in zip(self.blocks, hulls, strict=True):
+        for block, h in zip(self.blocks, hulls, strict=True):
+            y, slopes = h.y, h.slopes
             reach = block.log_reach[np.isfinite(block.log_reach)][:, None]
             if not (reach.size and slopes.size):
                 continue
@@ -226,26 +317,23 @@ class Allocated(Entropy):
         with np.errstate(invalid="ignore"):
             prices = [log_λ[None, :] + block.log_reach[:, None] for block in self.blocks]
         return [
-            np.searchsorted(slopes, np.fmax(price, -math.inf))  # NaN, of ∞ − ∞, buys nothing
-            for price, (_, _, slopes) in zip(prices, hulls, strict=True)
+            np.searchsorted(h.slopes, np.fmax(price, -math.inf))  # NaN, of ∞ − ∞, buys nothing
+            for price, h in zip(prices, hulls, strict=True)
         ]
 
     def _spent(self, hulls: Hulls, vertices: list[np.ndarray]) -> np.ndarray:
-        return self._total(
-            [-y[k] for (y, _, _), k in zip(hulls, vertices, strict=True)], weighted=True
-        )
+        return self._total([-h.y[k] for h, k in zip(hulls, vertices, strict=True)], weighted=True)
 
-    def _total_entropy(self, hulls: Hulls, vertices: list[np.ndarray]) -> np.ndarray:
-        return self._total(
-            [log_H[k] for (_, log_H, _), k in zip(hulls, vertices, strict=True)], weighted=False
-        )
+    def _total_entropy(self, result: Resolutions) -> np.ndarray:
+        return self._total([log_H for _, log_H in result], weighted=False)
 
     def _total(self, logs: list[np.ndarray], weighted: bool) -> np.ndarray:
         """log Σ_i copies_i e^{logs_i}, each term weighted by its block's reach if asked."""
         parts = []
         for block, log in zip(self.blocks, logs, strict=True):
-            reach = block.log_reach.reshape((-1,) + (1,) * (log.ndim - 1)) if weighted else 0.0
-            parts.append(log + math.log(block.copies) + reach)
+            column = (-1,) + (1,) * (log.ndim - 1)
+            reach = block.log_reach.reshape(column) if weighted else 0.0
+            parts.append(log + block.log_counts.reshape(column) + reach)
         return log_sum(np.concatenate(parts, axis=0))
 
 

@@ -5,12 +5,18 @@ entropy for its L2(P_n) or sup metric. Write H = log N and scales A = d_0 > d_1 
 
 * :func:`dudley`: 4a + 12 ∫_a^{A/2} √(H/n), with upper Riemann sums; :func:`inverse_square`: the
   same exactly, for H = α + C/ε².
-* :func:`tree`: dyadic scales. The parent of a centre at level j is chosen at level j−1, so there
-  are N(d_j) increments, each of length ≤ d_{j−1} (proper covers) or ≤ d_j + d_{j−1} (others):
+* :func:`tree`: scales that halve. The parent of a centre at level j is chosen at level j−1, so
+  there are N(d_j) increments, each of length ≤ d_{j−1} (proper covers) or ≤ d_j + d_{j−1} (others):
   d_J + Σ_j ℓ_j √(2H(d_j)/n), hence 2a + (4√2 or 6√2) ∫_a^{A/2} √(H/n) for a = A/2^{J+1}.
 * :func:`optimised`: the same sum over the best subset of a finer grid, by dynamic programming.
+* :func:`complexity`: the same, but that a link from the top has length d_0 only, for any covers:
+  centres are cut to |f̂| ≤ A, which moves none away from a member of the class.
 
-Massart's lemma bounds E max over N increments of length ℓ by ℓ√(2 log N/n). Each form is at most
+The first two are sums over scales that do not move with A (:func:`fixed_scales`), so that a larger
+A never makes them smaller. The tree takes the best of 64 ladders, which divide an octave evenly.
+
+Massart's lemma bounds E max over N increments of length ℓ by ℓ√(2 log N/n); other classes have
+other prices (:mod:`dudley.calculus.peel`), and the same program. Each form is at most
 A, the trivial bound; optimised ≤ tree ≤ dudley. Any scales chosen without the data are valid.
 A class with one member has complexity 0: E Σ τ_i f(x_i) = 0.
 """
@@ -18,6 +24,7 @@ A class with one member has complexity 0: E Σ τ_i f(x_i) = 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,19 +33,34 @@ from dudley.calculus.allocate import octaves
 from dudley.calculus.memory import along
 from dudley.core.entropy import Entropy, InverseSquare
 
+# log H, scales × sample sizes, and log n ↦ the cost of a link per unit of its length
+LinkPrice = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
 STEPS = 4  # grid scales per halving
+FINE = 64  # the same for an integral: sums for H ∝ 1/ε² are up to 2^{1/64} − 1 = 1.1 % above it
 _REACH = 8 * STEPS  # a link spans at most this many grid scales, or starts at the top
 
 
-def lengths_of(log_n: ArrayLike) -> np.ndarray:
-    """How many scales a chain may use: past A/√n, in steps of eight octaves, at most 48 octaves."""
-    octaves_down = 8 * np.ceil(np.asarray(log_n) / (16 * math.log(2))) + 8
-    return (STEPS * np.minimum(octaves_down, 48) + 1).astype(int)
+def octaves_down(log_n: ArrayLike) -> np.ndarray:
+    """How far a chain may go: past A/√n, in steps of eight octaves, at most 48 octaves."""
+    return np.minimum(8 * np.ceil(np.asarray(log_n) / (16 * math.log(2))) + 8, 48)
 
 
 def scales(log_n: ArrayLike) -> np.ndarray:
     """log(d/A) of the grid, four steps per octave, long enough for the largest n."""
-    return -math.log(2) / STEPS * np.arange(np.max(lengths_of(log_n)))
+    return -math.log(2) / STEPS * np.arange(STEPS * int(np.max(octaves_down(log_n))) + 1)
+
+
+def fixed_scales(log_A: float, log_n: ArrayLike, steps: int = STEPS) -> np.ndarray:
+    """log(d/A) of A itself and of the powers of 2^{1/steps} below it: the same powers for every A.
+
+    >>> at_3, at_4 = (np.exp(np.log(A) + fixed_scales(math.log(A), 0.0)) for A in (3.0, 4.0))
+    >>> at_3[:4].round(3), at_4[:5].round(3)
+    (array([3.   , 2.828, 2.378, 2.   ]), array([4.   , 3.364, 2.828, 2.378, 2.   ]))
+    """
+    step, count = math.log(2) / steps, steps * int(np.max(octaves_down(log_n)))
+    first = log_A - step * (np.ceil(log_A / step) - 1)  # from A down to the power below it
+    return np.append(0.0, -min(max(first, 0.0), step) - step * np.arange(count))
 
 
 @along
@@ -49,44 +71,55 @@ def by_integral(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray
     law = entropy.inverse_square()
     if law is not None:
         return inverse_square(law, log_A, log_n)
-    grid = scales(log_n)
+    grid = fixed_scales(log_A, log_n, FINE)
     return dudley(entropies(entropy, log_A, log_n, grid), log_n, grid)
 
 
 @along
 def complexity(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
-    """The best bound on R̂/A known here, for each n: proper and other covers, optimised scales.
+    """The best bound on R̂/A known here, for each n: proper and other covers, optimised scales."""
+    if log_A == -math.inf or entropy.is_single:
+        return np.zeros(len(log_n))
+    return cheapest(entropy, log_A, log_n, massart, massart)
+
+
+def cheapest(
+    entropy: Entropy, log_A: float, log_n: np.ndarray, price: LinkPrice, first: LinkPrice
+) -> np.ndarray:
+    """The best chain for each n, by proper and other covers; ``first``: of a link from the top.
 
     Covers on points round n up to a power of two. The complexity of the worst sample falls with
     n, so its value at the power of two below serves as well.
     """
-    if log_A == -math.inf or entropy.is_single:
-        return np.zeros(len(log_n))
     below, back = np.zeros(0), None
     if entropy.uses_points:
         below = np.floor(log_n / math.log(2) * (1 + 2.0**-50)) * math.log(2)
         below, back = np.unique(below, return_inverse=True)
-    values = _chained(entropy, log_A, np.concatenate([log_n, below]))
+    values = _chained(entropy, log_A, np.concatenate([log_n, below]), price, first)
     best = values[: len(log_n)]
     return best if back is None else np.minimum(best, values[len(log_n) :][back])
 
 
-def _chained(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
+def _chained(
+    entropy: Entropy, log_A: float, log_n: np.ndarray, price: LinkPrice, first: LinkPrice
+) -> np.ndarray:
     """The better of any covers and covers by members, all in one program."""
     grid, members = scales(log_n), entropy.proper()
-    if members == entropy:  # then links between members are never longer
-        return optimised(entropies(entropy, log_A, log_n, grid), log_n, grid, proper=True)
-    log_H = [entropies(one, log_A, log_n, grid) for one in (entropy, members)]
-    proper = np.repeat([False, True], len(log_n))
-    values = optimised(np.concatenate(log_H, axis=1), np.tile(log_n, 2), grid, proper)
-    return values.reshape(2, -1).min(axis=0)
+    kinds = [members] if members == entropy else [members, entropy]
+    tables = [entropies(one, log_A, log_n, grid) for one in kinds]
+    if len(tables) == 2 and np.array_equal(*tables):  # then links between members are not longer
+        del tables[1]
+    log_H, sizes = np.concatenate(tables, axis=1), np.tile(log_n, len(tables))
+    proper = np.repeat([True, False], len(log_n))[: len(sizes)]
+    best = _program(price(log_H, sizes), grid, proper, first(log_H, sizes))
+    return _ended(best, grid).reshape(len(tables), -1).min(axis=0)
 
 
 def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarray) -> np.ndarray:
     """log H, one row for each scale and one column for each n.
 
     Scales past the length of an n's own chain are closed (infinite), so that a sweep and a single
-    evaluation agree to the last digit.
+    evaluation agree to the last digit; so are those that a huge log A swallows.
     """
     if entropy.uses_points:
         sizes = octaves(log_n)
@@ -94,7 +127,9 @@ def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarra
         log_H = np.stack([tables[o] for o in sizes], axis=1)
     else:
         log_H = entropy.log_log(log_A + grid)[:, None]
-    return np.where(np.arange(len(grid))[:, None] < lengths_of(log_n), log_H, math.inf)
+    deepest = -math.log(2) * (octaves_down(log_n) + 0.5 / FINE)
+    is_open = (grid[:, None] > deepest) & ((log_A + grid < log_A) | (grid == 0))[:, None]
+    return np.where(is_open, log_H, math.inf)
 
 
 def _roots(log_H: np.ndarray, log_n: float | np.ndarray) -> np.ndarray:
@@ -106,10 +141,11 @@ def _roots(log_H: np.ndarray, log_n: float | np.ndarray) -> np.ndarray:
 def dudley(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray) -> np.ndarray:
     """min(1, inf_a 4a + 12∫_a^{1/2} √(H/n)) in units of A."""
     d, root = np.exp(grid)[:, None], _roots(log_H, log_n)
-    half = STEPS  # d[half] = 1/2
-    pieces = (d[half:-1] - d[half + 1 :]) * root[half + 1 :]  # H at the lower end: from above
-    integral = np.concatenate([np.zeros_like(root[:1]), np.cumsum(pieces, axis=0)])
-    return np.minimum(1.0, (4 * d[half:] + 12 * integral).min(axis=0))
+    first = int(np.searchsorted(-d[:, 0], -0.5))  # scale of at most 1/2
+    widths = np.minimum(d[first - 1 : -1], 0.5) - d[first:]
+    root = root[first:]  # H at the lower end of each piece: from above
+    pieces = np.multiply(widths, root, where=widths > 0, out=np.zeros_like(root))
+    return np.minimum(1.0, (4 * d[first:] + 12 * np.cumsum(pieces, axis=0)).min(axis=0))
 
 
 def inverse_square(law: InverseSquare, log_A: float, log_n: np.ndarray) -> np.ndarray:
@@ -152,12 +188,22 @@ def inverse_square(law: InverseSquare, log_A: float, log_n: np.ndarray) -> np.nd
     return np.minimum(1.0, value * (1 + (64 + logs) * 2.0**-46))
 
 
-def tree(log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool) -> np.ndarray:
-    """min(1, min_J d_J + Σ_{j≤J} ℓ_j √(2H(d_j)/n)) over dyadic scales, in units of A."""
-    d, root = np.exp(grid[::STEPS])[:, None], _roots(log_H[::STEPS], log_n)
-    lengths = d[:-1] + (0 if proper else d[1:])
-    sums = np.cumsum(lengths * math.sqrt(2) * root[1:], axis=0)
-    return np.minimum(1.0, (d[1:] + sums).min(axis=0))
+def tree(
+    log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool, steps: int = STEPS
+) -> np.ndarray:
+    """min(1, min_J d_J + Σ_{j≤J} ℓ_j √(2H(d_j)/n)) in units of A, d_1, d_2, … halving each time.
+
+    A grid of so many steps per halving has as many such ladders; each is valid, and the best of
+    them is taken.
+    """
+    every, root = np.exp(grid)[:, None], math.sqrt(2) * _roots(log_H, log_n)
+    best = np.ones(root.shape[1])
+    for start in range(1, steps + 1):
+        d = np.concatenate([every[:1], every[start::steps]])
+        lengths = d[:-1] + (0 if proper else d[1:])
+        sums = np.cumsum(lengths * root[start::steps], axis=0)
+        best = np.minimum(best, (d[1:] + sums).min(axis=0))
+    return best
 
 
 def optimised(
@@ -167,20 +213,37 @@ def optimised(
 
     ``proper`` says whether centres are members: for all columns alike, or for each.
     """
-    best = _program(log_H, log_n, grid, proper)
-    return np.minimum(1.0, (best + np.exp(grid)[:, None]).min(axis=0))
+    return _ended(_program(massart(log_H, log_n), grid, proper), grid)
+
+
+def massart(log_H: np.ndarray, log_n: float | np.ndarray) -> np.ndarray:
+    """What a link costs per unit of its length: √(2H/n)."""
+    return math.sqrt(2) * _roots(log_H, log_n)
 
 
 def _program(
-    log_H: np.ndarray, log_n: np.ndarray, grid: np.ndarray, proper: bool | np.ndarray
+    price: np.ndarray,
+    grid: np.ndarray,
+    proper: bool | np.ndarray,
+    first: np.ndarray | float = math.inf,
 ) -> np.ndarray:
-    """Cost of the best chain that ends at each scale: V_k = min_i V_i + ℓ_{ik} √(2H_k/n), i < k."""
-    d, root = np.exp(grid)[:, None], math.sqrt(2) * _roots(log_H, log_n)
-    best, extra = np.zeros_like(root), np.where(proper, 0.0, d)
+    """Cost of the best chain that ends at each scale: V_k = min_i V_i + ℓ_{ik} price_k, i < k.
+
+    ``first``: what a link from the top to each scale costs, where that may be less.
+    """
+    d = np.exp(grid)[:, None]
+    best, extra = np.zeros_like(price), np.where(proper, 0.0, d)
+    first = np.broadcast_to(first, price.shape)
     for k in range(1, len(d)):
         starts = _starts(k)
-        best[k] = (best[starts] + (d[starts] + extra[k]) * root[k]).min(axis=0)
+        best[k] = (best[starts] + (d[starts] + extra[k]) * price[k]).min(axis=0)
+        best[k] = np.minimum(best[k], first[k])
     return best
+
+
+def _ended(best: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """The cheapest of these chains, with what is left below its last scale; at most 1."""
+    return np.minimum(1.0, (best + np.exp(grid)[:, None]).min(axis=0))
 
 
 def _starts(k: int) -> slice | list[int]:
@@ -188,16 +251,19 @@ def _starts(k: int) -> slice | list[int]:
     return slice(0, k) if k <= _REACH else [0, *range(k - _REACH, k)]
 
 
-def best_chain(log_H: np.ndarray, log_n: float, grid: np.ndarray, proper: bool) -> list[tuple]:
+def best_chain(
+    price: np.ndarray, grid: np.ndarray, proper: bool, first: np.ndarray | float = math.inf
+) -> list[tuple[float, float]]:
     """The optimal chain for one n: (log scale, cost of the link that reaches it), top down."""
-    best = _program(log_H, np.array([log_n]), grid, proper)[:, 0]
-    d, root = np.exp(grid), math.sqrt(2) * _roots(log_H, log_n)[:, 0]
+    first = np.broadcast_to(first, price.shape)
+    best = _program(price[:, None], grid, proper, first[:, None])[:, 0]
+    d = np.exp(grid)
     k = int((best + d).argmin())
     links = []
     while k > 0:
         starts = np.arange(len(d))[_starts(k)]
-        costs = best[starts] + (d[starts] + (0 if proper else d[k])) * root[k]
-        parent = int(starts[costs.argmin()])
+        costs = best[starts] + (d[starts] + (0 if proper else d[k])) * price[k]
+        parent = 0 if first[k] <= costs.min() else int(starts[costs.argmin()])
         links.append((float(grid[k]), float(best[k] - best[parent])))
         k = parent
     return links[::-1]

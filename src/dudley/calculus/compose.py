@@ -18,9 +18,10 @@ norm ball breaks the version without clipping.)
 
 Covers on points. What block i sees depends on the centres of the blocks before it, so a cover
 that serves given points is chosen after those centres. A weight that is used again behind itself
-(layers in sequence that share it) would have to be chosen before its own points are known: for
-such weights, and for shared weights that stand before one another in turn, only covers of
-uniform scope are used (``tie.tie_together``).
+(layers in sequence that share it), and shared weights that stand before one another in turn, decide
+their own points. Their centres are corrected step by step at points that are computed anew after
+each step, and a centre is the word of its corrections (``classes.covers.sequence``); or they are
+covered for all inputs at once. Who is chosen when is settled in ``calculus.tie``.
 """
 
 from __future__ import annotations
@@ -29,22 +30,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numpy as np
-
 from dudley.calculus import arithmetic
-from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.calculus.arithmetic import through
+from dudley.calculus.augment import behind, facts_with_alarm
 from dudley.calculus.facts import Facts, Signal, Use
-from dudley.calculus.memory import remembered
 from dudley.calculus.node import Node, Part
-from dudley.calculus.tie import tie_together
-from dudley.classes.best import BestOf
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
-from dudley.core.magnitude import ONE, Magnitude
-
-CoverNames = tuple[str, ...] | None  # the only ones to use, by name; all of them where it is None
+from dudley.core.magnitude import ONE, ZERO, Magnitude, largest
 
 
 @dataclass(frozen=True)
@@ -63,14 +57,15 @@ class Chain(Node):
     def facts(self, signal: Signal) -> Facts:
         parts = []
         for node in self.nodes:
-            parts.append(node.facts(signal.expect_rows()))
+            parts.append(facts_with_alarm(node, signal.expect_rows()))
             signal = parts[-1].out
         uses: list[Use] = []
-        after = ONE
+        after, alarm = ONE, ZERO
         for i in range(len(parts) - 1, -1, -1):
-            uses = [*scaled(parts[i].uses, after, str(i)), *uses]
+            uses = [*scaled(parts[i].uses, after, str(i), alarm=alarm), *uses]
             after = after * parts[i].lipschitz
-        return Facts(signal, after, tuple(uses))
+            alarm = largest(parts[i].alarm, behind(parts[i].lipschitz, alarm))
+        return Facts(signal, after, tuple(uses), alarm)
 
     def parameters(self, width: int) -> tuple[list, int]:
         nests = []
@@ -116,10 +111,10 @@ class Residual(Node):
     )
 
     def facts(self, signal: Signal) -> Facts:
-        inner = self.inner.facts(signal)
+        inner = facts_with_alarm(self.inner, signal)
         expect_shape("residual connection", signal, inner.out.expect_rows())
         out = replace(inner.out, radius=signal.radius + inner.out.radius, l1=None)
-        return Facts(out, inner.lipschitz + 1, inner.uses)
+        return Facts(out, inner.lipschitz + 1, inner.uses, inner.alarm)
 
     def parameters(self, width: int) -> tuple[Any, int]:
         return self.inner.parameters(width)
@@ -156,13 +151,14 @@ class Parallel(Node):
     )
 
     def facts(self, signal: Signal) -> Facts:
-        parts = [node.facts(signal) for node in self.nodes]
+        parts = [facts_with_alarm(node, signal) for node in self.nodes]
         radius, lipschitz = parts[0].out.radius, parts[0].lipschitz
         for part in parts[1:]:
             expect_shape("sum of heads", parts[0].out, part.out)
             radius, lipschitz = radius + part.out.radius, lipschitz + part.lipschitz
         uses = [use for h, part in enumerate(parts) for use in scaled(part.uses, ONE, str(h), "+")]
-        return Facts(replace(parts[0].out, radius=radius, l1=None), lipschitz, tuple(uses))
+        alarm = largest(*(part.alarm for part in parts))
+        return Facts(replace(parts[0].out, radius=radius, l1=None), lipschitz, tuple(uses), alarm)
 
     def parameters(self, width: int) -> tuple[list, int]:
         pairs = [node.parameters(width) for node in self.nodes]
@@ -199,10 +195,10 @@ class Heads(Node):
         size_of("H", self.H)
 
     def facts(self, signal: Signal) -> Facts:
-        head = self.inner.facts(signal)
+        head = facts_with_alarm(self.inner, signal)
         uses = tuple(replace(use, copies=use.copies * self.H) for use in head.uses)
         out = replace(head.out, radius=head.out.radius * self.H, l1=None)
-        return Facts(out, head.lipschitz * self.H, uses)
+        return Facts(out, head.lipschitz * self.H, uses, head.alarm)
 
     def parameters(self, width: int) -> tuple[list, int]:
         nest, width = self.inner.parameters(width)
@@ -225,68 +221,6 @@ class Heads(Node):
         return Parallel((self.inner,) * self.H).rounding(signal)
 
 
-@dataclass(frozen=True)
-class Repeat(Node):
-    """L layers of equal shape and norm bounds, each with weights of its own.
-
-    Facts are evaluated once, on the vector of the layers' input radii.
-    """
-
-    inner: Node
-    L: int
-    gathers: ClassVar[bool] = True
-    lemma = Chain.lemma
-
-    def __post_init__(self) -> None:
-        size_of("L", self.L)
-
-    def facts(self, signal: Signal) -> Facts:
-        if signal.l1 is not None and self.L > 1:  # only the first layer sees the inputs' ℓ1 norm
-            return Chain((self.inner, Repeat(self.inner, self.L - 1))).facts(signal)
-        radii, out = [], signal
-        for _ in range(self.L):
-            radii.append(np.asarray(out.radius.log))
-            out = self.inner.facts(out.expect_rows()).out
-            if np.array_equal(out.radius.log, radii[-1]):  # layers past a fixed point are alike
-                radii += [radii[-1]] * (self.L - len(radii))
-                break
-        stacked = np.stack(radii)  # layers first; an enclosing Repeat has the axes behind
-        every = self.inner.facts(replace(signal, radius=Magnitude(stacked)))
-        slopes = np.broadcast_to(every.lipschitz.log, stacked.shape)
-        after = np.concatenate([np.cumsum(slopes[::-1], axis=0)[-2::-1], np.zeros_like(slopes[:1])])
-        uses = tuple(replace(use, weight=_spread(use.weight, stacked.shape)) for use in every.uses)
-        lipschitz = Magnitude(slopes.sum(axis=0)[()])
-        return Facts(replace(out, l1=None), lipschitz, scaled(uses, Magnitude(after), "*"))
-
-    def parameters(self, width: int) -> tuple[list, int]:
-        nest, width = self.inner.parameters(width)
-        return [nest] * self.L, width
-
-    def apply(self, params: Any, X: Any) -> Any:
-        for nest in params:
-            X = self.inner.apply(nest, X)
-        return X
-
-    def parts(self) -> tuple[Part, ...]:
-        return tuple(Part(self.inner, (i,), "*.", i == 0, layer=i) for i in range(self.L))
-
-    def with_parts(self, nodes: Sequence[Node]) -> Chain:
-        """Layers with norms of their own."""
-        return Chain(tuple(nodes))
-
-    def introduction(self) -> str:
-        return f"{self.L} × "
-
-    def rounding(self, signal: Signal) -> float:
-        return Chain((self.inner,) * self.L).rounding(signal)
-
-
-def _spread(weight: Magnitude, shape: tuple[int, ...]) -> Magnitude:
-    """A weight for each layer; layers of a Repeat inside have their axes in front."""
-    full = np.broadcast_shapes(np.shape(weight.log), shape)
-    return Magnitude(np.broadcast_to(weight.log, full))
-
-
 def expect_shape(what: str, wanted: Signal, got: Signal) -> None:
     """Refuse to add signals of different rows or widths."""
     if (got.width, got.rows) != (wanted.width, wanted.rows):
@@ -297,53 +231,24 @@ def expect_shape(what: str, wanted: Signal, got: Signal) -> None:
         )
 
 
-def scaled(uses: Iterable[Use], factor: Magnitude, prefix: str, kind: str = "") -> tuple[Use, ...]:
-    """The uses behind further nodes: weights multiplied, names and places prefixed."""
+def scaled(
+    uses: Iterable[Use],
+    factor: Magnitude,
+    prefix: str,
+    kind: str = "",
+    alarm: Magnitude = ZERO,
+) -> tuple[Use, ...]:
+    """The uses behind further nodes: weights multiplied, names and places prefixed.
+
+    ``factor`` is the slope of those nodes, ``alarm`` that of the alarms in them.
+    """
     return tuple(
         replace(
             use,
             weight=use.weight * factor,
+            alarm=largest(use.alarm, behind(use.weight, alarm)),
             name=f"{prefix}.{use.name}",
             place=(kind + prefix, *use.place),
         )
         for use in uses
     )
-
-
-def compose(network: Node, signal: Signal, covers: CoverNames = None) -> tuple[Allocated, Facts]:
-    """The entropy of the network on inputs like ``signal``, and its facts.
-
-    ``covers`` restricts every block to the covers of these names: a paper's own way.
-    """
-    if np.ndim(signal.radius.log) or not hashable(network):
-        return _composed(network, signal, covers)
-    facts = (float(signal.radius.log), signal.rows, signal.width, signal.l1, signal.metric)
-    return _composed_once(network, facts, covers)
-
-
-def hashable(network: Node) -> bool:
-    """Can results for this network be remembered?"""
-    try:
-        hash(network)
-    except TypeError:
-        return False
-    return True
-
-
-@remembered(64)
-def _composed_once(network: Node, facts: tuple, covers: CoverNames) -> tuple[Allocated, Facts]:
-    log_R, *others = facts
-    return _composed(network, Signal(Magnitude(log_R), *others), covers)
-
-
-def _composed(network: Node, signal: Signal, covers: CoverNames) -> tuple[Allocated, Facts]:
-    facts = network.facts(signal)
-    blocks = []
-    for use in tie_together(facts.uses):
-        entropy = use.entropy
-        if isinstance(entropy, BestOf):
-            entropy = entropy.only(covers)
-        blocks.append(WeightBlock(use.name, entropy, use.weight, use.copies))
-    if not blocks:
-        raise InputError("network", "at least one block of trained weights", "none")
-    return Allocated(tuple(blocks)), facts

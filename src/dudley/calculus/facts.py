@@ -1,7 +1,8 @@
 """Facts: what flows between nodes, and what a node declares about itself.
 
 Errors and radii are measured in the largest ℓ2 norm of a row; a block's *weight* is the output
-change per unit error of its map on unit inputs. The rule that composes them is ``compose``.
+change per unit error of its map on unit inputs. The rule that composes them is ``compose``; what
+an *alarm* is, ``augment`` says.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dudley.classes.linear import LinearMap
 from dudley.core.constraint import Constraint
 from dudley.core.entropy import Entropy, Metric
 from dudley.core.errors import InputError
-from dudley.core.magnitude import Magnitude, smallest
+from dudley.core.magnitude import ZERO, Magnitude, smallest
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +67,10 @@ class Parameter:
 class Use:
     """One use of a block: how it enters, how much it matters, at how many points per example.
 
-    ``place`` is the way from the root of the network: an index for each step of a chain, one
-    with a plus for each summand. ``uniform``: only covers that serve all inputs at once.
+    ``place`` is the way from the root of the network: an index for each step of a chain, one with
+    a plus for each summand, a star for the layers of a Repeat. ``uniform``: only covers that serve
+    all inputs at once. ``together``: so many blocks, this one included, decide its points.
+    ``alarm`` is like ``weight``, for the alarms of norm layers in the place of the output.
     """
 
     name: str
@@ -80,6 +83,8 @@ class Use:
     copies: int = 1
     place: tuple[str, ...] = ()
     uniform: bool = False
+    together: int = 0
+    alarm: Magnitude = ZERO
 
     @property
     def tie(self) -> str | None:
@@ -90,7 +95,8 @@ class Use:
     def entropy(self) -> Entropy:
         if isinstance(self.parameter, Entropy):
             return self.parameter
-        every = self.parameter.map.entropy(self.form, self.rows, self.pairs, self.l1)
+        linear = self.parameter.map
+        every = linear.entropy(self.form, self.rows, self.pairs, self.l1, self.together)
         return every.uniform() if self.uniform else every
 
     @property
@@ -104,8 +110,10 @@ class Facts:
     """A node's local facts for inputs of a given radius.
 
     ``uses`` stand in an order of computation: what a use sees depends on those before it alone.
+    ``alarm`` is the Lipschitz constant of the alarms inside, None where the node does not say.
     """
 
     out: Signal
     lipschitz: Magnitude
     uses: tuple[Use, ...] = ()
+    alarm: Magnitude | None = None

@@ -1,4 +1,4 @@
-"""Hull: a block's entropy as the vertices that a multiplier can choose.
+"""Hull: a block's entropy as the vertices that a multiplier can choose, and the steps between.
 
 For a multiplier λ a block takes the relative resolution x ∈ (0, 1] of its radius that minimises
 H(x) + λ·reach·x: always a vertex of the lower convex hull of H. Entropies are tabulated once,
@@ -8,13 +8,27 @@ finer where they grow faster, and in log space: x = e^{−y}, log H.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from dudley.calculus.memory import forget as forget, remembered
 from dudley.core.entropy import Entropy
 
-Hull = tuple[np.ndarray, np.ndarray, np.ndarray]  # y, log H, log slopes between
+
+class Hull(NamedTuple):
+    """Vertices (y, log H) of a lower convex hull, log slopes between, and the tabulated steps."""
+
+    y: np.ndarray
+    log_H: np.ndarray
+    slopes: np.ndarray
+    steps: tuple[np.ndarray, np.ndarray]  # far end of each step of the table, and its log H
+
+    def at(self, y: np.ndarray) -> np.ndarray:
+        """log H at resolutions e^{−y}, by the next finer one that is tabulated."""
+        ends, log_H = self.steps
+        return np.append(log_H, math.inf)[np.searchsorted(ends, y)]
+
 
 _COARSE = np.concatenate([np.arange(0, 12, 0.05), 12 * 1.05 ** np.arange(310)])  # to e^{−4·10^7}
 _STEP, _MOST = 0.01, 100  # between coarse nodes, as many as keep steps of log H near one percent
@@ -57,10 +71,11 @@ def _hull(entropy: Entropy, log_n: float | None) -> Hull:
         return _hull(parts[0], None)
     log_H = np.maximum.accumulate(np.where(y == 0, -math.inf, log_H))
     ends = np.append(log_H[1:] > log_H[:-1], True) & (log_H < math.inf)  # far end of each step
-    return _vertices(y[ends], log_H[ends])
+    y, log_H = y[ends], log_H[ends]
+    return Hull(*_vertices(y, log_H), (y, log_H))
 
 
-def _vertices(y: np.ndarray, log_H: np.ndarray) -> Hull:
+def _vertices(y: np.ndarray, log_H: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The lower convex hull of points in the order of y.
 
     A point on or above the chord of two others is not a vertex. First go those above the hull of

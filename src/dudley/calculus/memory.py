@@ -2,8 +2,9 @@
 
 Two kinds. :func:`remembered` keeps the results of a pure function of hashable arguments (tables,
 compositions). :func:`along` serves sweeps over the number of examples: inside ``sweeping(sizes)`` a
-function of (entropy, log A, log n) is evaluated for all sizes when it is called again, and further
-calls look their size up; each value is the one that a call by itself gives, to the last digit.
+function of (entropy, log A, log n, …) is evaluated for all sizes when it is called again, and
+further calls look their size up; each value is the one that a call by itself gives, to the last
+digit.
 """
 
 from __future__ import annotations
@@ -77,22 +78,25 @@ def sweeping(sizes: Iterable[float]) -> Iterator[None]:
 
 
 def along(function: Callable) -> Callable:
-    """A decorator for functions of (entropy, log A, array of log n) that act on each n alone."""
+    """A decorator for functions of (entropy, log A, array of log n) that act on each n alone.
+
+    Further arguments, if there are any, are hashable.
+    """
 
     @wraps(function)
-    def call(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
+    def call(entropy: Entropy, log_A: float, log_n: np.ndarray, *more: Hashable) -> np.ndarray:
         axis = _AXIS.get()
         if axis is None:
-            return function(entropy, log_A, log_n)
+            return function(entropy, log_A, log_n, *more)
         places = np.minimum(np.searchsorted(axis.log_n, log_n), len(axis.log_n) - 1)
         if not np.array_equal(axis.log_n[places], log_n):
-            return function(entropy, log_A, log_n)
-        key = (function, entropy, log_A)
+            return function(entropy, log_A, log_n, *more)
+        key = (function, entropy, log_A, *more)
         if key not in axis.called and len(axis.log_n) > 2:
             axis.called.add(key)
-            return function(entropy, log_A, log_n)
+            return function(entropy, log_A, log_n, *more)
         if key not in axis.tables:
-            axis.tables[key] = function(entropy, log_A, axis.log_n)
+            axis.tables[key] = function(entropy, log_A, axis.log_n, *more)
         return axis.tables[key][places]
 
     return call

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dudley.calculus.facts import Facts, Signal
+from dudley.calculus.facts import Facts, Parameter, Signal
 from dudley.calculus.nest import Path, entries
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
@@ -79,6 +79,10 @@ class Node(ABC):
     def introduction(self) -> str:
         """What stands before the parts where a network is written as a tree, as in ``12 × ``."""
         return ""
+
+    def functional(self, width: int) -> Parameter | None:
+        """The trained w of shape (width, 1), if the node is ⟨w, x⟩ of a row x or a mean of rows."""
+        return None
 
     def input_width(self) -> int | None:
         """The width of the rows that the node expects, if it says so."""

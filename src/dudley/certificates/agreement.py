@@ -15,7 +15,8 @@ For τ = 0 this is a = own(0). Otherwise the certificate does not hold.
 **An accepted claim is a bound.** Let E be the event that an example's slack on the verifier's
 machine is at most τ/2. E contains every error that the model makes there, so P[E] bounds its risk.
 It is an event of the example and the model alone. (a) For a model that was fixed before the
-examples, own(τ/2) is the number of examples in E. (b) For pick-to-learn, let κ_E(S) be the picks of
+examples, own(τ/2) is the number of examples in E; the bound for E holds for all words of a code at
+once, as that for "margin ≤ τ" does. (b) For pick-to-learn, let κ_E(S) be the picks of
 a sample S and the unpicked examples in E. The picks are those of the maker's run, whose candidates
 are determined by the example and the maker's model. Properties (i) to (iii) of
 `methods.pick_to_learn.bound` hold for κ_E. (i) Between κ_E(S) and S the picks are the same ones, so

@@ -153,16 +153,27 @@ def expect_draws(
 ) -> None:
     """Refuse rows that cannot be independent draws, or draws without replacement from a pool.
 
-    The pool itself may hold copies, so its draws may.
+    The pool itself may hold copies, so its draws may. A model that is somebody's code is also
+    refused where it answers an example otherwise in another batch (`dudley.certificates.single`).
     """
-    if pool is None and data.repeated and data.X.dtype.kind == "f" and not declared.repeats:
+    if pool is None:
+        expect_different(data, declared)
+    expect_few_copies(model, data, pool)
+    if isinstance(model, Predictor) and not isinstance(model, Hypothesis):
+        from dudley.certificates.single import expect_single  # described networks do without
+
+        expect_single(model.outputs, data.X)
+
+
+def expect_different(data: Dataset, declared: MethodDeclared) -> None:
+    """Refuse equal rows of floats, unless they were declared to be separate draws."""
+    if data.repeated and data.X.dtype.kind == "f" and not declared.repeats:
         raise InputError(
             "independent examples",
             "rows of X that differ",
             f"{data.repeated} that equal an earlier one",
             "declare repeats before the data if equal rows are separate draws",
         )
-    expect_few_copies(model, data, pool)
 
 
 def expect_few_copies(model: CertifiedModel, data: Dataset, pool: int | None = None) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
 from dudley.certificates import digits
@@ -19,6 +20,7 @@ from dudley.certificates.price import Bill, Price
 from dudley.certificates.records import to_json
 from dudley.core.errors import InputError
 from dudley.core.provenance import provenance
+from dudley.core.rounding import ceiling
 
 SCHEMA = "dudley.certificate/2"
 OLDER = {
@@ -70,6 +72,11 @@ class Certificate(Generic[DeclaredRecord, ChosenRecord, FactsRecord]):
     @property
     def prices(self) -> tuple[Price, ...]:
         return self.bill.prices
+
+    @property
+    def at_most(self) -> str:
+        """The value in four digits that are not below it, for a text or a page."""
+        return ceiling(Decimal(repr(digits.up(self.value))), 4)
 
     @property
     def vacuous(self) -> bool:
@@ -129,19 +136,23 @@ def assumed(data: Dataset, pool: int | None) -> tuple[str, ...]:
     return (drawn, *ASSUMED[2:])
 
 
-def baseline(data: Dataset, delta: float, pool: int | None = None) -> dict[str, Any]:
+def baseline(
+    data: Dataset, delta: float, pool: int | None = None, classes: int = 1
+) -> dict[str, Any]:
     """How often guessing the most frequent class errs at least, at confidence 1 − δ.
 
     A certificate at or above this number says nothing that a constant would not have. For a finite
-    pool it is the share of the pool.
+    pool it is the share of the pool. Where one constant answer may be right for several ``classes``
+    (a loss below a level), these are the most frequent ones.
     """
     import numpy as np
 
-    from dudley.certificates.inversion import binomial_lower
+    from dudley.calculus.inversion import binomial_lower
     from dudley.certificates.pool import hypergeometric_lower, share_down
 
     labels, counts = np.unique(data.y, return_counts=True)
-    errors, c = int(data.n - counts.max()), Bill(delta).log_confidence
+    errors = int(data.n - np.sort(counts)[::-1][:classes].sum())
+    c = Bill(delta).log_confidence
     if pool is None:
         least = binomial_lower(errors, data.n, c)
     else:

@@ -20,10 +20,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dudley.certificates.certificate import Certificate
 from dudley.certificates.methods.outcomes.declared import OutcomesDeclared
 from dudley.certificates.methods.outcomes.method import OutcomesMethod
-from dudley.certificates.outcomes.columns import OutcomeColumns
+from dudley.certificates.outcomes.columns import DRAW, UNWEIGHTED, OutcomeColumns, is_weight
 from dudley.certificates.outcomes.reader import OutcomeFile, table_of_columns
 from dudley.certificates.outcomes.table import OutcomeTable
 from dudley.core.errors import InputError
@@ -36,13 +38,18 @@ def outcomes(table: Any = None, /, **declared: Any) -> Certificate:
 
     Without a table, ``y``, ``prediction``, ``correct``, ``loss``, ``score``, ``id``, ``unit`` and
     ``old`` are arrays, ``groups`` and ``candidates`` arrays by name. With one they are the names
-    of columns.
+    of columns. A log of another tool needs ``log``, such as ``{"tool": "lm-eval", "metric":
+    "acc"}``; there, and for an `OutcomeTable`, ``units=True`` says that ids are those of units.
     """
     parts = {name: declared.pop(name) for name in ROLES if name in declared}
+    if log := declared.get("log"):
+        if not isinstance(table, str | Path):
+            raise InputError("log", "a file that a tool wrote", type(table).__name__)
+        table = OutcomeFile(Path(table)).read_log(log)
     if isinstance(table, OutcomeTable):
         if parts:
             raise InputError("outcomes", "a table alone: it has its columns", ", ".join(parts))
-        rows, columns = table, columns_of(table, bool(declared.pop("units", False)))
+        rows, columns = table, columns_of(table, declared.pop("units", False))
     elif table is None:
         rows, columns = _of_arrays(parts)
     else:
@@ -59,6 +66,8 @@ def columns_of(table: OutcomeTable, units: bool = False) -> OutcomeColumns:
         for name in ("y", "prediction", "correct", "loss", "score")
         if getattr(table, name) is not None
     }
+    if units and table.ids is None:
+        raise InputError("units", "the id of the unit of every row", "a table without ids")
     if table.ids is not None:
         there["unit" if units else "id"] = "unit" if units else "id"
     candidates = tuple(name for name in table.others if name != "old")
@@ -72,6 +81,10 @@ def _of_arrays(parts: Mapping[str, Any]) -> tuple[OutcomeTable, OutcomeColumns]:
         if part in ("groups", "candidates"):
             if not isinstance(value, Mapping):
                 raise InputError(part, "arrays by name", type(value).__name__)
+            for name, array in value.items():
+                if name in columns and not np.array_equal(columns[name], array):
+                    fix = "every column has a name of its own"
+                    raise InputError(part, "other names", f"two columns of the name {name}", fix)
             columns |= value
             names[part] = tuple(value)
         elif value is not None:
@@ -89,7 +102,10 @@ def _of_table(table: Any, roles: OutcomeColumns) -> tuple[OutcomeTable, OutcomeC
     if not hasattr(table, "columns") or not hasattr(table, "__getitem__"):
         got = type(table).__name__
         raise InputError("outcomes", "a file, or columns by name (a frame, a dict)", got)
-    return table_of_columns({str(name): table[name] for name in table.columns}, roles)
+    columns = {str(name): table[name] for name in table.columns}
+    if len(columns) < len(table.columns):
+        raise InputError("columns", "names that differ as texts", "one twice")
+    return table_of_columns(columns, roles)
 
 
 def _roles(parts: Mapping[str, Any]) -> OutcomeColumns:
@@ -106,6 +122,8 @@ def _roles(parts: Mapping[str, Any]) -> OutcomeColumns:
 def _plain(declared: Mapping[str, Any]) -> dict[str, Any]:
     known = {f.name for f in fields(OutcomesDeclared)} - {"columns"}
     for name in declared:
+        if is_weight(name):
+            raise InputError("outcomes", UNWEIGHTED, name, DRAW)
         if name not in known:
             raise InputError("declaration of outcomes", ", ".join(sorted(known)), name)
     return {k: tuple(v) if isinstance(v, list) else v for k, v in declared.items()}

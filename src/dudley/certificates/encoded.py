@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from dudley.certificates.data import freeze, sha256_of
+from dudley.certificates.single import expect_single
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
 from dudley.core.extras import ExtraMissing
@@ -70,17 +71,19 @@ def encode(
     if isinstance(module, str | Path):
         module, name = _of_folder(Path(module)), name or Path(module).name
     expect_evaluation(module)
-    parts = []
-    with torch.no_grad():
-        for first in range(0, len(X), batch):
-            chunk = torch.from_numpy(np.array(X[first : first + batch]))
-            if pad is None:
-                parts.append(_pooled(module(chunk), None))
-            else:
-                mask = chunk != pad
-                parts.append(_pooled(module(chunk, attention_mask=mask.long()), mask))
-    if not parts:
+    if not len(X):
         raise InputError("examples to encode", "at least one", "none")
+
+    def features(X: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            chunk = torch.from_numpy(np.array(X))
+            if pad is None:
+                return _pooled(module(chunk), None)
+            mask = chunk != pad
+            return _pooled(module(chunk, attention_mask=mask.long()), mask)
+
+    expect_single(features, X, "features of the encoder")
+    parts = [features(X[first : first + batch]) for first in range(0, len(X), batch)]
     digest = sha256_of(state_of(module))[:16]
     label = f"{name or type(module).__name__} (sha256 {digest}…)"
     return Encoded(np.concatenate(parts), label)

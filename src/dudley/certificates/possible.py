@@ -18,7 +18,8 @@ COUNTS = (
     "n", "errors", "ties", "errors_at_margin", "bits", "weights", "pairs", "erring_pairs", "pool",
     "pool_errors_at_most", "seen_by_prior", "evaluated", "repeated", "classes",
     "initial", "N", "rounds", "picks", "failures", "k", "drawn_failures",
-    "candidates",
+    "candidates", "counted", "start_failures", "share_failures", "mean_failures", "draws",
+    "examples", "disagreements", "errors_of_the_sample",
 )  # fmt: skip
 PARTS = {  # a count, and the count that it is a part of
     "errors": "n",
@@ -33,6 +34,12 @@ PARTS = {  # a count, and the count that it is a part of
     "picks": "k",
     "failures": "k",
     "drawn_failures": "n",
+    "counted": "n",
+    "start_failures": "counted",
+    "mean_failures": "counted",
+    "share_failures": "initial",
+    "disagreements": "unlabelled",
+    "errors_of_the_sample": "n",
 }
 RATES = (
     "train_error",
@@ -40,6 +47,10 @@ RATES = (
     "undrawn_error_at_most",
     "kl_form",
     "error_of_the_rest",
+    "mean_failure",
+    "mean_failure_at_most",
+    "picked_error_at_most",
+    "disagreement_at_most",
 )
 
 

@@ -77,7 +77,9 @@ def from_json(kind: type[Record], table: Mapping[str, Any], what: str, method: s
         raise InputError(f"{what}s of {method}", ", ".join(needed), ", ".join(table) or "none")
     types = _types(kind)
     return kind(**{
-        known[name].name: _read(types[known[name].name], value, name, method)
+        known[name].name: _read(
+            types[known[name].name], value, name, method, _most(known[name])
+        )
         for name, value in table.items()
     })  # fmt: skip
 
@@ -90,18 +92,25 @@ def expect_kinds(record: Any, method: str, skip: frozenset[str] = frozenset()) -
     types = _types(type(record))
     for f in fields(record):
         if f.name not in skip:
-            value = _read(types[f.name], getattr(record, f.name), f.name, method)
+            value = _read(types[f.name], getattr(record, f.name), f.name, method, _most(f))
             object.__setattr__(record, f.name, value)
 
 
-def _read(kind: Any, value: Any, name: str, method: str) -> Any:
+def _most(f: Field) -> int:
+    """How many entries a list in this field may have."""
+    return f.metadata.get("entries", ENTRIES)
+
+
+def _read(kind: Any, value: Any, name: str, method: str, most: int) -> Any:
     """A value of this kind; a list becomes a tuple, a table a record where it is one."""
+    if NoneType in _several(kind) and _fits(NoneType, value):
+        return None
     for each in _several(kind):
         if each is not NoneType and hasattr(each, "from_json"):
             return each.from_json(value)
         if is_dataclass(each) and isinstance(value, Mapping):
             return from_json(cast(type, each), value, name, method)
-        if _fits(each, value):
+        if _fits(each, value, most):
             return tuple(value) if get_origin(each) is tuple else value
     expected = " or ".join(_words(each) for each in _several(kind) if each is not NoneType)
     raise InputError(f"{name} of {method}", expected, repr(value))
@@ -111,10 +120,10 @@ def _several(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
-def _fits(kind: Any, value: Any) -> bool:
+def _fits(kind: Any, value: Any, most: int = ENTRIES) -> bool:
     if get_origin(kind) is tuple:
         inner = get_args(kind)[0]
-        listed = isinstance(value, list | tuple) and len(value) <= ENTRIES
+        listed = isinstance(value, list | tuple) and len(value) <= most
         return listed and all(_fits(inner, entry) for entry in value)
     if get_origin(kind) is dict:
         inner, pairs = get_args(kind)[1], value.items() if isinstance(value, dict) else ()

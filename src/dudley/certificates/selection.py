@@ -20,13 +20,17 @@ from typing import Any
 
 import numpy as np
 
+from dudley.certificates.base import expect_different
+from dudley.certificates.beside import SHARES
 from dudley.certificates.certificate import Certificate
+from dudley.certificates.choice_beside import ChoiceBeside, choice_beside
 from dudley.certificates.copies import expect_chance
 from dudley.certificates.data import Dataset
 from dudley.certificates.methods.selection.candidates import CandidateList, plain_list
 from dudley.certificates.methods.selection.method import Selection
 from dudley.certificates.methods.selection.outcomes import Outcomes
 from dudley.certificates.predictor import Predictor
+from dudley.certificates.single import expect_single
 from dudley.core.errors import InputError
 from dudley.core.files import written
 
@@ -48,6 +52,11 @@ class CertifiedSelection:
     @property
     def entry(self) -> tuple[str, ...]:
         return self.candidates.entry(self.index)
+
+    def beside(self, shares: Sequence[float] = SHARES, seed: int | None = None) -> ChoiceBeside:
+        """What choosing on a part and testing on the rest would have given (`choice_beside`)."""
+        declared = self.certificate.declared
+        return choice_beside(self.candidates, self.outcomes, declared, shares, seed)
 
     def save(self, folder: str | Path) -> None:
         """Write the list, the predictions of the chosen candidate and the certificate."""
@@ -73,12 +82,14 @@ def certify_selection(
     """Choose the candidate with the smallest bound, and certify it.
 
     The list counts as declared before the data. ``declared`` has the other fields of
-    `SelectionDeclared`: delta, population, among.
+    `SelectionDeclared`: delta, population, among, repeats.
     """
     listed = candidates if isinstance(candidates, CandidateList) else plain_list(tuple(candidates))
-    y = np.asarray(y)
+    y, method = np.asarray(y), Selection()
+    whole = method.read_declared({**declared, "candidates": listed.sha256})
     if X is not None:
         examples = Dataset(np.asarray(X), y, group)
+        expect_different(examples, whole)
         expect_chance(examples.counts)
     if isinstance(predictions, np.ndarray):
         array = predictions
@@ -88,8 +99,6 @@ def certify_selection(
         array = np.stack([_classes(unit, np.asarray(X)) for unit in predictions], axis=1)
     form = "scores" if array.dtype.kind == "f" else "predictions"
     outcomes = Outcomes(y, group=group, **{form: array})
-    method = Selection()
-    whole = method.read_declared({**declared, "candidates": listed.sha256})
     return CertifiedSelection(method.made(listed, outcomes, whole), listed, outcomes)
 
 
@@ -97,6 +106,7 @@ def _classes(unit: Callable[[np.ndarray], Any] | Predictor, X: np.ndarray) -> np
     """The classes that a candidate gives the examples; a tie of logits is no class, so an error."""
     if not isinstance(unit, Predictor):
         return np.asarray(unit(X))
+    expect_single(unit.outputs, X)
     f = unit.outputs(X)
     if f.shape[1] == 1:
         f = np.hstack([-f, f])

@@ -4,6 +4,8 @@ A record (`results/certificates/methods.json`, made by ``benchmarks/certificates
 tasks, and a row for every training: the task, the method, the number n of labelled examples that
 the method may use in all, the seed, the certificate and what it was computed from. All methods of
 a task have the same kind of model and the same n: what a hold-out tests on is missing in training.
+A hold-out pays for a choice among recipes where the other rows of its task do, so that numbers
+side by side cost alike. The passes of a second record (`one-pass.json`) are rows of their own.
 
 >>> rows = [MethodRow("and", "hold-out", 100, seed, v, 0.0, {}) for seed, v in enumerate((2, 9, 4))]
 >>> spread(rows)
@@ -13,37 +15,44 @@ a task have the same kind of model and the same n: what a hold-out tests on is m
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dudley.calculus.inversion import binomial_upper
+from dudley.certificates.price import Bill, one_of
 from dudley.core.errors import InputError
 
 SCHEMA = "dudley.methods/1"
-STILL = {
-    "bits": 2.0,
-    "nats of divergence": 1e-6,
-}  # a word or a divergence of no more says: as it was
+STILL = {"bits": 2.0, "nats of divergence": 1e-6}  # no more than that says: nothing moved
 METHOD_TITLES = {
     "pick-to-learn": "pick-to-learn, from the start alone",
     "pick-to-learn after a share": "pick-to-learn, after training on a share",
     "hold-out": "hold-out, the best of three declared splits",
     "occam": "code around a model that a share gave",
     "pac-bayes": "PAC-Bayes around a model that a share gave",
+    "one pass": "one pass, about its models and not the last one",
 }
 
 
 @dataclass(frozen=True)
 class MethodRow:
-    """One training and its certificate; ``counts`` is what the number follows from."""
+    """One training and its certificate; ``counts`` is what the number follows from.
+
+    ``among`` is the number of recipes for whose choice the certificate pays. ``pool_value`` bounds
+    the share of errors in the finite pool of the sample, ``undrawn_value`` that in its other items.
+    """
 
     task: str
     method: str
     n: int
     seed: int
     value: float
-    test_error: float
+    test_error: float | None
     counts: dict[str, Any]
+    among: int = 1
+    pool_value: float | None = None
+    undrawn_value: float | None = None
 
     def __post_init__(self):
         if self.method not in METHOD_TITLES:
@@ -100,18 +109,45 @@ class MethodsRecord:
         return min(present, key=lambda name: spread(self.of(task, name, n))[1])
 
 
+def hold_out_that_pays(row: MethodRow, among: int, delta: float) -> float:
+    """The hold-out of a row, the best of three splits, if it paid for its recipe as others do."""
+    c = Bill(delta, (one_of("split", 3), one_of("recipe", among))).log_confidence
+    return binomial_upper(row.counts["errors"], row.counts["examples held out"], c)
+
+
 def spread(rows: list[MethodRow]) -> tuple[float, float, float]:
     """The least, the (lower) median and the largest certificate."""
     values = sorted(row.value for row in rows)
     return values[0], values[(len(values) - 1) // 2], values[-1]
 
 
-def read(path: Path) -> MethodsRecord:
-    """The record of a file."""
+def read(path: Path, passes: Path | None = None) -> MethodsRecord:
+    """The record of a file, with the rows of a record of passes."""
     record = json.loads(path.read_text(encoding="utf-8"))
     if record.get("schema") != SCHEMA:
         raise InputError(str(path), f"a record with schema {SCHEMA}", "another file")
-    names = MethodRow.__dataclass_fields__
-    rows = [MethodRow(**{name: row[name] for name in names}) for row in record["rows"]]
+    δ, rows = record["delta"], [_row(row) for row in record["rows"]]
+    among = {task: max(r.among for r in rows if r.task == task) for task in {r.task for r in rows}}
+    rows = [_alike(row, among[row.task], δ) for row in rows]
+    if passes is not None:
+        rows += [_pass(row) for row in json.loads(passes.read_text(encoding="utf-8"))["rows"]
+                 if row["learner"] != "linear"]  # fmt: skip
     tasks = [TaskFacts(**task) for task in record["tasks"]]
-    return MethodsRecord(record["delta"], tuple(tasks), tuple(rows))
+    return MethodsRecord(δ, tuple(tasks), tuple(rows))
+
+
+def _alike(row: MethodRow, among: int, delta: float) -> MethodRow:
+    """A hold-out at the price that the rows beside it pay; other rows as they are."""
+    if row.method != "hold-out" or among == 1:
+        return row
+    return replace(row, value=hold_out_that_pays(row, among, delta), among=among)
+
+
+def _pass(row: dict[str, Any]) -> MethodRow:
+    counts = {"errors before updates": row["errors"], "examples counted": row["counted"]}
+    return MethodRow(row["task"], "one pass", row["n"], row["seed"], row["value"], None, counts)
+
+
+def _row(row: dict[str, Any]) -> MethodRow:
+    named = {name: row[name] for name in MethodRow.__dataclass_fields__ if name in row}
+    return MethodRow(**named, among=row.get("declared", {}).get("among", 1))

@@ -48,7 +48,7 @@ class BestOf(Entropy):
 
     @property
     def uses_points(self) -> bool:
-        return any(cover.scope is Scope.POINTS for cover in self.covers)
+        return any(cover.scope is not Scope.UNIFORM for cover in self.covers)
 
     def parts(self) -> tuple[BestOf, ...]:
         """The same minimum as that of covers of uniform scope and of covers on points."""

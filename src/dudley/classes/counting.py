@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from dudley.core.rounding import up
 
 _FEW = 64  # up to this many terms are summed one by one
+_FINITE = 650.0  # e to this power is a float, and so is its product with a log
 
 
 def log_delannoy(p: ArrayLike, K: ArrayLike, log_K: ArrayLike | None = None) -> np.ndarray:
@@ -45,6 +46,25 @@ def log_delannoy(p: ArrayLike, K: ArrayLike, log_K: ArrayLike | None = None) -> 
         value = _saddle(p, K, log_K)
         value[few] = _summed(fewest[few], most[few])
     return up(value.reshape(shape), 16)
+
+
+def log_log_delannoy(log_p: ArrayLike, K: ArrayLike, log_K: ArrayLike) -> np.ndarray:
+    """log log D(p, K) for integers p and K of any size, from above; ``log_K`` as above.
+
+    Where neither is a finite float, and wherever it is less, log D(p, K) ≤ K log(2p+1).
+
+    >>> log_log_delannoy([math.log(3), 1e4], 2.0, math.log(2)).round(3)     # log log 25, …
+    array([1.169, 9.904])
+    """
+    log_p, K, log_K = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in (log_p, K, log_K)))
+    plain = log_K + np.log(np.logaddexp(log_p + math.log(2), 0.0)) + 1e-12
+    finite = log_p < _FINITE
+    p = np.exp(np.where(finite, log_p, 0.0))
+    p = np.where(finite, np.where(p < 1e12, np.round(p), up(p, 2048)), math.inf)
+    swapped = np.where(finite, p, K), np.where(finite, K, p), np.where(finite, log_K, log_p)
+    with np.errstate(divide="ignore"):
+        logs = np.minimum(np.log(log_delannoy(*swapped)), plain)  # D(p, K) = D(K, p)
+    return np.where(K == 0, -math.inf, logs)
 
 
 def _saddle(p: np.ndarray, K: np.ndarray, log_K: np.ndarray) -> np.ndarray:

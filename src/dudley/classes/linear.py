@@ -9,7 +9,7 @@ from functools import lru_cache
 from dudley.classes.best import BestOf
 from dudley.classes.covers.base import COVERS, CoverProblem
 from dudley.core.constraint import Constraint, radius_of, size_of
-from dudley.core.entropy import Metric
+from dudley.core.entropy import Metric, Scope
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
 
@@ -46,19 +46,25 @@ class LinearMap:
         return self.constraint.bounds(self.shape)[name]
 
     def entropy(
-        self, form: str = "linear", rows: float = 1, pairs: float = 1, l1: float | None = None
+        self,
+        form: str = "linear",
+        rows: float = 1,
+        pairs: float = 1,
+        l1: float | None = None,
+        together: int = 0,
     ) -> BestOf:
         """The entropy on inputs of ℓ2 norm ≤ 1 (and ℓ1 norm ≤ ``l1``).
 
         ``rows`` and ``pairs`` count the evaluation points of one example, for the covers that
-        depend on them.
+        depend on them. ``together``: these points depend on the centre that is chosen here and on
+        those of other blocks, so many with this one; 0 for points that are given.
         """
         if l1 is not None:
             radius_of("l1", l1)
         for what, count in (("rows", rows), ("pairs", pairs)):
             if radius_of(what, count) < 1:
                 raise InputError(what, "a number ≥ 1", count)
-        return _entropy(self, form, float(rows), float(pairs), l1)
+        return _entropy(self, form, float(rows), float(pairs), l1, together)
 
 
 def _root(a: int) -> float:
@@ -67,11 +73,15 @@ def _root(a: int) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _entropy(linear: LinearMap, form: str, rows: float, pairs: float, l1: float | None) -> BestOf:
+def _entropy(
+    linear: LinearMap, form: str, rows: float, pairs: float, l1: float | None, together: int
+) -> BestOf:
     if form not in FORMS:
         raise InputError("form", " or ".join(FORMS), form)
     reach = _root(linear.shape[0])
     l1 = reach if l1 is None else min(l1, reach)
+    unfit = Scope.POINTS if together else Scope.ADAPTIVE
+    kinds = [COVERS[name] for name in COVERS if COVERS[name].scope is not unfit]
     covers, radius = [], math.inf
     deviations = linear.constraint.deviations(linear.shape)
     for center, deviation in deviations:
@@ -88,8 +98,9 @@ def _entropy(linear: LinearMap, form: str, rows: float, pairs: float, l1: float 
             l1,
             rows,
             pairs,
+            together,
         )
-        covers += [c for kind in COVERS for c in COVERS[kind].of(problem) if c.bound < math.inf]
+        covers += [c for kind in kinds for c in kind.of(problem) if c.bound < math.inf]
         radius = min(radius, size)
     (center, _), *others = deviations
     sparse = linear.constraint.rank is not None or linear.constraint.nonzeros is not None

@@ -26,6 +26,10 @@ class Ratio(ABC):
     def ceil_square(self, times: float = 1.0) -> np.ndarray:
         """⌈times · (bound/ε)²⌉ or more (infinite where it leaves the floats)."""
 
+    @abstractmethod
+    def at(self, where: np.ndarray) -> Ratio:
+        """The ratios that a mask selects."""
+
 
 @dataclass(frozen=True, eq=False)
 class LogRatio(Ratio):
@@ -40,6 +44,9 @@ class LogRatio(Ratio):
     def ceil_square(self, times: float = 1.0) -> np.ndarray:
         with np.errstate(over="ignore"):
             return np.maximum(np.ceil(up(times * exp_up(2 * (self.log + _SLACK)))), 1.0)
+
+    def at(self, where: np.ndarray) -> LogRatio:
+        return LogRatio(self.log[where])
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,3 +66,6 @@ class ExactRatio(Ratio):
 
     def ceil_square(self, times: float = 1.0) -> np.ndarray:
         return np.asarray(ceil_power_ratio(self.factors, self.ε, 2, times))
+
+    def at(self, where: np.ndarray) -> ExactRatio:
+        return ExactRatio(self.factors, np.asarray(self.ε)[where])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,10 +11,23 @@ import typer
 
 from dudley.cli.folder import OUTCOME_TABLE, keep, within
 from dudley.cli.output import Json, paragraph
+from dudley.core.errors import InputError
 
 FAILED, TOO_FEW_ROWS = 1, 3  # exit codes of --below
 CODES = {"proved": 0, "larger": FAILED, "too large": FAILED, "too few": TOO_FEW_ROWS}
 Column = Annotated[str, typer.Option(help="The column, if its name is not the plain one.")]
+
+
+def _said(option: str) -> tuple[str, Any]:
+    """A name and its value, which is read as JSON where it is true, false or a number."""
+    name, mark, text = option.partition("=")
+    if not (name and mark):
+        raise InputError("--log-option", "NAME=VALUE", option)
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    return name, value if isinstance(value, bool | int | float) else text
 
 
 def certify_outcomes(
@@ -32,6 +46,9 @@ def certify_outcomes(
     unit_way: Annotated[
         str, typer.Option(help="How a unit counts: mean (of its rows) or first (one row).")
     ] = "mean",
+    seed: Annotated[
+        int | None, typer.Option(help="Of --unit-way first: a number that was drawn at random.")
+    ] = None,
     group: Annotated[
         list[str] | None, typer.Option(help="A column of groups: each label is a slice.")
     ] = None,
@@ -61,6 +78,13 @@ def certify_outcomes(
     two_sided: Annotated[bool, typer.Option("--two-sided", help="Lower ends, too.")] = False,
     delta: Annotated[float, typer.Option(help="All of it fails with at most this chance.")] = 0.05,
     population: Annotated[str, typer.Option(help="In words, whose risk it is.")] = "",
+    log: Annotated[
+        str, typer.Option(help="The tool that wrote FILE: lm-eval, inspect or huggingface.")
+    ] = "",
+    log_option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="What the log is asked, such as metric=acc."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="The certificate file (.json).")] = None,
     as_json: Json = False,
 ) -> None:
@@ -88,9 +112,17 @@ def certify_outcomes(
     }  # fmt: skip
     thresholds = {} if not threshold else {"thresholds": tuple(threshold), "chains": 1}
     declared = thresholds | ({} if chains is None else {"chains": chains})
+    named = {name: value for name, value in columns.items() if value}
+    named |= {"groups": group} if group else {}
+    named |= {"candidates": candidate} if candidate else {}
+    if log:
+        declared["log"] = {"tool": log} | dict(map(_said, log_option or []))
+        if named.pop("unit", "") == "id":
+            declared["units"] = True
+    elif log_option:
+        raise InputError("--log-option", "--log, to which it belongs", "none")
     certificate = outcomes(
-        table, **{name: value for name, value in columns.items() if value},
-        groups=group or [], candidates=candidate or [], unit_way=unit_way,
+        table, **named, unit_way=unit_way, seed=seed,
         slices_below=slices_below, margin=margin, among=among, answered_below=answered_below,
         below=below, two_sided=two_sided, delta=delta, population=population, **declared,
     )  # fmt: skip

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dudley.cli.folder import BESIDE, CERTIFICATE, MODEL, keep_files, npz_of
-from dudley.cli.output import paragraph, print_json
+from dudley.cli.hold_out import print_beside
+from dudley.cli.output import print_json
 from dudley.cli.progress import watch_steps
 from dudley.core.errors import InputError
 from dudley.core.watch import Spent
@@ -185,8 +186,7 @@ def print_result(
     ranking = Ranking((result.certificate,), {})
     print_ranking(ranking, out / CERTIFICATE, f"dudley verify {out}", as_json)
     if beside is not None:
-        print(paragraph(f"beside it, {beside}"))
-        print(paragraph(beside.against(result.certificate)))
+        print_beside(beside, result.certificate)
     if test is not None:
         wrong = int((result.model.margins(test) <= 0).sum())
         print(f"on {test.n:,} fresh examples the model errs {wrong:,} times: {wrong / test.n:.3g}")

@@ -12,6 +12,8 @@ from dudley.cli.folder import CANDIDATES, CERTIFICATE, OUTCOMES, beside, within
 from dudley.cli.output import Json
 from dudley.core.errors import InputError
 
+FEWEST = 20  # examples of which parts can be held out
+
 
 def certify_select(
     data: Annotated[
@@ -42,6 +44,7 @@ def certify_select(
     from dudley.certificates.methods.selection.outcomes import read_outcomes
     from dudley.certificates.selection import CertifiedSelection
     from dudley.cli.commands.certify import print_ranking
+    from dudley.cli.hold_out import print_beside
 
     if out is not None and out.exists() and not out.is_dir():
         raise InputError("--out", "a folder", f"the file {out}")
@@ -54,7 +57,10 @@ def certify_select(
     listed, outcomes = read_list(candidates), read_outcomes(within(data, OUTCOMES))
     table = tables.get(method.name, {}) | {"delta": delta, "candidates": listed.sha256}
     certificate = method.made(listed, outcomes, method.read_declared(table))
+    result = CertifiedSelection(certificate, listed, outcomes)
     if out is not None:
-        CertifiedSelection(certificate, listed, outcomes).save(out)
+        result.save(out)
     place = None if out is None else out / CERTIFICATE
     print_ranking(Ranking((certificate,), {}), place, f"dudley verify {out}", as_json)
+    if not as_json and outcomes.prediction is None and outcomes.n >= FEWEST:
+        print_beside(result.beside(), certificate)

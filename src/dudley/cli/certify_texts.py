@@ -36,7 +36,7 @@ def certify_texts(
         int | None, typer.Option(help="Documents before the stretch; without it, half of them.")
     ] = None,
     model: Annotated[
-        str, typer.Option(help="gru, gpt, or hf:FOLDER (a causal model of Hugging Face).")
+        str, typer.Option(help="gru, gpt, bpe:TEXTS (tokens of other texts), or hf:FOLDER.")
     ] = "gru",
     settings: Annotated[
         list[str] | None,
@@ -48,9 +48,27 @@ def certify_texts(
     tokens: Annotated[
         bool, typer.Option("--tokens", help="Also the mean over symbols of the sampled contexts.")
     ] = False,
+    checkpoints: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Predict in so many blocks, by checkpoints that others can evaluate."
+        ),
+    ] = 0,
+    tolerance: Annotated[
+        float, typer.Option(help="With --checkpoints: bits added for each byte, for rounding.")
+    ] = 1e-4,
+    coded: Annotated[
+        int, typer.Option(min=0, help="Steps of a coded model beside, certified on all documents.")
+    ] = 0,
     population: Annotated[str, typer.Option(help="What the documents are drawn from.")] = "",
+    unit: Annotated[
+        str, typer.Option(help="What a document is and was drawn as: review, source package, …")
+    ] = "document",
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    seed: Annotated[int, typer.Option(help="Of the order; the training does not see it.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Of the order: a random number, drawn if not given."),
+    ] = None,
     delta: DeltaOption = 0.05,
     out: Annotated[Path, typer.Option(help="Folder for journals and certificates.")] = Path(
         "dudley-language"
@@ -66,6 +84,7 @@ def certify_texts(
     Example: dudley certify language texts.txt --longest 64
     """
     from dudley.certificates.texts.forms import TextPass
+    from dudley.certificates.texts.reading import TextReading
     from dudley.cli.certify_language import TextOptions, certify_language
     from dudley.cli.certify_picks import settings_of
 
@@ -73,10 +92,9 @@ def certify_texts(
         raise InputError("--out", "a folder", f"the file {out}")
     declared = TextPass(
         n=n, start=start, smoothing=smoothing, seed=seed, delta=delta,
-        population=population, tokens=tokens,
+        population=population, unit=unit, tokens=tokens, checkpoints=checkpoints,
+        tolerance=tolerance, coded=coded,
     )  # fmt: skip
-    options = TextOptions(
-        texts, separator, field, longest, shortest, distinct, model, settings_of(settings),
-        device, out,
-    )  # fmt: skip
+    reading = TextReading(separator, field, longest, shortest, distinct)
+    options = TextOptions(texts, reading, model, settings_of(settings), device, out)
     certify_language(options, declared, as_json)

@@ -27,6 +27,7 @@ class Scope(Enum):
 
     UNIFORM = "all inputs of the stated radius"
     POINTS = "the given points, supremum over point sets"
+    ADAPTIVE = "points that depend on the centres themselves"
 
 
 class Metric(Enum):

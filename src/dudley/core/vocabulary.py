@@ -39,6 +39,7 @@ MAPS = {
     "score.scale": "factor on the scores",
     "attention.lipschitz": "Lipschitz constant of the normaliser, ℓ∞ to ℓ1",
     "attention.mass": "largest ℓ1 norm of the attention weights",
+    "ln.least_std": "least standard deviation of a row; examples with less count in full",
     "loss.lipschitz": "Lipschitz constant of the loss",
     "loss.range": "the loss lies in [0, range]",
     "margin": "margin of the ramp loss",
@@ -49,6 +50,7 @@ ACCURACY = {
     "delta": "one minus the confidence",
     "epsilon": "resolution at which a cover is counted",
     "resolution": "resolution of the cover inside a bound on the excess risk",
+    "train_error": "share of training margins below the margin, or mean training loss",
     "beta": "offset",
     "tail.nu": "scale of a sub-Gaussian tail",
     "tail.beta": "exponent of a polynomial tail",
@@ -97,6 +99,10 @@ PARTS = {
     "error.logits": "largest change of a logit",
     "loss.bound": "the loss lies in [−bound, bound]",
     "class.C_input": "C in log N(ε) ≤ C/ε² on inputs of norm ≤ X.row2inf",
+    "class.C_QK": "C in log N(ε) ≤ C/ε² for the maps x ↦ xW_QK on unit inputs",
+    "class.C_v": "C in log N(ε) ≤ C/ε² for the maps x ↦ xW_v on unit inputs",
+    "class.C_c": "C in log N(ε) ≤ C/ε² for the maps x ↦ xW_c on unit inputs",
+    "class.C_w": "C in log N(ε) ≤ C/ε² for the functionals x ↦ x·w on unit inputs",
     "class.log_cover": "log covering number at one resolution",
     "combination.mass": "γ, the sum of the coefficients α_i ≥ 0",
     "combination.norm2": "norm of f = Σ α_i V_i",
@@ -202,6 +208,6 @@ def check_value(name: str, value: float) -> float:
         raise InputError(name, "a number strictly between 0 and 1", value)
     if name == "noise.free" and value not in (0, 1):
         raise InputError(name, "0 or 1", value)
-    if name in ("epsilon", "resolution", "margin") and value == 0:
+    if name in ("epsilon", "resolution", "margin", "ln.least_std") and value == 0:
         raise InputError(name, "a number > 0", value)
     return float(value)

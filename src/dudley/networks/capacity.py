@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
@@ -13,17 +13,21 @@ from numpy.typing import ArrayLike
 
 from dudley.calculus import chain
 from dudley.calculus.allocate import Allocated
-from dudley.calculus.compose import CoverNames, compose
+from dudley.calculus.assemble import CoverNames, allocated, compose
+from dudley.calculus.augment import augmented, is_silent
 from dudley.calculus.deviate import deviation
 from dudley.calculus.facts import Facts, Signal
+from dudley.calculus.fast_rate import expect_share
 from dudley.calculus.node import Node
 from dudley.calculus.union import Grid, Payment, observed_numbers, pay
-from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.entropy import Entropy, Metric
 from dudley.core.errors import InputError, NotYetPaid
+from dudley.networks.assumptions import assumptions_of
+from dudley.networks.chained import Chained, CoveredNetwork, PeeledNetwork, peeled, stretched
 from dudley.networks.embeddings import Tokens
 from dudley.networks.losses import CrossEntropy, Loss, Margin
+from dudley.networks.one_scale import OneScale
 from dudley.networks.robust import Robust
 
 if TYPE_CHECKING:
@@ -91,66 +95,95 @@ class Capacity:
     def rademacher(self, n: ArrayLike | None = None, form: str = "best") -> float | np.ndarray:
         """An upper bound on the empirical Rademacher complexity of the network, for any sample.
 
-        ``form``: ``"best"``, or one rule by name: ``"dudley"``, ``"tree"``, ``"optimised"``.
+        ``form``: ``"best"``, or one rule by name: ``"dudley"``, ``"tree"``, ``"optimised"``. The
+        best may peel a readout; the others cover it.
         """
         if (self.facts.out.rows, self.facts.out.width) != (1, 1):
             raise InputError("rademacher", "a network with one output", self.facts.out.width)
-        log_A = float(self.facts.out.radius.log)
-        values = self._chained(self.allocated, log_A, self._sizes(n), form)
-        with np.errstate(over="ignore"):
-            values = np.exp(log_A) * values
+        log_A, log_n = float(self.facts.out.radius.log), self._sizes(n)
+        if form == "best":
+            way = peeled(self.network, self.signal, self.covers)
+            ways = (CoveredNetwork(self.allocated, log_A), way)
+            values = np.fmin.reduce([way.complexity(log_n) for way in ways if way])
+        else:
+            with np.errstate(over="ignore"):
+                values = np.exp(log_A) * self._chained(self.allocated, log_A, log_n, form)
         many = np.ndim(self.n if n is None else n) > 0  # pyright: ignore[reportArgumentType]
         return values if many else float(values[0])
 
-    def gap(self, delta: float, n: ArrayLike | None = None, union: Grid | None = None) -> Bound:
-        """risk − training loss, for every network in the class at once, with confidence 1 − δ."""
+    def gap(
+        self,
+        delta: float,
+        n: ArrayLike | None = None,
+        union: Grid | None = None,
+        *,
+        train_error: float | None = None,
+    ) -> Bound:
+        """risk − training loss, for every network in the class at once, with confidence 1 − δ.
+
+        ``train_error`` is what the trained network has on the sample: with a margin the share of
+        examples whose margin is below it, with another loss the mean loss. Then the bound is that
+        of one cover at one scale, on risk − training error, and falls with 1/n where the error is
+        small (:mod:`dudley.calculus.fast_rate`). Both bounds hold with confidence 1 − δ each: to
+        take the smaller one after seeing the error, pass δ/2 to both.
+        """
         self._refuse_observed(union)
         self._expect_loss_fits()
-        if union is None:
-            return self._gap(delta, n, [])
-        paid, payments = pay(self, union)
-        return paid._gap(delta, n, payments)
+        paid, payments = (self, []) if union is None else pay(self, union)
+        return paid._gap(delta, n, payments, train_error)
 
-    def gaps(self, n: ArrayLike, delta: float) -> np.ndarray:
+    def gaps(self, n: ArrayLike, delta: float, *, train_error: float | None = None) -> np.ndarray:
         """The values of :meth:`gap` for many sample sizes at once."""
         self._refuse_observed(None)
         self._expect_loss_fits()
-        return self._gap_values(log_sizes(n), delta, 0.0)[2]
+        return self._gaps(delta, 0.0, train_error)(log_sizes(n))
 
-    def needed_n(self, target: float, delta: float = 0.05) -> float:
+    def needed_n(
+        self, target: float, delta: float = 0.05, *, train_error: float | None = None
+    ) -> float:
         """The number of examples at which the gap falls to ``target`` (infinite past 1e308)."""
-        log10 = self.log10_needed_n(target, delta)
+        log10 = self.log10_needed_n(target, delta, train_error=train_error)
         return math.ceil(10**log10) if log10 < 300 else math.inf
 
     def log10_needed_n(
-        self, target: float, delta: float = 0.05, union: Grid | None = None
+        self,
+        target: float,
+        delta: float = 0.05,
+        union: Grid | None = None,
+        *,
+        train_error: float | None = None,
     ) -> float:
         """log₁₀ of :meth:`needed_n`: deep networks need it; ``union`` pays as in :meth:`gap`."""
         if not 0 < target < math.inf:
             raise InputError("target", "a number > 0", target)
         self._refuse_observed(union)
         self._expect_loss_fits()
-        key = (target, delta, union)
+        key = (target, delta, union, train_error)
         if key not in self._needed:
             paid, payments = (self, []) if union is None else pay(self, union)
             nats = sum(p.nats for p in payments)
-            self._needed[key] = paid._log10_needed_n(target, delta, nats)
+            gaps = paid._gaps(delta, nats, train_error)
+            self._needed[key] = _log10_first(gaps, target)
         return self._needed[key]
 
-    def _log10_needed_n(self, target: float, delta: float, nats: float) -> float:
-        low, high = 0.0, 64.0
-        while self._gap_values(np.array([high]), delta, nats)[2][0] > target:
-            low, high = high, 2 * high
-            if high > 1e6:
-                return math.inf
-        while high - low > 1e-4:
-            sizes = np.linspace(low, high, 17)
-            below = np.flatnonzero(self._gap_values(sizes, delta, nats)[2] <= target)
-            first = below[0] if below.size else len(sizes) - 1
-            low, high = sizes[max(first - 1, 0)], sizes[first]
-            if first == 0:
-                break
-        return float(high / math.log(10))
+    def _gaps(
+        self, delta: float, nats: float, train_error: float | None
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """The gap as a function of log n."""
+        if train_error is None:
+            return lambda log_n: self._gap_values(log_n, delta, nats)[2]
+        rule = self.one_scale(delta, train_error, nats)
+        return lambda log_n: np.array([rule.gap(size) for size in log_n.tolist()])
+
+    def one_scale(self, delta: float, train_error: float, nats: float = 0.0) -> OneScale:
+        """The rule for a known training error; ``nats`` were paid for numbers read off."""
+        if not 0 < delta < 1:
+            raise InputError("delta", "a number strictly between 0 and 1", delta)
+        if self.alarmed:
+            fix = "leave out the levels, or the training error"
+            raise InputError("train_error", "norm layers without levels", "levels", fix)
+        q = expect_share(train_error, self.loss.range)
+        return OneScale(self.allocated, self.loss, q, math.log(1 / delta) + nats)
 
     def elasticities(self, delta: float = 0.05) -> Elasticities:
         """d log(gap)/d log x for n, every size and every norm."""
@@ -171,11 +204,11 @@ class Capacity:
 
         return explain.tree(self)
 
-    def proof(self, delta: float = 0.05) -> str:
+    def proof(self, delta: float = 0.05, *, train_error: float | None = None) -> str:
         """The bound lemma by lemma, with LaTeX and citations."""
         from dudley.networks import proof
 
-        return proof.write(self, delta)
+        return proof.write(self, delta, train_error)
 
     def is_trivial(self, log_n: float, delta: float = 0.05) -> bool:
         """Does the gap at this log n say nothing?"""
@@ -190,78 +223,103 @@ class Capacity:
         return log_sizes(n)
 
     def _chained(self, entropy: Entropy, log_A: float, log_n: np.ndarray, form: str) -> np.ndarray:
-        if form == "best":
-            return chain.complexity(entropy, log_A, log_n)
         if entropy.is_single and form in ("dudley", "tree", "optimised"):
             return np.zeros(len(log_n))
-        grid = chain.scales(log_n)
-        log_H = chain.entropies(entropy, log_A, log_n, grid)
         if form == "dudley":
-            return chain.dudley(log_H, log_n, grid)
-        if form in ("tree", "optimised"):
-            return getattr(chain, form)(log_H, log_n, grid, proper=False)
+            return chain.by_integral(entropy, log_A, log_n)
+        if form == "tree":
+            grid = chain.fixed_scales(log_A, log_n, chain.FINE)
+            log_H = chain.entropies(entropy, log_A, log_n, grid)
+            return chain.tree(log_H, log_n, grid, proper=False, steps=chain.FINE)
+        if form == "optimised":
+            grid = chain.scales(log_n)
+            log_H = chain.entropies(entropy, log_A, log_n, grid)
+            return chain.optimised(log_H, log_n, grid, proper=False)
         raise InputError("form", "best, dudley, tree or optimised", form)
+
+    @property
+    def alarmed(self) -> bool:
+        """Do norm layers have a level, so that the loss counts in full where a row is below it?"""
+        return self.facts.alarm is not None and not is_silent(self.facts.alarm)
 
     @cached_property
     def loss_class(self) -> tuple[Allocated, float]:
-        """The entropy of the centred loss class, and the log of its radius min(b/2, L·A)."""
+        """The entropy of the centred loss class, and the log of its radius min(b/2, L·A).
+
+        With alarms the loss is ℓ̃ (``dudley.calculus.augment``), of which b/2 is subtracted.
+        """
         L = self.loss.lipschitz
+        if self.alarmed:
+            uses = augmented(self.facts.uses, L, self.loss.range)
+            return allocated(uses, self.covers), math.log(self.loss.range / 2)
         log_A = math.log(L) + float(self.facts.out.radius.log)
-        blocks = tuple(replace(b, weight=b.weight * L) for b in self.allocated.blocks)
-        return Allocated(blocks), min(math.log(self.loss.range / 2), log_A)
+        return stretched(self.allocated, L), min(math.log(self.loss.range / 2), log_A)
+
+    @cached_property
+    def chained(self) -> tuple[Chained, ...]:
+        """What bounds the complexity of the loss class: the network covered, or all but w."""
+        one_number = (self.facts.out.rows, self.facts.out.width) == (1, 1) and not self.alarmed
+        covered, L, b = CoveredNetwork(*self.loss_class), self.loss.lipschitz, self.loss.range
+        way = peeled(self.network, self.signal, self.covers, L, b) if one_number else None
+        return (covered,) if way is None else (covered, way)
+
+    def leading(self, log_n: float) -> Chained:
+        """Of these the one with the smallest bound at this n."""
+        size = np.array([log_n])
+        return min(self.chained, key=lambda way: np.nan_to_num(way.complexity(size)[0], nan=np.inf))
 
     def _gap_values(
         self, log_n: np.ndarray, delta: float, nats: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """2R, the deviation, and their sum cut at the trivial bound, for each n."""
-        entropy, log_A = self.loss_class
-        R = math.exp(log_A) * chain.complexity(entropy, log_A, log_n)
+        R = np.fmin.reduce([way.complexity(log_n) for way in self.chained])
         with np.errstate(over="ignore"):
             n = np.exp(log_n)
         drift = deviation(n, delta, self.loss.range, "a-priori", nats)
         return 2 * R, drift, np.minimum(2 * R + drift, self.loss.range)
 
-    def _gap(self, delta: float, n: ArrayLike | None, payments: list[Payment]) -> Bound:
+    def _gap(
+        self,
+        delta: float,
+        n: ArrayLike | None,
+        payments: list[Payment],
+        train_error: float | None,
+    ) -> Bound:
         log_n = self._sizes(n)
         if log_n.size != 1:
             raise InputError("n", "one number (gaps takes many)", f"{log_n.size} numbers")
         size = float(np.ravel(self.n if n is None else n)[0])  # pyright: ignore
         nats = sum(p.nats for p in payments)
+        details = {"n": size, "delta": delta, "union_nats": nats}
+        if train_error is not None:
+            rule = self.one_scale(delta, train_error, nats)
+            return Bound.of(
+                rule.gap(float(log_n[0])),
+                quantity=rule.quantity,
+                sense=Sense.CONFIDENCE,
+                terms=rule.terms(float(log_n[0])),
+                assumptions=(*assumptions_of(self, payments), rule.assumption()),
+                trivial=rule.trivial,
+                details=details | {"train_error": rule.q},
+            )
         complexity, drift, total = (float(x[0]) for x in self._gap_values(log_n, delta, nats))
         numbers = "1 number" if len(payments) == 1 else f"{len(payments)} numbers"
+        note = "2 × Rademacher complexity of the loss class"
+        if isinstance(self.leading(float(log_n[0])), PeeledNetwork):
+            note += ", the readout peeled"
         union_note = f"of which {nats:.3g} nats pay for {numbers}" if payments else ""
         return Bound.of(
             total,
-            quantity="risk − training loss",
+            quantity="risk − training loss" + (" with alarms" if self.alarmed else ""),
             sense=Sense.CONFIDENCE,
             terms=(
-                Term("complexity", complexity, "2 × Rademacher complexity of the loss class"),
+                Term("complexity", complexity, note),
                 Term("deviation", drift, union_note),
             ),
-            assumptions=self._assumptions(payments),
+            assumptions=assumptions_of(self, payments),
             trivial=self.loss.range,
-            details={"n": size, "delta": delta, "union_nats": nats},
+            details=details,
         )
-
-    def _assumptions(self, payments: list[Payment]) -> tuple[Assumption, ...]:
-        radius = f"every token has ℓ2 norm at most {float(self.inputs.row2inf):g}"
-        clipped = Assumption("inputs", radius + " after clipping", Status.CHECKED)
-        assumptions = [
-            Assumption("sample", "the examples are independent draws", Status.UNCHECKABLE),
-            clipped if self.inputs.clipped else Assumption("inputs", radius, Status.DECLARED),
-            Assumption("loss", self.loss.name, Status.DECLARED),
-        ]
-        if payments:
-            shown = payments if len(payments) <= 12 else payments[:3]
-            names = ", ".join(f"{p.where} {p.observed:.4g} → {p.used:.4g}" for p in shown)
-            if len(shown) < len(payments):
-                names = f"{len(payments)} numbers, each raised to its grid: {names}, …"
-            assumptions.append(
-                Assumption("weights", f"read off and paid for: {names}", Status.PAID)
-            )
-        name = "other weights" if payments else "weights"
-        fixed = Assumption(name, "norm bounds fixed before seeing the data", Status.DECLARED)
-        return (*assumptions, fixed)
 
     def _refuse_observed(self, union: Grid | None) -> None:
         seen = observed_numbers(self.inputs, "inputs")
@@ -286,6 +344,23 @@ class Capacity:
         one_margin = isinstance(self.loss, Margin) and not self.loss.multiclass
         if out.metric is Metric.LOGITS and one_margin:
             raise InputError("margin on logits", "multiclass = true", "a margin of one number")
+
+
+def _log10_first(gaps: Callable[[np.ndarray], np.ndarray], target: float) -> float:
+    """log₁₀ of the n from which a falling function of log n is at most the target."""
+    low, high = 0.0, 64.0
+    while gaps(np.array([high]))[0] > target:
+        low, high = high, 2 * high
+        if high > 1e6:
+            return math.inf
+    while high - low > 1e-4:
+        sizes = np.linspace(low, high, 17)
+        below = np.flatnonzero(gaps(sizes) <= target)
+        first = below[0] if below.size else len(sizes) - 1
+        low, high = sizes[max(first - 1, 0)], sizes[first]
+        if first == 0:
+            break
+    return float(high / math.log(10))
 
 
 def capacity(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dudley.calculus import chain
-from dudley.calculus.allocate import WeightBlock
+from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.calculus.facts import Facts, Parameter, Signal, Use
 from dudley.calculus.node import Node, entering
 from dudley.calculus.tie import tie_together
 from dudley.classes.best import BestOf
+from dudley.core.entropy import Entropy
 
 if TYPE_CHECKING:
     from dudley.networks.capacity import Capacity
@@ -39,9 +39,9 @@ class BlockCost:
     constraint: str
     count: int
     log10_weight: tuple[float, float]  # smallest and largest over the layers
-    share: float
-    cover: str
-    layer: int | None  # the costliest one, where there are several
+    share: float = 0.0
+    cover: str = ""
+    layer: int | None = None  # the costliest one, where there are several
 
     @property
     def name(self) -> str:
@@ -66,37 +66,50 @@ class BlockCost:
 def dominant_scale(capacity: Capacity) -> tuple[float, float]:
     """log ε of the costliest link of the best chain, and the log n at which it was found.
 
+    A link to a single centre holds no entropy, and is passed over where there are others.
     Where the bound is trivial at the given n (or none is given), n is the number of examples
     needed for half the trivial bound.
     """
     log_n = math.log(capacity.n) if capacity.n is not None else None
     if log_n is None or capacity.is_trivial(log_n):
         log_n = capacity.log10_needed_n(capacity.loss.range / 2) * _LOG10
-    entropy, log_A = capacity.loss_class
     if math.isfinite(log_n):
-        grid = chain.scales(log_n)
-        log_H = chain.entropies(entropy, log_A, np.array([log_n]), grid)
-        links = chain.best_chain(log_H, log_n, grid, proper=False)
+        chained = capacity.leading(log_n)
+        links, radius = chained.links(log_n), chained.entropy.log_radius
         if links:
-            return log_A + max(links, key=lambda link: link[1])[0], log_n
-    return log_A - math.log(2), min(log_n, 0.0)
+            links = [link for link in links if chained.log_A + link[0] < radius] or links
+            return chained.log_A + max(links, key=lambda link: link[1])[0], log_n
+    return capacity.loss_class[1] - math.log(2), min(log_n, 0.0)
 
 
 def shares(capacity: Capacity) -> tuple[list[BlockCost], float, float]:
-    """For each block its weight, share of the entropy and winning cover; log ε and log n."""
+    """For each block its weight, share of the entropy and winning cover; log ε and log n.
+
+    A readout that is peeled is covered by nothing and has no share.
+    """
     log_ε, log_n = dominant_scale(capacity)
-    entropy, _ = capacity.loss_class
-    total = float(entropy.log_log(np.array([log_ε]), log_n)[0])
-    rows = [
-        _cost(use, block, log_x, log_H, total, entropy.rounded(log_n))
-        for use, block, (log_x, log_H) in zip(
-            tie_together(capacity.facts.uses),
-            entropy.blocks,
-            entropy.split(log_ε, log_n),
-            strict=True,
-        )
+    return costs(capacity, capacity.leading(log_n).entropy, log_ε, log_n), log_ε, log_n
+
+
+def costs(
+    capacity: Capacity, entropy: Entropy, log_ε: float, log_n: float | None
+) -> list[BlockCost]:
+    """Each block of a network where an entropy of it is evaluated."""
+    total, split, rounded = -math.inf, {}, None
+    if isinstance(entropy, Allocated):
+        total = float(entropy.log_log(np.array([log_ε]), log_n)[0])
+        rounded = entropy.rounded(log_n)
+        parts = entropy.split(log_ε, log_n)
+        split = {b.name: (b, *part) for b, part in zip(entropy.blocks, parts, strict=True)}
+    return [
+        _cost(use, *split[use.name], total, rounded) if use.name in split else _peeled(use)
+        for use in tie_together(capacity.facts.uses)
     ]
-    return rows, log_ε, log_n
+
+
+def _peeled(use: Use) -> BlockCost:
+    """The readout, of which only a norm counts."""
+    return replace(_described(use), cover="peeled")
 
 
 def _cost(
@@ -114,19 +127,22 @@ def _cost(
         cover = "given"
         if isinstance(block.entropy, BestOf):
             cover = block.entropy.winner(log_ε, log_n)
+    some = math.isfinite(total)
+    cost = np.exp(log_H - total + block.log_counts) if some else np.zeros(log_H.shape)
+    layer = int(block.places[worst]) + 1 if np.size(use.weight.log) > 1 else None
+    return replace(_described(use), share=float(cost.sum()), cover=cover, layer=layer)
+
+
+def _described(use: Use) -> BlockCost:
+    """A block without what it costs."""
     parameter = use.parameter if isinstance(use.parameter, Parameter) else None
     weights = np.ravel(use.weight.log) / _LOG10
-    some = math.isfinite(total)
-    cost = np.exp(log_H - total) * block.copies if some else np.zeros(log_H.shape)
     return BlockCost(
         use.name,
         parameter.shape if parameter else None,
         str(parameter.constraint) if parameter else "",
         use.count,
         (float(weights.min()), float(weights.max())),
-        float(cost.sum()),
-        cover,
-        worst + 1 if log_H.size > 1 else None,
     )
 
 
@@ -142,8 +158,11 @@ def lipschitz_budget(capacity: Capacity) -> dict[str, float]:
 
 def culprit(capacity: Capacity) -> str:
     """Who makes the bound large: the costliest block, and the steepest kind of node."""
-    top = max(capacity.shares[0], key=lambda row: row.share)
+    rows = capacity.shares[0]
+    top = max(rows, key=lambda row: row.share)
     text = f"{top.name} holds {top.share:.0%} of the entropy"
+    if top.share == 0 and any(row.cover == "peeled" for row in rows):
+        text = "no block holds entropy: the readout is peeled, and its norm is all that costs"
     logs = lipschitz_budget(capacity)
     if sum(logs.values()) > 3:
         kind = max(logs, key=lambda name: logs[name])

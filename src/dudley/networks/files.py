@@ -22,15 +22,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dudley.calculus.compose import Chain, Repeat
+from dudley.calculus.compose import Chain
 from dudley.calculus.nest import entries
 from dudley.calculus.node import Node
+from dudley.calculus.repeat import Repeat
 from dudley.core.boundary import documents
 from dudley.core.boundary.paths import is_plain
 from dudley.core.constraint import FREE, Constraint, Rank, ball, radius_of, size_of
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.norms import NORMS, aliases, canonical
 from dudley.networks import activations, normalisers
+from dudley.networks.alarms import set_level
 from dudley.networks.embeddings import OneHot, Positions, Tokens
 from dudley.networks.extent import expect_extent, has_lists
 from dudley.networks.head import Head
@@ -319,6 +321,8 @@ def _override(tables: dict, name: str, value: float) -> None:
             raise InputError("L", "a network with a repeated layer", "none")
         for layer in repeated:
             layer["repeat"] = number
+    elif name == "ln.least_std":
+        set_level(tables, value)
     elif path[0] in ("T", "d", "X"):
         _set(tables, ["input", *path], number)
     elif _set_everywhere(tables, path, value if len(path) > 1 else number):

@@ -3,6 +3,7 @@
 The loss class is chained after subtracting ℓ(y, ·) at a fixed predictor or the middle of the
 range, which does not change a Rademacher complexity; so |loss − centre| ≤ min(b/2, L·A) and no
 contraction lemma of unknown constant is needed, for margins, clipped and multi-class losses alike.
+Losses of one number are contracted as well, with constant 1, where a readout can be peeled.
 """
 
 from __future__ import annotations

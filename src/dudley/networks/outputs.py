@@ -40,6 +40,9 @@ class Readout(Node):
         out = Signal(signal.reach(w), 1.0, 1)
         return Facts(out, w.norm(), (Use("w", w, signal.radius, rows=1.0, l1=signal.l1),))
 
+    def functional(self, width: int) -> Parameter:
+        return Parameter((width, 1), self.w)
+
     def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
         return {"w": Parameter((width, 1), self.w)}, 1
 

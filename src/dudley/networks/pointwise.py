@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any
 
 from dudley.calculus import arithmetic
+from dudley.calculus.augment import alarm_slope, capped
 from dudley.calculus.compose import Chain
 from dudley.calculus.facts import Facts, Parameter, Signal, Use
 from dudley.calculus.node import Node
@@ -14,7 +15,7 @@ from dudley.core.arrays import namespace, transpose
 from dudley.core.constraint import Constraint, radius_of, size_of
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
-from dudley.core.magnitude import ONE, ZERO, Magnitude, smallest, sqrt
+from dudley.core.magnitude import ONE, ZERO, Magnitude, largest, smallest, sqrt
 from dudley.networks.activations import Activation, activation
 from dudley.networks.registry import NODES
 
@@ -27,17 +28,17 @@ def expect_width(node: str, d: int, signal: Signal) -> None:
 
 def expect_constraints(node: Node) -> None:
     """Refuse weights whose set is not a constraint: a plain number does not say which norm."""
-    for field in fields(node):  # pyright: ignore[reportArgumentType]
-        value = getattr(node, field.name)
-        absent = value is None and field.default is not MISSING
-        if absent or isinstance(value, Constraint) or "Constraint" not in str(field.type):
+    for slot in fields(node):  # pyright: ignore[reportArgumentType]
+        value = getattr(node, slot.name)
+        absent = value is None and slot.default is not MISSING
+        if absent or isinstance(value, Constraint) or "Constraint" not in str(slot.type):
             continue
         radius = value if isinstance(value, int | float) else "radius"
         raise InputError(
-            f"{field.name} of {type(node).__name__}",
+            f"{slot.name} of {type(node).__name__}",
             "a norm ball",
             repr(value),
-            f"write {field.name}=du.L11({radius}), du.Spectral({radius}) or another norm",
+            f"write {slot.name}=du.L11({radius}), du.Spectral({radius}) or another norm",
         )
 
 
@@ -232,6 +233,16 @@ class LayerNorm(Node):
 
     With r = ‖c‖ ≤ R the normalised row has norm √d·r/√(r² + dε) ≤ √d, and its Jacobian has norm
     at most 1/√ε. So the radius is √d·‖g‖_∞ + ‖b‖₂ or less, and the Lipschitz constant ‖g‖_∞/√ε.
+
+    ``least_std`` = a > 0 declares that rows have standard deviation (``centered=False``: root mean
+    square) a or more, but for those of alarmed examples, which count in full in the loss. Rows are
+    divided by √(max(σ, s)² + ε) with s = ¾a; the norm is then √d·r/√(max(r², ds²) + dε) or less,
+    and the slope 1/√(s² + ε) (proof in ``dudley.calculus.augment``).
+
+    >>> steep, flat = LayerNorm(64, 1e-12), LayerNorm(64, 1e-12, least_std=0.5)
+    >>> rows = Signal(Magnitude.of(8.0), 1.0, 64)
+    >>> [round(float(ln.facts(rows).lipschitz), 3) for ln in (steep, flat)]
+    [1000000.0, 2.667]
     """
 
     d: int
@@ -239,6 +250,7 @@ class LayerNorm(Node):
     gain: Constraint | None = None
     bias: Constraint | None = None
     centered: bool = True
+    least_std: float = field(default=0.0, metadata={"round": "down"})
     lemma = Lemma(
         "Layer normalisation",
         "Rows are brought to norm at most √d; the slope at the centre is 1/√ε.",
@@ -250,19 +262,26 @@ class LayerNorm(Node):
     def __post_init__(self) -> None:
         expect_constraints(self)
         size_of("d", self.d)
+        radius_of("ln.least_std", self.least_std)
         if radius_of("ln.eps", self.eps) == 0:
             raise InputError("ln.eps", "a number > 0 (at 0 the map is not Lipschitz)", self.eps)
+
+    @property
+    def slope(self) -> Magnitude:
+        """1/√(s² + ε)."""
+        return 1 / sqrt(Magnitude.of(capped(self.least_std)) ** 2 + self.eps)
 
     def facts(self, signal: Signal) -> Facts:
         expect_width("layer norm", self.d, signal)
         R, d, ε = signal.radius, self.d, self.eps
-        rows = sqrt(d) * R / sqrt(R**2 + d * ε)
+        divisor = sqrt(largest(R, sqrt(d) * capped(self.least_std)) ** 2 + d * ε)
+        rows = sqrt(d) * R / divisor
         g = ONE if self.gain is None else Parameter((d, 1), self.gain).norm("linf")
         uses = bias_use("bias", self.bias, d, ONE)
         if self.gain is not None:
             uses.append(Use("gain", Parameter((d, 1), self.gain), rows, rows=d, l1=1.0))
-        radius = g * rows + bias_norm(self.bias, d)
-        return Facts(replace(signal, radius=radius, l1=None), g / sqrt(ε), tuple(uses))
+        out = replace(signal, radius=g * rows + bias_norm(self.bias, d), l1=None)
+        return Facts(out, g * self.slope, tuple(uses), alarm_slope(self.least_std, d))
 
     def parameters(self, width: int) -> tuple[dict[str, Parameter], int]:
         blocks = {} if self.gain is None else {"gain": Parameter((self.d, 1), self.gain)}
@@ -270,10 +289,11 @@ class LayerNorm(Node):
         return blocks, width
 
     def rounding(self, signal: Signal) -> float:
-        """c = x − mean is off by 2γ_{d+4}R; c ↦ c/√(‖c‖²/d + ε) has slope 1/√ε and its γ_{d+6}√d.
+        """c = x − mean is off by 2γ_{d+4}R; what follows has slope 1/√(s² + ε), its γ_{d+6}√d.
 
         The mean is off by γ_d R/√d, the same for d entries; mean square, ε, root and quotient by
-        relative errors γ_{d+1}, u, u, u; gain and bias by u each.
+        relative errors γ_{d+1}, u, u, u; gain and bias by u each. The larger of the mean square and
+        s² is off by the larger relative error of the two.
         """
         d, R = self.d, float(signal.radius)
         p = self.parameters(d)[0]
@@ -281,20 +301,25 @@ class LayerNorm(Node):
         b = float(p["bias"].norm("fro")) if "bias" in p else 0.0
         off = 2 * arithmetic.γ(d + 4) * R if self.centered else 0.0
         rows = 2 * arithmetic.γ(d + 8) * (g * math.sqrt(d) + b)
-        return g * off / math.sqrt(self.eps) + rows
+        return g * off / math.sqrt(capped(self.least_std) ** 2 + self.eps) + rows
 
     def apply(self, params: Any, X: Any) -> Any:
         xp = namespace(X)
         c = X - xp.mean(X, axis=-1, keepdims=True) if self.centered else X
-        rows = c / xp.sqrt(xp.mean(c * c, axis=-1, keepdims=True) + self.eps)
+        square, least = xp.mean(c * c, axis=-1, keepdims=True), capped(self.least_std) ** 2
+        if least:
+            square = xp.where(square > least, square, least + 0 * square)
+        rows = c / xp.sqrt(square + self.eps)
         gain = transpose(params["gain"]) if "gain" in params else 1
         return rows * gain + params.get("bias", 0)
 
 
 @NODES.register("rms-norm")
-def RMSNorm(d: int, eps: float = 1e-5, gain: Constraint | None = None) -> LayerNorm:
+def RMSNorm(
+    d: int, eps: float = 1e-5, gain: Constraint | None = None, least_rms: float = 0.0
+) -> LayerNorm:
     """x ↦ g ⊙ x/√(mean(x²) + ε)."""
-    return LayerNorm(d, eps, gain, None, centered=False)
+    return LayerNorm(d, eps, gain, None, centered=False, least_std=least_rms)
 
 
 @NODES.register("pool")

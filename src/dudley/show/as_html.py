@@ -212,6 +212,7 @@ def _chart(chart: doc.Chart) -> dict[str, Any]:
         "x": chart.x,
         "log": chart.log,
         "powers": chart.powers,
+        "shaded": chart.shaded,
         "curves": [
             {"label": line(c.label), "form": c.form, "order": c.order, "y": c.y, "below": c.below}
             for c in chart.lines

@@ -44,6 +44,7 @@ const dudleyCharts = (() => {
   function shade(u, panel, look) {
     const { ctx, bbox } = u,
       top = bbox.top;
+    if (panel.shaded === false) return;
     ctx.save();
     ctx.beginPath();
     ctx.rect(bbox.left, top, bbox.width, bbox.height);
@@ -95,7 +96,9 @@ const dudleyCharts = (() => {
       ctx.moveTo(x, bbox.top);
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
-      named(ctx, look, crossing.label, x + 4, bbox.top + bbox.height - 14);
+      const size = ctx.measureText(crossing.label).width,
+        fits = x + 4 + size < bbox.left + bbox.width;
+      named(ctx, look, crossing.label, fits ? x + 4 : x - 4 - size, bbox.top + bbox.height - 14);
     }
     ctx.restore();
   }
@@ -213,11 +216,13 @@ const dudleyCharts = (() => {
     });
   }
 
-  // A box for each form, above the plot; `current` gives the chart that is drawn now.
+  // A box for each form, where there are several; `current` gives the chart that is drawn now.
   function forms(place, panel, current) {
-    const box = document.createElement("div");
+    const box = document.createElement("div"),
+      names = new Set(panel.curves.map((c) => c.form));
     box.className = "forms";
-    for (const form of new Set(panel.curves.map((c) => c.form))) {
+    if (names.size < 2) return;
+    for (const form of names) {
       const label = document.createElement("label"),
         input = document.createElement("input");
       input.type = "checkbox";

@@ -118,7 +118,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves over one axis, to be hovered over; with ``powers`` ordinates are log₁₀."""
+    """Curves over one axis, to be hovered over; with ``powers`` ordinates are log₁₀.
+
+    ``shaded`` says that a curve above a level says nothing, so that the place there is grey.
+    """
 
     name: str
     meaning: str
@@ -128,6 +131,7 @@ class Chart:
     powers: bool = True
     levels: tuple[Line, ...] = ()
     crossings: tuple[tuple[float, str], ...] = ()
+    shaded: bool = True
 
     def ends(self) -> Table:
         """The curves at the ends of the axis, for readers without pictures."""

@@ -9,6 +9,7 @@ The metric is named as what it is: an upper bound, with its confidence.
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 from dudley.certificates.certificate import RISK, Certificate
@@ -16,9 +17,7 @@ from dudley.core.boundary.text import line
 from dudley.core.rounding import ceiling
 from dudley.show.as_markdown import below
 from dudley.show.document import Points, Properties, Prose, Section
-from dudley.show.pages.certificate import amount, says
-
-CHECK = "``dudley verify certificate.json`` with the model and the data computes it again."
+from dudley.show.pages.certificate import amount, answers_of, counted, says
 
 
 def model_card(
@@ -40,8 +39,7 @@ def model_index(
 ) -> str:
     """The lines of YAML."""
     kind = "error_rate" if item["quantity"] == RISK else "risk"
-    sure = f"{100 * (1 - item['delta']):g} %"
-    name = f"upper bound ({sure} confidence, {item['method']}): {item['quantity']}"
+    name = f"upper bound (confidence {confidence(item)}, {item['method']}): {item['quantity']}"
     rows = [
         "model-index:",
         f"- name: {quoted(model)}",
@@ -62,16 +60,32 @@ def model_index(
 def card_section(item: dict[str, Any]) -> str:
     """The Markdown below."""
     number = f"{line(item['quantity'], 500)}: at most {amount(item, item['value'])}"
-    sentence = f"With probability at least {1 - item['delta']:g} over the examples, {number}."
+    sentence = f"With probability at least {confidence(item)} over the examples, {number}."
     rows = (
         ("method", line(item["method"], 80)),
-        ("examples", f"{item['data']['n']:,}"),
+        ("counted on", counted(item)),
         ("better than guessing", says(item).text),
         ("data", f"sha256 {line(item['data']['sha256'], 64)}"),
     )
     points = Points(tuple(line(each, 500) for each in item["declarations"]))
-    blocks = (Prose(sentence), Properties(rows), Prose("It rests on:"), points, Prose(CHECK))
-    return "\n\n".join(below((Section("Certified error", blocks),), 2)) + "\n"
+    blocks = (Prose(sentence), Properties(rows), Prose("It rests on:"), points, Prose(check(item)))
+    sections = (Section("Certified error", blocks), *answers_of(item))
+    return "\n\n".join(below(sections, 2)) + "\n"
+
+
+def check(item: dict[str, Any]) -> str:
+    """How others check it."""
+    what = "the data" if item["method"] == "outcomes" else "the model and the data"
+    return f"``dudley verify certificate.json`` with {what} computes it again."
+
+
+def confidence(item: dict[str, Any]) -> str:
+    """1 − δ with all of its digits.
+
+    >>> confidence({"delta": 0.05}), confidence({"delta": 1e-7})
+    ('0.95', '0.9999999')
+    """
+    return str(1 - Decimal(repr(float(item["delta"]))))
 
 
 def quoted(text: str) -> str:

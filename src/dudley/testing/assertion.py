@@ -27,7 +27,7 @@ import numpy as np
 from dudley.certificates.outcomes.logs.sklearn import outcomes_of_arrays
 from dudley.certificates.outcomes.question import LossQuestion
 from dudley.certificates.outcomes.table import OutcomeTable
-from dudley.certificates.outcomes.verdict import LARGER, PROVED, TOO_FEW, verdict_of
+from dudley.certificates.outcomes.verdict import PROVED, TOO_FEW, verdict_of
 from dudley.core.errors import InputError
 from dudley.core.rounding import ceiling, up
 
@@ -44,7 +44,7 @@ class ProvedError:
 
     @property
     def text(self) -> str:
-        return f"error at most {ceiling(self.upper)} ({self.seen}, δ = {self.delta:g})"
+        return f"error at most {ceiling(self.upper)} ({self.seen}, δ = {self.delta})"
 
 
 def assert_error_below(
@@ -72,13 +72,11 @@ def assert_error_below(
     proved = ProvedError(question.upper(), f"{total:g} of {table.n:,}", delta)
     if verdict.word == PROVED:
         return proved
-    first = f"that the error is below {level:g} is not proved ({proved.seen}, at most "
-    first += f"{ceiling(proved.upper)}, δ = {delta:g}): "
+    first = f"that the error is below {level} is not proved ({proved.seen}, at most "
+    first += f"{ceiling(proved.upper)}, δ = {delta}): "
     if verdict.word == TOO_FEW:
         more = "more than anyone has" if verdict.more is None else f"about {verdict.more:,} more"
         reason = f"too few outcomes; {more} with the same share of errors would do"
-    elif verdict.word == LARGER:
-        reason = f"the error is too large; it is above {level:g}, proved at the same δ"
     else:
         reason = "the error is too large: the observed mean is not below the level"
     raise AssertionError(first + reason)

@@ -9,7 +9,7 @@ ranked across kinds: a covering number is set beside covering numbers, a gap bes
 >>> both = compare(here, sweep="n=1e3:1e6:log4")
 >>> row = both.row("trauger2024/section-2.5")
 >>> [f"{bound.value:.3g}" for bound in row.curves["derived"]]
-['3', '2.77', '1.11', '0.364']
+['3', '2.62', '1.05', '0.342']
 >>> compare(here).missing["edelman2021/definition-3.2"]
 ('W_v.op', 'W_c.op')
 """
@@ -17,7 +17,7 @@ ranked across kinds: a covering number is set beside covering numbers, a gap bes
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -35,6 +35,7 @@ from dudley.theorems.order import reading_order
 FORMS = ("printed", "derived", "best")
 SCALED_TO_ONE = ("excess risk", "risk − training loss", "Rademacher complexity")
 BoundOrReason = Bound | str  # a bound, or why there is none
+Evaluator = Callable[[Statement, Mapping[str, float], str], BoundOrReason]
 
 
 @dataclass(frozen=True)
@@ -194,45 +195,80 @@ def _point(bound: Bound) -> dict:
     return {name: whole[name] for name in names} | kinds
 
 
+def outcome(s: Statement, values: Mapping[str, float], form: str) -> BoundOrReason:
+    """One form of a statement on its inputs, or why it is refused."""
+    try:
+        return s.evaluate_on(values, form)
+    except DudleyError as refusal:
+        return str(refusal)
+
+
 def compare(
     situation: Situation | Mapping[str, float],
     sweep: Sweep | str | None = None,
     papers: tuple[str, ...] = (),
     forms: tuple[str, ...] = FORMS,
+    *,
+    among: Iterable[str] | None = None,
+    evaluate: Evaluator = outcome,
 ) -> Comparison:
     """Every statement whose inputs are given or follow, on one situation or along an axis.
 
-    ``sweep`` is a :class:`Sweep` or its text, such as ``n=1e3:1e9:log40``; ``papers`` and
-    ``forms`` narrow what is evaluated.
+    ``sweep`` is a :class:`Sweep` or its text, such as ``n=1e3:1e9:log40``; ``papers``, ``forms``
+    and ``among`` (ids) narrow what is evaluated. ``evaluate`` is asked for every number, by a
+    statement, its inputs and a form: it may remember, or stop.
     """
     if not isinstance(situation, Situation):
         situation = Situation(situation)
     axis = Sweep.parse(sweep) if isinstance(sweep, str) else sweep
-    for paper in papers:
-        registry.expect_paper(paper)
     for form in forms:
         if form not in FORMS:
             raise UnknownName("form", form, FORMS)
     here = [situation] if axis is None else [situation.but(axis.name, x) for x in axis.values]
-    statements = [s for _, s in registry.load().items() if not papers or s.paper in papers]
-    rows, missing = [], {}
-    for s in sorted(statements, key=lambda s: reading_order(s.id)):
-        lacking = tuple(
-            i.name for i in s.inputs if i.default is None and here[0].find(i.name) is None
-        )
-        if lacking:
-            missing[s.id] = lacking
-        else:
-            with sweeping([one.values["n"] for one in here if "n" in one.values] or [1]):
-                rows.append(ComparisonRow(s, _evaluated(s, here, forms)))
+    statements = _statements(papers)
+    missing = {s.id: names for s in statements if (names := lacking(s, here[0]))}
+    wanted = None if among is None else set(among)
+    curves = [
+        _Curves(s, forms, evaluate)
+        for s in statements
+        if s.id not in missing and (wanted is None or s.id in wanted)
+    ]
+    with sweeping([one.values["n"] for one in here if "n" in one.values] or [1]):
+        for point in here:  # all statements at one before the next: many speak of one network
+            for curve in curves:
+                curve.extend(point)
+    rows = tuple(ComparisonRow(curve.statement, curve.outcomes) for curve in curves)
     followed = _followed(here[0], rows)
-    wanted = {canonical(i.name) for s in statements for i in s.inputs}
-    wanted |= {canonical(source) for one in followed.values() for source in one.sources}
-    unused = tuple(name for name in here[0].values if canonical(name) not in wanted)
-    return Comparison(here[0], axis, tuple(rows), missing, followed, unused)
+    inputs = {canonical(i.name) for s in statements for i in s.inputs}
+    inputs |= {canonical(source) for one in followed.values() for source in one.sources}
+    unused = tuple(name for name in here[0].values if canonical(name) not in inputs)
+    return Comparison(here[0], axis, rows, missing, followed, unused)
 
 
-def _followed(here: Situation, rows: list[ComparisonRow]) -> dict[str, Derived]:
+def applicable(situation: Situation, papers: tuple[str, ...] = ()) -> list[Statement]:
+    """The statements whose inputs are all given, or follow, in the order of reading.
+
+    >>> here = Situation({"n": 100, "d": 4, "class.C": 1.0, "class.radius": 1.0})
+    >>> [s.id for s in applicable(here, ("trauger2024",))]
+    ['trauger2024/equation-2.4']
+    """
+    return [s for s in _statements(papers) if not lacking(s, situation)]
+
+
+def lacking(s: Statement, situation: Situation) -> tuple[str, ...]:
+    """The inputs of a statement that are neither given nor follow, nor have a default."""
+    return tuple(i.name for i in s.inputs if i.default is None and situation.find(i.name) is None)
+
+
+def _statements(papers: tuple[str, ...]) -> list[Statement]:
+    """The statements of these papers (all, if none is named), in the order of reading."""
+    for paper in papers:
+        registry.expect_paper(paper)
+    every = [s for _, s in registry.load().items() if not papers or s.paper in papers]
+    return sorted(every, key=lambda s: reading_order(s.id))
+
+
+def _followed(here: Situation, rows: Sequence[ComparisonRow]) -> dict[str, Derived]:
     """What was derived for these statements, by the names they use."""
     names = {name for row in rows for name in inputs_of(row.statement, here)}
     return {name: here.derivation(name) for name in sorted(names) if not here.gives(name)}
@@ -260,24 +296,31 @@ def _same(name: str, other: str) -> bool:
     return canonical(name).partition(".")[0] == canonical(other).partition(".")[0]
 
 
-def _evaluated(
-    s: Statement, here: list[Situation], forms: Sequence[str]
-) -> dict[str, tuple[BoundOrReason, ...]]:
-    """Each form along the axis; where its own inputs do not change it is evaluated once.
+class _Curves:
+    """The forms of one statement along the axis, as far as it was walked.
 
-    Point by point, all forms of one before the next: they share what was composed and solved.
+    Where a form's own inputs do not change it is evaluated once.
     """
-    names = [name for name in s.forms if name in forms]
-    curves: dict[str, list[BoundOrReason]] = {name: [] for name in names}
-    known: dict[tuple, BoundOrReason] = {}
-    for situation in here:
-        values, reason = inputs_of(s, situation), _not_this(s, situation)
-        for name in names:
-            key = (name, reason, *sorted(s.form(name).select(values).items()))
-            if key not in known:
-                known[key] = reason or _outcome(s, values, name)
-            curves[name].append(known[key])
-    return {name: tuple(outcomes) for name, outcomes in curves.items()}
+
+    def __init__(self, s: Statement, forms: Sequence[str], evaluate: Evaluator) -> None:
+        self.statement, self.evaluate = s, evaluate
+        self._outcomes: dict[str, list[BoundOrReason]] = {f: [] for f in s.forms if f in forms}
+        self._known: dict[tuple, BoundOrReason] = {}
+
+    def extend(self, here: Situation) -> None:
+        """One more point of the axis."""
+        s = self.statement
+        values, reason = inputs_of(s, here), _not_this(s, here)
+        for form, outcomes in self._outcomes.items():
+            key = (form, reason, *sorted(s.form(form).select(values).items()))
+            if key not in self._known:
+                self._known[key] = reason or self.evaluate(s, values, form)
+            outcomes.append(self._known[key])
+
+    @property
+    def outcomes(self) -> dict[str, tuple[BoundOrReason, ...]]:
+        """What each form gave, from point to point."""
+        return {form: tuple(outcomes) for form, outcomes in self._outcomes.items()}
 
 
 def _not_this(s: Statement, here: Situation) -> str:
@@ -287,10 +330,3 @@ def _not_this(s: Statement, here: Situation) -> str:
     values = any(name.startswith(("W_v.", "W_c.")) for name in names)
     d, k = here.values.get("d", math.inf), here.values.get("k", 0)
     return f"takes k = d, and k = {k:g} is more" if square and values and k > d else ""
-
-
-def _outcome(s: Statement, values: Mapping[str, float], form: str) -> BoundOrReason:
-    try:
-        return s.evaluate_on(values, form)
-    except DudleyError as refusal:
-        return str(refusal)

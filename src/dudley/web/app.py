@@ -19,16 +19,20 @@ from dudley.core.boundary import documents
 from dudley.core.errors import DudleyError, InputError, UnknownName
 from dudley.core.extras import ExtraMissing, missing
 from dudley.web import architecture, bounds, drop, page, statements
+from dudley.web.attend import Visitor, attended
 from dudley.web.safety import Guard, Settings
 from dudley.web.upload import Stalled, timely
 
 try:
     from fastapi import FastAPI, Request, Response
     from fastapi.concurrency import run_in_threadpool
+    from starlette.datastructures import QueryParams
 except ImportError:
     raise missing("fastapi", "the explorer", "web") from None
 
-OWN = ("sweep", "source", "form")  # parameters of an address that are no names of a situation
+OWN = (  # parameters of an address that are no names of a situation
+    "sweep", "coarse", "source", "form", "measure", "follow",
+)  # fmt: skip
 HEADS = re.compile("[1-9][0-9]{0,3}")
 MOST_BODY = 256 << 10  # bytes of a network
 SILENT: Any = dict.fromkeys(
@@ -59,8 +63,11 @@ def create_app(settings: Settings) -> FastAPI:
         return Response(page.script(), media_type="text/javascript")
 
     @app.get("/api/bounds")
-    def all_bounds(request: Request) -> Response:
-        return _json(_bounds(request))
+    async def all_bounds(request: Request) -> Response:
+        def work(visitor: Visitor) -> Response:
+            return _json(_bounds(request.query_params, visitor))
+
+        return await attended(request.receive, run_in_threadpool, work)
 
     @app.get("/api/statements")
     def all_statements() -> Response:
@@ -128,16 +135,17 @@ def create_app(settings: Settings) -> FastAPI:
     return app
 
 
-def _bounds(request: Request) -> dict[str, Any]:
-    query = request.query_params
+def _bounds(query: QueryParams, visitor: Visitor) -> dict[str, Any]:
     words = [f"{name}={value}" for name, value in query.multi_items() if name not in OWN]
-    sources = query.getlist("source") or list(bounds.sources())
-    forms = query.getlist("form") or list(bounds.FORMS)
-    if "sweep" not in query:
-        return bounds.point(words, sources, forms)
-    if len(sources) != 1:
-        raise InputError("source", "one, where there is a sweep", len(sources))
-    return bounds.curves(words, query["sweep"], sources[0], forms)
+    view = bounds.View(
+        tuple(query.getlist("source")) or bounds.sources(),
+        tuple(query.getlist("form")) or bounds.FORMS,
+        query.get("measure"),
+        query.get("follow"),
+    )
+    if "sweep" in query:
+        return bounds.curves(words, query["sweep"], view, visitor, "coarse" in query)
+    return bounds.point(words, view, visitor)
 
 
 async def _body(stream: AsyncIterator[bytes]) -> Any:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dudley.calculus.memory import remembered, sweeping
+from dudley.core.bound import Bound
 from dudley.core.errors import DudleyError, InputError
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import describe
@@ -18,6 +20,7 @@ from dudley.networks.capacity import Capacity, capacity
 from dudley.show.as_html import fragment
 from dudley.show.document import Chart, Document, Line
 from dudley.show.figures.curves import log10
+from dudley.web.attend import Visitor
 
 NAME = "calculus"
 ID = "calculus/gap"
@@ -82,30 +85,38 @@ def capacity_of(values: dict[str, float]) -> Capacity:
     return capacity(made.network, made.inputs, values["n"], made.loss)
 
 
+def gap_of(values: dict[str, float]) -> Bound | str:
+    """The gap at one point, or why there is none."""
+    return _gap(tuple(sorted(values.items())))
+
+
+@remembered(1 << 10)
+def _gap(items: tuple[tuple[str, float], ...]) -> Bound | str:
+    values = dict(items)
+    try:
+        return capacity_of(values).gap(values.get("delta", 0.05))
+    except DudleyError as refusal:
+        return str(refusal)
+
+
 def at(values: dict[str, float]) -> dict[str, Any]:
     """The gap at one point, or why there is none."""
-    about = {"id": ID, "measure": MEASURE}
-    try:
-        gap = capacity_of(values).gap(values.get("delta", 0.05))
-    except DudleyError as refusal:
-        return about | {"refused": str(refusal)}
-    return about | gap.to_json()
+    gap = gap_of(values)
+    answer = {"refused": gap} if isinstance(gap, str) else gap.to_json()
+    return {"id": ID, "measure": MEASURE} | answer
 
 
-def along(values: dict[str, float], sweep: Sweep) -> dict[str, Any]:
+def along(values: dict[str, float], sweep: Sweep, visitor: Visitor) -> dict[str, Any]:
     """The gap along an axis, as a chart; nothing where the situation describes no network."""
     heights: list[float | None] = []
     trivial: list[float | None] = []
-    for value in sweep.values:
-        try:
-            point = {**values, sweep.name: value}
-            gap = capacity_of(point).gap(point.get("delta", 0.05))
-        except DudleyError:
-            heights.append(None)
-            trivial.append(None)
-        else:
-            heights.append(log10(gap))
-            trivial.append(math.log10(gap.trivial))
+    points = [{**values, sweep.name: value} for value in sweep.values]
+    with sweeping([point["n"] for point in points if "n" in point] or [1]):
+        for point in points:
+            visitor.expect_present()
+            gap = gap_of(point)
+            heights.append(None if isinstance(gap, str) else log10(gap))
+            trivial.append(None if isinstance(gap, str) else math.log10(gap.trivial))
     if all(y is None for y in heights):
         return {}
     level = Line("trivial", tuple(trivial))

@@ -117,11 +117,11 @@ def open_weights(
 ) -> Weights:
     """The reader for a path, a live `nn.Module`, a state dict, or Weights (given back as they are).
 
-    A path is a safetensors file, a `*.index.json` of shards, a torch file (.bin, .pt, .pth, .ckpt;
-    read with weights_only=True alone) or a folder with one of them; `~` is the home folder. A
-    folder with `adapter_config.json` is a LoRA adapter: with `base` it is merged into it, or, with
-    merged=False, listed beside it; without `base` it stands alone. Integer weights are dequantised
-    by the conventions of `readers.quantised`, unless quantised=False.
+    A path is a safetensors file, a `*.index.json` of shards, a GGUF file, a torch file (.bin, .pt,
+    .pth, .ckpt; read with weights_only=True alone) or a folder with one of them but GGUF; `~` is
+    the home folder. A folder with `adapter_config.json` is a LoRA adapter: with `base` it is merged
+    into it, or, with merged=False, listed beside it; without `base` it stands alone. Integer
+    weights are dequantised by the conventions of `readers.quantised`, unless quantised=False.
     """
     from dudley.weights.readers import adapter, directory, live
     from dudley.weights.readers.quantised import dequantise

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import dudley as du
-from dudley.calculus.compose import Heads, Repeat
+from dudley.calculus.compose import Heads
+from dudley.calculus.repeat import Repeat
 from dudley.core.norms import NORMS
 from dudley.theorems.witness.packings import (
     distances,

@@ -13,7 +13,8 @@ from typing import ClassVar
 from dudley.audit.attacks.linear_covers import Values
 from dudley.audit.attacks.network_instances import INSTANCES
 from dudley.audit.base import ATTACKS, Attack, AttackFinding
-from dudley.calculus.compose import Heads, Node, Repeat
+from dudley.calculus.compose import Heads, Node
+from dudley.calculus.repeat import Repeat
 from dudley.core.constraint import L1, L2, L11, Col2Inf, Col21, Constraint, Row1Inf, Row21, Spectral
 from dudley.networks.blocks import trauger_block
 from dudley.networks.embeddings import Tokens

@@ -7,10 +7,10 @@ the examples the X_k are independent and alike, lie in [0, 1], and have the mean
     E X_k = E_W (1/n) Σ_i 1[margin of example i under W ≤ τ] = L̂_τ(Q),
 
 so any one-sided bound on the mean of K independent numbers in [0, 1] bounds L̂_τ(Q): here that of
-betting (`methods.hold_out.intervals.betting`; its order is the number of the draw, which no X can
-change). It uses that the X_k vary little: with weights that nearly all err alike their variance is
-about L̂/m. What is left of order ln(1/δ′)/K cannot be had otherwise, since a draw that errs
-everywhere might come once in K times.
+betting (`methods.hold_out.intervals.betting`). Its order is the number of the draw: draws are made
+independently, one after the other, so no X_k can change it. Betting uses that the X_k vary little:
+with weights that nearly all err alike their variance is about L̂/m. What is left of order
+ln(1/δ′)/K cannot be had otherwise, since a draw that errs everywhere might come once in K times.
 
 m examples share one draw of the weights, because a draw of 10⁷ weights costs more than a forward
 pass of one example. Pairs with a fresh draw each are the case m = 1. m examples drawn with
@@ -23,9 +23,11 @@ Draws are a function of the hashes of the posterior and of the counted examples,
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
-from dudley.certificates.around.flat import FlatAround
+from dudley.certificates.around.flat import FlatAround, failing
 from dudley.certificates.around.posterior import AroundPosterior
 from dudley.certificates.data import Dataset
 from dudley.core.backend import torch
@@ -34,7 +36,11 @@ from dudley.core.errors import InputError
 from dudley.core.watch import Watch
 
 MOST = 10**6  # draws
-_KNOWN: dict[tuple[str, str, int, int, float], np.ndarray] = {}  # the latest, by what decides them
+SharesByTolerance = dict[float, np.ndarray]
+# The latest shares of a posterior: of the object, since its hash does not tell the code that runs.
+_KNOWN: WeakKeyDictionary[
+    AroundPosterior, dict[tuple[str, int, int, tuple[float, ...]], SharesByTolerance]
+] = WeakKeyDictionary()
 
 
 def failing_shares(
@@ -46,34 +52,54 @@ def failing_shares(
     watch: Watch | None = None,
 ) -> np.ndarray:
     """X_1, …, X_K."""
+    return shares_at(Q, data, draws, examples, (tolerance,), watch)[tolerance]
+
+
+def shares_at(
+    Q: AroundPosterior,
+    data: Dataset,
+    draws: int,
+    examples: int,
+    tolerances: tuple[float, ...],
+    watch: Watch | None = None,
+) -> SharesByTolerance:
+    """X_1, …, X_K at several tolerances, by the same draws."""
     if size_of("draws", draws) > MOST:
         raise InputError("draws", f"at most {MOST:,}", draws)
     size_of("examples of a draw", examples)
-    known = (Q.sha256, data.sha256, draws, examples, tolerance)
-    if known not in _KNOWN:
-        while len(_KNOWN) >= 8:
-            _KNOWN.pop(next(iter(_KNOWN)))
-        _KNOWN[known] = _count(Q, data, draws, examples, tolerance, watch or Watch())
-    return _KNOWN[known]
+    known = _KNOWN.setdefault(Q, {})
+    key = (data.sha256, draws, examples, tolerances)
+    if key not in known:
+        while len(known) >= 4:
+            known.pop(next(iter(known)))
+        known[key] = _count(Q, data, draws, examples, tolerances, watch or Watch())
+    return known[key]
 
 
 def _count(
-    Q: AroundPosterior, data: Dataset, draws: int, m: int, tolerance: float, watch: Watch
-) -> np.ndarray:
+    Q: AroundPosterior,
+    data: Dataset,
+    draws: int,
+    m: int,
+    tolerances: tuple[float, ...],
+    watch: Watch,
+) -> SharesByTolerance:
     from dudley.core.philox import Stream, below, key, keys_tensor
 
     ordered = data.part(data.order)
     flat = FlatAround(Q.start, Q.names, ordered.X, ordered.y)
     device = flat.device
     keys = keys_tensor([key("draws around a start", Q.sha256, data.sha256)], device)
-    mean, σ, shares = flat.vector(Q.mean), flat.spread(Q.sigma), np.empty(draws)
+    mean, σ = flat.vector(Q.mean), flat.spread(Q.sigma)
+    shares = {tolerance: np.empty(draws) for tolerance in tolerances}
     every, bounds = torch.arange(flat.n, device=device), torch.full((m,), flat.n, device=device)
     for k in range(draws):
         if k % 100 == 0:
             watch.say(f"draw {k} of {draws}")
         rows = every if m >= flat.n else below(keys, Stream.INDICES, k, bounds)[0]
-        θ = drawn(mean, σ, keys, k)
-        shares[k] = flat.failing(θ, rows, tolerance) / len(rows)
+        margins = flat.margins(drawn(mean, σ, keys, k), rows)
+        for tolerance, share in shares.items():
+            share[k] = failing(margins, tolerance) / len(rows)
     return shares
 
 

@@ -106,16 +106,30 @@ class FlatAround:
         rows = torch.randint(self.n, (min(count, self.n),), generator=generator)
         return rows.to(self.device)
 
-    def failing(self, θ: torch.Tensor, rows: torch.Tensor, tolerance: float) -> int:
-        """How many of some rows have a margin of at most the tolerance."""
-        count, batch = 0, self.start.predictor.batch
+    def margins(self, θ: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        """The margins of some rows at θ, in float64."""
         with torch.no_grad():
             parts = self.tensors(θ)
-            for some in rows.split(batch):
-                made = torch.func.functional_call(self.module, parts, (self.inputs[some],))
-                f = logits(made, len(some)).double()
-                count += len(some) - int((margin_of(f, self.labels[some]) > tolerance).sum())
-        return count
+            made = [
+                margin_of(
+                    logits(
+                        torch.func.functional_call(self.module, parts, (self.inputs[some],)),
+                        len(some),
+                    ).double(),
+                    self.labels[some],
+                )
+                for some in rows.split(self.start.predictor.batch)
+            ]
+        return torch.cat(made)
+
+    def failing(self, θ: torch.Tensor, rows: torch.Tensor, tolerance: float) -> int:
+        """How many of some rows have a margin of at most the tolerance."""
+        return failing(self.margins(θ, rows), tolerance)
+
+
+def failing(margins: torch.Tensor, tolerance: float) -> int:
+    """How many margins are not above the tolerance; a NaN is above none."""
+    return len(margins) - int((margins > tolerance).sum())
 
 
 def margin_of(f: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

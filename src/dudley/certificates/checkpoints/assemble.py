@@ -45,7 +45,8 @@ def is_checkpoint(path: Path) -> bool:
     """
     if path.suffix != ".safetensors":
         return path.is_dir() or path.suffix in (".bin", ".pt", ".pth", ".ckpt", ".json")
-    return path.is_file() and tensors.schema(path) not in (tensors.MODEL, tensors.POSTERIOR)
+    ours = (tensors.MODEL, tensors.POSTERIOR, tensors.TRAINED)
+    return path.is_file() and tensors.schema(path) not in ours
 
 
 def open_checkpoint(path: str | Path, X: np.ndarray, unstored: Unstored) -> Hypothesis:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dudley.certificates.inversion import kl_upper
+from dudley.calculus.inversion import kl_upper
 
 LEVEL = "ln(1/δ)"
 CHOICES = "what was read off or chosen"
@@ -55,7 +55,7 @@ class CertificateCost:
 def cost_of(item: Mapping[str, Any]) -> CertificateCost:
     """The cost of a certificate, given as plain data (``Certificate.to_json``)."""
     method, facts = item["method"], item["facts"]
-    n = facts.get("N", item["data"]["n"])
+    n = facts.get("N", facts.get("counted", item["data"]["n"]))
     nats = {LEVEL: -math.log(item["delta"])}
     for price in item["prices"]:
         name = "the code" if price["name"] == "code" else CHOICES
@@ -99,6 +99,16 @@ def _occam(facts: FactTable, nats: NatsByName, n: int) -> tuple[float | None, Na
     return facts["errors"] / n, nats, _on(code, n, counted(facts["errors"], "error"))
 
 
+def _word(facts: FactTable, nats: NatsByName, n: int) -> tuple[float | None, NatsByName, str]:
+    code = f"the word costs {facts['bits']:,} bits, {amount(nats.get('the code', 0.0))} nats"
+    return facts["failures"] / n, nats, _on(code, n, counted(facts["failures"], "failure"))
+
+
+def _choice(facts: FactTable, nats: NatsByName, n: int) -> tuple[float | None, NatsByName, str]:
+    price = f"the choice among {facts['candidates']:,} costs {facts['price_bits']:.3g} bits"
+    return facts["errors"] / n, nats, _on(price, n, counted(facts["errors"], "error"))
+
+
 def _norm_cover(facts: FactTable, nats: NatsByName, n: int) -> tuple[float | None, NatsByName, str]:
     size = facts["log_cover"]
     if size is None:
@@ -110,7 +120,8 @@ def _norm_cover(facts: FactTable, nats: NatsByName, n: int) -> tuple[float | Non
 
 
 def _pac_bayes(facts: FactTable, nats: NatsByName, n: int) -> tuple[float | None, NatsByName, str]:
-    size, share = math.fsum(facts["divergences"].values()), facts["mean_error_at_most"]
+    size = math.fsum(facts["divergences"].values())
+    share = facts["mean_error_at_most" if "mean_error_at_most" in facts else "mean_failure_at_most"]
     words = f"the divergence costs {amount(size)} nats"
     return share, nats | {"the divergence": size}, _on(words, n, f"a mean error of {share:.2g}")
 
@@ -118,6 +129,12 @@ def _pac_bayes(facts: FactTable, nats: NatsByName, n: int) -> tuple[float | None
 def _picks(facts: FactTable, nats: NatsByName, n: int) -> tuple[float | None, NatsByName, str]:
     picks, failures = counted(facts["picks"], "pick"), counted(facts["failures"], "failure")
     return facts["k"] / n, nats, f"{picks} and {failures} of {n:,} examples"
+
+
+def _retrained(facts: FactTable, nats: NatsByName, n: int) -> tuple[float | None, NatsByName, str]:
+    _, nats, words = _picks(facts, nats, n)
+    apart, m = counted(facts["disagreements"], "disagreement"), facts["unlabelled"]
+    return facts["k"] / n + facts["disagreements"] / m, nats, f"{words}, {apart} on {m:,} inputs"
 
 
 def _outcomes(facts: FactTable, nats: NatsByName, n: int) -> tuple[float | None, NatsByName, str]:
@@ -138,6 +155,10 @@ READERS: dict[str, Callable[[FactTable, NatsByName, int], tuple[float | None, Na
     "occam": _occam,
     "norm-cover": _norm_cover,
     "pac-bayes": _pac_bayes,
+    "occam-around": _word,
+    "pac-bayes-around": _pac_bayes,
+    "selection": _choice,
     "pick-to-learn": _picks,
+    "retrained": _retrained,
     "outcomes": _outcomes,
 }

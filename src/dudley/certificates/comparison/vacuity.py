@@ -50,7 +50,7 @@ def blamed(item: Mapping[str, Any]) -> str:
 
 def _blame(cost: CertificateCost, guess: float) -> str:
     if guess == 0:
-        return "the labels: one class may be all there is, so guessing may never err"
+        return "the labels or the level: guessing may never err, by all that is known"
     if cost.share is not None and cost.share >= guess:
         return f"the errors: a share of {cost.share:.3g} is not below guessing, at any n"
     if cost.largest not in (LEVEL, "the code", "the divergence"):

@@ -43,7 +43,7 @@ SUPPOSED = {
     "cover": (
         "the class has a cover of this size, and γ/2 leaves room for the rounding of margins",
     ),
-    "picks": ("the rule selects as the theorem asks of one",),
+    "picks": ("the program's rule is one of those that PickRule.v is about",),
 }
 
 

@@ -7,8 +7,9 @@ the last digits: so the size is part of the hash.
 
 What decides the outputs is hashed: every tensor of the state (parameters and buffers, by name),
 the batch, and a text of the architecture, `architecture`. The text tells layers and their settings
-as far as the modules print them; the code of ``forward`` is not in it. Who verifies gives the same
-code, and a hash cannot show that it is.
+as far as the modules print them, and the heads, order of norms and activation of attention layers,
+which are not printed; the code of ``forward`` is not in it. Who verifies gives the same code, and a
+hash cannot show that it is. A module of one's own prints its settings by ``extra_repr``.
 
 A module is refused unless it is in evaluation mode throughout: a batch norm or a dropout in
 training mode would make an example's output depend on others, or on chance. So is a batch norm that
@@ -40,6 +41,11 @@ from dudley.certificates.predictor import Predictor
 from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
+
+# Settings that change what layers compute, and that neither torch nor transformers prints.
+UNPRINTED = (
+    "num_heads", "num_attention_heads", "batch_first", "add_zero_attn", "norm_first", "activation",
+)  # fmt: skip
 
 
 class ModulePredictor(Predictor):
@@ -99,8 +105,16 @@ def array_of(tensor: torch.Tensor) -> np.ndarray:
 
 
 def architecture(module: torch.nn.Module) -> str:
-    """The layers and their settings, as torch prints them."""
-    return repr(module)
+    """The layers and their settings, as torch prints them, and those that it leaves out."""
+    lines = [repr(module)]
+    for path, part in module.named_modules():
+        for name in UNPRINTED:
+            value = vars(part).get(name)
+            if callable(value):
+                value = getattr(value, "__name__", type(value).__name__)
+            if isinstance(value, bool | int | str):
+                lines.append(f"{path}.{name}: {value}")
+    return "\n".join(lines)
 
 
 def expect_evaluation(module: Any) -> None:

@@ -8,24 +8,28 @@ many chains look for the threshold. What is proved of the threshold t that comes
 and that at least a share κ of all examples is answered.
 
 **Rule.** The grid is t_1 > t_2 > … > t_G, the most cautious first. Of s chains, chain j begins at
-place ⌊(j−1)G/s⌋ + 1 and goes down the grid as long as the upper bound on the risk of the answered
-examples, taken at δ′/s, is at most r; at the first threshold where it is not, it stops. The lowest
-threshold that any chain has passed comes out. s = 1 is fixed-sequence testing, s = G is δ split
-evenly over the grid. With one chain all is lost where the first thresholds have few answers.
+place ⌊(j−1)G/s⌋ + 1 with a share δ′/s, and goes down the grid. A threshold is passed if the upper
+bound on the risk of the answered examples, taken at the shares of all chains that have come there
+together, is at most r; else these chains end. The lowest threshold that is passed comes out. s = 1
+is fixed-sequence testing; with one chain all is lost where the first thresholds have few answers.
 
-**Proof.** Call t bad if P[error | score ≥ t] > r. If a chain passes a bad threshold, it passes the
-first bad one on its way: a fixed threshold. Given how many rows have a score ≥ t, their losses are
-independent draws with the mean that they have there, and the bound is below it with probability at
-most δ′/s. So some of the s chains passes a bad threshold with probability at most δ′. ∎
+**Proof** (of the fallback procedure: Wiens, Pharmaceutical Statistics 2 (2003), 211–215). Call t
+bad if P[error | score ≥ t] > r. Suppose that bad thresholds are passed, and look at the first of
+them in the order of the grid. The bad ones before it were not passed and ended their chains. So
+there come together only chains that begin after the last bad threshold before it: a number of
+shares v that is fixed. Given how many rows have a score ≥ t, their losses are independent draws
+with the mean that they have there, and the bound is below it with probability at most v. Each chain
+is counted at one bad threshold, so the v sum to at most δ′. ∎
 
 (Learn-then-Test: Angelopoulos, Bates, Candès, Jordan and Lei, arXiv 2110.01052v5, section 4, has
-this for p-values by Hoeffding and Bentkus; a binomial tail is never above theirs.) A threshold that
+chains that keep their own shares, for p-values by Hoeffding and Bentkus. A binomial tail is never
+above these, and shares that are added up pass all that a single one does.) A threshold that
 was picked where the observed share of errors is r has no such bound: it fails in about half of all
 cases.
 
 **Coverage.** κ is the lower bound of Clopper and Pearson on P[score ≥ t], at δ″/G: it holds for all
 thresholds at once, so for the one that came out. With units it is the mean over units of the share
-of rows that are answered, by betting unless one row stands for each.
+of rows that are answered, by fixed bets unless one row stands for each.
 
 >>> score = np.linspace(0, 1, 1000)
 >>> losses = ((np.arange(1000) % 2 == 0) & (score < 0.6)) * 1.0
@@ -95,14 +99,15 @@ def gate_of(
 def _passed(
     question: LossQuestion, masks: list[np.ndarray], level: float, chains: int
 ) -> list[bool]:
-    """Which thresholds some chain has passed; one that a chain passed, a later one passes too."""
-    G, nats = len(masks), share_nats(chains)
-    passed = [False] * G
-    for j in range(chains):
-        for i in range(j * G // chains, G):
-            if not passed[i] and not (masks[i].any() and question.upper(masks[i], nats) <= level):
-                break
-            passed[i] = True
+    """Which thresholds are passed, each at the shares of the chains that have come there."""
+    begins = [j * len(masks) // chains for j in range(chains)]
+    passed, together = [], 0
+    for i, mask in enumerate(masks):
+        together += begins.count(i)
+        nats = share_nats(chains / together) if together else math.inf
+        good = together > 0 and bool(mask.any()) and question.upper(mask, nats) <= level
+        together *= good
+        passed.append(good)
     return passed
 
 

@@ -102,40 +102,36 @@ class TruthCollector(Collector):
 
 
 class LabelCollector(Collector):
-    """Final: labels, each stored once."""
+    """Final: labels, each stored once; 1 and "1" are one, and true is another."""
 
     expected = f"labels: texts of 1 to {LONGEST:,} characters, or whole numbers"
 
     def __init__(self, name: str):
         super().__init__(name)
-        self.places: dict[Any, int] = {}
+        self.places: dict[str, int] = {}
         self.characters = 0
 
     def converted(self, values: Sequence[Any]) -> np.ndarray:
-        for value in set(values).difference(self.places):
-            text = label_text(value)
-            if text.startswith("="):
+        texts = values if set(map(type, values)) == {str} else list(map(label_text, values))
+        for text in set(texts).difference(self.places):
+            if label_text(text).startswith("="):
                 raise ValueError("a formula")
             self.characters += len(text)
             if len(self.places) >= MOST or self.characters > CHARACTERS:
                 got = f"{len(self.places):,} of {self.characters:,} characters"
                 raise InputError(self.name, f"at most {MOST:,} labels that differ", got)
-            self.places[value] = len(self.places)
-        return np.fromiter(map(self.places.__getitem__, values), np.int32, len(values))
+            self.places[text] = len(self.places)
+        return np.fromiter(map(self.places.__getitem__, texts), np.int32, len(texts))
 
     def column(self) -> LabelColumn:
-        """The labels; 1 and "1" and true are those that their texts are."""
-        names = [label_text(value) for value in self.places]
-        different = list(dict.fromkeys(names))
-        place = {name: i for i, name in enumerate(different)}
-        merged = np.array([place[name] for name in names], np.int32)
-        return LabelColumn.sorted(different, merged[self.array()])
+        """The labels."""
+        return LabelColumn.sorted(list(self.places), self.array())
 
 
 class IdCollector(Collector):
-    """Final: ids, as whole numbers of 64 bits of their hashes' first and second half.
+    """Final: ids, as their hashes of 128 bits; spaces around an id are no part of it.
 
-    Two different ids have the same hash of 128 bits only if someone made them so.
+    Two different ids have the same hash only if someone made them so.
     """
 
     expected = "ids: texts of at least one character, or whole numbers"
@@ -147,6 +143,7 @@ class IdCollector(Collector):
 
 
 def _id_text(value: Any) -> bytes:
-    if (type(value) is not str and type(value) is not int) or value == "":
+    text = str(value).strip()
+    if (type(value) is not str and type(value) is not int) or not text:
         raise ValueError("no id")
-    return str(value).encode()
+    return text.encode()

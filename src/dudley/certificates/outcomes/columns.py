@@ -17,13 +17,21 @@ sample from the population, got sample_weight; draw rows by their weights, or dr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
+from dudley.certificates.records import expect_kinds
 from dudley.core.errors import InputError, UnknownName
 
 MOST = 4096  # columns of a table
 PLAIN = ("y", "prediction", "correct", "loss", "score", "id")
 WEIGHTS = ("weight", "weights", "sample_weight", "sample_weights")
+UNWEIGHTED = "no weights, for rows that are weighted are no sample from the population"
+DRAW = "draw rows by their weights, or drop the column"
+
+
+def is_weight(name: str) -> bool:
+    """Is this the name of a column of weights?"""
+    return name.strip().lower() in WEIGHTS
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,10 @@ class OutcomeColumns:
     unit: str = ""
     old: str = ""
     groups: tuple[str, ...] = ()
-    candidates: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = field(default=(), metadata={"entries": MOST})
+
+    def __post_init__(self):
+        expect_kinds(self, "columns")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,10 +79,8 @@ class OutcomeColumns:
         for name in self.names:
             if name not in header:
                 raise UnknownName("column", name, header)
-        if weights := [name for name in header if name in WEIGHTS and name not in self.names]:
-            expected = "no weights, for rows that are weighted are no sample from the population"
-            fix = "draw rows by their weights, or drop the column"
-            raise InputError("columns", expected, weights[0], fix)
+        if weights := [name for name in header if is_weight(name) and name not in self.names]:
+            raise InputError("columns", UNWEIGHTED, weights[0], DRAW)
         chosen = self._with_plain(header)
         labelled = bool(chosen.y and (chosen.prediction or chosen.candidates))
         forms = (labelled, bool(chosen.correct), bool(chosen.loss))

@@ -16,8 +16,8 @@ two bounds, except with probability .9 δ′ + .1 δ′. Then θ ≤ π(2q̄ −
 2q̄ − 1 > 0 and else falls. ∎  For 60 and 60 discordant rows of 2,000 U is 2.26
 standard errors from 0, where a normal approximation says 1.64; of 100 times the rows it is 1.75.
 
-**Other losses, and means of units: betting.** (1 + ℓ_new − ℓ_old)/2 lies in [0, 1] and has the mean
-(1 + θ)/2, so U = 2·(bound by betting) − 1.
+**Other losses, and means of units: fixed bets.** (1 + ℓ_new − ℓ_old)/2 lies in [0, 1] and has the
+mean (1 + θ)/2, so U = 2·(bound by `mean`) − 1.
 
 The lower bound is minus the upper one with the models exchanged.
 
@@ -32,7 +32,7 @@ import math
 
 import numpy as np
 
-from dudley.certificates.inversion import binomial_lower, binomial_upper
+from dudley.calculus.inversion import binomial_lower, binomial_upper
 from dudley.certificates.outcomes.mean import mean_upper
 from dudley.certificates.outcomes.question import LossQuestion
 from dudley.core.rounding import up
@@ -48,12 +48,12 @@ def difference_upper(question: LossQuestion, old: np.ndarray) -> float:
         return discordant_upper(*discordant(new, old), len(new), question.c)
     z = (1 + (new - old)) / 2
     draws = z if question.units is None else question.units.draws(z)
-    return min(1.0, 2 * mean_upper(draws, question.c, False, question.seed) - 1 + ROUNDED)
+    return min(1.0, 2 * mean_upper(draws, question.c, False) - 1 + ROUNDED)
 
 
 def difference_lower(question: LossQuestion, old: np.ndarray) -> float:
     """The lower bound on the difference."""
-    swapped = LossQuestion(old, question.errors, question.c, question.units, question.seed)
+    swapped = LossQuestion(old, question.errors, question.c, question.units)
     return -difference_upper(swapped, question.losses)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,21 @@ class LabelColumn:
         place = np.empty(len(names), np.int32)
         place[order] = np.arange(len(names))
         return LabelColumn(tuple(names[i] for i in order), place[codes] if len(names) else codes)
+
+
+def number_or_word(label: str) -> Decimal | str:
+    """What two labels share that are one label written in two ways; NaN is refused.
+
+    >>> number_or_word("1.0") == number_or_word("01"), number_or_word("cat ")
+    (True, 'cat')
+    """
+    try:
+        number = Decimal(label)
+    except InvalidOperation:
+        return label.strip()
+    if number.is_nan():
+        raise InputError("labels", "no NaN", label, "say what the label is, or leave rows out")
+    return number
 
 
 def label_text(value: Any) -> str:

@@ -29,7 +29,6 @@ class LossQuestion:
     errors: bool
     c: float
     units: Units | None = None
-    seed: int = 0
 
     @property
     def binary(self) -> bool:
@@ -52,7 +51,7 @@ class LossQuestion:
 
     def upper(self, rows: np.ndarray | None = None, nats: float = 0.0) -> float:
         """The upper bound for these rows, at so many nats more."""
-        return mean_upper(self.draws(rows), float(up(self.c + nats)), self.binary, self.seed)
+        return mean_upper(self.draws(rows), float(up(self.c + nats)), self.binary)
 
     def lower(self, rows: np.ndarray | None = None, nats: float = 0.0) -> float:
         """The lower bound for these rows: 1 less the upper bound of what the losses lack to 1."""
@@ -60,6 +59,6 @@ class LossQuestion:
         return max(0.0, math.nextafter(1 - rest.upper(rows, nats), 0.0))
 
 
-def share_nats(count: int) -> float:
-    """What an even split over so many costs, rounded up."""
+def share_nats(count: float) -> float:
+    """What a share of one in so many costs, rounded up."""
     return float(up(math.log(count)))

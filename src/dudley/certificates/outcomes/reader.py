@@ -27,7 +27,11 @@ from dudley.certificates.outcomes.collect import (
     TruthCollector,
 )
 from dudley.certificates.outcomes.columns import OutcomeColumns
-from dudley.certificates.outcomes.table import OutcomeTable, losses_of_labels
+from dudley.certificates.outcomes.table import (
+    OutcomeTable,
+    expect_one_spelling,
+    losses_of_labels,
+)
 from dudley.core.boundary import limits
 from dudley.core.errors import InputError
 from dudley.core.registry import Registry
@@ -44,9 +48,18 @@ FORM = {"labels": LabelCollector, "correct": TruthCollector, "loss": NumberColle
 
 @dataclass(frozen=True)
 class OutcomeFile:
-    """A table in a file, which is read once it is known which column is what."""
+    """A table in a file, which is read once it is known which column is what.
+
+    Of a log that a tool wrote the tool knows it (`dudley.certificates.outcomes.logs`).
+    """
 
     path: Path
+
+    def read_log(self, log: Mapping[str, Any]) -> OutcomeTable:
+        """The table in the log of a tool."""
+        from dudley.certificates.outcomes.logs.base import logged
+
+        return logged(self.path, log)
 
     def read(self, columns: OutcomeColumns) -> tuple[OutcomeTable, OutcomeColumns]:
         """The table, and the columns with those that were there by their plain names."""
@@ -67,7 +80,8 @@ def table_of_columns(
     gather = _Gathering(roles)
     names = gather.choose(list(columns))
     arrays = {name: np.asarray(columns[name]) for name in names}
-    if len({array.shape for array in arrays.values()}) != 1:
+    shapes = {array.shape for array in arrays.values()}
+    if len(shapes) != 1 or len(*shapes) != 1:
         shapes = {name: array.shape for name, array in arrays.items()}
         raise InputError("columns of outcomes", "lists of one length", shapes)
     count = len(next(iter(arrays.values())))
@@ -143,7 +157,9 @@ class _Gathering:
     def _losses(self, name: str, y: Any) -> np.ndarray:
         collector = self.collectors["beside", name]
         if isinstance(collector, LabelCollector):
-            return losses_of_labels(y, collector.column())
+            column = collector.column()
+            expect_one_spelling(y, column)
+            return losses_of_labels(y, column)
         column = collector.array()
         return column if self.form == "loss" else 1.0 - column
 

@@ -1,5 +1,8 @@
 """How many examples a certificate of outcomes needs, by exact binomials, before there are any.
 
+δ′ is the share of δ that the question has in the certificate: half of it where slices or a
+comparison stand beside the number itself, or where a gate needs both ends.
+
 **A certificate.** Level x at δ′ is proved by k errors of n if P[Bin(n, x) ≤ k] < δ′. For each k let
 n_k be the least such n. With a true error p < x the chance of a proof at n_k is P[Bin(n_k, p) ≤ k],
 and any other n that tolerates k errors is larger and has a smaller chance. So the least n at which
@@ -26,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.outcomes.difference import DISCORDANT, RATE
 from dudley.core.errors import InputError
 

@@ -13,7 +13,7 @@ proves one of T, and look at the first. All that were proved before are not in T
 and the bound of that slice at δ′/t, which is no higher than that at δ′/r, is at most x and so at
 most its risk. Each of the t bounds falls so low with probability at most δ′/t, one of them with
 probability at most δ′. (The bound is at most the risk with probability at most δ′/t: for Clopper
-and Pearson P[Bin(n, p) ≤ k] < δ′/t at every p from the bound on; for betting the bound itself is
+and Pearson P[Bin(n, p) ≤ k] < δ′/t at every p from the bound on; for fixed bets the bound itself is
 refuted.) ∎
 
 It proves at least as many slices as the bounds at δ′/S do. It gives no bounds: those are another

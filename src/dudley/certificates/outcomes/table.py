@@ -3,7 +3,7 @@
 Every row has a loss in [0, 1]. It comes from labels and predictions (1 where they differ), from a
 column that says what was correct, or from a column of losses. Beside it may stand a score, which is
 the higher the surer the model is, labels of groups, the id of the unit that a row belongs to
-(a document, a user, a patient), a time, and the losses of others on the same examples: an older
+(a document, a user, a patient), and the losses of others on the same examples: an older
 model, or candidates. Arrays are copied and cannot be written to.
 
 The hash is that of the columns by name, in the order of the rows, so a file and the arrays that it
@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,7 +29,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dudley.certificates.outcomes.labels import LabelColumn
+from dudley.certificates.outcomes.labels import LabelColumn, number_or_word
 from dudley.core.boundary import limits
 from dudley.core.errors import InputError
 
@@ -49,7 +50,6 @@ class OutcomeTable:
     score: np.ndarray | None = None
     groups: Mapping[str, LabelColumn] = field(default_factory=dict)
     ids: np.ndarray | None = None
-    time: np.ndarray | None = None
     others: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -60,21 +60,22 @@ class OutcomeTable:
             got = ", ".join(name for name in names if getattr(self, name) is not None) or "none"
             raise InputError("columns of outcomes", FORMS, got)
         if self.y is not None and self.prediction is not None:
-            _expect_one_spelling(self.y, self.prediction)
+            expect_one_spelling(self.y, self.prediction)
         if self.correct is not None:
             self._freeze("correct", np.bool_)
         if self.loss is not None:
             self._freeze("loss", np.float64)
             expect_unit("loss", self.loss)
-        for name in ("score", "time"):
-            if getattr(self, name) is not None:
-                self._freeze(name, np.float64)
-                expect_finite(name, getattr(self, name))
+        if self.score is not None:
+            self._freeze("score", np.float64)
+            expect_finite("score", self.score)
         if self.ids is not None:
             self._freeze("ids", None)
         others = {name: _frozen(np.asarray(z, np.float64)) for name, z in self.others.items()}
         for name, z in others.items():
             expect_unit(name, z)
+            if self.binary and not np.isin(z, (0.0, 1.0)).all():
+                raise InputError(name, "losses 0 or 1, as those of the model", "others between")
         object.__setattr__(self, "groups", MappingProxyType(dict(self.groups)))
         object.__setattr__(self, "others", MappingProxyType(others))
         self._expect_lengths()
@@ -93,7 +94,7 @@ class OutcomeTable:
         for name in ("y", "prediction"):
             if (column := getattr(self, name)) is not None:
                 yield name, column.codes
-        for name in ("correct", "loss", "score", "ids", "time"):
+        for name in ("correct", "loss", "score", "ids"):
             if (column := getattr(self, name)) is not None:
                 yield name, column
         for name, labels in self.groups.items():
@@ -162,20 +163,32 @@ def expect_finite(name: str, x: np.ndarray) -> None:
         raise InputError(name, "finite numbers", f"{x[odd[0]]} in row {odd[0] + 1}")
 
 
-def _expect_one_spelling(y: LabelColumn, prediction: LabelColumn) -> None:
-    """Refuse labels that are equal as numbers, or but for spaces, and differ as texts."""
+def expect_one_spelling(y: LabelColumn, prediction: LabelColumn) -> None:
+    """Refuse labels that differ as texts and are equal as numbers, or but for spaces.
+
+    Two columns of which one has "Yes" or "1", and only the other one "yes" or "true", are refused,
+    too: a model that is right would count as wrong.
+    """
     spelled: dict[object, str] = {}
     for name in sorted({*y.names, *prediction.names}):
-        try:
-            key: object = float(name)
-        except ValueError:
-            key = name.strip()
-        if key != key:
-            raise InputError("labels", "no NaN", name, "say what the label is, or leave rows out")
-        exact = len(name) < 16  # floats do not tell longer numbers apart
-        if spelled.setdefault(key, name) != name and exact:
-            got = f"{spelled[key]!r} and {name!r}"
-            raise InputError("labels", "each written in one way", got, "write them alike")
+        if (first := spelled.setdefault(number_or_word(name), name)) != name:
+            raise _two_spellings(first, name)
+    alone = set(y.names) ^ set(prediction.names)
+    words = {_loosely(name): name for name in y.names if name in alone}
+    for name in prediction.names:
+        if name in alone and (other := words.get(_loosely(name))) is not None:
+            raise _two_spellings(other, name)
+
+
+def _two_spellings(first: str, second: str) -> InputError:
+    fix = "write them alike, or say in a column correct what is right"
+    return InputError("labels", "each written in one way", f"{first!r} and {second!r}", fix)
+
+
+def _loosely(name: str) -> str:
+    """The label without its case; of true and false 1 and 0."""
+    word = unicodedata.normalize("NFKC", name).strip().casefold()
+    return {"true": "1", "false": "0"}.get(word, word)
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

@@ -6,10 +6,11 @@ What is bounded is
 
     μ = the mean, over units, of the mean loss of a unit's rows.
 
-**mean**: each unit's mean loss, a number in [0, 1], is one independent draw with mean μ: betting.
-**first**: of each unit one row is taken at random, by a declared seed and the id. Given the unit,
-its loss has the unit's mean loss as its mean, so it is a draw with mean μ, and an error stays an
-error: Clopper and Pearson's bound holds.
+**mean**: each unit's mean loss, a number in [0, 1], is an independent draw with mean μ: fixed bets.
+**first**: of each unit one row is taken at random, by a declared seed. Given the unit, its loss has
+the unit's mean loss as its mean, so it is a draw with mean μ, and an error stays an error: Clopper
+and Pearson's bound holds. The probability is that of the units and of the seed, which has to be
+drawn at random: of one fixed seed nothing is said, so that there is none by default.
 
 Both are statements about units, not about rows: a unit of a thousand rows weighs as much as a unit
 of one. Where only some rows count (those of a slice, those that are answered), units with such rows

@@ -1,19 +1,22 @@
 """Is the risk below a declared level? Proved, proved to be larger, or too few data to tell.
 
-**Rule.** With U and L the upper and the lower bound of the risk, each at δ′, and x the level:
+**Rule.** With U the upper bound of the risk, L the lower one where it was declared (and paid for),
+and x the level:
 
     proved      U ≤ x
     larger      L > x
     too large   neither, and the mean loss of the rows is x or more
     too few     neither, and the mean loss is below x: more rows of the same kind would prove it
 
-**Claim.** "Proved" and "larger" are wrong with probability at most δ′ together. **Proof.** If the
-risk is x or less, only "larger" can be wrong, and then L exceeds the risk. If it is above x, only
-"proved" can be, and then U is below it. Each has probability at most δ′, and only one of the two
-cases is the case. ∎  The other two verdicts claim nothing.
+**Claim.** The verdict is true wherever U and L are. **Proof.** "Proved" is wrong only if U is below
+the risk, and "larger" only if L is above it. ∎  The other two verdicts claim nothing.
 
-For errors, ``more`` is the number of rows that lack if the share of errors stays as it is, by the
-exact binomial; for other losses it comes from the divergence bound, and is somewhat too large.
+Without a lower end nothing is said to be larger. Beside the number U that would need a share of δ
+of its own: at a risk just below x, U falls below it where few rows err, and L rises above x where
+many do. These are different samples, so that together they have twice the probability of each.
+
+``more`` is the number of rows that lack if the shares of losses stay as they are: for errors by the
+exact binomial, for other losses by the bound of `mean`.
 
 >>> import numpy as np
 >>> verdict_of(LossQuestion(np.r_[1.0, np.zeros(199)], True, 2.9957), 0.02)
@@ -24,7 +27,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dudley.certificates.inversion import binomial_upper, kl_upper
+from dudley.calculus.inversion import binomial_upper
+from dudley.certificates.outcomes.mean import proves_below
 from dudley.certificates.outcomes.question import LossQuestion
 
 MOST = 1 << 40  # rows, beyond which none are named
@@ -40,11 +44,11 @@ class LevelVerdict:
     more: int | None = None
 
 
-def verdict_of(question: LossQuestion, level: float) -> LevelVerdict:
-    """The verdict at the question's share of δ."""
+def verdict_of(question: LossQuestion, level: float, two_sided: bool = False) -> LevelVerdict:
+    """The verdict at the question's share of δ; ``two_sided`` says that a lower end is stated."""
     if question.upper() <= level:
         return LevelVerdict(level, PROVED)
-    if question.lower() > level:
+    if two_sided and question.lower() > level:
         return LevelVerdict(level, LARGER)
     if question.mean() >= level:
         return LevelVerdict(level, TOO_LARGE)
@@ -53,13 +57,13 @@ def verdict_of(question: LossQuestion, level: float) -> LevelVerdict:
 
 def draws_lacking(question: LossQuestion, level: float) -> int | None:
     """How many more draws would prove the level at the same mean loss; None beyond 2⁴⁰."""
-    n, mean, c = question.count(), question.mean(), question.c
-    errors = round(mean * n)
+    draws, c = question.draws(), question.c
+    n, errors = len(draws), round(float(draws.sum()))
 
     def proves(count: int) -> bool:
         if question.binary:
             return binomial_upper(-(-errors * count // n), count, c) <= level
-        return kl_upper(mean, c / count) <= level
+        return proves_below(draws, c, level, count)
 
     enough = n
     while not proves(enough):

@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from dudley.calculus.inversion import kl_upper
 from dudley.certificates.auto import HOLD_OUT, at_share, expect_apart
 from dudley.certificates.base import method_named
 from dudley.certificates.certificate import Certificate
@@ -24,7 +25,6 @@ from dudley.certificates.data import Dataset
 from dudley.certificates.fit import posterior
 from dudley.certificates.fit.quantised import compress
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import kl_upper
 from dudley.certificates.methods.norm_cover.declared import NormCoverFacts
 from dudley.certificates.methods.pac_bayes.declared import PacBayesFacts
 from dudley.certificates.methods.pac_bayes.form import FORMS

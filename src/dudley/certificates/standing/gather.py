@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.base import CertifiedModel
 from dudley.certificates.certificate import baseline
 from dudley.certificates.data import Dataset
 from dudley.certificates.fit.posterior import PosteriorTraining
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.price import Bill
 from dudley.certificates.standing.case import Readings
 from dudley.certificates.standing.certificates import (

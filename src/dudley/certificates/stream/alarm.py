@@ -89,4 +89,4 @@ class StreamAlarm(ABC):
 
     def statement(self) -> str:
         """What is proved at the alarm, in words."""
-        return self.says.format(level=f"{self.level:g}", at=f"{self.at:,}")
+        return self.says.format(level=self.level, at=f"{self.at:,}")

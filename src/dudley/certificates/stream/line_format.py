@@ -8,11 +8,13 @@ by their content would spoil the number. Blank lines are no outcomes.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, ClassVar, cast
 
+from dudley.certificates.outcomes.labels import number_or_word
 from dudley.certificates.records import from_json, to_json
 from dudley.core.errors import InputError
 from dudley.core.registry import Registry
@@ -80,7 +82,7 @@ def format_of(
 def number(value: Any) -> float:
     """A loss in [0, 1] out of a text, a number or a truth value."""
     try:
-        loss = float(value)
+        loss = math.nan if isinstance(value, str) and "_" in value else float(value)
     except (TypeError, ValueError, OverflowError):
         raise Unreadable("a loss in [0, 1]", repr(value)) from None
     if not 0 <= loss <= 1:  # NaN is not
@@ -102,20 +104,20 @@ def columns_of(
     names: Sequence[str], column: str | None, correct: bool
 ) -> tuple[str, tuple[str, ...]]:
     """What is read: ``loss``, ``correct`` or ``pair``, and the columns that it stands in."""
+    fix = "name the column with --column, and --correct if 1 means right"
     if column is not None:
         if column not in names:
             raise InputError("--column", f"one of {', '.join(names)}", column)
         return ("correct" if correct or column in CORRECT_NAMES else "loss"), (column,)
-    for meaning, known in (("loss", LOSS_NAMES), ("correct", CORRECT_NAMES)):
-        for name in known:
-            if name in names:
-                return meaning, (name,)
-    for pair in PAIRS:
-        if set(pair) <= set(names):
-            return "pair", pair
-    expected = "a column loss, error or correct, or y and prediction"
-    fix = "name the column with --column, and --correct if 1 means right"
-    raise InputError("stream", expected, ", ".join(names) or "none", fix)
+    meanings = dict.fromkeys(LOSS_NAMES, "loss") | dict.fromkeys(CORRECT_NAMES, "correct")
+    choices = [(meaning, (name,)) for name, meaning in meanings.items() if name in names]
+    choices += [("pair", pair) for pair in PAIRS if set(pair) <= set(names)]
+    if len(choices) != 1:
+        expected = "a column loss, error or correct, or y and prediction: one of these"
+        raise InputError("stream", expected, ", ".join(names) or "none", fix)
+    if correct and choices[0][0] != "correct":
+        raise InputError("--correct", "a column of right answers", choices[0][1][0], fix)
+    return choices[0]
 
 
 def loss_of(meaning: str, values: Sequence[Any]) -> float:
@@ -128,14 +130,21 @@ def loss_of(meaning: str, values: Sequence[Any]) -> float:
 
 
 def _equal(label: Any, prediction: Any) -> bool:
-    """Is the prediction the label? Texts that are written otherwise may be equal numbers."""
+    """Is the prediction the label? One number in two ways of writing it is refused."""
+    both = f"{label!r} and {prediction!r}"
     if label == "" or prediction == "":
         raise Unreadable("a label and a prediction", "an empty one")
-    if isinstance(label, str) != isinstance(prediction, str):
-        raise Unreadable("a label and a prediction of one kind", f"{label!r} and {prediction!r}")
-    if label == prediction or not isinstance(label, str):
+    for kind in (str, bool):
+        if isinstance(label, kind) != isinstance(prediction, kind):
+            raise Unreadable("a label and a prediction of one kind", both)
+    if not isinstance(label, str):
+        if label != label or prediction != prediction:
+            raise Unreadable("a label and a prediction", "NaN")
         return label == prediction
     try:
-        return float(label) == float(prediction)
-    except ValueError:
-        return False
+        alike = number_or_word(label) == number_or_word(prediction)
+    except InputError:
+        raise Unreadable("a label and a prediction", "NaN") from None
+    if alike and label != prediction:
+        raise Unreadable("a label and a prediction, written alike", both)
+    return alike

@@ -55,8 +55,8 @@ class StreamDeclared:
     alarm: str = "ever"
 
     def __post_init__(self) -> None:
-        if not 0 < self.delta < 1:
-            raise InputError("delta", "a number in (0, 1)", self.delta)
+        if not 1e-300 <= self.delta < 1:  # below, 1/δ and the stakes are no floats
+            raise InputError("delta", "a number in (0, 1), at least 1e-300", self.delta)
         if self.alarm not in ALARMS:
             raise UnknownName("alarm", self.alarm, ALARMS)
         if self.alarm_at is not None:

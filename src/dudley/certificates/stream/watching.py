@@ -43,6 +43,22 @@ class LineReading:
     correct: bool = False
 
 
+def expect_same_reading(state: Path, format: LineFormat | None, reading: LineReading) -> None:
+    """Refuse options that say otherwise than the first line of the stream was read."""
+    if format is None:
+        return
+    columns = getattr(format, "columns", getattr(format, "keys", ()))
+    right = getattr(format, "meaning", "") == "correct" or getattr(format, "correct", False)
+    agree = (
+        reading.format in (None, format.name)
+        and (reading.column is None or columns == (reading.column,))
+        and (right or not reading.correct)
+    )
+    if not agree:
+        fix = "a watch goes on as it began; take another state for another one"
+        raise InputError(str(state), f"lines as {format}", f"{reading}", fix)
+
+
 class StreamWatcher:
     """Final: a stream, where it is read from, and where its state is."""
 
@@ -64,6 +80,7 @@ class StreamWatcher:
             if declared is not None and declared != before.declared:
                 fix = "a watch goes on as it was declared; take another state for another one"
                 raise InputError(str(state), f"{before.declared}", f"{declared}", fix)
+            expect_same_reading(state, before.format, self.reading)
             self.format, self.position = before.format, before.position
             self.stream = before.stream
         else:
@@ -116,7 +133,7 @@ class StreamWatcher:
 
     def _losses(self, reader: StreamReader, lines: list[str]) -> list[float]:
         """The losses of a block; blank lines are none, and the heads of a table are none."""
-        first = reader.position.lines
+        first, begins = reader.position.lines, self.format is None or not reader.position.lines
         numbered = [(first + i, text) for i, text in enumerate(lines) if text]
         if not numbered:
             return []
@@ -124,7 +141,7 @@ class StreamWatcher:
             if self.format is None:
                 how = self.reading
                 self.format = format_of(numbered[0][1], how.format, how.column, how.correct)
-            if self.format.header and first == 0:
+            if self.format.header and begins:
                 self._expect_heads(reader, *numbered.pop(0))
             return self.format.losses([text for _, text in numbered])
         except Unreadable as error:

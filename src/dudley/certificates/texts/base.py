@@ -64,7 +64,7 @@ class DocumentModel(ABC):
         """Refuse documents that are longer than the model can read; without a context none is."""
         context = getattr(self, "context", longest)
         if longest > context:
-            fix = f"--longest {context}, or --set context={longest}"
+            fix = f"--longest {context}, or --set context={longest} (gpt: or --set windows=true)"
             raise InputError("documents", f"up to the context, {context} bytes", longest, fix)
 
     @classmethod

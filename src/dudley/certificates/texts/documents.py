@@ -3,7 +3,8 @@
 Declared are the longest and the shortest size in bytes, the end counted. A longer text is cut at
 the longest, or at most three bytes before it so that no character is cut, and has no end then. A
 shorter one is left out. With ``distinct`` one of each is left: then the population is that of
-different documents, from which these are drawn without replacement. Otherwise more copies than
+different documents, each is drawn from those that had not come before, and so is the new one that a
+certificate is about. Otherwise more copies than
 chance explains are refused by the order (`UnitOrder`).
 
 >>> made = Documents.of([b"a cat", b"the dog ran off", b"it", b"a cat"], longest=8, shortest=4)
@@ -40,6 +41,7 @@ class Documents:
     cut: int = 0
     short: int = 0
     copies: int = 0
+    distinct: bool = False
 
     @staticmethod
     def of(raw: Iterable[bytes], longest: int, shortest: int, distinct: bool = False) -> Documents:
@@ -72,7 +74,7 @@ class Documents:
             fix = "each line is a document unless --separator says something else"
             got = f"{len(texts)}, and {counts['short']} shorter ones"
             raise InputError("documents", f"at least 2 of {shortest} bytes or more", got, fix)
-        return Documents(tuple(texts), longest, shortest, **counts)
+        return Documents(tuple(texts), longest, shortest, **counts, distinct=distinct)
 
     @property
     def n(self) -> int:

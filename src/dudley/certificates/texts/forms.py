@@ -8,7 +8,9 @@
 Each is a certificate of `prequential` with a journal of its own, and each pays for the others: all
 hold together with probability 1 − δ. The probability of a document is mixed with that of a uniform
 distribution over bytes, linearly (`UnitSmoothing`), and in the third form that of a symbol with a
-uniform one. So there is a largest loss, and the bound holds for the mixture of the models as well.
+uniform one. So there is a largest loss. The first two are about the mixture of the models, or,
+where copies were left out (`Documents`), about a model drawn anew for every document; the third is
+about each model in the contexts that it met (`prequential.quantity` says why).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -34,17 +37,31 @@ class TextPass:
     """What is declared of a pass.
 
     ``n`` of the documents are read, the first of the order; 0 is all. ``start`` of them come before
-    the stretch, half of them unless another number is given. ``smoothing`` is α. ``tokens`` asks
-    for the third form.
+    the stretch, half of them unless another number is given. ``unit`` names what a document is.
+    ``smoothing`` is α. ``tokens`` asks for the third form. With ``checkpoints`` = K the stretch has
+    K blocks, each predicted by the checkpoint before it, so that others can evaluate them
+    (`blocks`); ``tolerance`` bits are then added for every byte, for arithmetic that is another
+    machine's. ``coded`` steps train a coded model beside (`coded`); its certificate is one of those
+    that hold together. ``seed`` gives the order; one that is not given is drawn, and a pass that
+    goes on reads it back.
     """
 
     n: int = 0
     start: int | None = None
     smoothing: float = 1 / 64
-    seed: int = 0
+    seed: int | None = None
     delta: float = 0.05
     population: str = ""
+    unit: str = "document"
     tokens: bool = False
+    checkpoints: int = 0
+    coded: int = 0
+    tolerance: float = 1e-4
+
+    @property
+    def among(self) -> int:
+        """How many certificates hold together."""
+        return 2 + self.tokens + (self.coded > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +96,16 @@ def forms_of(
     of_bytes = UnitSmoothing(BYTES, declared.smoothing, documents.shortest)
     common = {
         "delta": declared.delta,
-        "population": declared.population,
+        "population": population_of(documents, declared),
         "loss": "bits",
-        "about": "mixture",
-        "among": 2 + declared.tokens,
+        "among": declared.among,
     }
-    mean = {"unit": "document", "start": start, "limit": of_bytes.limit, "guess": 8.0}
+    blocks: dict[str, Any] = {}
+    if declared.checkpoints:
+        blocks = {"checkpoints": declared.checkpoints, "tolerance": declared.tolerance}
+    about = {"about": "redraw" if documents.distinct else "mixture", "distinct": documents.distinct}
+    mean = {"unit": declared.unit, "start": start, "limit": of_bytes.limit, "guess": 8.0}
+    mean |= about | blocks
     sizes = {"totals": True, "longest": documents.longest, "shortest": documents.shortest}
     forms = [
         PassForm(MEAN, common | mean, of_bytes),
@@ -98,3 +119,18 @@ def forms_of(
         fields = {"unit": "token", "start": before, "limit": alone.limit, "guess": guess}
         forms.append(PassForm(TOKENS, common | fields, alone))
     return tuple(forms)
+
+
+def population_of(documents: Documents, declared: TextPass) -> str:
+    """What a document and its smoothed bits are, after the words of who declared the population.
+
+    >>> documents = Documents.of([b"a cat", b"a dog"], longest=64, shortest=4)
+    >>> population_of(documents, TextPass(population="short texts"))
+    'short texts; documents of 4 to 64 bytes (longer ones cut, shorter ones left out), smoothed by
+    1/64'
+    """
+    words = f"documents of {documents.shortest} to {documents.longest} bytes"
+    words += " (longer ones cut, shorter ones left out)"
+    smoothing = Fraction(declared.smoothing).limit_denominator(10**6)
+    share = str(smoothing) if float(smoothing) == declared.smoothing else repr(declared.smoothing)
+    return "; ".join(filter(None, [declared.population, f"{words}, smoothed by {share}"]))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dudley.certificates.texts.base import DocumentModel
+from dudley.certificates.texts.base import DocumentModel, TextBatch
 from dudley.certificates.trainings.base import expect_number
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
@@ -72,14 +72,22 @@ class TextLearner:
 
     def predict(self, documents: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
         """−ln p of every symbol (n, T), and how many symbols each document has."""
+        nats, lengths = self._nats(documents)
+        sizes = torch.tensor([len(text) for text in documents], device=self.device)
+        self._loss = (nats.sum(1) / sizes).mean()
+        return _as_logged(nats), lengths.numpy()
+
+    def look(self, documents: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
+        """As `predict`, of documents that are not learnt from now."""
+        with torch.no_grad():
+            nats, lengths = self._nats(documents)
+        return _as_logged(nats), lengths.numpy()
+
+    def _nats(self, documents: Sequence[bytes]) -> TextBatch:
         codes, lengths = self.model.read(documents)
         batch = codes.to(self.device), lengths.to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.declared.half):
-            nats = self.model.nats(self.module, batch)
-        sizes = torch.tensor([len(text) for text in documents], device=self.device)
-        self._loss = (nats.sum(1) / sizes).mean()
-        # A probability that rounding puts above 1 counts as 1.
-        return nats.detach().double().clamp(min=0).cpu().numpy(), lengths.numpy()
+            return self.model.nats(self.module, batch), lengths
 
     def update(self, step: int, share: float) -> None:
         """Learn from the documents that were predicted last."""
@@ -95,3 +103,8 @@ class TextLearner:
         for optimiser in self.optimisers:
             optimiser.step()
         self._loss = None
+
+
+def _as_logged(nats: torch.Tensor) -> np.ndarray:
+    """As float64; a probability that rounding puts above 1 counts as 1."""
+    return nats.detach().double().clamp(min=0).cpu().numpy()

@@ -20,9 +20,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dudley.certificates.texts.documents import Documents
 from dudley.core.boundary import limits
 from dudley.core.boundary.paths import expect_named, regular
 from dudley.core.boundary.refusal import refusal
@@ -31,6 +33,22 @@ from dudley.core.errors import InputError
 MOST_FILE = 1 << 32  # bytes of a file of texts
 MOST_FILES = 10**6  # of a folder
 BREAK = "\n"
+
+
+@dataclass(frozen=True)
+class TextReading:
+    """How texts become documents: what stands between them, and `Documents`."""
+
+    separator: str = "\\n"
+    field: str = "text"
+    longest: int = 1024
+    shortest: int = 10
+    distinct: bool = False
+
+    def documents(self, path: Path) -> Documents:
+        """The documents of a folder or a file."""
+        raw = texts_of(path, self.separator, self.field, self.longest)
+        return Documents.of(raw, self.longest, self.shortest, self.distinct)
 
 
 def texts_of(

@@ -102,6 +102,9 @@ class TokenTransformer(torch.nn.Module):
         torch.nn.init.zeros_(self.readout.weight)
         torch.nn.init.zeros_(self.readout.bias)
 
+    def extra_repr(self) -> str:
+        return f"pooling={self.pooling}"
+
     def forward(self, X: torch.Tensor) -> torch.Tensor:
         rows = self.values[X.long()] + self.places  # n × T × d
         if self.pooling == "cls":

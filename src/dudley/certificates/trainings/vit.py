@@ -99,6 +99,9 @@ class PatchTransformer(torch.nn.Module):
         torch.nn.init.zeros_(self.readout.weight)
         torch.nn.init.zeros_(self.readout.bias)
 
+    def extra_repr(self) -> str:
+        return f"size={self.size}, patch={self.patch}, pooling={self.pooling}"
+
     def forward(self, X: torch.Tensor) -> torch.Tensor:
         (h, w), p = self.size, self.patch
         pixels = brightness(X).reshape(-1, h // p, p, w // p, p)

@@ -35,6 +35,7 @@ class CoverProblem:
     l1: float  # inputs have ℓ1 norm ≤ l1 (√a when nothing else is known)
     rows: float  # evaluation points per example
     pairs: float  # evaluation pairs per example (bilinear)
+    together: int = 0  # how many blocks decide its points together, itself included; 0: none
 
 
 @dataclass(frozen=True)

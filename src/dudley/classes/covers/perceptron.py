@@ -118,11 +118,14 @@ class PerceptronCol21(Cover):
         yield cls(problem.deviation["col21"], False, problem.shape[1], problem.rows)
 
     def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:
-        b = self.columns
-        per_step = math.log1p(2 * points(log_n, self.rows))
-        best = np.full(np.shape(ratio.log), math.inf)
-        for q in np.unique(np.ceil(b * 2.0 ** np.arange(-3, 9))):
-            steps = 2 * ratio.log + 2 * math.log1p(b / q) + math.log(per_step) + 1e-12
-            extra = log_binomial(b, q)
-            best = np.minimum(best, np.logaddexp(steps, log_of(extra)))
-        return best
+        return by_column_norms(self.columns, math.log1p(2 * points(log_n, self.rows)), ratio)
+
+
+def by_column_norms(b: int, per_step: float, ratio: Ratio) -> np.ndarray:
+    """log min_q ((1 + b/q)² (B/ε)² · per_step + log C(b+q, b))."""
+    best = np.full(np.shape(ratio.log), math.inf)
+    for q in np.unique(np.ceil(b * 2.0 ** np.arange(-3, 9))):
+        steps = 2 * ratio.log + 2 * math.log1p(b / q) + math.log(per_step) + 1e-12
+        extra = log_binomial(b, q)
+        best = np.minimum(best, np.logaddexp(steps, log_of(extra)))
+    return best

@@ -18,7 +18,8 @@ from dudley.networks import explain, files, proof
 from dudley.networks.capacity import capacity
 from dudley.show.pages.derivation import Derivation, document
 
-SETTINGS = {"n": None, "delta": 0.05, "epsilon": None}  # names that are not the network's
+# Names that are not the network's.
+SETTINGS = {"n": None, "delta": 0.05, "epsilon": None, "train_error": None}
 OF_TAILS = ("tail.", "truncation", "beta", "kappa")  # inputs of statements, not of networks
 
 
@@ -27,7 +28,8 @@ def derive(
         str | None, typer.Argument(help="A network file, or an example's name.")
     ] = None,
     values: Annotated[
-        list[str] | None, typer.Argument(help="name=value: n, delta, epsilon, or a norm or size.")
+        list[str] | None,
+        typer.Argument(help="name=value: n, delta, epsilon, train_error, a norm or size."),
     ] = None,
     checkpoint: Annotated[
         str | None, typer.Option(help="A trained model instead: measured, its norms paid for.")
@@ -42,6 +44,10 @@ def derive(
         str | None, typer.Option(help="Its model type, or a mapping file (TOML).")
     ] = None,
     device: Annotated[str, typer.Option(help="Where it is measured: cpu | cuda")] = "cpu",
+    activations: Annotated[
+        str | None,
+        typer.Option(help="The sample (.npz with X): norm layers are charged for its rows alone."),
+    ] = None,
     show_explain: Annotated[
         bool, typer.Option("--explain", help="The network as a tree: what costs what.")
     ] = False,
@@ -52,11 +58,14 @@ def derive(
 ) -> None:
     """Bound the generalisation gap of a network or of a checkpoint.
 
-    Entropy and Rademacher complexity come with it; no constant is hidden.
+    Entropy and Rademacher complexity come with it; no constant is hidden. With train_error=…, the
+    share of training examples whose margin is below margin=… (or the mean loss), the gap is that of
+    one cover at one scale, which is smaller where the error is.
 
     With --checkpoint: T=…, n=…, delta=…, X.row2inf=… (rows that enter the first block; tokens are
     embedded otherwise), w.l2=… (a readout, where no head is stored), margin=…, H=… (heads, where no
-    config says it).
+    config says it). With --activations the slopes of norm layers are those on rows that vary as
+    much as the sample's, and an example with a row that varies less counts in full.
 
     Example: dudley derive single-head n=1e5 delta=0.05 --explain
     """
@@ -74,13 +83,14 @@ def derive(
     union, assumptions = None, ()
     if checkpoint is not None:
         described = _describe_checkpoint(
-            checkpoint, inputs, init=init, base=base, layout=layout, device=device
+            checkpoint, inputs, activations, init=init, base=base, layout=layout, device=device
         )
         union, assumptions = Grid(), described.assumptions
     elif network is None:
         raise InputError("network", "a network file, an example's name, or --checkpoint", "none")
-    elif (init, base, layout, device) != (None, None, None, "cpu"):
-        raise InputError("--init, --base, --layout, --device", "--checkpoint with them", "none")
+    elif (init, base, layout, activations, device) != (None, None, None, None, "cpu"):
+        options = "--init, --base, --layout, --activations, --device"
+        raise InputError(options, "--checkpoint with them", "none")
     elif Path(network).is_dir() or network.endswith(".safetensors"):
         fix = f"a trained model is named by --checkpoint {network}"
         raise InputError("network", "a network file or an example's name", network, fix)
@@ -89,7 +99,9 @@ def derive(
     name = checkpoint or network or ""
     cap = capacity(described.network, described.inputs, settings["n"], described.loss)
     delta = float(settings["delta"] or SETTINGS["delta"])
-    derivation = Derivation(cap, delta, settings["epsilon"], union, assumptions)
+    derivation = Derivation(
+        cap, delta, settings["epsilon"], union, assumptions, settings["train_error"]
+    )
     with watch_steps() as watch:
         watch.say("deriving the bound")
         if as_json:
@@ -102,16 +114,25 @@ def derive(
     show()  # once no progress is shown any more
 
 
-def _describe_checkpoint(checkpoint: str, inputs: dict, **options):
+def _describe_checkpoint(checkpoint: str, inputs: dict, activations: str | None, **options):
     """The description of a checkpoint, measured now; H is no input of it but of the measurement."""
     from dudley.cli.commands.measure import progress
+    from dudley.core.boundary.archives import arrays
+    from dudley.weights.activations import with_levels
     from dudley.weights.measure import measure
     from dudley.weights.network import describe
 
+    X = None if activations is None else arrays(Path(activations), {"X"}).get("X")
+    if activations is not None and X is None:
+        raise InputError(activations, "an array X", "none")
     heads = inputs.pop("H", None)
     with progress() as tell:
         measurement = measure(checkpoint, heads=heads, progress=tell, **options)
-    return describe(measurement, inputs)
+        described = describe(measurement, inputs)
+        if X is None:
+            return described
+        same = {name: options[name] for name in ("layout", "base")}
+        return with_levels(described, checkpoint, X, heads=heads, progress=tell, **same)
 
 
 def _item(name: str, derivation: Derivation, with_tree: bool, with_proof: bool) -> dict:
@@ -127,6 +148,8 @@ def _item(name: str, derivation: Derivation, with_tree: bool, with_proof: bool) 
         "needed_n_target": cap.loss.range / 2,
         "culprit": explain.culprit(paid),
     }
+    if derivation.train_error is not None:
+        item["train_error"] = derivation.train_error
     if derivation.epsilon is not None:
         item["entropy"] = {
             "epsilon": derivation.epsilon,
@@ -148,7 +171,9 @@ def _item(name: str, derivation: Derivation, with_tree: bool, with_proof: bool) 
             ],
         }
     if with_proof:
-        item["proof"] = [vars(step) for step in proof.steps(paid)]
+        item["proof"] = [
+            vars(step) for step in proof.steps(paid, derivation.delta, derivation.train_error)
+        ]
     return item
 
 

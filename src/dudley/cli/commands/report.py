@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dudley.cli.folder import CERTIFICATE, DOCUMENTS, MODEL, TRAIN, beside, named_path
+from dudley.cli.folder import (
+    CERTIFICATE,
+    DOCUMENTS,
+    MODEL,
+    OUTCOME_TABLE,
+    TRAIN,
+    beside,
+    named_path,
+    within,
+)
 from dudley.cli.output import Json, print_json
 from dudley.core.errors import InputError
 
@@ -41,9 +50,9 @@ def report(
     """Make one page of results that opens from disk.
 
     Without --out the page is Markdown on the screen. A certificate is verified first where its
-    model and data are named, or where a folder is named that holds all three; the page says so,
-    and exit code 1 says that it does not hold. Any other number on a page is what the file
-    claims, and the page says that too.
+    model and data are named (for a certificate of outcomes, the data alone), or where a folder is
+    named that holds all three; the page says so, and exit code 1 says that it does not hold. Any
+    other number on a page is what the file claims, and the page says that too.
 
     Example: dudley report sparse-and
     """
@@ -52,12 +61,13 @@ def report(
 
     if out is not None:
         expect_place(out, tuple(FORMATS))
-    if (model is None) != (data is None):
+    if model is not None and data is None:
         raise InputError("report", "--model and --data, or neither", "one of them")
     path = file_of(source)
-    if beside(source, CERTIFICATE) and model is None:
+    named = data is not None
+    if beside(source, CERTIFICATE) and not named:
         model, data = beside(source, MODEL), beside(source, TRAIN) or beside(source, DOCUMENTS)
-    if model is None or data is None:
+    if data is None or (model is None and not named):
         document, stamp = document_of(path), Stamp()
     else:
         document, stamp = page_verified(path, model, data)
@@ -77,13 +87,17 @@ def report(
         raise typer.Exit(1)
 
 
-def page_verified(path: Path, model: Path, data: Path) -> tuple[Document, Stamp]:
-    """The page of a certificate that is computed again from its files."""
+def page_verified(path: Path, model: Path | None, data: Path) -> tuple[Document, Stamp]:
+    """The page of a certificate that is computed again from its files; outcomes have no model."""
     from dudley.show.pages.certificate import document
     from dudley.show.pages.read import certificate_in, read_json
     from dudley.show.pages.stamp import stamped
 
     certificate = certificate_in(read_json(path))
+    if certificate["method"] == "outcomes":
+        data = within(data, OUTCOME_TABLE)
+    elif model is None:
+        raise InputError("report", "--model and --data, or neither", "one of them")
     stamp = stamped(certificate, model, data)
     return document([certificate], stamp), stamp
 

@@ -49,12 +49,20 @@ def verify(
             "--replay", help="Of pick-to-learn: train again, and demand the same picks and model."
         ),
     ] = False,
+    texts: Annotated[
+        Path | None,
+        typer.Option(help="Of certify language: the texts, to evaluate the checkpoints again."),
+    ] = None,
+    part: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --texts: so many documents, drawn at random, at a price."),
+    ] = None,
     start: Annotated[
         Path | None,
-        typer.Option(help="The folder of the start, or minilm, to replay a fine-tuning."),
+        typer.Option(help="The folder of the start, or minilm, to replay or evaluate."),
     ] = None,
     device: Annotated[
-        str | None, typer.Option(help="cpu (the default) or cuda, to replay.")
+        str | None, typer.Option(help="cpu (the default) or cuda, to replay or evaluate.")
     ] = None,
     by_kernel: Annotated[
         bool,
@@ -66,17 +74,22 @@ def verify(
 
     With --replay the declared training is carried out again, from the data alone, and must pick
     the same examples and give the same weights; it takes as long as the first time, on the same
-    kind of device. With --coq the claim is written down as a theorem, and a proof assistant that
-    is installed on this machine checks it (docs/proof.md); the first time it takes a minute to
-    compile the proofs. Exit code 1 if the certificate does not hold.
+    kind of device. With --texts the checkpoints of a language model's pass are evaluated again on
+    their blocks, all or a part. With --coq the claim is written down as a theorem, and a proof
+    assistant that is installed on this machine checks it (docs/proof.md); the first time it takes a
+    minute to compile the proofs. Exit code 1 if the certificate does not hold.
 
     Example: dudley verify sparse-and
     """
     from dudley.certificates import verify as check
+    from dudley.cli.verify_texts import verify_texts
     from dudley.show.pages.verification import document
 
-    if not replay and (start is not None or device is not None):
-        raise InputError("verify", "--replay, to which --start and --device belong", "no --replay")
+    if not replay and texts is None and (start is not None or device is not None):
+        expected = "--replay or --texts, to which --start and --device belong"
+        raise InputError("verify", expected, "neither")
+    if texts is None and part is not None:
+        raise InputError("verify", "--texts, to which --part belongs", "no --texts")
     model = model or beside(path, MODEL) or beside(path, CANDIDATES)
     if model is None and (journal := beside(path, JOURNAL)) is not None:
         model = journal.parent
@@ -98,6 +111,8 @@ def verify(
     if replay:
         assert data is not None
         verification = replayed(certificate, data, device or "cpu", start)
+    elif texts is not None:
+        verification = verify_texts(certificate, path.parent, texts, part, start, device)
     else:
         verification = check.verify(certificate, *check.parts(certificate, model, data))
     kernel = kernel_report(certificate, verification) if by_kernel else None

@@ -32,7 +32,8 @@ def drawing(record: MethodsRecord) -> Drawing:
             "Upper bounds on the error of trained models, each with probability "
             f"{1 - record.delta:g}, against all labelled examples that were used, by training and "
             "by certificate together. Lines join medians over seeds. PAC-Bayes is about weights "
-            "that are drawn at random. Dashes: the error of ordinary training on fresh examples, "
+            "that are drawn at random, one pass about its models, not the last one. Dashes: the "
+            "error of ordinary training on fresh examples, "
             "where it is not 0."
         ),
         paint=partial(_paint, record=record),
@@ -65,7 +66,7 @@ def _panel(axis, record: MethodsRecord, task: TaskFacts) -> None:
         axis.plot(sizes, medians, label=title, zorder=3, **look)
     _tests(axis, record, task)
     rows = [row for row in record.rows if row.task == task.name]
-    least = min(x for row in rows for x in (row.value, row.test_error) if x > 0)
+    least = min(x for row in rows for x in (row.value, row.test_error) if x)
     axis.set_ylim(least / 1.6, min(1.0, 2.2 * task.guessing))
     axis.axhspan(task.guessing, 1.0, color=SHADE, lw=0, zorder=0)
     sizes = record.sizes(task.name)
@@ -78,9 +79,9 @@ def _panel(axis, record: MethodsRecord, task: TaskFacts) -> None:
 
 
 def _tests(axis, record: MethodsRecord, task: TaskFacts) -> None:
-    rows = [row for row in record.of(task.name, "hold-out") if row.test_error > 0]
+    rows = [row for row in record.of(task.name, "hold-out") if row.test_error]
     sizes = sorted({row.n for row in rows})
-    means = [_mean([row.test_error for row in rows if row.n == n]) for n in sizes]
+    means = [_mean([row.test_error or 0.0 for row in rows if row.n == n]) for n in sizes]
     if sizes:
         axis.plot(sizes, means, color="black", ls=(0, (4, 2)), lw=1.0, zorder=1)
 

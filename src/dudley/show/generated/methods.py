@@ -6,6 +6,8 @@ gives the least number, and what was trained. README has the short table.
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from dudley.certificates.side_by_side import (
     METHOD_TITLES,
     MethodRow,
@@ -13,6 +15,7 @@ from dudley.certificates.side_by_side import (
     TaskFacts,
     spread,
 )
+from dudley.core.rounding import ceiling
 from dudley.show.markdown import cell, section, table
 from dudley.show.numbers import short
 
@@ -29,8 +32,14 @@ declared (a tenth, a fifth, two fifths held out), each holds at δ/3, and the be
 a share*, a share of the n examples goes into ordinary training and is not counted; then the \
 model picks from the rest. Codes and PAC-Bayes describe how far a model moved from one that such a \
 share gave, and count the rest. ‡ marks a model that stayed where the share had left it (a word of \
-2 bits, or no divergence): a hold-out in effect, which wins nothing as a code. Rows of images and \
-texts, but not those of the hold-out, pay for a choice among twenty recipes.
+2 bits, or no divergence): a hold-out in effect, which wins nothing as a code. All rows of images \
+and texts, those of the hold-out too, pay for a choice among twenty recipes. *One pass* reads \
+every example once; its number is about the models of the pass, one of them drawn anew for every \
+prediction, and not about the last one. Certificates are rounded up.
+
+Images and texts are drawn without replacement from a pool. The numbers in the tables read the \
+sample as independent draws of a population from which the pool came, too; what holds for the pool \
+itself, by the finite form, stands below the table.
 
 ![](figures/methods.svg)"""
 STAYED = (
@@ -56,7 +65,8 @@ def compact(record: MethodsRecord) -> str:
                  for v, title in zip(values, METHOD_TITLES.values(), strict=True)]  # fmt: skip
         fresh = _errors(record.of(task.name, "hold-out", n))
         lines.append([f"{task.title}, {task.model}", f"{n:,}", *cells, fresh, short(task.guessing)])
-    names = ["pick-to-learn, from the start", "after a share", "hold-out", "code", "PAC-Bayes"]
+    names = ["pick-to-learn, from the start", "after a share", "hold-out", "code", "PAC-Bayes",
+             "one pass"]  # fmt: skip
     rows = table(["task, model", "n", *names, "fresh errors", "guessing"], lines)
     return f"{rows}\n\n{STAYED}" if any(row.still for row in record.rows) else rows
 
@@ -72,7 +82,8 @@ def _task(record: MethodsRecord, task: TaskFacts) -> str:
         f"{task.model}; {task.population}. Guessing errs with probability {short(task.guessing)}. "
         f"Fresh: {task.fresh}. n = {n:,}."
     )
-    return section(task.title, cell(facts), table(HEAD, lines), _wins(record, task))
+    below = [_wins(record, task), _of_pool(record, task, n)]
+    return section(task.title, cell(facts), table(HEAD, lines), " ".join(filter(None, below)))
 
 
 def _wins(record: MethodsRecord, task: TaskFacts) -> str:
@@ -83,14 +94,33 @@ def _wins(record: MethodsRecord, task: TaskFacts) -> str:
     return f"The least number, where a hold-out was run: {'; '.join(words)}."
 
 
+def _of_pool(record: MethodsRecord, task: TaskFacts, n: int) -> str:
+    """What pick-to-learn says of the pool, and of its items that were not drawn."""
+    rows = record.of(task.name, "pick-to-learn", n)
+    pool = [row.pool_value for row in rows if row.pool_value is not None]
+    undrawn = [row.undrawn_value for row in rows if row.undrawn_value is not None]
+    if not pool or not undrawn:
+        return ""
+    return (
+        f"Of all items of the pool the model of pick-to-learn from the start errs on at most "
+        f"{_upper(max(pool))}, of those that were not drawn on at most {_upper(max(undrawn))}, "
+        "for each seed by itself."
+    )
+
+
+def _upper(x: float) -> str:
+    """Three digits that are not below x, as it is written."""
+    return short(float(ceiling(Decimal(repr(x)), 3)))
+
+
 def _range(rows: list[MethodRow]) -> str:
     low, middle, high = spread(rows)
-    seeds = f" ({short(low)} to {short(high)}, {len(rows)} seeds)" if len(rows) > 1 else ""
-    return short(middle) + _mark(rows) + seeds
+    seeds = f" ({_upper(low)} to {_upper(high)}, {len(rows)} seeds)" if len(rows) > 1 else ""
+    return _upper(middle) + _mark(rows) + seeds
 
 
 def _median(rows: list[MethodRow]) -> str:
-    return short(spread(rows)[1]) + _mark(rows) if rows else "–"
+    return _upper(spread(rows)[1]) + _mark(rows) if rows else "–"
 
 
 def _mark(rows: list[MethodRow]) -> str:
@@ -101,16 +131,18 @@ def _counts(rows: list[MethodRow]) -> str:
     """What the median row was computed from."""
     middle = spread(rows)[1]
     counts = next(row.counts for row in rows if row.value == middle)
-    return ", ".join(f"{_number(value)} {name}" for name, value in counts.items())
+    return ", ".join(f"{_number(name, value)} {name}" for name, value in counts.items())
 
 
-def _number(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else short(value)
+def _number(name: str, value: float) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return _upper(value) if name.startswith("at most") else short(value)
 
 
 def _errors(rows: list[MethodRow]) -> str:
-    if not rows:
+    errors = sorted(row.test_error for row in rows if row.test_error is not None)
+    if not errors:
         return "–"
-    errors = sorted(row.test_error for row in rows)
     low, high = short(errors[0]), short(errors[-1])
     return low if low == high else f"{low}–{high}"

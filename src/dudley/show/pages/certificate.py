@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 @BUILDERS.register("certificates")
 def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Document:
     """All of them, the smallest first; nothing was computed again where no stamp says so."""
-    from dudley.show.pages.stamp import Stamp  # which the summary does without
+    from dudley.show.pages.stamp import COMMAND, OF_DATA, Stamp  # which the summary does without
 
-    stamp = stamp or Stamp()
     for item in items:
         checked(item)
+    alone = all(item["method"] == "outcomes" for item in items)
+    stamp = stamp or Stamp(fix=OF_DATA if alone else COMMAND)
     ordered = sorted(items, key=lambda item: (item["quantity"] != RISK, item["value"]))
     best = ordered[0]
     number = f"at most {amount(best, best['value'])}" + " errors" * (best["quantity"] == RISK)
@@ -54,7 +55,7 @@ def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Documen
     lead = (
         best["quantity"],
         f"with probability at least 1 − {best['delta']} over the examples",
-        f"n = {best['data']['n']:,}",
+        f"n = {best['data']['n']:,}" if not units_of(best) else counted(best),
     )
     return Document(
         stamp.title(number),
@@ -86,7 +87,7 @@ def overview(items: list[dict[str, Any]], stamp: Stamp) -> Table:
 
 def details(item: dict[str, Any], stamp: Stamp) -> Section:
     """Everything that a certificate holds."""
-    facts = [(name, fact(value)) for name, value in item["facts"].items() if not _is_answer(value)]
+    facts = measured(item)
     paid = [
         [p["name"], p.get("note", ""), Cell(f"{p['nats']:.4g}", p["nats"]),
          Cell(f"{p['nats'] / math.log(2):.4g}", p["nats"])]
@@ -97,11 +98,14 @@ def details(item: dict[str, Any], stamp: Stamp) -> Section:
         for name, value in item["declared"].items()
         if value not in (None, "", [])
     ]
+    low = item["facts"].get("at_least")
+    ends = () if low is None else ((stamp.says("at least"), least(item, low)),)
     blocks: list[DocumentBlock] = [
         Properties(
             (
                 ("what", item["quantity"]),
                 (stamp.says("at most"), amount(item, item["value"])),
+                *ends,
                 ("says something", says(item).text),
                 ("guessing", f"at least {least(item, item['baseline']['error_at_least'])}"),
                 ("δ", f"{item['delta']}"),
@@ -129,6 +133,19 @@ def details(item: dict[str, Any], stamp: Stamp) -> Section:
     return Section(f"{item['method']}: {number}", tuple(blocks))
 
 
+def units_of(item: dict[str, Any]) -> int | None:
+    """How many units the rows of a table of outcomes are of, where units were declared."""
+    columns = item["declared"].get("columns")
+    declared = isinstance(columns, dict) and columns.get("unit")
+    return item["facts"]["n"] if item["method"] == "outcomes" and declared else None
+
+
+def counted(item: dict[str, Any]) -> str:
+    """What the number was counted on."""
+    units, n = units_of(item), item["data"]["n"]
+    return f"{n:,} examples" if units is None else f"{units:,} units of {n:,} rows"
+
+
 def answers_of(item: dict[str, Any], drawn: bool = False) -> list[DocumentBlock]:
     """What a certificate of outcomes answers beside its number; nothing for other methods."""
     if item["method"] != "outcomes":
@@ -136,6 +153,15 @@ def answers_of(item: dict[str, Any], drawn: bool = False) -> list[DocumentBlock]
     from dudley.show.pages.outcomes import answered, charts
 
     return answered(item) + (charts(item) if drawn else [])
+
+
+def measured(item: dict[str, Any]) -> list[tuple[str, str]]:
+    """The facts that have no section of their own; a lower end is rounded down."""
+    return [
+        (name, floor(value, 6) if name == "at_least" else fact(value))
+        for name, value in item["facts"].items()
+        if value not in ([], {}) and not _is_answer(value)
+    ]
 
 
 def _is_answer(value: Any) -> bool:
@@ -188,16 +214,12 @@ def summary(item: dict[str, Any]) -> Section:
     """
     if item["vacuous"]:
         number, *lines = why_vacuous(item)
-        return Section(number, tuple(Prose(line) for line in lines))
-    over = f"over {item['data']['n']:,} examples; method {item['method']}"
+        return Section(number, (*(Prose(line) for line in lines), *answers_of(item)))
+    over = f"over {counted(item)}; method {item['method']}"
     blocks: list[DocumentBlock] = [Prose(f"with probability at least 1 − {item['delta']} {over}")]
     population = item["declared"]["population"]
     rows = [("population", population)] if population else []
-    rows += [
-        (name.replace("_", " "), fact(value))
-        for name, value in item["facts"].items()
-        if value not in ([], {}) and not _is_answer(value)
-    ]
+    rows += [(name.replace("_", " "), words) for name, words in measured(item)]
     rows.append(("price", f"{item['nats']:.6g} nats for what was chosen after the data"))
     rows += [("", f"{p['nats']:>8.4g}  {p['name']}: {p['note']}") for p in item["prices"]]
     most = item["baseline"]

@@ -23,6 +23,7 @@ class Derivation:
     epsilon: float | None
     union: Grid | None = None
     assumptions: tuple[Assumption, ...] = ()
+    train_error: float | None = None  # of the trained network: the gap by one scale
 
     @cached_property
     def paid(self) -> Capacity:
@@ -31,13 +32,13 @@ class Derivation:
 
     @cached_property
     def gap(self) -> Bound:
-        bound = self.cap.gap(self.delta, union=self.union)
+        bound = self.cap.gap(self.delta, union=self.union, train_error=self.train_error)
         return replace(bound, assumptions=bound.assumptions + self.assumptions)
 
     @property
     def needed(self) -> float:
         """log₁₀ of the examples at which the gap is half its trivial bound."""
-        return needed(self.cap, self.delta, self.union)
+        return needed(self.cap, self.delta, self.union, self.train_error)
 
     @property
     def log_entropy(self) -> float:
@@ -49,9 +50,9 @@ class Derivation:
     def proof(self) -> str:
         """The lemmas; where numbers were paid for, the bound that pays stands at the end."""
         text = (
-            self.paid.proof(self.delta)
+            self.paid.proof(self.delta, train_error=self.train_error)
             if self.union is None
-            else proof.write(replace(self.paid, n=None), self.delta)
+            else proof.write(replace(self.paid, n=None), self.delta, self.train_error)
         )
         if self.union is None or self.cap.n is None:
             return text
@@ -59,9 +60,11 @@ class Derivation:
         return "\n".join([text, f"Together, at n = {float(self.cap.n):g}:", *lines])
 
 
-def needed(cap: Capacity, delta: float, union: Grid | None = None) -> float:
-    """log₁₀ of the examples at which the gap is half its trivial bound."""
-    return cap.log10_needed_n(cap.loss.range / 2, delta, union)
+def needed(
+    cap: Capacity, delta: float, union: Grid | None = None, train_error: float | None = None
+) -> float:
+    """log₁₀ of the examples at which the gap is half the range of the loss."""
+    return cap.log10_needed_n(cap.loss.range / 2, delta, union, train_error=train_error)
 
 
 def document(
@@ -97,6 +100,8 @@ def numbers(title: str, derivation: Derivation) -> list[tuple[str, str]]:
     if cap.n is not None and out.width == 1:
         rows.append((f"Rademacher, n={cap.n:g}", f"{paid.rademacher():.4g}"))
     half = f"gap ≤ {cap.loss.range / 2:g}"
+    if derivation.train_error is not None:
+        half += f" at training error {derivation.train_error:g}"
     return [*rows, (half, f"needs n = {examples(derivation.needed)}")]
 
 

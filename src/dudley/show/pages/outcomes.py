@@ -18,12 +18,12 @@ VERDICTS = {
     "too large": "not proved to be below {level}, and more rows of the kind would not help",
     "too few": "too few rows to prove it below {level}",
 }
-WIDTH = 24  # characters of an interval that is drawn as text
+WIDTH = 16  # characters of an interval that is drawn as text
 
 
 def answered(item: dict[str, Any]) -> list[DocumentBlock]:
     """The sections of the answers, in the order of the questions."""
-    facts, blocks = item["facts"], []
+    facts, blocks = item["facts"], _chosen(item)
     makers = {"below": _below, "slices": _slices, "proved_slices": _tests,
               "abstention": _gate, "comparison": _comparison}  # fmt: skip
     for name, maker in makers.items():
@@ -34,9 +34,24 @@ def answered(item: dict[str, Any]) -> list[DocumentBlock]:
     return blocks
 
 
+def _declared(x: float) -> str:
+    """A level or a threshold with all of its digits, which are ten at most."""
+    return f"{x:.10g}"
+
+
+def _chosen(item: dict[str, Any]) -> list[DocumentBlock]:
+    """Which of the candidates the number is about."""
+    name, k = item["choices"].get("candidate"), item["facts"].get("candidates")
+    if name is None:
+        return []
+    if not isinstance(name, str) or not isinstance(k, int):
+        raise InputError("choices of the certificate", "the name of a candidate", "others")
+    return [Section(f"of {k:,} candidates the one with the least mean loss: {name}", ())]
+
+
 def _below(facts: dict[str, Any]) -> list[DocumentBlock]:
     answer = facts["below"]
-    words = VERDICTS[answer["verdict"]].format(level=f"{answer['level']:g}")
+    words = VERDICTS[answer["verdict"]].format(level=_declared(answer["level"]))
     if "more" in answer:
         words += f": {answer['more']:,} more at the same mean loss would do"
     return [Section(words, ())]
@@ -64,7 +79,7 @@ def _drawn(low: float, mean: float, high: float, most: float) -> str:
     """An interval on a line of which the end is the highest bound of all.
 
     >>> _drawn(0.0, 0.1, 0.5, 1.0)
-    '──●─────────'
+    '──●─────'
     """
     first, dot, last = (round(WIDTH * x / most) for x in (low, mean, high))
     line = [" " if i < first else "─" for i in range(max(last, dot + 1))]
@@ -76,24 +91,24 @@ def _tests(facts: dict[str, Any]) -> list[DocumentBlock]:
     answer = facts["proved_slices"]
     names = ", ".join(answer["proved"]) or "none"
     total = len(facts["slices"])
-    title = f"proved below {answer['level']:g}: {len(answer['proved'])} of {total} slices"
+    title = f"proved below {_declared(answer['level'])}: {len(answer['proved'])} of {total} slices"
     return [Section(title, (Prose(names),))]
 
 
 def _gate(facts: dict[str, Any]) -> list[DocumentBlock]:
     answer = facts["abstention"]
-    level, curve = f"{answer['level']:g}", answer["curve"]
+    level, curve = _declared(answer["level"]), answer["curve"]
     if "threshold" in answer:
         share = floor(answer["coverage_at_least"])
         title = (
-            f"answer where the score is at least {answer['threshold']:g}: "
+            f"answer where the score is at least {_declared(answer['threshold'])}: "
             f"mean loss of the answered at most {level}, and at least {share} are answered"
         )
     else:
         title = f"no threshold is proved to keep the mean loss of the answered at most {level}"
     heads = ["threshold", "answered", "mean loss", "proved"]
     rows = [
-        [Cell(f"{point['threshold']:g}", point["threshold"]),
+        [Cell(_declared(point["threshold"]), point["threshold"]),
          Cell(f"{point['answered']:,}", point["answered"]),
          Cell(f"{point['mean_loss']:.4g}", point["mean_loss"]) if "mean_loss" in point else "–",
          Cell("yes", look="yes") if point["passed"] else "no"]
@@ -108,6 +123,10 @@ def charts(item: dict[str, Any]) -> list[DocumentBlock]:
     if "abstention" not in item["facts"]:
         return []
     answer, rows = item["facts"]["abstention"], item["facts"]["rows"]
+    lowest = answer.get("threshold")
+    chosen = (
+        () if lowest is None else ((answer["answered"] / rows, f"score ≥ {_declared(lowest)}"),)
+    )
     points = [p for p in answer["curve"] if "mean_loss" in p]
     shares = sorted({p["answered"] / rows: p["mean_loss"] for p in points}.items())
     if len(shares) < 2:
@@ -115,13 +134,17 @@ def charts(item: dict[str, Any]) -> list[DocumentBlock]:
     x, y = zip(*shares, strict=True)
     level = Line("declared level", (answer["level"],) * len(x), form="printed", order=1)
     curve = Line("mean loss of the answered rows", y)
-    meaning = "risk and coverage"
-    return [Chart("share answered", meaning, x, (curve,), powers=False, levels=(level,))]
+    drawn = Chart(
+        "share answered", "", x, (curve,), powers=False, levels=(level,), crossings=chosen,
+        shaded=False,
+    )  # fmt: skip
+    return [drawn]
 
 
 def _comparison(facts: dict[str, Any]) -> list[DocumentBlock]:
     answer = facts["comparison"]
-    title = f"mean loss, new minus {answer['old']}: {answer['difference']:.4g} here, at most "
+    here = f"{answer['difference']:.4g}".replace("-", "−")
+    title = f"mean loss, new minus {answer['old']}: {here} here, at most "
     title += _signed_up(answer["at_most"])
     if "at_least" in answer:
         title += f", at least {_signed_down(answer['at_least'])}"
@@ -133,7 +156,7 @@ def _comparison(facts: dict[str, Any]) -> list[DocumentBlock]:
         words.append(Prose(f"only the new model errs on {counts}"))
     if "margin" in answer:
         proved = "proved" if answer["not_worse"] else "not proved"
-        words.append(Prose(f"not worse by more than {answer['margin']:g}: {proved}"))
+        words.append(Prose(f"not worse by more than {_declared(answer['margin'])}: {proved}"))
     return [Section(title, tuple(words))]
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dudley.certificates.verify import Verification
 
 COMMAND = "``dudley report CERT --model MODEL --data DATA`` computes every field again."
+OF_DATA = "``dudley report CERT --data DATA`` computes every field again."  # which has no model
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,9 @@ class Stamp:
         }
 
 
-def stamped(certificate: dict[str, Any], model: Path, data: Path) -> Stamp:
-    """Compute a certificate again from the model's file and the data's."""
+def stamped(certificate: dict[str, Any], model: Path | None, data: Path) -> Stamp:
+    """Compute a certificate again from the model's file, if it has one, and the data's."""
     from dudley.certificates import verify
 
     verification = verify.verify(certificate, *verify.parts(certificate, model, data))
-    return Stamp.of(verification, model, data)
+    return Stamp.of(verification, *filter(None, (model, data)))

@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from dudley.certificates.stream.stream import DECLARATIONS, QUANTITY, OutcomeStream
@@ -80,10 +82,10 @@ def alarm(item: dict[str, Any]) -> str:
     """What the alarm says, or what would give it."""
     if item["alarm_at"] is None:
         return "No level was declared, so there is no alarm."
-    level = f"{item['alarm_at']:g}"
+    level = float(item["alarm_at"])
     ever = item["alarm_kind"] == "ever"
     if item["alarm"] is not None:
-        at, share = f"{item['alarm']:,}", f"{item['share']:g}"
+        at, share = f"{item['alarm']:,}", float(item["share"])
         words = f"Proved at outcome {at}, at δ = {share}: {item['statement']}."
         return f"{words} {EVER}" if ever else words
     what = "at some time" if ever else "in the mean so far"
@@ -92,7 +94,7 @@ def alarm(item: dict[str, Any]) -> str:
 
 def parts(item: dict[str, Any]) -> str:
     """How δ is split."""
-    whole = f"{item['delta']:g}"
+    whole = str(float(item["delta"]))
     if item["alarm_at"] is None:
         return whole
     return f"{whole}: half for the bound, half for the alarm; both hold at all times together"
@@ -107,16 +109,27 @@ def waiting(item: dict[str, Any]) -> tuple[Prose, ...]:
 
 
 def chart(item: dict[str, Any]) -> Chart:
-    """Bound and observed mean over the outcomes, with the line of the alarm."""
-    x, means, uppers = (tuple(column) for column in zip(*item["curve"], strict=True))
+    """Bound and observed mean over the outcomes, with the line of the alarm.
+
+    The heights are logarithms, since the first bounds are far above all that comes later.
+    """
+    x, means, uppers = zip(*item["curve"], strict=True)
     level, at = item["alarm_at"], item["alarm"]
+    line = () if level is None else (Line(f"alarm at {float(level)}", logs([level] * len(x))),)
     return Chart(
-        "outcomes",
         "outcomes so far",
+        "",
         tuple(float(n) for n in x),
-        (Line("bound on the mean error", uppers), Line("observed mean", means, "printed", 1)),
-        log=True,
-        powers=False,
-        levels=() if level is None else (Line(f"alarm at {level:g}", (level,) * len(x)),),
+        (
+            Line("bound on the mean error", logs(uppers)),
+            Line("observed mean", logs(means), order=1),
+        ),
+        levels=line,
         crossings=() if at is None else ((float(at), f"alarm at outcome {at:,}"),),
+        shaded=False,
     )
+
+
+def logs(heights: Sequence[float]) -> tuple[float | None, ...]:
+    """Their logarithms to base 10; 0 has none."""
+    return tuple(math.log10(y) if y > 0 else None for y in heights)

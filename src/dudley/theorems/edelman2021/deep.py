@@ -13,7 +13,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dudley.calculus.compose import Chain, Repeat
+from dudley.calculus.compose import Chain
+from dudley.calculus.repeat import Repeat
 from dudley.core.assumption import Assumption, Status
 from dudley.core.binding import bundled
 from dudley.core.bound import Bound, Sense, smaller

@@ -19,7 +19,7 @@ softmax constant 2, w in an ℓ1 ball; the printed γ_SH³/ε² has lost most of
 >>> head = {"d": 64, "k": 64, "W_QK.l11": 9.0, "W_v.l11": 1.0, "W_c.l11": 1.0, "w.l2": 1.0}
 >>> head |= {"sigma.lipschitz": 1.0, "X.row2inf": 1.0, "epsilon": 0.5}
 >>> [round(evaluate("li2026/equation-14", head, f).value) for f in ("printed", "derived", "best")]
-[2307, 4398, 4398]
+[2307, 4365, 4365]
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 >>> bounds = Bounds(QK=1.0, v=1.0, c=1.0, w=1.0, σ=1.0)
 >>> F = Class(heads(64, 64, bounds, H=2), d=64, B_x=3.0)
 >>> round(F.A, 9), round(F.entropy()(1.0)), round(F.entropy("uniform")(1.0))
-(6.0, 31469, 24785)
+(6.0, 31469, 24701)
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dudley.calculus.allocate import Allocated, WeightBlock
-from dudley.calculus.compose import Chain, Heads, Node, Repeat
+from dudley.calculus.compose import Chain, Heads, Node
 from dudley.calculus.facts import Facts, Use
+from dudley.calculus.repeat import Repeat
 from dudley.classes.best import BestOf
 from dudley.core.constraint import L11
 from dudley.core.entropy import Scope
@@ -71,7 +72,7 @@ class Class:
             blocks.append(
                 WeightBlock(use.name, self._chosen(best, use, covers), use.weight, use.copies)
             )
-        return Allocated(tuple(blocks))
+        return Allocated(tuple(blocks), float(self.facts.out.radius.log))
 
     def _chosen(self, entropy: BestOf, use: Use, covers: str) -> BestOf:
         uniform = tuple(c.name for c in entropy.covers if c.scope is Scope.UNIFORM)

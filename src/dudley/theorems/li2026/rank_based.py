@@ -15,7 +15,7 @@ factors, one scale as in the paper: rate log n/n if the noise is known to allow 
 ...     print(*(f"{it.evaluate_on(it.example, form).value:.4f}" for form in it.forms))
 0.0045 0.2240 0.0631
 0.0001 0.1095 0.0309
-0.0001 0.9595 0.2725
+0.0001 0.9559 0.2715
 
 A target of norm B and a class bounded by A give |g| ≤ κ(A + B). Under Assumption 5.5 alone A would
 be infinite, since it bounds ranks and no norm of a matrix:

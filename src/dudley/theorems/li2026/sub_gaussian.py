@@ -14,7 +14,7 @@ Derived: :mod:`dudley.theorems.li2026.truncation`, with tokens of norm ≤ M in 
 ...     values = dict(it.example) | {"n": 1e12}
 ...     print(id, *(f"{it.evaluate_on(values, form).value:.2g}" for form in it.forms))
 li2026/theorem-6.4 5.2e-10 0.011 0.0024
-li2026/theorem-6.5 1.3e-09 0.06 0.016
+li2026/theorem-6.5 1.3e-09 0.059 0.016
 li2026/theorem-6.6 5.7e-10 0.033 0.0083
 """
 

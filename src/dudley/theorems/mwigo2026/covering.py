@@ -7,7 +7,7 @@ our W_v = W_Vᵀ and W_QK = Θᵀ. A cover of x ↦ xW_v needs the columns of W_
 >>> from dudley.theorems.registry import load
 >>> it = load()["mwigo2026/lemma-6"]
 >>> [round(it.evaluate_on(it.example, form).value) for form in it.forms]
-[1507, 9843, 5711]
+[1507, 9843, 5699]
 >>> longer = it.example | {"X.row2inf": 2.0}
 >>> [it.evaluate_on(longer, f).value / it.evaluate_on(it.example, f).value > 5 for f in it.forms]
 [False, True, False]

@@ -9,9 +9,9 @@ columns of W_QK belong to output coordinates, as the repaired Lemma 3.4 asks.
 >>> head = {"n": 10**9, "d": 64, "k": 64, "w.l1": 1.0, "sigma.lipschitz": 1.0, "X.row1inf": 1.0}
 >>> head |= {f"{W}.{norm}": 1.0 for W in ("W_c", "W_v") for norm in ("row1inf", "col1inf")}
 >>> round(evaluate("trauger2024/corollary-D.0.1", {**head, "W_QK.col1inf": 2.0}).value, 3)
-0.037
+0.035
 >>> round(evaluate("trauger2024/corollary-D.0.2", {**head, "W_QK.col21": 2.0}).value, 3)
-0.032
+0.03
 """
 
 from __future__ import annotations

@@ -15,6 +15,12 @@ and no B_x² in that of W_QK⁽¹⁾; τ_i has B_v for B_c.
 >>> values["epsilon"] = 0.5
 >>> [round(evaluate("trauger2024/theorem-4.2", values, f).value) for f in ("printed", "derived")]
 [185864, 3194420]
+
+The proof covers each matrix by itself, so each may have a C of its own; a fixed one has C = 0:
+
+>>> values |= {"class.C_QK": 0.0, "class.C_w": 1.0}
+>>> round(evaluate("trauger2024/theorem-4.2", values).value)
+33907
 """
 
 from __future__ import annotations
@@ -24,13 +30,15 @@ import math
 import numpy as np
 
 from dudley.calculus.allocate import log_sum, power_law
-from dudley.calculus.compose import Chain, Repeat
+from dudley.calculus.compose import Chain
+from dudley.calculus.repeat import Repeat
 from dudley.core.assumption import Assumption, Status
 from dudley.core.bound import Bound, Sense
 from dudley.core.constraint import L2, Constraint, Spectral
 from dudley.core.magnitude import ONE, Magnitude
 from dudley.core.statement import Form, Input, Statement
 from dudley.core.verdict import Repair, Verdict
+from dudley.core.vocabulary import VOCABULARY
 from dudley.networks.activations import declared as declared_sigma
 from dudley.networks.blocks import trauger_block
 from dudley.networks.outputs import Readout
@@ -48,6 +56,7 @@ SPECTRAL = (
     Input("w.l2", aliases=("B_w",)),
     Input("sigma.lipschitz", aliases=("L_sigma",)),
 )
+OWN_C = ("class.C_QK", "class.C_v", "class.C_c", "class.C_w")
 SIGMA = Assumption("sigma", "σ acts entrywise and σ(0) = 0, once per block", Status.DECLARED)
 MISSING = (
     "Compared with the paper's own proof, γ lacks the term of the first W_c, the term of the first "
@@ -129,18 +138,24 @@ def derived(
     class_C: float,
     class_C_input: float,
     epsilon: float,
+    class_C_QK: float = math.inf,
+    class_C_v: float = math.inf,
+    class_C_c: float = math.inf,
+    class_C_w: float = math.inf,
 ) -> Bound:
     balls = (Spectral(W_QK_op), Spectral(W_v_op), Spectral(W_c_op), L2(w_l2))
     net = network((WIDTH, WIDTH), L, *balls, sigma_lipschitz)
     facts = net.facts(tokens(X_row2inf, T).signal(WIDTH))
     if facts.out.radius.log == -math.inf:  # one member, whatever the covers
         return of_log(-math.inf)
+    of_each = {"W_QK": class_C_QK, "W_v": class_C_v, "W_c": class_C_c, "w": class_C_w}
     weights, constants = [], []
     for use in facts.uses:
         logs = np.ravel(np.asarray(use.weight.log, dtype=float))
-        C = np.full(logs.shape, class_C)
-        if X_row2inf > 0 and use.name.endswith(("W_QK", "W_v")):
-            C[0] = min(class_C, class_C_input / X_row2inf**2)  # both are covers on unit inputs
+        name = use.name.rpartition(".")[2]
+        C = np.full(logs.shape, min(class_C, of_each[name]))
+        if X_row2inf > 0 and name in ("W_QK", "W_v"):
+            C[0] = min(C[0], class_C_input / X_row2inf**2)  # both are covers on unit inputs
         weights.append(logs)
         constants.append(C)
     log_β = np.concatenate(weights)
@@ -163,6 +178,7 @@ THEOREM_4_2 = register(
             Input("X.row2inf", aliases=("B_x",)),
             Input("class.C", "C_1: C in log N(ε) ≤ C/ε² for every linear map on unit inputs"),
             Input("class.C_input", "C_{B_x}: the same on inputs of norm ≤ B_x"),
+            *(Input(name, f"{VOCABULARY[name]}; C_1 if not given", math.inf) for name in OWN_C),
             Input("epsilon"),
         ),
         printed=Form(
@@ -176,10 +192,10 @@ THEOREM_4_2 = register(
             printed,
         ),
         derived=Form(
-            r"\frac{1}{\varepsilon^2}\Bigl(C_1^{1/3}+\sum_{i\le L}(B_w\alpha_i)^{2/3}\bigl["
-            r"C_1^{1/3}L_\sigma^{2/3}+C_i^{1/3}(L_\sigma B_{c2}R_i)^{2/3}"
-            r"+C_i^{1/3}(L_\sigma B_{c2}B_{v2}R_i^3)^{2/3}\bigr]\Bigr)^3,"
-            r"\quad C_i\text{ on unit inputs},\ \alpha_i=\textstyle\prod_{j>i}"
+            r"\frac{1}{\varepsilon^2}\Bigl(C_w^{1/3}+\sum_{i\le L}(B_w\alpha_i)^{2/3}\bigl["
+            r"C_c^{1/3}L_\sigma^{2/3}+C_{v,i}^{1/3}(L_\sigma B_{c2}R_i)^{2/3}"
+            r"+C_{QK,i}^{1/3}(L_\sigma B_{c2}B_{v2}R_i^3)^{2/3}\bigr]\Bigr)^3,"
+            r"\quad C_m\text{ of each matrix on unit inputs},\ \alpha_i=\textstyle\prod_{j>i}"
             r"L_\sigma B_{c2}B_{v2}(1+2B_{QK2})",
             derived,
         ),

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dudley.calculus.compose import Chain, Heads, Node, Repeat
+from dudley.calculus.compose import Chain, Heads, Node
 from dudley.calculus.facts import Signal
+from dudley.calculus.repeat import Repeat
 from dudley.core.constraint import L2, L11, Constraint, Spectral
 from dudley.core.errors import InputError
 from dudley.core.rounding import down, up

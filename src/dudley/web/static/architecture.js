@@ -25,19 +25,20 @@
     keep(hashOf("architecture", new URLSearchParams({ ...state.size, net: coded(state.net) })));
     explain();
   }
-  const explain = lastWins(async () => {
+  const explain = lastWins(async (moved) => {
     by("explained").classList.add("busy");
     try {
       const answer = await ask("/api/architecture", {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ network: state.net, ...state.size }),
+        signal: moved,
       });
       problem(null);
       costs(answer, state);
       complete("architecture");
     } catch (error) {
-      problem(error);
+      if (error.name !== "AbortError") problem(error);
     }
     by("explained").classList.remove("busy");
   });

@@ -16,7 +16,8 @@
   const first = { ...chosen, sources: new Set(chosen.sources), forms: new Set(chosen.forms) };
   let ready = false,
     answer = null, // the numbers at one point
-    panels = {}; // the curves, by quantity
+    panels = {}, // the curves, by quantity
+    drawn = null; // what was asked for them
 
   function boxes(name) {
     for (const choice of data[name]) {
@@ -43,11 +44,7 @@
     for (const name of LISTS) {
       by(name).addEventListener("change", () => {
         chosen[name] = by(name).value;
-        if (name === "quantity") {
-          paint();
-          table();
-          save();
-        } else if (name === "follow") {
+        if (name === "follow" && entries().some((e) => e.name === chosen.follow)) {
           follow();
           save();
         } else update();
@@ -83,13 +80,16 @@
     }
   }
 
-  function address(more) {
+  // What is looked at, and no more: one quantity of these sources.
+  function queryOf(sources) {
     const query = new URLSearchParams();
     sliders.write(query);
+    sources.forEach((source) => query.append("source", source));
     chosen.forms.forEach((form) => query.append("form", form));
-    for (const [name, value] of more) query.append(name, value);
-    return "/api/bounds?" + query;
+    query.append("measure", chosen.quantity);
+    return query;
   }
+  const get = (query, moved) => ask("/api/bounds?" + query, { signal: moved });
 
   // Names may have come: the axis can be any of them.
   function axes() {
@@ -105,40 +105,20 @@
     refresh();
   }
 
-  // The numbers at the point, then the curves, source by source, until someone moves on.
+  // The numbers at the point, then the curves, until someone moves on.
   const refresh = lastWins(async (moved) => {
-    const began = performance.now(),
-      sources = data.sources.filter((s) => chosen.sources.has(s));
+    const sources = data.sources.filter((s) => chosen.sources.has(s));
     try {
       if (!sources.length || !chosen.forms.size)
         throw new Error("choose at least one source and one form");
-      answer = await ask(address(sources.map((s) => ["source", s])));
+      const query = queryOf(sources);
+      query.append("follow", chosen.follow.split(" ")[0]);
+      answer = await get(query, moved);
       problem(null);
       follow();
       table();
       by("notes").innerHTML = answer.notes;
-      const axis = known.get(chosen.axis),
-        fresh = {};
-      by("curves").classList.add("busy");
-      for (const [k, source] of sources.entries()) {
-        if (moved.aborted) return;
-        by("progress").textContent =
-          `curves over ${axis.name}: ${source} (${k + 1} of ${sources.length})…`;
-        const along = `${axis.name}=${axis.from}:${axis.to}:log${chosen.points}`;
-        const drawn = await ask(
-          address([
-            ["source", source],
-            ["sweep", along],
-          ]),
-          { signal: moved },
-        );
-        for (const [measure, panel] of Object.entries(drawn.charts))
-          fresh[measure] = curves.merged(fresh[measure], panel);
-        panels = fresh;
-        paint();
-      }
-      by("progress").textContent =
-        `curves over ${axis.name} in ${((performance.now() - began) / 1000).toFixed(1)} s`;
+      await along(sources, moved);
       complete("bounds");
     } catch (error) {
       if (error.name !== "AbortError") {
@@ -149,6 +129,45 @@
       by("curves").classList.remove("busy");
     }
   });
+
+  // The curves, at a few points first. Where the axis itself was moved they are those there are.
+  async function along(sources, moved) {
+    const axis = known.get(chosen.axis),
+      own = data.calculus,
+      here = answer.entries.filter((e) => e.measure === chosen.quantity).map((e) => e.id),
+      began = performance.now();
+    const any = (test) => !axis.on || here.some(test); // an axis may give what the point lacks
+    const queries = [
+      any((id) => !id.startsWith(own)) ? sources.filter((s) => s !== own) : [],
+      any((id) => id.startsWith(own)) ? sources.filter((s) => s === own) : [],
+    ]
+      .filter((some) => some.length)
+      .map((some) => {
+        const query = queryOf(some);
+        query.delete(axis.name);
+        query.append("sweep", `${axis.name}=${axis.from}:${axis.to}:log${chosen.points}`);
+        return query;
+      });
+    const wanted = queries.join(" ");
+    if (wanted !== drawn) {
+      by("curves").classList.add("busy");
+      by("progress").textContent = `curves over ${axis.name}…`;
+      for (const coarse of [true, false]) {
+        const fresh = {};
+        for (const query of queries) {
+          const { charts } = await get(coarse ? `${query}&coarse=1` : query, moved);
+          for (const [measure, panel] of Object.entries(charts))
+            fresh[measure] = curves.merged(fresh[measure], panel);
+        }
+        panels = fresh;
+        drawn = coarse ? null : wanted;
+        if (coarse) paint();
+      }
+      by("progress").textContent =
+        `curves over ${axis.name} in ${((performance.now() - began) / 1000).toFixed(1)} s`;
+    }
+    paint();
+  }
 
   const paint = () => curves.paint(panels, chosen, known.get(chosen.axis));
   const entries = () => {
@@ -168,9 +187,13 @@
   function follow() {
     if (!answer) return;
     const every = entries(),
+      names = answer.entries.map((e) => `${e.id} ${e.form}`),
       select = by("follow");
-    if (!every.some((e) => e.name === chosen.follow) && every.length) chosen.follow = every[0].name;
-    select.replaceChildren(...options(every.map((e) => e.name)));
+    if (!names.includes(chosen.follow) && names.length) {
+      chosen.follow = (every[0] || { name: names[0] }).name;
+      if (!every.length) refresh(); // it was not asked for
+    }
+    select.replaceChildren(...options(names));
     select.value = chosen.follow;
     const followed = every.find((e) => e.name === chosen.follow),
       output = by("number");
@@ -197,7 +220,7 @@
     else if (!html)
       rows.replaceChildren(
         faint(
-          `No statement about this quantity applies; some do about ${Object.keys(answer.tables).join(", ") || "nothing"}.`,
+          `No statement about this quantity applies; some do about ${[...new Set(answer.entries.map((e) => e.measure))].join(", ") || "nothing"}.`,
         ),
       );
     dudleyTables(rows);

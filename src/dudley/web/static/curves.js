@@ -24,14 +24,7 @@ explorer.curves = (() => {
     const panel = panels[chosen.quantity];
     shown = null;
     if (!panel) {
-      const others = Object.keys(panels).join(", ");
-      by("curves").replaceChildren(
-        faint(
-          others
-            ? `Nothing here moves along ${chosen.axis}; what does: ${others}.`
-            : "No curves yet.",
-        ),
-      );
+      by("curves").replaceChildren(faint(`Nothing of this kind is known along ${chosen.axis}.`));
       return;
     }
     const whole = axis.on

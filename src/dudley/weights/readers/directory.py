@@ -4,8 +4,8 @@ A folder as Hugging Face writes it holds `config.json` and one of `model.safeten
 `model.safetensors.index.json`, `pytorch_model.bin`, `pytorch_model.bin.index.json`, looked for in
 this order (as transformers does); that of an adapter holds `adapter_config.json` and
 `adapter_model.safetensors` or `adapter_model.bin`. A folder with exactly one safetensors file or
-index of another name is read too. A file that is named by itself is read with the config that
-lies beside it.
+index of another name is read too. A file that is named by itself is read with the config that lies
+beside it; a GGUF file, which is always named by itself, has one of its own.
 """
 
 from __future__ import annotations
@@ -50,11 +50,15 @@ def _open_shard(path: Path) -> Weights:
         from dudley.weights.readers.tensors_file import TensorsFile
 
         return TensorsFile(path)
+    if path.suffix == ".gguf":
+        from dudley.weights.readers.gguf import GgufFile
+
+        return GgufFile(path)
     if path.suffix in PICKLED:
         from dudley.weights.readers.pickled import read_pickle
 
         return read_pickle(path)
-    expected = f"a file that ends in .safetensors, .index.json, {', '.join(PICKLED)}"
+    expected = f"a file that ends in .safetensors, .index.json, .gguf, {', '.join(PICKLED)}"
     raise refusal(path, expected, path.suffix or "no ending")
 
 
@@ -75,7 +79,7 @@ def _open_folder(folder: Path) -> Weights:
 def _with_config(weights: Weights, path: Path) -> Weights:
     """The weights of a file with the config in its folder, where there is one."""
     config = "adapter_config.json" if path.name in ADAPTERS else "config.json"
-    if _present(path.parent, config):
+    if path.suffix != ".gguf" and _present(path.parent, config):  # which has one of its own
         weights.config = documents.read(inside(path.parent, config))
     return weights
 

@@ -25,11 +25,11 @@ from typing import Any
 
 import numpy as np
 
+from dudley.calculus.inversion import kl_upper
 from dudley.certificates import order
 from dudley.certificates.certificate import ASSUMED, Certificate
 from dudley.certificates.codes.interval import CodeWord
 from dudley.certificates.copies import expect_chance
-from dudley.certificates.inversion import kl_upper
 from dudley.certificates.methods.language.bound import (
     BETS,
     bet,

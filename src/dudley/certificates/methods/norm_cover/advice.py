@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.methods.norm_cover.sets import name_of
 from dudley.certificates.methods.norm_cover.terms import Terms
 

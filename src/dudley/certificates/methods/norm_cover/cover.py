@@ -21,6 +21,7 @@ from dudley.core.errors import InputError
 from dudley.core.rounding import down, up
 from dudley.networks.capacity import Capacity
 
+_ROOM = 1 - 1e-8  # of a split that spends its budget, for rounding
 _FEW = 12  # blocks, up to which budget is moved between pairs
 _SHARES = np.concatenate([np.geomspace(1e-3, 0.05, 40), np.linspace(0.05, 1, 192)[1:-1]])
 
@@ -71,7 +72,7 @@ def cover_of(capacity: Capacity, ε: float) -> Covered:
     if len(blocks) > _FEW or any(b.copies * b.log_reach.size > 1 for b in blocks):
         return Covered(total, ())
     parts = [
-        float(down(math.exp(min(b.entropy.log_radius + float(x[0]), 700.0)), 1 << 12))
+        float(down(_ROOM * math.exp(min(b.entropy.log_radius + float(x[0]), 700.0)), 1 << 12))
         for b, (x, _) in zip(blocks, split, strict=True)
     ]
     sizes = [float(_entropy(b, np.array([e]))[0]) for b, e in zip(blocks, parts, strict=True)]

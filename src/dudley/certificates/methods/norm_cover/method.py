@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dudley.calculus.inversion import binomial_upper, kl_upper
 from dudley.calculus.union import Grid
 from dudley.certificates.base import Method, method
 from dudley.certificates.certificate import (
@@ -19,7 +20,6 @@ from dudley.certificates.certificate import (
 )
 from dudley.certificates.data import Dataset
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import binomial_upper, kl_upper
 from dudley.certificates.methods.norm_cover.advice import advice
 from dudley.certificates.methods.norm_cover.declared import (
     BlockFacts,

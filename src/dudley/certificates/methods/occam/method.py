@@ -38,6 +38,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.base import Method, method
 from dudley.certificates.certificate import (
     ASSUMED,
@@ -50,7 +51,6 @@ from dudley.certificates.clipping import clipping_prices
 from dudley.certificates.codes.base import CODES, Frame, cheapest, frame_of, read, same
 from dudley.certificates.data import Dataset, sha256_of
 from dudley.certificates.hypothesis import Hypothesis
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.occam.declared import OccamChoices, OccamDeclared, OccamFacts
 from dudley.certificates.price import Bill, bits, one_of
 from dudley.core.errors import InputError

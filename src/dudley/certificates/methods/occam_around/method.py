@@ -11,7 +11,8 @@ h at once,
 k = the number of the n − n₀ examples whose margin is at most τ. The sum over h is at most δ by
 Kraft's inequality, given the share, and so is its mean over shares. ∎ An error is a margin ≤ 0, so
 the number bounds the error of h too; τ > 0 is declared, so that another machine whose logits differ
-by less than τ/2 finds no error that was not counted.
+by less than τ/2 finds no error that was not counted. A verifier accepts counts within τ/2 of its
+own: E of `certificates.agreement` stands for "margin ≤ τ" above, for every word at once.
 
 Counting all n examples, or n − n₀ with a start that has seen more than the share, is not covered:
 then h was not fixed before what is counted.
@@ -39,9 +40,12 @@ compared, and the model decoded from both is what is counted.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from dudley.calculus.inversion import binomial_upper
+from dudley.certificates.agreement import OwnCount
 from dudley.certificates.around.coded import CodedAround
 from dudley.certificates.around.declared import expect_start, of_start
 from dudley.certificates.around.start import ModuleStart, read_start
@@ -56,7 +60,6 @@ from dudley.certificates.certificate import (
     equal_rows,
 )
 from dudley.certificates.data import Dataset
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.occam.method import advice
 from dudley.certificates.methods.occam_around.declared import (
     OccamAroundChoices,
@@ -64,7 +67,7 @@ from dudley.certificates.methods.occam_around.declared import (
     OccamAroundFacts,
 )
 from dudley.certificates.pool import hypergeometric_upper, share_up
-from dudley.certificates.predictor import Predictor, failures, margins
+from dudley.certificates.predictor import Predictor
 from dudley.certificates.price import Bill, bits, one_of
 from dudley.certificates.shares import split_share
 from dudley.core.errors import InputError
@@ -122,7 +125,20 @@ class OccamAround(Method[OccamAroundDeclared, OccamAroundChoices]):
         declared: OccamAroundDeclared,
         choices: OccamAroundChoices,
     ) -> Certificate[OccamAroundDeclared, OccamAroundChoices, OccamAroundFacts]:
-        """The certificate."""
+        """The certificate, with this machine's own counts."""
+        return self.recount(model, data, declared, choices, {})[0]
+
+    def recount(
+        self,
+        model: CodedAround,
+        data: Dataset,
+        declared: OccamAroundDeclared,
+        choices: OccamAroundChoices,
+        facts: Mapping[str, Any],
+    ) -> tuple[
+        Certificate[OccamAroundDeclared, OccamAroundChoices, OccamAroundFacts], tuple[str, ...]
+    ]:
+        """The certificate with the counts of some facts where they are accepted."""
         start = model.space.start
         expect_start(declared, start.sha256)
         space, word = space_of(start, declared), choices.code
@@ -131,38 +147,40 @@ class OccamAround(Method[OccamAroundDeclared, OccamAroundChoices]):
         if decoded.sha256 != model.sha256:
             raise InputError("code", "one that decodes to the model", "another model's word")
         share, rest = split_share(data, declared.initial, declared.seed)
-        outputs = decoded.outputs(rest.X)
-        failing = int(failures(outputs, rest.y, declared.tolerance).sum())
+        counts = _counts(decoded, share, rest, declared)
+        counted = {count.name: count.accepted(facts.get(count.name)) for count in counts}
+        remarks = tuple(filter(None, (count.remark(counted[count.name]) for count in counts)))
+        failing = counted["failures"]
         prices = [bits("code", word.length, f"{word.length} bits, {kind}")]
         if declared.among > 1:
             prices.append(one_of("method", declared.among))
         bill = Bill(declared.delta, tuple(prices))
         value, of_share = binomial_upper(failing, rest.n, bill.log_confidence), None
         if declared.pool is not None:
-            of_share = 0 if share is None else _count(decoded, share, declared)
+            of_share = counted.get("share_failures", 0)
             rest_of_pool = declared.pool - declared.initial
             most = hypergeometric_upper(failing, rest.n, rest_of_pool, bill.log_confidence)
             value = share_up(most + of_share, declared.pool)
-        facts = OccamAroundFacts(
+        record = OccamAroundFacts(
             n=data.n,
             initial=declared.initial,
             counted=rest.n,
             failures=failing,
-            errors=int((margins(outputs, rest.y) <= 0).sum()),
+            errors=counted["errors"],
             bits=word.length,
             code=kind,
             part=part,
             start_sha256=start.sha256,
-            start_failures=_count(start.predictor, rest, declared),
+            start_failures=counted["start_failures"],
             share_failures=of_share,
         )
-        return Certificate(
+        certificate = Certificate(
             method=self.name,
             value=value,
             bill=bill,
             declared=declared,
             choices=choices,
-            facts=facts,
+            facts=record,
             model=decoded.facts(),
             data=data_facts(data),
             baseline=baseline(data, declared.delta, declared.pool),
@@ -177,11 +195,23 @@ class OccamAround(Method[OccamAroundDeclared, OccamAroundChoices]):
             else f"share of the {declared.pool} items of the pool on which the model errs",
             advice=advice(failing, rest.n, word.length, bill),
         )
+        return certificate, remarks
 
 
-def _count(model: Predictor, data: Dataset, declared: OccamAroundDeclared) -> int:
-    """The failures of a model."""
-    return int(failures(model.outputs(data.X), data.y, declared.tolerance).sum())
+def _counts(
+    model: CodedAround, share: Dataset | None, rest: Dataset, declared: OccamAroundDeclared
+) -> list[OwnCount]:
+    """What a machine counts: of the model on the rest and the share, of the start on the rest."""
+    τ, margins = declared.tolerance, model.margins(rest)
+    at_start = model.space.start.predictor.margins(rest)
+    counts = [
+        OwnCount.of("failures", margins, τ, τ),
+        OwnCount.of("errors", margins, 0.0, τ),
+        OwnCount.of("start_failures", at_start, τ, τ),
+    ]
+    if share is not None and declared.pool is not None:
+        counts.append(OwnCount.of("share_failures", model.margins(share), τ, τ))
+    return counts
 
 
 def space_of(start: ModuleStart, declared: OccamAroundDeclared) -> WordSpace:

@@ -34,9 +34,9 @@ def question_of(
     units = None
     if declared.columns.unit:
         assert data.ids is not None
-        units = Units.of(data.ids, declared.unit_way, declared.order)
+        units = Units.of(data.ids, declared.unit_way, declared.seed or 0)
     losses = data.losses if candidate is None else data.others[candidate]
-    return LossQuestion(losses, data.binary, c, units, declared.order)
+    return LossQuestion(losses, data.binary, c, units)
 
 
 def answers(
@@ -54,7 +54,7 @@ def answers(
         candidates=len(at.candidates) or None,
         repeated_ids=repeated or None if not at.unit else None,
         at_least=digits.down(question.lower()) if declared.two_sided else None,
-        below=_verdict(question, declared.below),
+        below=_verdict(question, declared),
         slices=tuple(map(_slice, bounds)) if at.groups else None,
         worst=worst_of(bounds).name if bounds else None,
         proved_slices=_tests(question, data, declared.slices_below),
@@ -63,11 +63,11 @@ def answers(
     )
 
 
-def _verdict(question: LossQuestion, level: float | None) -> PlainAnswer | None:
-    if level is None:
+def _verdict(question: LossQuestion, declared: OutcomesDeclared) -> PlainAnswer | None:
+    if declared.below is None:
         return None
-    verdict = verdict_of(question, level)
-    table: PlainAnswer = {"level": level, "verdict": verdict.word}
+    verdict = verdict_of(question, declared.below, declared.two_sided)
+    table: PlainAnswer = {"level": declared.below, "verdict": verdict.word}
     return table | ({} if verdict.more is None else {"more": verdict.more})
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from dudley.certificates import digits
 from dudley.certificates.base import MethodDeclared
 from dudley.certificates.outcomes.abstention import expect_chains, thresholds_of
 from dudley.certificates.outcomes.columns import OutcomeColumns
 from dudley.certificates.outcomes.units import WAYS
-from dudley.certificates.records import omitted
+from dudley.certificates.records import expect_kinds, omitted
 from dudley.core.errors import InputError
 
 Answer = Any  # a plain table, or a list of them, where it was asked for
@@ -22,7 +23,8 @@ class OutcomesDeclared(MethodDeclared):
     """Columns, and which questions are answered (`.method` explains each).
 
     ``among`` is the number of models, prompts, checkpoints or metrics that were compared on these
-    rows before this one was taken.
+    rows before this one was taken. Levels and thresholds are rounded to the ten digits that a file
+    has: what is said of a threshold is about the number that is written there.
     """
 
     columns: OutcomeColumns = field(default_factory=OutcomeColumns)
@@ -34,18 +36,25 @@ class OutcomesDeclared(MethodDeclared):
     chains: int = 4
     margin: float | None = None
     unit_way: str = "mean"
-    order: int = 0
+    seed: int | None = omitted()  # of the rows that stand for their units
+    log: dict[str, Any] | None = field(default=None, metadata=ABSENT)  # the tool, and what is asked
 
     def __post_init__(self):
+        expect_kinds(self, "outcomes", frozenset({"columns"}))
         super().__post_init__()
         for name in ("below", "slices_below", "answered_below", "margin"):
             level = getattr(self, name)
             if level is not None and not 0 <= level <= 1:
                 raise InputError(name, "a number in [0, 1]", level)
+            if level is not None:
+                object.__setattr__(self, name, digits.near(level))
+        object.__setattr__(self, "thresholds", tuple(map(digits.near, self.thresholds)))
         if self.unit_way not in WAYS:
             raise InputError("unit_way", " or ".join(WAYS), self.unit_way)
-        if not 0 <= self.order < 1 << 32:
-            raise InputError("order", "a seed, a whole number below 2^32", self.order)
+        first = bool(self.columns.unit) and self.unit_way == "first"
+        if first and (self.seed is None or not 0 <= self.seed < 1 << 32):
+            fix = "take one that was drawn at random, before the data were seen"
+            raise InputError("seed", "a whole number below 2^32 for unit_way first", self.seed, fix)
         needs = (
             ("slices_below", self.slices_below, self.columns.groups, "a column of groups"),
             ("margin", self.margin, self.columns.old, "a column of the old model"),

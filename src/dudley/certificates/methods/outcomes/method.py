@@ -30,9 +30,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dudley.calculus.inversion import binomial_lower
 from dudley.certificates.base import Method, method
 from dudley.certificates.certificate import ASSUMED, RISK, Certificate
-from dudley.certificates.inversion import binomial_lower
 from dudley.certificates.methods.outcomes.answers import answers, question_of
 from dudley.certificates.methods.outcomes.declared import (
     OutcomesChoices,
@@ -96,7 +96,8 @@ class OutcomesMethod(Method[OutcomesDeclared, OutcomesChoices]):
     ) -> tuple[Certificate[OutcomesDeclared, OutcomesChoices, Any], tuple[str, ...]]:
         """The certificate of the table in a file."""
         if isinstance(data, OutcomeFile):
-            data, _ = data.read(declared.columns)
+            log = declared.log
+            data = data.read_log(log) if log else data.read(declared.columns)[0]
         return self.made(model, data, declared, choices), ()
 
     def choose(self, model: Any, data: OutcomeTable, declared: OutcomesDeclared) -> OutcomesChoices:
@@ -173,8 +174,8 @@ def _declarations(data: OutcomeTable, declared: OutcomesDeclared) -> tuple[str, 
         lines.append(f"{repeated:,} rows with the id of an earlier row are draws of their own")
     if declared.columns.groups:
         lines.append("no label of a group was made of outcomes")
-    if not data.binary or declared.columns.unit:
-        lines.append("the seed of the order of the rows was fixed before the data")
+    if declared.columns.unit and declared.unit_way == "first":
+        lines.append("the seed that says which row stands for a unit was drawn at random")
     return tuple(lines)
 
 

@@ -11,6 +11,10 @@ for every Q = N(θ, diag σ²) at once, whatever θ and σ were made of; and L(Q
 the model with weights drawn from Q *errs*, is at most L_τ(Q). The X_k are made by `around.draws`.
 The scale s, the part that moves and the form are chosen from declared lists, and paid for.
 
+A verifier accepts a bound on the draws that is at least its own for the event "margin ≤ τ/2", and
+at most that for 3τ/2. On its machine that event contains every error, and all of the above holds
+for it in place of "margin ≤ τ" (see `certificates.agreement`); the form grows with the bound.
+
 With σ = s·S in every tensor the divergence is ½ Σ_t ‖θ_t − θ₀_t‖²/(s·S_t)²: no number of weights
 is in it. A σ that is off by a factor 1 + x costs about x²/4 for *each weight*, so σ is best taken
 from the grid of s.
@@ -22,11 +26,16 @@ of a model drawn once differs from L(Q) as draws differ.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from dudley.certificates import digits
+from dudley.certificates.agreement import OwnCount
 from dudley.certificates.around.declared import expect_start, of_start
-from dudley.certificates.around.draws import failing_shares
+from dudley.certificates.around.draws import SharesByTolerance, shares_at
 from dudley.certificates.around.posterior import AroundPosterior, load
 from dudley.certificates.around.start import read_start
 from dudley.certificates.base import Method, method
@@ -53,9 +62,9 @@ from dudley.certificates.methods.pac_bayes_around.declared import (
     PacBayesAroundDeclared,
     PacBayesAroundFacts,
 )
-from dudley.certificates.predictor import failures
 from dudley.certificates.price import Price, one_of
 from dudley.certificates.shares import split_share
+from dudley.certificates.single import expect_single
 from dudley.core.errors import InputError
 
 RISK_OF_DRAWS = (
@@ -90,13 +99,20 @@ class PacBayesAround(Method[PacBayesAroundDeclared, PacBayesChoices]):
             expected, fix = "a posterior around a start", "du.certify_around makes one"
             raise InputError(f"model for {self.name}", expected, type(model).__name__, fix)
 
+    def expect_independent(
+        self, model: AroundPosterior, data: Dataset, declared: PacBayesAroundDeclared
+    ) -> None:
+        """Nor may a drawn model look at the other examples: the one of the mean is tried."""
+        super().expect_independent(model, data, declared)
+        expect_single(model.start.model(model.mean).outputs, data.X)
+
     def choose(
         self, model: AroundPosterior, data: Dataset, declared: PacBayesAroundDeclared
     ) -> PacBayesChoices:
         """The scales, the form and its entry with the smallest number."""
         Q = _expect_posterior(model, declared)
         _, rest = split_share(data, declared.initial, declared.seed)
-        q = _mean_failure(Q, rest, declared)[1]
+        q = DrawnFailures(Q, rest, declared).at_most(declared.tolerance)
         return least_choices(_divergences(Q), rest.n, q, declared, _prices(declared))
 
     def certify(
@@ -106,17 +122,32 @@ class PacBayesAround(Method[PacBayesAroundDeclared, PacBayesChoices]):
         declared: PacBayesAroundDeclared,
         choices: PacBayesChoices,
     ) -> Certificate[PacBayesAroundDeclared, PacBayesChoices, PacBayesAroundFacts]:
-        """The certificate."""
+        """The certificate, with this machine's own counts."""
+        return self.recount(model, data, declared, choices, {})[0]
+
+    def recount(
+        self,
+        model: AroundPosterior,
+        data: Dataset,
+        declared: PacBayesAroundDeclared,
+        choices: PacBayesChoices,
+        facts: Mapping[str, Any],
+    ) -> tuple[
+        Certificate[PacBayesAroundDeclared, PacBayesChoices, PacBayesAroundFacts], tuple[str, ...]
+    ]:
+        """The certificate with what some facts say of the draws, where it is accepted."""
         Q = _expect_posterior(model, declared)
         _, rest = split_share(data, declared.initial, declared.seed)
-        mean, q = _mean_failure(Q, rest, declared)
+        draws = DrawnFailures(Q, rest, declared)
+        mean = draws.accepted("mean_failure", draws.mean, facts)
+        q = draws.accepted("mean_failure_at_most", draws.at_most, facts)
+        middle = Q.start.model(Q.mean).margins(rest)
+        at_mean = OwnCount.of("mean_failures", middle, declared.tolerance, declared.tolerance)
         value, bill, parts, nats = bound_of(
             _divergences(Q), rest.n, q, declared, choices, _prices(declared)
         )
         divergence = digits.up(math.fsum(parts.values()))
-        middle = Q.start.model(Q.mean)
-        failing = failures(middle.outputs(rest.X), rest.y, declared.tolerance)
-        facts = PacBayesAroundFacts(
+        record = PacBayesAroundFacts(
             n=data.n,
             initial=declared.initial,
             counted=rest.n,
@@ -128,17 +159,17 @@ class PacBayesAround(Method[PacBayesAroundDeclared, PacBayesChoices]):
             examples=declared.examples,
             mean_failure=mean,
             mean_failure_at_most=q,
-            mean_failures=int(failing.sum()),
+            mean_failures=at_mean.accepted(facts.get("mean_failures")),
             start_sha256=Q.start.sha256,
         )
         form, words = FORMS[choices.form], f"the draws fail on {digits.near(mean):.3g} of examples"
-        return Certificate(
+        certificate = Certificate(
             method=self.name,
             value=value,
             bill=bill,
             declared=declared,
             choices=choices,
-            facts=facts,
+            facts=record,
             model={
                 "sha256": Q.sha256,
                 "weights": Q.start.count,
@@ -156,6 +187,53 @@ class PacBayesAround(Method[PacBayesAroundDeclared, PacBayesChoices]):
             ),
             quantity=RISK_OF_DRAWS,
             advice=advice(form, choices.option, q, divergence, nats, rest.n, mean, words),
+        )
+        remarks = (
+            draws.remark("mean_failure", draws.mean, mean),
+            draws.remark("mean_failure_at_most", draws.at_most, q),
+            at_mean.remark(record.mean_failures),
+        )
+        return certificate, tuple(filter(None, remarks))
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnFailures:
+    """The failing shares of the draws at the tolerance τ, and at τ/2 and 3τ/2."""
+
+    Q: AroundPosterior
+    counted: Dataset
+    declared: PacBayesAroundDeclared
+
+    @cached_property
+    def shares(self) -> SharesByTolerance:
+        τ, K, m = self.declared.tolerance, self.declared.draws, self.declared.examples
+        return shares_at(self.Q, self.counted, K, m, tuple(sorted({τ / 2, τ, 1.5 * τ})))
+
+    def mean(self, tolerance: float) -> float:
+        """The mean of the draws."""
+        return float(self.shares[tolerance].mean())
+
+    def at_most(self, tolerance: float) -> float:
+        """The mean over all draws, from above at confidence ρδ/among, in ten digits."""
+        c = draws_confidence(self.declared)
+        return digits.up(upper("betting", self.shares[tolerance], c))
+
+    def accepted(self, name: str, of: Callable[[float], float], facts: Mapping[str, Any]) -> float:
+        """What a fact claims, if it lies between the numbers at τ/2 and 3τ/2; else the own one."""
+        τ, claimed = self.declared.tolerance, facts.get(name)
+        here = of(τ)
+        if not isinstance(claimed, float) or claimed == digits.near(here):
+            return here
+        return claimed if of(τ / 2) <= claimed <= of(1.5 * τ) else here
+
+    def remark(self, name: str, of: Callable[[float], float], counted: float) -> str:
+        """What to say of an accepted number; nothing where it is this machine's own."""
+        τ = self.declared.tolerance
+        if counted == (here := of(τ)):
+            return ""
+        return (
+            f"{name}: this machine's arithmetic gives {digits.near(here)} instead of {counted}; "
+            f"margins within {τ / 2:g} of the limit {τ:g} explain it"
         )
 
 
@@ -178,11 +256,3 @@ def _divergences(Q: AroundPosterior) -> Divergences:
 def _prices(declared: PacBayesAroundDeclared) -> list[Price]:
     parts = len(declared.parts)
     return [one_of("part that moves", parts)] if parts > 1 else []
-
-
-def _mean_failure(
-    Q: AroundPosterior, counted: Dataset, declared: PacBayesAroundDeclared
-) -> tuple[float, float]:
-    """The mean of the draws, and L̂_τ(Q) from above at confidence ρδ/among."""
-    shares = failing_shares(Q, counted, declared.draws, declared.examples, declared.tolerance)
-    return float(shares.mean()), upper("betting", shares, draws_confidence(declared))

@@ -13,6 +13,11 @@ most d examples from samples of any size. Here "stop when at most s > 0 are wron
 whatever the schedule: those left are no part of the picks, so each of two new examples alone may
 leave the picks as they are while both together cause another round. (Property (ii) fails.)
 
+A rule whose schedule would pick more has a number only for samples from which it picks at most d;
+elsewhere it is refused. On those samples its run is that of the rule that cuts its last batch so
+that d picks are never exceeded, and stops there. This rule satisfies the hypotheses, so the number
+is below the risk with probability at most δ all the same.
+
 **Proof.** Now κ(S) is the set of the picks alone, and φ(Z) = P_z[κ(Z ∪ {z}) ≠ Z]. The proofs of (i)
 and (ii) in `bound` hold word for word without what is said about the end of the run.
 

@@ -15,6 +15,7 @@ were not drawn (`finite`), and those of the drawn ones on which the model fails,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +41,7 @@ from dudley.certificates.methods.pick_to_learn.declared import (
 )
 from dudley.certificates.methods.pick_to_learn.plan import PickPlan
 from dudley.certificates.methods.pick_to_learn.sample import PickSample, slack
+from dudley.certificates.order import seed_declared
 from dudley.certificates.pool import share_up
 from dudley.certificates.predictor import Predictor, margins
 from dudley.core.errors import InputError
@@ -136,7 +138,7 @@ class PickToLearn(Method[PickDeclared, PickChoices]):
             facts=facts,
             model=model.facts(),
             data=data_facts(data),
-            baseline=baseline(data, declared.delta, declared.pool),
+            baseline=baseline(data, declared.delta, declared.pool, _classes_at_once(declared)),
             declarations=_declarations(data, declared),
             quantity=_quantity(declared),
         )
@@ -182,6 +184,17 @@ def expect_rule(sample: PickSample, choices: PickChoices) -> np.ndarray:
     return sample.rows_of(list(choices.picks))
 
 
+def _classes_at_once(declared: PickDeclared) -> int:
+    """For how many classes a constant answer can avoid the event.
+
+    The cross-entropy is at most ``level`` where the class has a probability of at least e^−level,
+    and at most e^level classes have that.
+    """
+    if declared.level is None:
+        return 1
+    return math.floor(math.exp(min(declared.level, 40.0)))
+
+
 def _quantity(declared: PickDeclared) -> str:
     what = RISK
     if declared.event == "loss":
@@ -200,4 +213,10 @@ def _declarations(data: Dataset, declared: PickDeclared) -> tuple[str, ...]:
         "deduplication was fitted on it",
         "an output depends on its own example, not on the batch in which it is computed",
     ]
+    if declared.initial:
+        lines.append(
+            f"the first {declared.initial} of {data.n} examples in the order of seed "
+            f"{declared.seed} are not counted; it gave the training nothing but random numbers"
+        )
+        lines.append(seed_declared(declared.seed))
     return (*lines, *equal_rows(data))

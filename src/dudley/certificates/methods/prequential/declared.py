@@ -13,6 +13,7 @@ from dudley.core.errors import InputError
 LOSSES = ("error", "bounded", "bits")
 ABOUT = ("redraw", "mixture", "checkpoint")
 MODES = ("evaluation", "training")
+TOKEN = "token"
 UNIT = 40  # characters of its name
 MOST_UNITS = 10**7
 
@@ -26,12 +27,14 @@ class PassDeclared(MethodDeclared):
     is drawn anew for every prediction, the mixture of all (bits only), or one fixed checkpoint.
     ``start`` is the number of units before the stretch; its end is free. ``unit`` says what was
     drawn independently: example, document, package, user, or token, which is a statement of another
-    kind. ``totals`` bounds all bits over all sizes, for units of ``shortest`` to ``longest``;
-    ``expected`` is a guess of that ratio. ``mode`` is that of the model while it predicts:
-    ``training`` is the predictor with dropout. ``checkpoints`` is the number K of checkpoints whose
-    losses are logged; 0 is a log of losses alone. ``tolerance`` is added to every loss, so that
-    another machine's arithmetic changes no number. ``guess`` is the loss of guessing. ``seed``
-    gives the order of the units and is told after the pass.
+    kind. ``distinct`` says that no unit comes twice, since copies were left out: then a unit is
+    drawn from those that had not come before, and the number is about such a unit. ``totals``
+    bounds all bits over all sizes, for units of ``shortest`` to ``longest``; ``expected`` is a
+    guess of that ratio. ``mode`` is that of the model while it predicts: ``training`` is the
+    predictor with dropout. ``checkpoints`` is the number K of checkpoints whose losses are logged;
+    0 is a log of losses alone. ``tolerance`` is added to every loss, so that another machine's
+    arithmetic changes no number. ``guess`` is the loss of guessing. ``seed`` gives the order of the
+    units and is told after the pass.
     """
 
     loss: str = "error"
@@ -49,6 +52,7 @@ class PassDeclared(MethodDeclared):
     tolerance: float = 0.0
     guess: float | None = omitted()
     seed: int | None = omitted()
+    distinct: bool = False
 
     def __post_init__(self):
         super().__post_init__()
@@ -63,9 +67,15 @@ class PassDeclared(MethodDeclared):
             raise InputError("start", f"a number of units from 0 to {MOST_UNITS:,}", self.start)
         if not self.unit.isprintable() or not 1 <= len(self.unit) <= UNIT:
             raise InputError("unit", f"a word of at most {UNIT} characters", self.unit)
+        if self.unit != TOKEN and self.unit.casefold().strip().removesuffix("s") == TOKEN:
+            raise InputError("unit", f"the word {TOKEN}, for tokens", self.unit)
         if self.about == "mixture" and self.loss != "bits":
             fix = "for other losses, declare about=redraw"
             raise InputError("about", "a mixture for the loss bits alone", self.loss, fix)
+        if self.about == "mixture" and (self.unit == TOKEN or self.distinct):
+            expected = "redraw, for tokens and for units of which none comes twice"
+            fix = "their losses are of one model each: no two models had the same new units"
+            raise InputError("about", expected, self.about, fix)
         if not 0 <= self.tolerance < self.limit or (self.loss == "error" and self.tolerance):
             raise InputError("tolerance", "a number ≥ 0, and 0 for errors", self.tolerance)
         if not 0 <= self.checkpoints <= 10_000:

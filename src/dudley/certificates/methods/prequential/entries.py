@@ -24,7 +24,7 @@ def expect_entries(
         raise InputError("sizes", "one for every loss in bits, and only there", sizes)
     if x.ndim != 1 or not len(x):
         raise InputError("losses", "a list of numbers, one for every unit", f"shape {x.shape}")
-    size = numbers_of(sizes).astype(np.int64) if bits else None
+    size = whole(sizes, "sizes") if bits else None
     if size is not None and (size.shape != x.shape or size.min() < 1):
         raise InputError("sizes", f"{len(x)} whole numbers ≥ 1", f"shape {size.shape}")
     most = declared.limit * (1 if size is None else size)
@@ -66,10 +66,18 @@ def _places(units: Places, n: int, following: int, order: UnitOrder | None) -> n
         if order is None or any(name not in order.places for name in units):
             raise InputError("units", "names of the order", "others")
         units = [order.places[str(name)] for name in units]
-    places = numbers_of(units).astype(np.int64)
+    places = whole(units, "units")
     if places.shape != (n,) or (np.diff(places) <= 0).any() or places.min() < 0:
         raise InputError("units", f"{n} growing places in the order", f"shape {places.shape}")
     return places
+
+
+def whole(values: Any, what: str) -> np.ndarray:
+    """Whole numbers of a list, an array or a tensor."""
+    x = numbers_of(values)
+    if (x != np.floor(x)).any():
+        raise InputError(what, "whole numbers", f"{x[x != np.floor(x)][0]:g}")
+    return x.astype(np.int64)
 
 
 def numbers_of(values: Any) -> np.ndarray:

@@ -9,7 +9,9 @@ units itself, without gradients, by ``unit_losses(module, batch)``: one more for
 third of a step. The module is in the mode that was declared meanwhile, and as it was afterwards.
 
 The loader must not shuffle. Several processes read every r-th unit, as Lightning's sampler deals
-them out. Only the first epoch is logged. ``lightning`` is imported when the callback is made, and
+them out. Only the first epoch is logged. After a restart in the middle of it Lightning counts its
+batches on, but a loader without a state reads from the first unit again. So its batches are counted
+here, and the log passes over what it has. ``lightning`` is imported when the callback is made, and
 is no dependency.
 """
 
@@ -42,6 +44,8 @@ def lightning_log(
     class OnePassLightning(Callback):
         """Logs the losses of each batch before its step, in the first epoch."""
 
+        batches = 0  # since the loader began
+
         def on_train_start(self, trainer, pl_module):
             from dudley.certificates.learners.module_predictor import expect_apart
 
@@ -50,13 +54,15 @@ def lightning_log(
             if (trainer.global_rank, trainer.world_size) != (log.rank, log.ranks):
                 got = f"process {trainer.global_rank} of {trainer.world_size}"
                 raise InputError("rank", f"{log.rank} of {log.ranks}, as the log has it", got)
+            self.batches = 0
 
         def on_train_batch_start(self, trainer, pl_module, batch, batch_idx):
             if trainer.current_epoch:
                 return
             losses, sizes = predicted(log.declared.mode, pl_module, unit_losses, batch)
             loader: Any = trainer.train_dataloader
-            first = batch_idx * loader.batch_size
+            number = batch_idx if hasattr(loader, "load_state_dict") else self.batches
+            self.batches, first = self.batches + 1, number * loader.batch_size
             places = (first + np.arange(len(losses))) * log.ranks + log.rank
             units = len(loader.dataset)
             log_real(log, places, losses, sizes, batch_idx, units)

@@ -136,9 +136,11 @@ class Prequential:
         """
         if trained <= self.units:
             return
-        if self.ranks > 1:
+        if self.ranks > 1:  # each journal has a part of the units
+            if trained <= (logged := read_pass(self.folder).n):
+                return
             fix = "restore a checkpoint that was saved after the losses were logged"
-            raise InputError("trained", f"at most the {self.units} units logged", trained, fix)
+            raise InputError("trained", f"at most the {logged} units logged", trained, fix)
         places, bits = np.arange(self.units, trained), self.declared.loss == "bits"
         block = UnitBlock(
             self.step,
@@ -149,24 +151,35 @@ class Prequential:
         self.journal.append(b"T", block.to_bytes())
         self._count(block, lost=True)
 
-    def checkpoint(self, save: Callable[[Path], Any]) -> Path:
+    def checkpoint(self, save: Callable[[Path], Any], units: int | None = None) -> Path:
         """Save the model whose losses on the next units are logged; ``save`` writes the file.
 
-        Where the journal has a checkpoint of this place already, nothing is written: after a
-        restart, load that one and go on.
+        ``units`` says how many units the model has read, those of all devices together. It is
+        needed on several devices, where this process knows its own alone, and where an earlier run
+        goes on, whose journal may be ahead of the model. Where the journal has a checkpoint of this
+        place already, nothing is written: load that one and go on.
         """
         if not self.declared.checkpoints or self.rank:
             fix = "declare checkpoints before the pass; process 0 saves them"
             raise InputError("checkpoint", "one that was declared", "another", fix)
-        if self.checkpoints and self.checkpoints[-1].units == self.units:
-            return self.folder / self.checkpoints[-1].file
+        if units is None and (self.earlier or self.ranks > 1):
+            expected = "the number of units that the model has read"
+            raise InputError("units of a checkpoint", expected, "none")
+        at = self.units if units is None else units
+        for saved in self.checkpoints:
+            if saved.units == at:
+                return self.folder / saved.file
+        last = self.checkpoints[-1].units if self.checkpoints else -1
+        if not max(self.units, last) <= at or (self.ranks == 1 and at > self.units):
+            expected = f"a model at unit {self.units:,}, where the journal is"
+            raise InputError("checkpoint", expected, f"one at unit {at:,}")
         number = len(self.checkpoints)
         if number == self.declared.checkpoints:
             raise InputError("checkpoints", f"the {number} that were declared", "another")
         path = self.folder / f"checkpoint-{number}"
         with written(path) as file:
             save(file)
-        entry = PassCheckpoint(number, path.name, file_sha256(path), self.units)
+        entry = PassCheckpoint(number, path.name, file_sha256(path), at)
         self.journal.append(b"C", to_text(to_json(entry)))
         self.checkpoints.append(entry)
         return path

@@ -59,6 +59,11 @@ class PrequentialMethod(Method[PassDeclared, PassChoices]):
         """Units, where they are there, are in the order that was committed to before the pass."""
         if to_json(replace(declared, seed=None)) != to_json(model.declared):
             raise InputError("declared", "what the journal says was declared", "something else")
+        if data is None and declared.seed is not None:
+            fix = "give the units: a seed alone shows no order"
+            raise InputError(
+                "seed of the order", "none, without units and their order", declared.seed, fix
+            )
         if data is None:
             return
         if declared.seed is None:
@@ -71,6 +76,9 @@ class PrequentialMethod(Method[PassDeclared, PassChoices]):
         if not model.order == order.sha256 == by_hand:
             got = "another order" if model.order else "none: the pass declared no order"
             raise InputError("order of the units", "that of the journal", got)
+        if declared.distinct and len(set(digests)) < order.n:
+            got = f"{order.n:,}, {len(set(digests)):,} of them different"
+            raise InputError("units", "different ones, as declared", got)
         if model.reach > order.n:
             got = f"a log of {model.reach:,}: units came again, after they were learnt from"
             raise InputError("units of the order", f"at most {order.n:,}", got)
@@ -123,7 +131,7 @@ class PrequentialMethod(Method[PassDeclared, PassChoices]):
             model={"sha256": model.sha256},
             data={"n": model.n, "sha256": model.order or model.sha256},
             baseline={"worst": declared.limit, "error_at_least": guess},
-            declarations=declarations(declared),
+            declarations=declarations(declared, model.order is not None),
             quantity=quantity(declared, choices),
         )
 

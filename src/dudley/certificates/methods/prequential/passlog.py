@@ -84,6 +84,8 @@ def read_pass(folder: str | Path) -> PassLog:
     declared = from_json(PassDeclared, first.header["declared"], "declaration", "prequential")
     blocks = _merge([log.blocks for log in ranks])
     columns = _columns(blocks, declared, folder)
+    if len(ranks) > 1:
+        _expect_between_steps(first, blocks)
     _expect_checkpoints(first, declared, len(columns[0]))
     chain = hashlib.sha256(b"".join(log.chain for log in ranks)).hexdigest()
     return PassLog(
@@ -100,7 +102,7 @@ class RankLog:
         self.checkpoints: list[PassCheckpoint] = []
         self.again: dict[int, list[UnitBlock]] = {}
         reader = FrameReader(path, torn=True)
-        units = 0
+        units = reach = 0
         for place, (kind, content) in enumerate(reader):
             if (place == 0) is not (kind == b"D"):
                 raise refusal(path, "what was declared, first and once", "another frame")
@@ -110,8 +112,13 @@ class RankLog:
                 block = UnitBlock.from_bytes(content, path)
                 self.blocks.append((block, kind == b"T"))
                 units += len(block.places)
+                reach = max(reach, int(block.places.max()) + 1)
             elif kind == b"C":
-                self.checkpoints.append(_checkpoint(content, path, len(self.checkpoints)))
+                checkpoint = _checkpoint(content, path, len(self.checkpoints))
+                if checkpoint.units < reach:
+                    expected = f"checkpoint {checkpoint.number} before its block"
+                    raise refusal(path, expected, f"losses up to unit {reach:,} before it")
+                self.checkpoints.append(checkpoint)
             elif kind == b"A":
                 block = UnitBlock.from_bytes(content[4:], path)
                 self.again.setdefault(int.from_bytes(content[:4], "little"), []).append(block)
@@ -182,6 +189,18 @@ def _columns(
     if seen.any():
         expect_entries(declared, losses[first][seen], None if sizes is None else sizes[seen])
     return losses[first], sizes, lost[first]
+
+
+def _expect_between_steps(log: RankLog, blocks: list[tuple[UnitBlock, bool]]) -> None:
+    """Refuse a checkpoint inside of a step: it would have learnt from units of its own block."""
+    spans: dict[int, tuple[int, int]] = {}
+    for block, _ in blocks:
+        low, high = spans.get(block.step, (MOST_UNITS, 0))
+        spans[block.step] = min(low, int(block.places.min())), max(high, int(block.places.max()))
+    lows, highs = np.array(list(spans.values()), np.int64).reshape(-1, 2).T
+    for checkpoint in log.checkpoints:
+        if ((lows < checkpoint.units) & (checkpoint.units <= highs)).any():
+            raise refusal(log.path, "checkpoints between two steps", f"one at {checkpoint.units:,}")
 
 
 def _expect_checkpoints(log: RankLog, declared: PassDeclared, n: int) -> None:

@@ -63,6 +63,9 @@ class PassPlan:
             fix = "what came before the start may have served for tuning; take a later one"
             expected = f"one that was saved from unit {self.declared.start} on, the start"
             raise InputError("checkpoint", expected, f"number {k}, at unit {first}", fix)
+        if first > log.n:
+            expected = f"one of the {log.n:,} units that all processes have logged"
+            raise InputError("checkpoint", expected, f"number {k}, at unit {first:,}")
         following = [checkpoint.units for checkpoint in log.checkpoints[k + 1 :]]
         block_end = min([log.n, *following])
         parts = [

@@ -3,7 +3,8 @@
 **Meaning.** Unit t has b_t bits of loss and the size l_t (bytes, say). The mean over units of
 b_t/l_t is one number, and Σ b_t / Σ l_t another: short units weigh as much as long ones in the
 first, and hardly at all in the second. This is the bound for the second. With T_t = E[b_t | the
-past] and ℓ = E[l_t], which is the same for all t, it bounds the ratio of means ρ = (1/m)Σ T_t / ℓ.
+past] and ℓ the mean over t of E[l_t | the past], which is E[l_t] where units are independent
+draws, it bounds the ratio of means ρ = (1/m)Σ T_t / ℓ.
 
 **Formula.** Declared: B with b_t ≤ B l_t, the longest L and the shortest S with S ≤ l_t ≤ L, and
 pairs (a_j, c_j) with weights w_j, 0 ≤ c_j < B and 0 < a_j < 1/((B − c_j)L). The bound is the least
@@ -13,10 +14,11 @@ c in (0, B] with
     D_j(c) = 1 − a_j (c − c_j) S for c ≥ c_j,  and  1 + a_j (c_j − c) L below.
 
 **Proof of (*) in `form`, with e_j(c) = ln of the j-th term.** b − c_j l ≤ (B − c_j)L, so the factor
-1 − a_j(b_t − c_j l_t) is positive. Its mean, given the past, is μ_t = 1 − a_j(T_t − c_j ℓ) > 0, so
-the product of the quotients is a martingale M that begins at 1. By the inequality of means Π μ_t ≤
-((1/m)Σ μ_t)^m = (1 − a_j(ρ − c_j)ℓ)^m, and S ≤ ℓ ≤ L makes this at most D_j(ρ)^m. So e_j(ρ) ≤ ln M.
-D_j falls as c grows, and D_j(c) > 0 for c < B, since a_j(c − c_j)S < (c − c_j)/(B − c_j). ∎
+1 − a_j(b_t − c_j l_t) is positive. Its mean, given the past, is μ_t = 1 − a_j(T_t − c_j E[l_t | the
+past]) > 0, so the product of the quotients is a martingale M that begins at 1. By the inequality of
+means Π μ_t ≤ ((1/m)Σ μ_t)^m = (1 − a_j(ρ − c_j)ℓ)^m, and S ≤ ℓ ≤ L makes this at most D_j(ρ)^m.
+So e_j(ρ) ≤ ln M. D_j falls as c grows, and D_j(c) > 0 for c < B, since a_j(c − c_j)S is less than
+(c − c_j)/(B − c_j). ∎
 
 The pairs do well where some c_j is near the bound: `pairs` puts 47 of them around a ratio that is
 declared, or read off the units before the start of the stretch, which are past: every 1/400 of it

@@ -15,7 +15,8 @@ The Trainer must read the units in their order: ``train_sampling_strategy="seque
 versions, a `_get_train_sampler` that returns a `SequentialSampler`); a random sampler is refused.
 Several processes share the batches of a step one after the other, as accelerate deals them out.
 Only the first epoch is logged, and nothing during evaluation. After a restart the Trainer skips
-what the restored model has learnt from, and the log passes over what it has.
+what the restored model has learnt from, and the log passes over what it has. Where it is told to
+skip nothing (``ignore_data_skip``), it reads from the first unit again, and so do the places.
 
 ``transformers`` is imported when the callback is made, and is no dependency.
 """
@@ -80,7 +81,8 @@ def trainer_log(
                 got = f"process {args.process_index} of {args.world_size}"
                 raise InputError("rank", f"{log.rank} of {log.ranks}, as the log has it", got)
             self.size, self.units = args.train_batch_size, len(train_dataloader.dataset)
-            self.batches = state.global_step * args.gradient_accumulation_steps
+            again = getattr(args, "ignore_data_skip", False)
+            self.batches = 0 if again else state.global_step * args.gradient_accumulation_steps
 
         def on_step_begin(self, args, state, control, **kwargs):
             self.active, self.step = (state.epoch or 0) < 1, state.global_step

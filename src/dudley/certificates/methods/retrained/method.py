@@ -32,15 +32,21 @@ on the n labelled items the failures of g are counted, and of the M − n others
     (undrawn failures of h, from `pick_to_learn.finite`) + (hypergeometric bound of disagreements),
 
 by the same inequality, summed over these items.
+
+A verifier accepts counts within τ/2 of its own (`certificates.agreement`): the inequality and both
+bounds hold on its machine with τ/2 in place of τ, and no accepted count is below that of τ/2.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dudley.calculus.inversion import binomial_upper
+from dudley.certificates.agreement import OwnCount
 from dudley.certificates.base import Method, expect_draws, method
 from dudley.certificates.certificate import (
     RISK,
@@ -50,7 +56,6 @@ from dudley.certificates.certificate import (
     data_facts,
     equal_rows,
 )
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.pick_to_learn.declared import PickChoices, PickDeclared
 from dudley.certificates.methods.pick_to_learn.method import PickToLearn
 from dudley.certificates.methods.pick_to_learn.plan import PickPlan
@@ -59,9 +64,11 @@ from dudley.certificates.methods.retrained.declared import RetrainedDeclared, Re
 from dudley.certificates.methods.retrained.pair import RetrainedData, RetrainedPair
 from dudley.certificates.pool import hypergeometric_upper, share_up
 from dudley.certificates.price import Bill, Price, one_of
+from dudley.certificates.single import expect_single
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
 
+OF_PICKS = ("picks alone", "start of", "the seed")
 IN_PYTHON = "in Python: dudley.certificates.verify.verify(certificate, pair, data)"
 
 
@@ -97,6 +104,7 @@ class Retrained(Method[RetrainedDeclared, PickChoices]):
         if floats and not declared.repeats and data.shared:
             got, fix = f"{data.shared} rows that are in the sample", "take inputs never trained on"
             raise InputError("unlabelled inputs", "fresh ones", got, fix)
+        expect_single(model.picked.outputs, data.labelled.X)
         expect_draws(model, data.labelled, declared, pool)
         expect_draws(model, data.whole, declared, pool)
 
@@ -114,12 +122,29 @@ class Retrained(Method[RetrainedDeclared, PickChoices]):
         declared: RetrainedDeclared,
         choices: PickChoices,
     ) -> Certificate[RetrainedDeclared, PickChoices, RetrainedFacts]:
-        """The certificate."""
-        pool, tolerance = declared.picking.pool, declared.picking.tolerance
-        picking = _picking(declared)
-        picked = PickToLearn().certify(model.picked, data.labelled, picking, choices)
-        d, m = int(model.disagreements(data.inputs.X, tolerance).sum()), data.inputs.n
-        failing = int((model.margins(data.labelled) <= tolerance).sum())
+        """The certificate, with this machine's own counts."""
+        return self.recount(model, data, declared, choices, {})[0]
+
+    def recount(
+        self,
+        model: RetrainedPair,
+        data: RetrainedData,
+        declared: RetrainedDeclared,
+        choices: PickChoices,
+        facts: Mapping[str, Any],
+    ) -> tuple[Certificate[RetrainedDeclared, PickChoices, RetrainedFacts], tuple[str, ...]]:
+        """The certificate with the counts of some facts where they are accepted."""
+        pool, τ, picking = declared.picking.pool, declared.picking.tolerance, _picking(declared)
+        picked, remarks = PickToLearn().recount(
+            model.picked, data.labelled, picking, choices, {"failures": facts.get("failures")}
+        )
+        counts = (
+            OwnCount.of("disagreements", model.agreement(data.inputs.X), τ, τ),
+            OwnCount.of("errors_of_the_sample", model.margins(data.labelled), τ, τ),
+        )
+        d, failing = (count.accepted(facts.get(count.name)) for count in counts)
+        remarks += (counts[0].remark(d), counts[1].remark(failing))
+        m = data.inputs.n
         c, undrawn = _disagreement_bill(declared).log_confidence, None
         if pool is None:
             apart = binomial_upper(d, m, c)
@@ -133,7 +158,7 @@ class Retrained(Method[RetrainedDeclared, PickChoices]):
             total = min(rest, plan.undrawn(picked.facts.k) + most)
             apart, undrawn = share_up(most, rest), share_up(total, rest)
             value = share_up(failing + total, pool)
-        facts = RetrainedFacts(
+        record = RetrainedFacts(
             n=data.labelled.n,
             N=picked.facts.N,
             picks=picked.facts.picks,
@@ -147,19 +172,20 @@ class Retrained(Method[RetrainedDeclared, PickChoices]):
             undrawn_error_at_most=undrawn,
         )
         inputs = {"unlabelled": {"sha256": data.inputs.sha256, "n": m}}
-        return Certificate(
+        certificate = Certificate(
             method=self.name,
             value=value,
             bill=Bill(declared.delta, _prices(declared)),
             declared=declared,
             choices=choices,
-            facts=facts,
+            facts=record,
             model=model.facts(),
             data=data_facts(data.labelled) | inputs,
             baseline=baseline(data.labelled, declared.delta, pool),
             declarations=_declarations(picked, data, pool),
             quantity=RISK if pool is None else picked.quantity,
         )
+        return certificate, tuple(filter(None, remarks))
 
 
 def _picking(declared: RetrainedDeclared) -> PickDeclared:
@@ -188,7 +214,7 @@ def _declarations(
         fresh = f"the {m} unlabelled inputs are a random subset of the items that were not drawn"
     return (
         *assumed(data.labelled, pool),
-        *(line for line in picked.declarations if "picks alone" in line or "start of" in line),
+        *(line for line in picked.declarations if any(words in line for words in OF_PICKS)),
         fresh,
         "no training, choice or stop that led to either model saw the unlabelled inputs",
         "an output depends on its own example, not on the batch in which it is computed",

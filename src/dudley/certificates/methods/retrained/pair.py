@@ -4,9 +4,10 @@ A model *decides* on an input for the class whose output leads all others by mor
 models *agree* on an input if both decide, and for the same class. With one output f the classes
 are 1 and 0, and f leads −f by |f|, as margins count it.
 
->>> outputs = np.array([[0.0, 2.0, 0.0], [1.0, 1.0, 0.0], [np.nan, 1.0, 0.0]])
->>> decisions(outputs, 0.0), decisions(np.array([[0.5], [-0.5], [0.0]]), 0.0)
-(array([ 1, -1, -1]), array([ 1,  0, -1]))
+>>> leads(np.array([[0.0, 2.0, 0.0], [1.0, 1.0, 0.0], [np.nan, 1.0, 0.0]]))
+(array([1, 0, 1]), array([  2.,   0., -inf]))
+>>> leads(np.array([[0.5], [-0.25]]))
+(array([1, 0]), array([0.5 , 0.25]))
 """
 
 from __future__ import annotations
@@ -21,8 +22,6 @@ import numpy as np
 from dudley.certificates.data import Dataset, rows_of
 from dudley.certificates.predictor import Predictor, margins
 from dudley.core.errors import InputError
-
-UNDECIDED = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +42,12 @@ class RetrainedPair(Predictor):
     def facts(self) -> dict[str, Any]:
         return self.retrained.facts() | {"picked": self.picked.facts()}
 
-    def disagreements(self, X: np.ndarray, tolerance: float) -> np.ndarray:
-        """Where the models do not agree."""
-        first = decisions(self.picked.outputs(X), tolerance)
-        return (first == UNDECIDED) | (first != decisions(self.retrained.outputs(X), tolerance))
+    def agreement(self, X: np.ndarray) -> np.ndarray:
+        """How far both lead for the same class: they agree where it is above the tolerance."""
+        (first, here), (second, there) = (
+            leads(model.outputs(X)) for model in (self.picked, self.retrained)
+        )
+        return np.where(first == second, np.minimum(here, there), -np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +80,10 @@ class RetrainedData:
         return len(rows_of(self.labelled.X) & rows_of(self.inputs.X))
 
 
-def decisions(outputs: np.ndarray, tolerance: float) -> np.ndarray:
-    """The class that leads by more than the tolerance; −1 where none does."""
+def leads(outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The class that leads, and by how much; by nothing, or −∞, where none does."""
     if outputs.shape[1] == 1:
         leaders = (outputs[:, 0] > 0).astype(np.int64)
     else:
         leaders = np.where(np.isnan(outputs), -np.inf, outputs).argmax(axis=1)
-    return np.where(margins(outputs, leaders) > tolerance, leaders, UNDECIDED)
+    return leaders, margins(outputs, leaders)

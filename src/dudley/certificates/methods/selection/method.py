@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.base import Method, method
 from dudley.certificates.certificate import ASSUMED, Certificate, baseline
 from dudley.certificates.data import Dataset
-from dudley.certificates.inversion import binomial_upper
 from dudley.certificates.methods.selection.candidates import CandidateList, read_list
 from dudley.certificates.methods.selection.declared import (
     SelectionChoices,

@@ -13,7 +13,7 @@ does not look at the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,16 @@ def read_outcomes(path: str | Path, tool: str, **said: Any) -> OutcomeTable:
     try:
         return LOGS[tool](Path(path), **said)
     except TypeError as error:
-        if "unexpected keyword" not in str(error):
+        if "argument" not in str(error):  # an unexpected one, or the path again
             raise
         raise InputError(f"log of {tool}", "what this reader asks for", error) from None
+
+
+def logged(path: str | Path, log: Mapping[str, Any]) -> OutcomeTable:
+    """The table of a log as a certificate declares it: the tool, and what was said of the log."""
+    if not isinstance(log.get("tool"), str):
+        raise InputError("log", "the name of a tool", "none")
+    return read_outcomes(path, **log)
 
 
 def one_of_names(path: Path, what: str, names: Sequence[str], said: str | None) -> str:

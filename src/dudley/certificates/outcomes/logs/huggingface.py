@@ -44,6 +44,9 @@ def huggingface_file(path: Path) -> OutcomeTable:
         expected = "predictions and label_ids (or prediction and label)"
         raise refusal(path, expected, ", ".join(columns) or "none")
     predictions, labels = (columns[str(name)] for name in names)
+    for name, column in zip(names, (predictions, labels), strict=True):
+        if any(each is None for each in column):
+            raise refusal(path, f"a value of {name} in every row", "none in some")
     return outcomes_of_predictions(predictions, labels)
 
 

@@ -3,7 +3,9 @@
 Read in version 0.4.13: a line for each document and filter, with ``doc_id``, ``doc_hash``,
 ``filter``, ``metrics`` (their names) and each metric's value under its name. Metrics that count
 right answers are known by name (`BINARY`); others in [0, 1] are grades, and their lack to 1 is the
-loss. The hash of a document becomes the id of its row.
+loss. A log does not say which metrics are better when they are lower: those of lm-eval are known by
+name (`LOWER`), and of others ``lower_is_better`` must say it; they are losses themselves. The hash
+of a document becomes the id of its row.
 
 lm-eval opens the file to append, so that two runs may stand in it: a document that comes twice is
 refused.
@@ -23,12 +25,17 @@ from dudley.core.boundary.paths import regular
 from dudley.core.boundary.refusal import refusal
 
 BINARY = ("acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match", "em")
+LOWER = ("ter", "brier_score", "wer", "cer", "bits_per_byte", "perplexity")
 LONGEST = 4 * limits.MIB  # bytes of a line, which has the prompt and every answer
 
 
 @LOGS.register("lm-eval")
 def lm_eval_samples(
-    path: Path, metric: str | None = None, filter: str | None = None, binary: bool | None = None
+    path: Path,
+    metric: str | None = None,
+    filter: str | None = None,
+    binary: bool | None = None,
+    lower_is_better: bool | None = None,
 ) -> OutcomeTable:
     """The outcomes of one metric under one filter; ``binary`` says that its values are 0 or 1."""
     values, ids, filters, seen = [], [], {}, set()
@@ -53,6 +60,8 @@ def lm_eval_samples(
     one_of_names(path, "filter", list(filters), filter)
     assert metric is not None
     errors = metric in BINARY if binary is None else binary
+    if metric in LOWER if lower_is_better is None else lower_is_better:
+        values = [1 - value for value in values]
     return graded(path, values, errors, ids=numbered(ids))
 
 

@@ -22,6 +22,16 @@ ROWS = 1 << 14  # that are worked on at once
 PLAIN = (str, int, float, bool, type(None))
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise ValueError("not every key once")
+    return row
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=_once)  # made once, not for every line
+
+
 @READERS.register("jsonl")
 def json_lines(path: Path, choose: Choose) -> ColumnParts:
     """The columns that are used, some thousand lines at a time."""
@@ -49,7 +59,7 @@ def _row(path: Path, lines: Lines, text: str) -> dict[str, Any] | None:
     if text.count("{") > 1 or text.count("[") > 0:
         return parse(text, place)  # nested: counted before it is built
     try:
-        row = json.loads(text)
+        row = DECODER.decode(text)
     except (ValueError, RecursionError) as error:
         raise refusal(place, "a JSON object", error) from None
     if not isinstance(row, dict):

@@ -1,8 +1,10 @@
 """``gpt``: a causal Transformer over bytes.
 
 The byte before is embedded, its place is added, and ``layers`` of pre-norm attention (``heads``
-heads, causal) and a GELU network of width ``hidden`` times d follow; the logits are read out by
-the embedding itself. 8 layers with d = 512 have 25 million weights, 12 with d = 768 85 million.
+heads, causal) and a GELU network of width ``hidden`` times d follow; the logits are read out by the
+embedding itself. A document that is longer than the context is refused or, with ``windows``, read
+in windows of that many bytes: each begins anew with the byte before it. 8 layers with d = 512 have
+25 million weights, 12 with d = 768 85 million.
 
 >>> model = TextGpt(d=8, heads=2, layers=1, context=16)
 >>> _ = torch.manual_seed(0)
@@ -27,7 +29,7 @@ from dudley.core.errors import InputError
 @MODELS.register("gpt")
 @dataclass(frozen=True, kw_only=True)
 class TextGpt(DocumentModel):
-    """Final: the sizes; ``context`` is the longest document in bytes."""
+    """Final: the sizes; ``context`` is the longest document in bytes, or with windows a window."""
 
     name = "gpt"
 
@@ -36,6 +38,7 @@ class TextGpt(DocumentModel):
     heads: int = 4
     hidden: int = 4
     context: int = 1024
+    windows: bool = False
 
     def __post_init__(self):
         expect_number("d", self.d, 1, 8192)
@@ -51,17 +54,26 @@ class TextGpt(DocumentModel):
     def read(self, documents: Sequence[bytes]) -> TextBatch:
         return padded(documents)
 
+    def expect(self, longest: int) -> None:
+        if not self.windows:
+            super().expect(longest)
+
     def nats(self, module: torch.nn.Module, batch: TextBatch) -> torch.Tensor:
         codes, lengths = batch
-        return nats_of(module(shifted(codes)), codes, lengths)
+        before, (n, T) = shifted(codes), codes.shape
+        if self.context >= T:
+            return nats_of(module(before), codes, lengths)
+        windows = torch.nn.functional.pad(before, (0, -T % self.context)).view(-1, self.context)
+        logits = module(windows).view(n, -1, SYMBOLS)[:, :T]  # n × T × 256
+        return nats_of(logits, codes, lengths)
 
 
 class ByteGpt(torch.nn.Module):
     """Embedding and places, pre-norm layers, logits by the same embedding."""
 
-    def __init__(self, of: TextGpt):
+    def __init__(self, of: TextGpt, symbols: int = SYMBOLS):
         super().__init__()
-        self.symbols = torch.nn.Embedding(SYMBOLS, of.d)
+        self.symbols = torch.nn.Embedding(symbols, of.d)
         self.places = torch.nn.Parameter(torch.randn(of.context, of.d) * 0.02)
         torch.nn.init.normal_(self.symbols.weight, std=0.02)
         self.layers = torch.nn.ModuleList(

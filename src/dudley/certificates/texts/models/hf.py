@@ -6,10 +6,8 @@ model begins at random weights. The tokenizer must not come from the stretch: it
 folder, and was there before. No pickle is opened, no code of the folder is run, and nothing is
 looked up on a network. Every dropout rate of the config is 0 in the pass.
 
-A document is its tokens and then the token that ends texts, unless the document was cut. Before the
-first token stands the same token. The bits of a document are those of these tokens; a text may have
-other tokens as well, so its probability is at least theirs. A text that is not UTF-8, or that the
-tokenizer does not give back as it was, is refused.
+A document is its tokens and an end (`tokens`). Before the first token stands the end, too. The bits
+of a document are those of these tokens, per byte of its text.
 """
 
 from __future__ import annotations
@@ -21,11 +19,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from dudley.certificates.texts.base import MODELS, DocumentModel, TextBatch
-from dudley.certificates.texts.documents import END
 from dudley.certificates.texts.symbols import nats_of
+from dudley.certificates.texts.tokens import token_batch
 from dudley.certificates.trainings.base import expect_number
 from dudley.core.backend import torch
 from dudley.core.boundary import documents
@@ -127,12 +123,7 @@ class CausalFolder(DocumentModel):
         return model.float()
 
     def read(self, documents: Sequence[bytes]) -> TextBatch:
-        rows = [self._tokens(document) for document in documents]
-        lengths = [len(row) for row in rows]
-        codes = np.full((len(rows), max(lengths)), self.end, np.int64)
-        for place, row in zip(codes, rows, strict=True):
-            place[: len(row)] = row
-        return torch.from_numpy(codes), torch.tensor(lengths)
+        return token_batch(self.tokenizer, documents, self.end)
 
     def nats(self, module: torch.nn.Module, batch: TextBatch) -> torch.Tensor:
         codes, lengths = batch
@@ -144,24 +135,6 @@ class CausalFolder(DocumentModel):
         if longest > self.context:
             fix = f"--longest {self.context}"
             raise InputError("documents", f"up to {self.context} bytes", longest, fix)
-
-    def _tokens(self, document: bytes) -> list[int]:
-        whole = document.endswith(END)
-        try:
-            text = document.removesuffix(END).decode("utf-8")
-        except UnicodeDecodeError as error:
-            fix = "a model of bytes (gru, gpt) reads any"
-            raise InputError("document", "a text in UTF-8", error, fix) from None
-        tokens = self.tokenizer.encode(text, add_special_tokens=False).ids
-        if self.tokenizer.decode(tokens, skip_special_tokens=False) != text:
-            fix = "a tokenizer of bytes (byte-level BPE) does"
-            raise InputError(
-                "tokenizer",
-                "one that gives every text back",
-                f"another text for {text[:40]!r}",
-                fix,
-            )
-        return tokens + [self.end] * whole or [self.end]
 
     @cached_property
     def _settings(self) -> dict[str, Any]:
@@ -187,7 +160,7 @@ def _config(settings: Mapping[str, Any]) -> Any:
     except Exception as error:  # whatever the library raises at odd values
         raise InputError(CONFIG, f"a config of {family}", error) from None
     for name, value in vars(config).items():  # rates that the file leaves to the library, too
-        if "drop" in name and isinstance(value, float):
+        if "drop" in name and isinstance(value, int | float) and not isinstance(value, bool):
             setattr(config, name, 0.0)
     return config
 

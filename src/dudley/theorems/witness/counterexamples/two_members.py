@@ -22,9 +22,9 @@ class TwoMembers(Witness):
     bound has B_v2 = b where B_c2 = 1/b belongs, and tends to 0 with b.
 
     This reads C_1 per matrix: a constant for the class of each, here of W_v alone, as W_QK, W_c and
-    w are fixed and need one centre. If one class must hold every matrix, I/b with it, C_1 grows as
-    b falls and this instance shows nothing; ``many_heads.ManyHeads`` refutes the
-    theorem in that reading.
+    w are fixed and need one centre (C = 0). If one class must hold every matrix, I/b with it, C_1
+    grows as b falls and this instance shows nothing; ``many_heads.ManyHeads`` refutes the theorem
+    in that reading.
     """
 
     b: float = 0.01
@@ -46,6 +46,9 @@ class TwoMembers(Witness):
             "X.row2inf": 1.0,
             "class.C": C,
             "class.C_input": C,
+            "class.C_QK": 0.0,
+            "class.C_c": 0.0,
+            "class.C_w": 0.0,
             "epsilon": 0.9,
         }
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dudley.certificates.inversion import binomial_upper
+from dudley.calculus.inversion import binomial_upper
 from dudley.certificates.methods.hold_out.interval import INTERVALS
 from dudley.core.errors import InputError
 

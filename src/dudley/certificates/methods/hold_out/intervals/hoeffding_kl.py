@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dudley.certificates.inversion import kl_upper
+from dudley.calculus.inversion import kl_upper
 from dudley.certificates.methods.hold_out.interval import INTERVALS, mean_up
 from dudley.core.rounding import up
 

@@ -26,7 +26,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dudley.certificates.inversion import kl_upper
+from dudley.calculus.inversion import kl_upper
 from dudley.certificates.methods.pac_bayes.form import FORMS, PacBayesForm
 from dudley.core.constraint import size_of
 from dudley.core.rounding import up

@@ -40,41 +40,50 @@ from dudley.certificates.methods.prequential.grid import BETS, WEIGHTS
 
 TERMS = 4096  # units of a sum, before it is added to the others
 TOGETHER = 16  # units of a product, before its logarithm is taken
-OFF, APART = 1 + 2.0**-40, 2.0**-52 / (1 - BETS)
+OFF = 1 + 2.0**-40
 
 
 @FORMS.register("mixture")
 class MixtureTally(Tally):
-    """Final: Σ_t ln(1 − θ_j X_t) for every bet, from below."""
+    """Final: Σ_t ln(1 − θ_j X_t) for every bet, from below.
+
+    Bets below ``least`` are left out, and their weight goes to the others.
+    """
 
     name = "mixture"
 
-    def __init__(self) -> None:
+    def __init__(self, least: float = 0.0) -> None:
         super().__init__()
-        self.sums = np.zeros(len(BETS))
+        there = least <= BETS
+        self.bets, self.weights = BETS[there], WEIGHTS[there]
+        if not there.all():
+            shares = self.weights / self.weights.sum() * (1 - 2.0**-48)
+            self.weights = np.floor(shares * 2**53) / 2**53
+        self.apart = 2.0**-52 / (1 - self.bets)
+        self.sums = np.zeros(len(self.bets))
 
     def count(self, x: np.ndarray) -> None:
         x = x[x > 0]
         x = np.append(x, np.zeros(-len(x) % TOGETHER)).reshape(TOGETHER, -1)
         for first in range(0, x.shape[1], TERMS // TOGETHER):
             part = x[:, first : first + TERMS // TOGETHER]
-            factors = 1 - np.multiply.outer(BETS, part)  # bets × together × parts
+            factors = 1 - np.multiply.outer(self.bets, part)  # bets × together × parts
             logs = np.log(factors.prod(axis=1)).sum(axis=1)
-            self.sums = np.nextafter(self.sums + logs * OFF - part.size * APART, -np.inf)
+            self.sums = np.nextafter(self.sums + logs * OFF - part.size * self.apart, -np.inf)
 
     def worsen(self, units: int) -> None:
         """A factor in [1 − θ, 1] becomes 1 − θ: each unit lowers s_j by at most −ln(1 − θ_j)."""
-        self.sums = np.nextafter(self.sums + units * np.log1p(-BETS) * OFF, -np.inf)
+        self.sums = np.nextafter(self.sums + units * np.log1p(-self.bets) * OFF, -np.inf)
 
     def exponents(self, p: float) -> np.ndarray:
-        return np.log(WEIGHTS) + self.sums - self.m * np.log1p(-BETS * p)
+        return np.log(self.weights) + self.sums - self.m * np.log1p(-self.bets * p)
 
     def exponents_ball(self, p: float, lines: np.ndarray) -> list[Any]:
         from flint import arb
 
         return [
-            arb(float(WEIGHTS[j])).log()
+            arb(float(self.weights[j])).log()
             + float(self.sums[j])
-            - self.m * (1 - arb(float(BETS[j])) * p).log()
+            - self.m * (1 - arb(float(self.bets[j])) * p).log()
             for j in lines
         ]

@@ -9,8 +9,8 @@ from flint import arb, ctx
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from dudley.certificates import inversion
-from dudley.certificates.inversion import binomial_lower, binomial_upper, kl_upper
+from dudley.calculus import inversion
+from dudley.calculus.inversion import binomial_lower, binomial_upper, kl_upper
 from dudley.core.errors import InputError
 
 confidence = st.floats(0.8, 400.0)

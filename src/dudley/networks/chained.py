@@ -1,0 +1,104 @@
+"""What is chained: the losses of a network, or the vectors before its readout.
+
+Two ways to bound the Rademacher complexity of a loss class. *Covered*: a cover of the network is a
+cover of the losses, |loss − centre| ≤ min(b/2, L·A). *Peeled*, for networks that end in ⟨w, y⟩: the
+vectors y are covered, and w costs its norm alone (``calculus.peel``). Both hold for every sample,
+so the smaller one does.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dudley.calculus import chain, peel
+from dudley.calculus.allocate import Allocated
+from dudley.calculus.assemble import CoverNames, compose
+from dudley.calculus.compose import Chain
+from dudley.calculus.facts import Signal
+from dudley.calculus.node import Node
+from dudley.core.entropy import Entropy, PowerLaw
+from dudley.core.magnitude import Magnitude
+
+ONE_MAP = PowerLaw(0.0)  # the entropy of a class with one member
+
+
+@dataclass(frozen=True, eq=False)
+class Chained(ABC):
+    """Abstract: a class of radius A, its entropy, and what a link costs."""
+
+    entropy: Entropy
+    log_A: float
+
+    @abstractmethod
+    def relative(self, log_n: np.ndarray) -> np.ndarray:
+        """The complexity in units of A, for each n."""
+
+    @abstractmethod
+    def prices(self, log_H: np.ndarray, log_n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What a link costs per unit of its length, and what one from the top costs."""
+
+    def complexity(self, log_n: np.ndarray) -> np.ndarray:
+        """A bound on the Rademacher complexity, for each n."""
+        with np.errstate(over="ignore", divide="ignore"):
+            return np.exp(self.log_A + np.log(self.relative(log_n)))
+
+    def links(self, log_n: float) -> list[tuple[float, float]]:
+        """The links of the best chain for one n: (log scale, cost), in units of A, top down."""
+        grid, size = chain.scales(log_n), np.array([log_n])
+        log_H = chain.entropies(self.entropy, self.log_A, size, grid)
+        price, first = self.prices(log_H, size)
+        return chain.best_chain(price[:, 0], grid, proper=False, first=first[:, 0])
+
+
+class CoveredNetwork(Chained):
+    """All blocks are covered, the readout with them."""
+
+    def relative(self, log_n: np.ndarray) -> np.ndarray:
+        return chain.complexity(self.entropy, self.log_A, log_n)
+
+    def prices(self, log_H: np.ndarray, log_n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        price = chain.massart(log_H, log_n)
+        return price, price
+
+
+@dataclass(frozen=True, eq=False)
+class PeeledNetwork(Chained):
+    """All blocks are covered but the readout, which costs its norm (``calculus.peel``)."""
+
+    reach: float  # of the losses from their centre, in units of A
+
+    def relative(self, log_n: np.ndarray) -> np.ndarray:
+        return peel.complexity(self.entropy, self.log_A, log_n, self.reach)
+
+    def prices(self, log_H: np.ndarray, log_n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return peel.price(log_H, log_n), peel.first(log_H, log_n, self.reach)
+
+
+def peeled(
+    network: Node, signal: Signal, covers: CoverNames, L: float = 1.0, b: float = math.inf
+) -> PeeledNetwork | None:
+    """L-Lipschitz losses in [0, b] of a network that ends in a readout other than 0, if it does."""
+    *nodes, last = [part.node for part in network.stages()]
+    body = Chain(tuple(nodes))
+    facts = body.facts(signal)
+    w = last.functional(facts.out.width)
+    if w is None:
+        return None
+    factor = w.norm("fro") * L
+    A = factor * facts.out.radius
+    if not -np.inf < A.log < np.inf:
+        return None
+    entropy = stretched(compose(body, signal, covers)[0], factor) if facts.uses else ONE_MAP
+    reach = min(1.0, math.exp(min(0.0, math.log(b / 2) - A.log)))
+    return PeeledNetwork(entropy, float(A.log), reach)
+
+
+def stretched(entropy: Allocated, factor: Magnitude | float) -> Allocated:
+    """The entropy of the same outputs times a number."""
+    log = float(factor.log) if isinstance(factor, Magnitude) else math.log(factor)
+    blocks = tuple(replace(b, weight=b.weight * factor) for b in entropy.blocks)
+    return Allocated(blocks, entropy.log_output + log)
