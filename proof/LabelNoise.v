@@ -12,7 +12,8 @@
     constants [−1 ≤ c ≤ 1]. The label is 1 with chance 21/40 and −1 otherwise; the loss
     [ℓ(y, c) = |y − c|] has slope κ = 1; there are n = 201 examples. The best of all predictions is
     the constant 1 ([best_target]), within the bound B = 1, hence M = 2κB + 2κ = 4. With all norms 1
-    the paper's remaining hypotheses bound quantities that are 1 here.
+    the paper's remaining hypotheses bound quantities that are 1 here. Theorems 4.7, with one head, and
+    4.11, with the readout bounded by 1 after any layers, print the same on the same class.
 
     The minimiser follows the majority of the labels, which errs so often that its excess risk is
     above 4/201, while the offset complexity is at most 1/201. *)
@@ -309,7 +310,8 @@ Lemma tail_lower (R : realFieldType) (n k P D : N) fuel qn qd S :
   1 - num R qn / num R qd <= tail (N.to_nat n) (N.to_nat k) (1 - num R P / num R D).
 Proof.
 move=> kn prob qd0 check.
-rewrite ler_subl_addr -ler_subl_addl -[X in X - _](tail_flip (1 - num R P / num R D) kn) addrC addKr.
+rewrite ler_subl_addr -ler_subl_addl -[X in X - _](tail_flip (1 - num R P / num R D) kn).
+rewrite addrC addKr.
 rewrite subKr ler_pdivl_mulr //.
 have -> : (N.to_nat n - (N.to_nat k).+1 = N.to_nat (n - k - 1))%N.
   by rewrite !N2Nat.inj_sub !minusE -subnDA addn1.
