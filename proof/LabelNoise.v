@@ -12,8 +12,8 @@
     constants [−1 ≤ c ≤ 1]. The label is 1 with chance 21/40 and −1 otherwise; the loss
     [ℓ(y, c) = |y − c|] has slope κ = 1; there are n = 201 examples. The best of all predictions is
     the constant 1 ([best_target]), within the bound B = 1, hence M = 2κB + 2κ = 4. With all norms 1
-    the paper's remaining hypotheses bound quantities that are 1 here. Theorems 4.7, with one head, and
-    4.11, with the readout bounded by 1 after any layers, print the same on the same class.
+    the paper's remaining hypotheses bound quantities that are 1 here. Theorems 4.7, with one head,
+    and 4.11, with the readout bounded by 1 after any layers, print the same on the same class.
 
     The minimiser follows the majority of the labels, which errs so often that its excess risk is
     above 4/201, while the offset complexity is at most 1/201. *)

@@ -1,7 +1,7 @@
 (** * A norm on the wrong side does not bound a cover
 
-    Lemma 3.4 of trauger2024 covers the maps [x ↦ Wx], [W] of shape [k × d], at resolution [ε] in the
-    largest ℓ2 error over points with [‖x‖₁ ≤ B_x], and prints
+    Lemma 3.4 of trauger2024 covers the maps [x ↦ Wx], [W] of shape [k × d], at resolution [ε] in
+    the largest ℓ2 error over points with [‖x‖₁ ≤ B_x], and prints
 
       [log N ≲ (B_w B_x / ε)² log (d k)]   where [‖W‖_{2,1} ≤ B_w],
 
