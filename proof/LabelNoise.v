@@ -331,21 +331,42 @@ rewrite (_ : 1 - 4%:R / 5%:R = 5%:R^-1); last by field.
 by rewrite (_ : 1 - 19%:R / 40%:R = 2%:R^-1 + 40%:R^-1); last by field.
 Qed.
 
-(** Theorem 4.4 is false at n = 201 and h = 1/40. *)
-Theorem label_noise (R : realFieldType) : ~ theorem_4_4 201 (40%:R^-1 : R).
+Section Refutation.
+
+Variable R : realFieldType.
+Notation h := (40%:R^-1 : R).
+
+Lemma h_gt0 : 0 < h. Proof. by rewrite invr_gt0 ltr0n. Qed.
+
+Lemma h_half : h <= 2%:R^-1. Proof. by rewrite lef_pinv ?posrE ?ltr0n // ler_nat. Qed.
+
+(** At n = 201 and h = 1/40 every minimiser exceeds the printed bound. *)
+Theorem printed_exceeded (rule V : sample bool_finType 201 -> R) (least : R) :
+  minimiser rule ->
+  (forall s, supremum (@constant R) (offset h s) (V s)) ->
+  supremum (@constant R) (fun c => - excess h c) (- least) ->
+  4%:R * Mean (@fair R) V + least < Mean (coin h) (fun s => excess h (rule s)).
 Proof.
-have h0 : 0 < 40%:R^-1 :> R by rewrite invr_gt0 ltr0n.
-have h1 : 40%:R^-1 <= 2%:R^-1 :> R by rewrite lef_pinv ?posrE ?ltr0n // ler_nat.
-pose rule := @follow R 201; pose V := @highest R 201 40%:R^-1.
-have min : minimiser rule by apply: follow_minimises.
-have sup s : supremum (@constant R) (offset 40%:R^-1 s) (V s) by apply: highest_supremum.
-have zero : supremum (@constant R) (fun c => - excess 40%:R^-1 c) (- 0 : R).
-  split=> [c _|u]; first by rewrite ler_opp2 best_target.
-  by move/(_ 1 (one_constant R)); rewrite /excess subrr.
-move=> claim; have := claim rule V 0 min sup zero; apply/negP; rewrite -ltNge addr0.
-apply: le_lt_trans (ler_wpmul2l (ler0n R 4) (offset_complexity _ sup)) _ => //.
-rewrite (excess_of_minimiser h0 h1) //.
-apply: lt_le_trans (_ : 4%:R * 40%:R^-1 * 5%:R^-1 <= _); last first.
-  by rewrite ler_wpmul2l ?mulr_ge0 ?ler0n ?(ltW h0) // majority_errs.
+move=> min sup /least_excess least0.
+apply: le_lt_trans (_ : 4%:R * 201%:R^-1 + 0 < _).
+  by rewrite ler_add // ler_wpmul2l ?ler0n // (offset_complexity _ sup).
+rewrite addr0 (excess_of_minimiser h_gt0 h_half) //.
+apply: lt_le_trans (_ : 4%:R * h * 5%:R^-1 <= _); last first.
+  by rewrite ler_wpmul2l ?mulr_ge0 ?ler0n ?(ltW h_gt0) // majority_errs.
 by rewrite -mulrA ltr_pmul2l ?ltr0n // -invfM -natrM ltf_pinv ?posrE ?ltr0n // ltr_nat.
 Qed.
+
+(** Minimisers, suprema and the infimum exist, so Theorem 4.4 is false. *)
+Theorem label_noise : ~ theorem_4_4 201 h.
+Proof.
+have min : minimiser (@follow R 201) by apply: follow_minimises.
+have sup s : supremum (@constant R) (offset h s) (@highest R 201 h s).
+  by apply: (highest_supremum h_gt0).
+have inf : supremum (@constant R) (fun c => - excess h c) (- 0).
+  split=> [c _|u]; first by rewrite ler_opp2 (best_target h_gt0 h_half).
+  by move/(_ 1 (one_constant R)); rewrite /excess subrr.
+move=> claim; have := printed_exceeded min sup inf.
+by rewrite ltNge (claim _ _ _ min sup inf).
+Qed.
+
+End Refutation.
