@@ -96,4 +96,22 @@ have -> : (1 - p) * tail n k.+1 p + p * tail n k p - ((1 - q) * tail n k.+1 p + 
 by rewrite mulr_ge0 // subr_ge0 // tail_k.
 Qed.
 
+(** Errors and successes change places: a tail from above is a tail from below. *)
+Lemma term_flip n p j : (j <= n)%N -> term n (1 - p) (n - j) = term n p j.
+Proof. by move=> jn; rewrite /term bin_sub // subKn // subKr [(1 - p) ^+ _ * _]mulrC. Qed.
+
+Lemma tail_flip n k p : (k < n)%N -> tail n k p + tail n (n - k.+1) (1 - p) = 1.
+Proof.
+move=> kn; rewrite -[RHS](sum_term n p) /tail.
+rewrite -(big_mkord predT (fun j => term n p j)) -(big_mkord predT (fun j => term n p j)).
+rewrite -(big_mkord predT (fun j => term n (1 - p) j)).
+rewrite [RHS](big_cat_nat _ _ _ (leq0n k.+1)) /= 1?ltnW //; congr (_ + _).
+rewrite [RHS]big_nat_rev /= -{2}[k.+1]add0n big_addn subSn //.
+apply: eq_big_nat => i /andP[_]; rewrite ltnS => small; have ink : (i + k.+1 <= n)%N.
+  by rewrite -(subnK kn) leq_add2r.
+have jn : (n - i <= n)%N by rewrite leq_subr.
+have -> : (k.+1 + n.+1 - (i + k.+1).+1 = n - i)%N by rewrite -addSn addnC subnDr subSS.
+by rewrite -(term_flip _ jn) subKn // (leq_trans (leq_addr k.+1 i)).
+Qed.
+
 End Binomial.
