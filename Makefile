@@ -12,8 +12,8 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help setup deps docs-deps tour test test-slow check generate docs tightness format bench \
-  lock clean
+.PHONY: help setup deps docs-deps tour test test-slow check proof generate docs tightness format \
+  bench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +36,9 @@ check: $(VENV)/.stamp ## lint, format, names, types, import layers, generated fi
 	$(BIN)/lint-imports
 	@if [ -f scripts/generate.py ]; then $(BIN)/python scripts/generate.py --check; \
 	  else echo "make check: nothing is generated yet"; fi
+
+proof: ## check the formal proofs with Coq, and what they assume
+	@$(PYTHON) scripts/check_proofs.py -j $(JOBS)
 
 generate: $(VENV)/.stamp ## rewrite the generated files
 	@if [ -f scripts/generate.py ]; then $(BIN)/python scripts/generate.py; \

@@ -26,6 +26,7 @@ SLOW = (
     "dudley lab list",
     "dudley lab run",
     "dudley tour",
+    "dudley verify marked-token --coq",
     "dudley verify picked",  # what certify train wrote
     "dudley verify zero-or-one",
     "ls run",  # what dudley lab run wrote
@@ -40,6 +41,8 @@ NEEDS = {
     "howto/cluster.md": {"ray": "ray", "submitit": "submitit"},
     "howto/training.md": {"scikit-learn": "sklearn"},
 }
+# Pages whose commands need a program.
+PROGRAMS = {"proof.md": ("coq", "coqc")}
 ELSEWHERE = {"measure.md": "tests/weights/test_minilm.py"}
 
 
@@ -120,7 +123,11 @@ def test_a_page_shows_what_its_code_and_its_commands_print(page: Path, tmp_path:
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if any(c.startswith(SLOW) for c in commands(p))], ids=name_of
 )
-def test_the_long_commands_of_a_page(page: Path, tmp_path: Path):
+def test_the_long_commands_of_a_page(page: Path, tmp_path: Path, require, monkeypatch):
+    if name_of(page) in PROGRAMS:
+        name, program = PROGRAMS[name_of(page)]
+        require(name, shutil.which(program) is not None, f"no {program} on PATH")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     check_commands(page, prepared(page, tmp_path), slow=True)
 
 

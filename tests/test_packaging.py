@@ -118,7 +118,8 @@ def test_ci_begins_with_the_two_commands_of_a_stranger_before_anything_is_instal
     first = ["git clone", "make tour", "make test"]
     assert steps[: len(first)] == first and "DUDLEY_BARE=1" in text.partition("apt-get")[0]
     later = [step for step in steps[len(first) :] if step.startswith("make ")]
-    assert later == ["make docs-deps", "make check", "make test", "make test-slow"]
+    proved = ["make check", "make proof"]
+    assert later == ["make docs-deps", *proved, "make test", "make test-slow"]
 
 
 def test_a_bare_run_skips_what_it_asks_for_and_a_second_run_has_just_that(tmp_path: Path):
@@ -145,6 +146,13 @@ def test_a_bare_run_skips_what_it_asks_for_and_a_second_run_has_just_that(tmp_pa
     assert "1 passed, 1 skipped" in run("--skipped-to=skipped", DUDLEY_BARE="1")
     assert (tmp_path / "skipped").read_text(encoding="utf-8") == "test_toy.py::test_toy[extra]\n"
     assert "1 passed, 1 deselected" in run("--only-from=skipped", DUDLEY_REQUIRE="extra")
+
+
+def test_a_wheel_carries_the_formal_proofs():
+    wheel = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["only-include"] == ["src/dudley", "proof"]
+    assert wheel["sources"] == {"src/dudley": "dudley", "proof": "dudley/_proof"}
+    assert (ROOT / "proof" / "Certificates.v").is_file()
 
 
 def test_the_declared_python_is_the_one_make_asks_for():

@@ -16,7 +16,7 @@ from functools import cached_property
 from dudley.core.bound import Bound
 from dudley.core.statement import Statement
 from dudley.theorems import registry
-from dudley.theorems.witness.base import WITNESSES, Family, Witness, family_against
+from dudley.theorems.witness.base import WITNESSES, Family, FormalProof, Witness, family_against
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,11 @@ class Counterexample:
         return family_against(self.witness, self.statement.id)
 
     @property
+    def formal(self) -> FormalProof | None:
+        """The theorem of the Coq kernel that says so, where there is one."""
+        return self.witness.formal.get(self.statement.id)
+
+    @property
     def command(self) -> str:
         """What to type to see the numbers."""
         return command(self.statement, self.inputs)
@@ -84,6 +89,7 @@ class Counterexample:
             "ratio": self.ratio,
             "forms": {name: bound.to_json()["value"] for name, bound in self.values.items()},
             "family": None if self.family is None else _plain(self.family),
+            "formal": None if self.formal is None else self.formal.to_json(),
         }
 
 

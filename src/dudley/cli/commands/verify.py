@@ -24,6 +24,7 @@ from dudley.cli.output import Json, print_document, print_json
 from dudley.core.errors import InputError
 
 if TYPE_CHECKING:
+    from dudley.certificates.kernel.report import KernelReport
     from dudley.certificates.verify import Verification
 
 
@@ -63,6 +64,10 @@ def verify(
     device: Annotated[
         str | None, typer.Option(help="cpu (the default) or cuda, to replay or evaluate.")
     ] = None,
+    by_kernel: Annotated[
+        bool,
+        typer.Option("--coq", help="Let the kernel of Coq check theorem, tail and price as well."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Compute a certificate again from the model and the data.
@@ -70,7 +75,9 @@ def verify(
     With --replay the declared training is carried out again, from the data alone, and must pick
     the same examples and give the same weights; it takes as long as the first time, on the same
     kind of device. With --texts the checkpoints of a language model's pass are evaluated again on
-    their blocks, all or a part. Exit code 1 if the certificate does not hold.
+    their blocks, all or a part. With --coq the claim is written down as a theorem, and a proof
+    assistant that is installed on this machine checks it (docs/proof.md); the first time it takes a
+    minute to compile the proofs. Exit code 1 if the certificate does not hold.
 
     Example: dudley verify sparse-and
     """
@@ -90,6 +97,8 @@ def verify(
     data = data or next(filter(None, (beside(path, name) for name in names)), None)
     path = within(path, CERTIFICATE)
     certificate = check.read(path)
+    if by_kernel:
+        expect_kernel(certificate)
     alone = replay or certificate["method"] == "outcomes"  # whose model is known by its outcomes
     if certificate["method"] == "outcomes" and data is not None:
         data = within(data, OUTCOME_TABLE)
@@ -106,6 +115,7 @@ def verify(
         verification = verify_texts(certificate, path.parent, texts, part, start, device)
     else:
         verification = check.verify(certificate, *check.parts(certificate, model, data))
+    kernel = kernel_report(certificate, verification) if by_kernel else None
     if as_json:
         differences = [{"field": d.field, "what": str(d)} for d in verification.differences]
         item = {
@@ -116,11 +126,29 @@ def verify(
             "remarks": list(verification.remarks),
             "declarations": list(verification.declarations),
         }
+        if kernel is not None:
+            item["kernel"] = kernel.to_json()
         print_json("verification", [item])
     else:
-        print_document(document(certificate, verification))
-    if not verification.holds:
+        print_document(document(certificate, verification, kernel))
+    if not verification.holds or (kernel is not None and not kernel.accepted):
         raise typer.Exit(1)
+
+
+def expect_kernel(certificate: dict[str, Any]) -> None:
+    """Refuse, before anything is computed, what no kernel can check here."""
+    from dudley.certificates.kernel.claim import expect_covered
+    from dudley.certificates.kernel.coq import coq
+
+    expect_covered(certificate)
+    coq()
+
+
+def kernel_report(certificate: dict[str, Any], verification: Verification) -> KernelReport | None:
+    """The kernel's word, once the certificate is what the program computes."""
+    from dudley.certificates.kernel.check import check
+
+    return check(certificate, verification) if verification.holds else None
 
 
 def replayed(

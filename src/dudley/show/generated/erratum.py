@@ -74,6 +74,7 @@ def refutation(c: Counterexample) -> list[str]:
     parts = [
         f"**{c.kind.capitalize()}** {code(c.name)} ([proof]({path})). {prose(c.story)}{weights}",
         f"{lead} {prose('; '.join(c.hypotheses))}.",
+        *kernel(c),
         f"Inputs: {listed(c.inputs)}.",
         numbers(
             c.values,
@@ -86,6 +87,14 @@ def refutation(c: Counterexample) -> list[str]:
     if c.family is not None:
         parts += grown(c)
     return [*parts, shell(c.command)]
+
+
+def kernel(c: Counterexample) -> list[str]:
+    """Where the refutation is a theorem that the Coq kernel has checked."""
+    if c.formal is None:
+        return []
+    path, theorem, says = c.formal.path, code(c.formal.theorem), prose(c.formal.says)
+    return [f"Checked by the Coq kernel: [{path}]({path}), theorem {theorem} ({says})."]
 
 
 def grown(c: Counterexample) -> list[str]:

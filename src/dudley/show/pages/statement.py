@@ -84,6 +84,9 @@ def counterexample(example: dict[str, Any]) -> Section:
         checked,
         Table.of(["form", "value"], rows),
     ]
+    if formal := example.get("formal"):
+        place = f"{formal['file']}, theorem {formal['theorem']} ({formal['says']})"
+        blocks.append(Prose(f"Checked by the Coq kernel: {place}."))
     if example.get("family"):
         blocks += family(example["family"])
     return Section(f"{example['kind'].capitalize()} {example['name']}", tuple(blocks))
@@ -164,6 +167,8 @@ def refutation(c: Counterexample) -> Section:
     known = ("at least", f"{c.lower_bound:.6g}   (proved)")
     premises = ("keeps", "; ".join(c.hypotheses))
     rows = [premises, ("inputs", " ".join(words(c.inputs))), printed, known, *others]
+    if c.formal is not None:
+        rows.append(("formal", str(c.formal)))
     if c.family is not None:
         letter, sizes = c.family.grows, c.family.sizes
         grows = f"at least/printed grows like {letter}^{c.family.exponent:.2f}"

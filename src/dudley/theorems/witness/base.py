@@ -7,13 +7,14 @@ refutes nothing: a :class:`Family` shows that the ratio diverges, with the fitte
 
 That the instance satisfies the hypotheses is not a matter of trust: every witness lists them as
 premises (:mod:`dudley.theorems.witness.premises`), each with a check that looks at the instance.
+For a few of them the refutation is a theorem in ``proof/``, which the Coq kernel has checked.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,11 +25,39 @@ from dudley.core.registry import Registry
 from dudley.theorems.witness.premises import Premise
 
 
+@dataclass(frozen=True)
+class FormalProof:
+    """A theorem of ``proof/``, closed under the global context: it rests on no axiom.
+
+    Its instance need not be the one whose numbers are shown, so ``says`` has the sizes.
+
+    >>> print(FormalProof("LabelNoise.v", "label_noise", "false at n = 201"))
+    checked by the Coq kernel: proof/LabelNoise.v, theorem label_noise (false at n = 201)
+    """
+
+    file: str
+    theorem: str
+    says: str
+
+    @property
+    def path(self) -> str:
+        """From the root of the repository."""
+        return f"proof/{self.file}"
+
+    def to_json(self) -> dict[str, str]:
+        """Plain data."""
+        return {"file": self.path, "theorem": self.theorem, "says": self.says}
+
+    def __str__(self) -> str:
+        return f"checked by the Coq kernel: {self.path}, theorem {self.theorem} ({self.says})"
+
+
 class Witness(ABC):
     """Abstract: an instance against one or more statements."""
 
     refutes: ClassVar[tuple[str, ...]]  # ids of statements
     story: ClassVar[str]  # one sentence for the errata
+    formal: ClassVar[Mapping[str, FormalProof]] = {}  # by the statement that it refutes
     own_weights: ClassVar[bool] = False  # it runs the paper's weights; others might do better
 
     @abstractmethod

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.stats import binom
 
-from dudley.theorems.witness.base import WITNESSES, Witness
+from dudley.theorems.witness.base import WITNESSES, FormalProof, Witness
 from dudley.theorems.witness.premises import Premise, at_most, attended, is_lipschitz, norms
 
 CONSTANTS = np.linspace(-1, 1, 2001)  # predictions that are looked at
@@ -54,6 +54,10 @@ class LabelNoise(Witness):
         "Constant predictors, labels ±1 from a coin with bias 0.375/√n, absolute loss: the "
         "minimiser follows the majority, which is wrong often enough for an excess risk of "
         "0.34/√n, while the offset complexity is of order 1/n."
+    )
+    formal = dict.fromkeys(
+        ("li2026/theorem-4.4", "li2026/theorem-4.7", "li2026/theorem-4.11"),
+        FormalProof("LabelNoise.v", "label_noise", "false at n = 201 and h = 1/40"),
     )
     width: ClassVar[int] = 1  # d = k
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dudley.theorems.witness.base import WITNESSES, Family, Witness, log_volume_ratio
+from dudley.theorems.witness.base import WITNESSES, Family, FormalProof, Witness, log_volume_ratio
 from dudley.theorems.witness.premises import Premise, norms
 
 
@@ -27,6 +27,15 @@ class WrongSide(Witness):
     story = (
         "With one input coordinate the printed norm is the ℓ2 norm of a vector of R^k, and a ball "
         "of R^k needs k log 2 nats at half its radius, not 4 log k."
+    )
+
+    formal = dict.fromkeys(
+        refutes,
+        FormalProof(
+            "WrongSide.v",
+            "wrong_side",
+            "false whatever the constant: at k = 4^(C + 2) a cover has more than k^C centres",
+        ),
     )
 
     def inputs(self, statement: str) -> dict[str, float]:

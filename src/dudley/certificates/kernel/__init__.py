@@ -1,0 +1,1 @@
+"""Certificates that a proof kernel accepts: a claim in Coq, its numbers, and `coqc` to check it."""
