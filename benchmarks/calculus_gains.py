@@ -27,7 +27,7 @@ NETWORKS = ("single-head", "trauger2024-head", "bert-base", "vit-b", "gpt2-small
 
 def statements() -> dict[str, dict[str, float]]:
     """Of each statement the values of our forms at its example; without those that have none."""
-    found: dict[str, dict[str, float]] = {}
+    values: dict[str, dict[str, float]] = {}
     for name, statement in registry.load().items():
         for form in ("derived", "best"):
             try:
@@ -35,25 +35,25 @@ def statements() -> dict[str, dict[str, float]]:
             except DudleyError:
                 continue
             if math.isfinite(value):
-                found.setdefault(name, {})[form] = value
-    return found
+                values.setdefault(name, {})[form] = value
+    return values
 
 
 def networks() -> dict[str, dict[str, float]]:
     """Of each network the sizes from which it says something, and what one gap is."""
-    found: dict[str, dict[str, float]] = {}
+    values: dict[str, dict[str, float]] = {}
     for name in NETWORKS:
         shape = files.load(name, {})
         cap = du.capacity(shape.network, shape.inputs, loss=shape.loss)
         half = cap.loss.range / 2
-        found[name] = {"log10 n": cap.log10_needed_n(half)}
+        values[name] = {"log10 n": cap.log10_needed_n(half)}
         if name == "single-head":
-            found[name]["gap at 1e6"] = cap.gap(0.05, 1e6).value
+            values[name]["gap at 1e6"] = cap.gap(0.05, 1e6).value
         try:
-            found[name]["log10 n, no training error"] = cap.log10_needed_n(half, train_error=0.0)
+            values[name]["log10 n, no training error"] = cap.log10_needed_n(half, train_error=0.0)
         except TypeError:  # older rules know of no training error
             continue
-    return found
+    return values
 
 
 def main() -> None:

@@ -53,9 +53,9 @@ def test_a_hold_out_pays_for_its_recipe_where_the_rows_beside_it_do(tmp_path):
         file.write_text(
             json.dumps({"schema": SCHEMA, "delta": 0.05, "tasks": [task], "rows": rows})
         )
-        one = {"task": "coin", "learner": "gru", "n": 100, "seed": 1, "value": 0.07, "errors": 2,
+        reads = {"task": "coin", "learner": "gru", "n": 100, "seed": 1, "value": 0.07, "errors": 2,
                "counted": 90}  # fmt: skip
-        passes.write_text(json.dumps({"rows": [one, one | {"learner": "linear"}]}))
+        passes.write_text(json.dumps({"rows": [reads, reads | {"learner": "linear"}]}))
         return side_by_side.read(file, passes)
 
     both, alone = read(plain, paid), read(plain)

@@ -107,7 +107,9 @@ def _chained(
     grid, members = scales(log_n), entropy.proper()
     kinds = [members] if members == entropy else [members, entropy]
     tables = [entropies(one, log_A, log_n, grid) for one in kinds]
-    if len(tables) == 2 and np.array_equal(*tables):  # then links between members are not longer
+    if len(tables) == 2 and np.array_equal(
+        tables[0], tables[1]
+    ):  # then links between members are not longer
         del tables[1]
     log_H, sizes = np.concatenate(tables, axis=1), np.tile(log_n, len(tables))
     proper = np.repeat([True, False], len(log_n))[: len(sizes)]
