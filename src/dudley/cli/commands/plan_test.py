@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dudley.cli.output import Json, print_document, print_json
+from dudley.core.confidence import confidence
 from dudley.core.errors import InputError
 
 
@@ -87,7 +88,7 @@ def plan_test(
         print_json("plan-test", [plan])
         return
     shared = "" if count == 1 else f", shared by {count} questions"
-    rows = [("power", f"{size.power:.4g}"), ("confidence", f"1 − {delta}{shared}")]
+    rows = [("power", f"{size.power:.4g}"), ("confidence", f"{confidence(delta)}{shared}")]
     rows += [] if size.errors is None else [("errors allowed", f"{size.errors:,}")]
     title = f"{size.n:,} independent examples prove {kind}"
     print_document(Document("", (Section(title, (Properties(tuple(rows)),)),), kind="plan-test"))
