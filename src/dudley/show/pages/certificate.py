@@ -234,7 +234,7 @@ def summary(item: dict[str, Any]) -> Section:
     blocks += [
         Properties(tuple(rows)),
         *answers_of(item),
-        *([Prose("what would lower the number:")] if item["advice"] else []),
+        *([Prose("the number, and what would lower it:")] if item["advice"] else []),
         Points(tuple(item["advice"]), mark="→"),
         Points(tuple(item["declarations"])),
     ]
