@@ -23,7 +23,7 @@ def certify_texts(
     separator: Annotated[
         str, typer.Option(help="What stands between the documents of a text.")
     ] = "\\n",
-    field: Annotated[str, typer.Option(help="Of JSONL: the name of the text.")] = "text",
+    field: Annotated[str, typer.Option(help="For JSONL: the key of the text.")] = "text",
     longest: Annotated[
         int, typer.Option(help="A document is cut at so many bytes; its end counts as one.")
     ] = 1024,
@@ -65,7 +65,7 @@ def certify_texts(
         str, typer.Option(help="What a document is and was drawn as: review, source package, …")
     ] = "document",
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    seed: Annotated[int, typer.Option(help="Of the order; the training does not see it.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the order; the training does not see it.")] = 0,
     delta: DeltaOption = 0.05,
     out: Annotated[Path, typer.Option(help="Folder for journals and certificates.")] = Path(
         "dudley-language"

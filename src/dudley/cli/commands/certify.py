@@ -181,7 +181,7 @@ def certify_train(
     encoding: Annotated[
         str | None, typer.Option(help='Of a data file, JSON: {"name": "bits", "T": 32}.')
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the data and of the training.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the data and of the training.")] = 0,
     delta: DeltaOption = 0.05,
     budget: TrainingBudget = None,
     out: Annotated[Path, typer.Option(help="Folder for model, data and certificate.")] = Path(

@@ -20,7 +20,8 @@ def plan_test(
     delta: Annotated[float, typer.Option(help="A proof is wrong with this chance at most.")] = 0.05,
     slices: Annotated[int | None, typer.Option(help="Slices that share δ.")] = None,
     share: Annotated[
-        float | None, typer.Option(help="Of all rows in the smallest slice; by default 1/slices.")
+        float | None,
+        typer.Option(help="Share of all rows in the smallest slice; by default 1/slices."),
     ] = None,
     stop: Annotated[
         float | None, typer.Option(help="Of a gate: an error that must be proved too large.")
