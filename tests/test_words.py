@@ -44,8 +44,8 @@ def test_no_private_words(texts):
 
 def test_one_thing_is_not_many(texts):
     shown = {name: text for name, text in texts.items() if not name.endswith(".py")}
-    found = {name: SINGULAR.findall(text) for name, text in shown.items()}
-    assert {name: words for name, words in found.items() if words} == {}
+    plurals = {name: SINGULAR.findall(text) for name, text in shown.items()}
+    assert {name: words for name, words in plurals.items() if words} == {}
 
 
 def test_what_was_wrong_would_be_seen():
