@@ -13,6 +13,7 @@ def confidence(delta: float) -> str:
     >>> confidence(0.05), confidence(1e-7), confidence(1e-12)
     ('0.95', '0.9999999', '1 − 1e-12')
     """
+    digits = repr(float(delta))
     if delta < SMALLEST:
-        return f"1 − {delta!r}"
-    return str(Context(prec=60).subtract(Decimal(1), Decimal(repr(float(delta)))).normalize())
+        return f"1 − {digits}"
+    return str(Context(prec=60).subtract(Decimal(1), Decimal(digits)).normalize())

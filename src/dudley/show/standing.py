@@ -129,7 +129,7 @@ def measured(standing: Standing) -> str:
         return f"No test set was given; {guess}."
     errors = f"{counted(test['errors'], 'error')} on {test['n']:,} test examples"
     most = f"at most {ceiling(test['at_most'], 2)} with confidence {confidence(standing.delta)}"
-    return f"{errors}: {most}; {guess}."
+    return f"{errors[0].upper()}{errors[1:]}: {most}; {guess}."
 
 
 def compared(standing: Standing) -> str:

@@ -223,7 +223,7 @@ def summary(item: dict[str, Any]) -> Section:
     rows = [("population", population)] if population else []
     rows += [(name.replace("_", " "), words) for name, words in measured(item)]
     paid = f"{item['nats']:.6g} nats for what was chosen after the data"
-    rows.append(("price", paid if item["prices"] else "none: nothing was chosen after the data"))
+    rows.append(("price", paid if item["prices"] else "0 nats: no choice to pay for"))
     rows += [("", f"{p['nats']:>8.4g}  {p['name']}: {p['note']}") for p in item["prices"]]
     most = item["baseline"]
     always = ""
