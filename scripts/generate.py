@@ -39,7 +39,7 @@ from dudley.networks.normalisers import NORMALISERS
 from dudley.networks.registry import NODES
 from dudley.show import standing
 from dudley.show.figures import methods as methods_figure, picture, tree
-from dudley.show.generated import methods, tightness
+from dudley.show.generated import gains, methods, tightness
 from dudley.show.generated.errata import errata, headline
 from dudley.show.markdown import cell, code, math, section, table
 
@@ -70,7 +70,10 @@ def generated() -> dict[str, str]:
     """Every generated file by its path in the repository."""
     return {
         "docs/reference.md": reference(),
-        "docs/tightness.md": tightness.page(tightness.load(ROOT / "results/audit/tightness.json")),
+        "docs/tightness.md": tightness.page(
+            tightness.load(ROOT / "results/audit/tightness.json"),
+            gains.load(ROOT / "results/calculus/gains.json"),
+        ),
         "ERRATA.md": errata(),
         "README.md": readme(),
         "docs/train.md": training(),

@@ -14,7 +14,8 @@ import numpy as np
 import dudley as du
 import oracles
 from dudley.audit.problem import signal_of
-from dudley.calculus.compose import Chain, compose
+from dudley.calculus.assemble import compose
+from dudley.calculus.compose import Chain
 from dudley.calculus.repeat import Repeat
 from dudley.classes.directions import lines
 

@@ -98,6 +98,7 @@ def run(case: dict, seed: int) -> dict:
         case["prefix"],
         PosteriorTraining(**case["plan"], seed=seed),
         prior_plan,
+        split=0,
     )
     fitted = time.perf_counter()
     declared = {

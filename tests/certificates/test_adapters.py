@@ -57,7 +57,7 @@ ARGUMENTS = {"max_steps": 30, "learning_rate": 5e-3, "per_device_train_batch_siz
 def test_a_trainer_is_certified_and_replayed(transformers, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     data, learner = tokens(), TrainerLearner(bert, ARGUMENTS, warm=True)
-    result = certify_training(learner, data=data, batches=12, rounds=4, tolerance=1e-5)
+    result = certify_training(learner, data=data, batches=12, rounds=4, tolerance=1e-5, seed=0)
     facts = result.certificate.facts
     assert facts.k == facts.picks + facts.failures and result.certificate.value < 0.35
     file = result.certificate.to_json()
@@ -71,14 +71,16 @@ def test_a_trainer_is_certified_and_replayed(transformers, tmp_path, monkeypatch
 
 def test_a_resumed_trainer_goes_on_at_the_same_picks(transformers, tmp_path):
     data, learner = tokens(), TrainerLearner(bert, ARGUMENTS, warm=True)
-    whole = certify_training(learner, data=data, batches=12, rounds=3)
+    whole = certify_training(learner, data=data, batches=12, rounds=3, seed=0)
 
     def stop(progress):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        certify_training(learner, data=data, batches=12, rounds=3, folder=tmp_path, say=stop)
-    again = certify_training(learner, data=data, batches=12, rounds=3, folder=tmp_path)
+        certify_training(
+            learner, data=data, batches=12, rounds=3, folder=tmp_path, seed=0, say=stop
+        )
+    again = certify_training(learner, data=data, batches=12, rounds=3, folder=tmp_path, seed=0)
     assert again.certificate.to_json()["choices"] == whole.certificate.to_json()["choices"]
 
 
@@ -129,7 +131,7 @@ def test_a_lightning_module_is_certified_and_replayed(lightning, warm, tmp_path,
     monkeypatch.chdir(tmp_path)
     make, data = tower(lightning), tokens()
     learner = LightningLearner(make, {"max_epochs": 15}, batch_size=16, warm=warm)
-    result = certify_training(learner, data=data, batches=12, rounds=4, tolerance=1e-5)
+    result = certify_training(learner, data=data, batches=12, rounds=4, tolerance=1e-5, seed=0)
     assert result.certificate.value < 0.35
     file = result.certificate.to_json()
     assert verify_training(file, learner, data).holds

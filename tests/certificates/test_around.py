@@ -42,7 +42,7 @@ QUICK = AroundPosteriorTraining(exponents=(0, 6), steps=20, draws=2, counted=200
 def coded():
     return du.certify_around(
         make_linear, fit_linear, DATA, initial=100, tolerance=0.5, training=SMALL,
-        dimensions=(4, 8), levels=3,
+        dimensions=(4, 8), levels=3, seed=0,
     )  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def coded():
 def drawn():
     return du.certify_around(
         make_linear, fit_linear, DATA, method="pac-bayes", initial=100, training=QUICK,
-        fine_tune=True, draws=200, examples=16, forms=("kl", "catoni"), relative="share",
+        fine_tune=True, draws=200, examples=16, forms=("kl", "catoni"), relative="share", seed=0,
     )  # fmt: skip
 
 
@@ -167,14 +167,14 @@ def test_a_start_in_the_file_of_a_named_training_is_read(tmp_path):
     predictor = ModulePredictor(training.make_model().eval())
     result = du.certify_around(
         ModuleStart(predictor), data=(X, X[:, 0]), training=WordTraining(D=4, L=3, steps=10),
-        dimensions=4, levels=3,
+        dimensions=4, levels=3, seed=0,
     )  # fmt: skip
     files.save(tmp_path / "start.safetensors", predictor, training)
     model = OccamAround().read_model(tmp_path / "start.safetensors")
     assert verify(result.certificate.to_json(), model, Dataset(X, X[:, 0])).holds
     posterior = du.certify_around(
         ModuleStart(predictor), data=(X, X[:, 0]), method="pac-bayes", draws=5, examples=4,
-        training=AroundPosteriorTraining(exponents=(0,), steps=2, draws=1),
+        training=AroundPosteriorTraining(exponents=(0,), steps=2, draws=1), seed=0,
     )  # fmt: skip
     posterior.model.save(tmp_path / "posterior.safetensors")
     model = PacBayesAround().read_model(tmp_path / "posterior.safetensors")
@@ -233,7 +233,7 @@ def test_words_of_every_kind_learn(kind):
     start = linear_start([[0.1, -0.1], [-0.1, 0.2]], [0.1, -0.1])
     result = du.certify_around(
         start, data=halves(3000), training=WordTraining(kind=kind, D=16, L=3, steps=120),
-        dimensions=(16,), levels=(3,),
+        dimensions=(16,), levels=(3,), seed=0,
     )  # fmt: skip
     facts = result.certificate.facts
     assert facts.code == kind and facts.bits < 60
@@ -246,7 +246,7 @@ def test_the_watch_leaves_words_out_whole():
     ticks = iter(range(1000))
     watch = Watch(3.0, clock=lambda: float(next(ticks)))
     result = du.certify_around(
-        start, data=DATA, training=(SMALL, SMALL), dimensions=(4,), levels=3, watch=watch
+        start, data=DATA, training=(SMALL, SMALL), dimensions=(4,), levels=3, watch=watch, seed=0
     )
     assert result.certificate.facts.code == "start" and watch.left_out
 
@@ -335,7 +335,9 @@ def test_a_hold_out_of_the_same_examples_stands_beside(coded, drawn):
             facts = split.certificate.facts
             assert split.value == pytest.approx(binomial_upper(facts.errors, facts.n, c))
         assert words in beside.against(result.certificate)
-    alone = du.certify_around(coded.start, data=DATA, training=SMALL, dimensions=4, levels=3)
+    alone = du.certify_around(
+        coded.start, data=DATA, training=SMALL, dimensions=4, levels=3, seed=0
+    )
     with pytest.raises(InputError, match="a training to run on a part"):
         alone.beside(DATA)
 

@@ -75,11 +75,11 @@ def test_a_fitted_posterior_has_a_certificate_that_says_something():
 def test_the_prior_has_not_seen_what_is_counted():
     data, plan = conjunction(600), PosteriorTraining(steps=30, batch=64)
     data = data.part(np.unique(data.X, axis=0, return_index=True)[1])  # each row once
-    first = fit(TABLES, BITS, data, prefix=20, plan=plan)
+    first = fit(TABLES, BITS, data, prefix=20, plan=plan, split=0)
     seen = rows_of(split(data, 20, 0)[0].X)
     unseen = np.array([row.tobytes() not in seen for row in data.X])
     other = Dataset(data.X, np.where(unseen, 1 - data.y, data.y))
-    other = fit(TABLES, BITS, other, prefix=20, plan=plan)
+    other = fit(TABLES, BITS, other, prefix=20, plan=plan, split=0)
     for name in first.prior.arrays:
         assert np.array_equal(first.prior.arrays[name], other.prior.arrays[name])
     assert first.prior_sha256 == other.prior_sha256 and first.sha256 != other.sha256

@@ -17,15 +17,15 @@ from dudley.certificates.methods.hold_out.declared import HoldOutChoices
 from dudley.certificates.methods.hold_out.interval import upper
 from dudley.certificates.methods.hold_out.losses import BoundedLoss, losses
 from dudley.certificates.methods.hold_out.method import HoldOut
+from dudley.certificates.order import seed_declared
 from dudley.certificates.pool import hypergeometric_upper
 from dudley.certificates.verify import verify
 from dudley.core.errors import DudleyError, InputError
 from each import each
 
-REAL = ("hoeffding", "hoeffding-kl", "empirical-bernstein", "betting")
+REAL = ("hoeffding", "hoeffding-kl", "empirical-bernstein", "fixed-bets")
 TOY = NoisyCopies((0.1, 0.2, 0.3), 200)
 DATA = TOY(np.random.default_rng(5))
-ORDERED = DATA.permuted("order of a hold-out 0")
 MODEL = reader(3, 0)
 METHOD = HoldOut()
 
@@ -57,36 +57,43 @@ def test_looks_intervals_and_methods_are_paid():
 @pytest.mark.parametrize("interval", REAL)
 def test_a_declared_interval_is_used(interval):
     certificate = METHOD(MODEL, DATA, interval=interval, loss="ramp", margin=0.4)
-    z = losses(MODEL.outputs(ORDERED.X), ORDERED.y, BoundedLoss("ramp", 0.4))
+    z = losses(MODEL.outputs(DATA.X), DATA.y, BoundedLoss("ramp", 0.4))
     assert certificate.value == upper(interval, z, certificate.bill.log_confidence)
     assert certificate.quantity != RISK and "ramp" in certificate.quantity
-    assert ("order of the examples" in " ".join(certificate.declarations)) == (
-        interval == "betting"
-    )
+    assert "order" not in " ".join(certificate.declarations)
 
 
 def test_the_smallest_of_several_is_chosen():
     certificate = METHOD(MODEL, DATA, loss="clipped cross-entropy", clip=3.0, interval=list(REAL))
-    z = losses(MODEL.outputs(ORDERED.X), ORDERED.y, BoundedLoss("clipped cross-entropy", 3.0))
+    z = losses(MODEL.outputs(DATA.X), DATA.y, BoundedLoss("clipped cross-entropy", 3.0))
     bounds = [upper(name, z, certificate.bill.log_confidence) for name in REAL]
     assert certificate.value == min(bounds)
     assert certificate.bill.nats == pytest.approx(math.log(4))
 
 
-def test_the_order_of_a_file_does_not_help_betting():
-    """Right answers first would win the game before the errors come."""
+def test_the_order_of_the_examples_is_for_nothing():
+    """Right answers first would win a game of bets that learn, before the errors come."""
     z, c = losses(MODEL.outputs(DATA.X), DATA.y, BoundedLoss("error")), math.log(20)
     assert upper("betting", np.sort(z), c) < upper("betting", z, c)
     right_first = DATA.part(np.argsort(-MODEL.margins(DATA), kind="stable"))
-    made, again = (METHOD(MODEL, data, interval="betting") for data in (DATA, right_first))
+    made, again = (METHOD(MODEL, data, interval="fixed-bets") for data in (DATA, right_first))
     assert made.to_json() == again.to_json()
-    assert made.value != METHOD(MODEL, DATA, interval="betting", order=1).value
-    with pytest.raises(InputError, match="order"):
-        METHOD(MODEL, DATA, interval="betting", order=-1)
+    with pytest.raises(InputError, match="take fixed-bets"):
+        METHOD(MODEL, DATA, interval="betting")
+
+
+def test_a_split_is_declared_with_its_seed():
+    held_out = METHOD(MODEL, DATA, split=17)
+    assert seed_declared(17) in held_out.declarations
+    assert METHOD(MODEL, DATA).declarations == tuple(
+        line for line in held_out.declarations if line != seed_declared(17)
+    )
+    with pytest.raises(InputError, match="seed"):
+        METHOD(MODEL, DATA, split=-1)
 
 
 def test_the_certificate_is_a_function_of_its_arguments():
-    declared = METHOD.read_declared({"interval": ["betting", "hoeffding"], "looks": 2})
+    declared = METHOD.read_declared({"interval": ["fixed-bets", "hoeffding"], "looks": 2})
     choices = METHOD.choose(MODEL, DATA, declared)
     first, second = (METHOD.certify(MODEL, DATA, declared, choices) for _ in range(2))
     assert first.to_json() == second.to_json()
@@ -98,7 +105,7 @@ def test_the_certificate_is_a_function_of_its_arguments():
     "declared",
     [
         {},
-        {"looks": 3, "interval": ("clopper-pearson", "betting")},
+        {"looks": 3, "interval": ("clopper-pearson", "fixed-bets")},
         {"pool": 250},
         {"loss": "ramp", "margin": 0.2},
         {"loss": "clipped cross-entropy", "clip": 2.0, "interval": list(REAL)},
@@ -200,9 +207,11 @@ def test_repeated_rows_of_floats_are_refused():
         {"clip": 2.0},
         {"interval": "wald"},
         {"interval": []},
+        {"interval": ["hoeffding", "betting"]},
+        {"order": 0},
         {"interval": 3},
-        {"interval": ["betting", "betting"]},
-        {"interval": ["betting", 3]},
+        {"interval": ["fixed-bets", "fixed-bets"]},
+        {"interval": ["fixed-bets", 3]},
         {"looks": 0},
         {"looks": 2.0},
         {"looks": True},
@@ -211,7 +220,7 @@ def test_repeated_rows_of_floats_are_refused():
         {"pool": 199},
         {"pool": 1e6},
         {"pool": True},
-        {"pool": 300, "interval": "betting"},
+        {"pool": 300, "interval": "fixed-bets"},
         {"pool": 300, "loss": "ramp", "margin": 0.1},
         {"delta": 0.0},
         {"delta": 1.0},
@@ -228,14 +237,15 @@ def test_other_declarations_are_refused(declared):
 
 
 @pytest.mark.parametrize(
-    "choices", [{}, {"interval": "hoeffding"}, {"interval": None}, {"interval": "betting", "x": 1}]
+    "choices",
+    [{}, {"interval": "hoeffding"}, {"interval": None}, {"interval": "fixed-bets", "x": 1}],
 )
 def test_a_choice_that_was_not_declared_is_refused(choices):
     with pytest.raises(DudleyError, match=r"choice|interval"):
-        declared = METHOD.read_declared({"interval": "betting"})
+        declared = METHOD.read_declared({"interval": "fixed-bets"})
         METHOD.certify(MODEL, DATA, declared, METHOD.read_choices(choices))
 
 
 def test_what_is_no_hypothesis_is_refused():
     with pytest.raises(InputError, match="model for hold-out: expected one model"):
-        METHOD(DATA, DATA, interval=["betting", "hoeffding"])  # pyright: ignore
+        METHOD(DATA, DATA, interval=["fixed-bets", "hoeffding"])  # pyright: ignore

@@ -12,6 +12,7 @@ from scipy import stats
 from dudley.calculus.inversion import kl_upper
 from dudley.certificates.methods.hold_out.interval import INTERVALS, upper
 from dudley.certificates.methods.hold_out.intervals.betting import log_capital, plug_in, κ
+from dudley.certificates.methods.hold_out.intervals.fixed_bets import bets_for
 from dudley.certificates.methods.hold_out.losses import BoundedLoss, cross_entropy, losses
 from dudley.core.errors import DudleyError, InputError
 from each import each
@@ -19,7 +20,7 @@ from each import each
 unit = st.floats(0, 1, allow_subnormal=False).map(lambda x: round(x, 12))
 some_losses = st.lists(unit, min_size=2, max_size=30).map(np.array)
 nats = st.floats(0.5, 20.0)
-REAL = ("hoeffding", "hoeffding-kl", "empirical-bernstein", "betting")
+REAL = ("hoeffding", "hoeffding-kl", "empirical-bernstein", "fixed-bets", "betting")
 
 
 def exact(x: Fraction):
@@ -161,12 +162,29 @@ def test_intervals_grow_with_losses_and_confidence(name, z, c):
         assert upper(name, z, c + 1) >= bound * (1 - 1e-9)
 
 
-def test_betting_beats_the_others_where_losses_vary_little():
+def test_bets_beat_the_others_where_losses_vary_little():
     z = np.random.default_rng(0).beta(1, 9, 1000)
     bounds = {name: upper(name, z, 3.0) for name in REAL}
-    assert min(bounds, key=lambda name: bounds[name]) == "betting"
+    assert sorted(bounds, key=lambda name: bounds[name])[:2] == ["betting", "fixed-bets"]
     zeros = {name: upper(name, np.zeros(1000), 3.0) for name in INTERVALS}
-    assert zeros["betting"] < 1.15 * zeros["clopper-pearson"]
+    assert max(zeros["betting"], zeros["fixed-bets"]) < 1.2 * zeros["clopper-pearson"]
+
+
+@given(some_losses, nats, st.randoms())
+def test_fixed_bets_refute_their_bound_in_any_order(z, c, random):
+    bound, turned = upper("fixed-bets", z, c), z.tolist()
+    random.shuffle(turned)
+    assert upper("fixed-bets", np.array(turned), c) == bound
+    if z.mean() < bound < 1:
+        bets = bets_for(len(z), c)
+        with ctx.workprec(300):
+            capital = sum(
+                arb(w)
+                * exact(math.prod(1 - Fraction(θ) * Fraction(x) for x in z.tolist()))
+                / (1 - arb(θ) * arb(bound)) ** len(z)
+                for w, θ in zip(bets.weights.tolist(), bets.bets.tolist(), strict=True)
+            )
+            assert capital >= arb(c).exp() and sum(map(Fraction, bets.weights.tolist())) <= 1
 
 
 @each("z", [[], [[0.0]], [-0.1], [1.1], [math.nan], [0.5, math.inf]])

@@ -34,7 +34,7 @@ def fit(model, X, y):
 
 
 def test_a_module_of_several_classes_is_certified_and_replayed():
-    result = certify_training(make_model, fit, (X, Y), batches=8, rounds=6, tolerance=1e-5)
+    result = certify_training(make_model, fit, (X, Y), batches=8, rounds=6, tolerance=1e-5, seed=0)
     error = float((result.model.outputs(X).argmax(1) != Y).mean())
     assert error < result.certificate.value < 0.3
     assert verify_training(result.certificate.to_json(), result.learner, (X, Y)).holds
@@ -42,7 +42,7 @@ def test_a_module_of_several_classes_is_certified_and_replayed():
 
 
 def test_a_warm_start_resumes_at_the_same_weights(tmp_path):
-    whole = certify_training(make_model, fit, (X, Y), warm=True, batches=8, rounds=5)
+    whole = certify_training(make_model, fit, (X, Y), warm=True, batches=8, rounds=5, seed=0)
 
     def kill(progress):
         if progress.step == 3:
@@ -50,10 +50,18 @@ def test_a_warm_start_resumes_at_the_same_weights(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         certify_training(
-            make_model, fit, (X, Y), warm=True, batches=8, rounds=5, folder=tmp_path, say=kill
+            make_model,
+            fit,
+            (X, Y),
+            warm=True,
+            batches=8,
+            rounds=5,
+            folder=tmp_path,
+            seed=0,
+            say=kill,
         )
     again = certify_training(
-        make_model, fit, (X, Y), warm=True, batches=8, rounds=5, folder=tmp_path
+        make_model, fit, (X, Y), warm=True, batches=8, rounds=5, folder=tmp_path, seed=0
     )
     assert again.model.sha256 == whole.model.sha256
     assert again.certificate.value == whole.certificate.value
@@ -70,7 +78,7 @@ def test_rounds_begin_at_what_the_initial_share_gave(tmp_path):
     for folder in (None, tmp_path, tmp_path):  # the third goes on where the second stopped
         starts.clear()
         certify_training(
-            make_model, watched, (X, Y), initial=600, batches=4, rounds=3, folder=folder
+            make_model, watched, (X, Y), initial=600, batches=4, rounds=3, folder=folder, seed=0
         )
         norms = [norm for count, norm in starts if count < 600]
         assert len(set(norms)) == 1
@@ -113,7 +121,7 @@ class Nearest:
 
 def test_an_estimator_is_cloned_certified_and_replayed():
     estimator = Nearest()
-    result = certify_training(estimator, data=(X, Y), batches=10, rounds=12)
+    result = certify_training(estimator, data=(X, Y), batches=10, rounds=12, seed=0)
     assert not hasattr(estimator, "seen")
     error = float((result.model.outputs(X).argmax(1) != Y).mean())
     assert error < result.certificate.value < 1

@@ -116,7 +116,9 @@ def test_no_output_depends_on_its_batch(training):
 def test_files_certificates_and_replays(training, tmp_path):
     X, y = EXAMPLES[training.name]
     learner = TrainingLearner(training, seed=1, warm=True, batch=32)
-    result = certify_training(learner, data=(X, y), batches=8, rounds=3, initial=20, tolerance=1e-4)
+    result = certify_training(
+        learner, data=(X, y), batches=8, rounds=3, initial=20, tolerance=1e-4, seed=0
+    )
     path = tmp_path / "model.safetensors"
     learner.save(result.model, path)
     for again in (trained.load(path), files.load(path), PickToLearn().read_model(path)):
@@ -134,14 +136,14 @@ def test_a_resumed_run_ends_at_the_same_model(training, tmp_path):
     X, y = EXAMPLES[training.name]
     learner = TrainingLearner(training, warm=True)
     rule = {"data": (X, y), "batches": 4, "rounds": 3}
-    whole = certify_training(learner, **rule)
+    whole = certify_training(learner, **rule, seed=0)
 
     def kill(progress):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        certify_training(learner, folder=tmp_path / "run", say=kill, **rule)
-    again = certify_training(learner, folder=tmp_path / "run", **rule)
+        certify_training(learner, folder=tmp_path / "run", seed=0, say=kill, **rule)
+    again = certify_training(learner, folder=tmp_path / "run", **rule, seed=0)
     assert again.model.sha256 == whole.model.sha256
     assert again.certificate.value == whole.certificate.value
 

@@ -61,7 +61,7 @@ def test_clopper_pearson_is_nearly_tight_here_so_a_wrong_delta_is_seen():
 
 
 @pytest.mark.parametrize(
-    "interval", ["hoeffding", "hoeffding-kl", "empirical-bernstein", "betting"]
+    "interval", ["hoeffding", "hoeffding-kl", "empirical-bernstein", "fixed-bets", "betting"]
 )
 def test_intervals_hold_for_losses_of_two_kinds(interval):
     for shape in ((0.3, 2.0), (2.0, 2.0)):

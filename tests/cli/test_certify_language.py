@@ -8,7 +8,19 @@ import pytest
 
 from certificates.test_texts import sentences
 
-SMALL = ("--set", "d=8", "--set", "bits=6", "--set", "batch=16", "--longest", 40, "--distinct")
+SMALL = (
+    "--seed",
+    0,
+    "--set",
+    "d=8",
+    "--set",
+    "bits=6",
+    "--set",
+    "batch=16",
+    "--longest",
+    40,
+    "--distinct",
+)
 
 
 @pytest.fixture

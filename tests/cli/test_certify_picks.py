@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ import pytest
 
 SMALL = [
     "certify", "train", "and", "--method", "pick-to-learn", "--T", 6, "--s", 2, "--n", 300,
-    "--set", "layers=1", "--set", "d=16", "--set", "heads=2", "--set", "hidden=16",
+    "--seed", 0, "--set", "layers=1", "--set", "d=16", "--set", "heads=2", "--set", "hidden=16",
     "--set", "steps=[15]", "--declare", "pick-to-learn.rounds=[4]",
 ]  # fmt: skip
 CERTIFICATE, STATE = "certificate.json", "picking.json"
@@ -112,6 +113,21 @@ def test_the_state_of_another_training_is_not_gone_on_from(dudley, tmp_path):
     assert (tmp_path / "out" / STATE).is_file(), "the other state stays"
 
 
+def test_a_run_without_a_seed_draws_one_and_goes_on_with_it(dudley, tmp_path, monkeypatch):
+    numbers = itertools.count(41)
+    monkeypatch.setattr("dudley.certificates.order.secrets.randbelow", lambda n: next(numbers))
+    words = [*SMALL, "--no-beside", "--out", tmp_path / "out"]
+    at = words.index("--seed")
+    del words[at : at + 2]
+    dudley(*words, "--budget", 0.001).refused()
+    state = json.loads((tmp_path / "out" / STATE).read_text(encoding="utf-8"))
+    assert state["seed"] == 41 and dudley(*words).code == 0
+    record = json.loads((tmp_path / "out" / CERTIFICATE).read_text(encoding="utf-8"))
+    assert record["declared"]["seed"] == record["declared"]["learner"]["seed"] == state["seed"]
+    assert record["choices"]["picks"][: len(state["picks"])] == state["picks"]
+    assert dudley("verify", tmp_path / "out", "--replay").code == 0
+
+
 @pytest.mark.slow
 def test_a_killed_run_goes_on_at_the_same_picks(dudley, trained, tmp_path):
     out = tmp_path / "out"
@@ -144,7 +160,7 @@ def test_data_of_ones_own_choose_the_model(dudley, tmp_path):
     rule = ["--declare", "pick-to-learn.rounds=2", "--declare", "pick-to-learn.batches=[5]"]
     for name, model, more in (("bits", "encoder", []), ("images", "vit", ["--set", "patch=2"])):
         done = dudley(
-            "certify", "train", tmp_path / f"{name}.npz", "--method", "pick-to-learn",
+            "certify", "train", tmp_path / f"{name}.npz", "--method", "pick-to-learn", "--seed", 0,
             "--no-beside", *size, *more, *rule, "--set", "steps=[5]", "--json",
             "--out", tmp_path / name,
         )  # fmt: skip

@@ -17,7 +17,7 @@ from dudley.certificates.sources.base import SOURCES, manifest
 from dudley.certificates.sources.model import MINILM
 from dudley.cli.pick_examples import PickTask, pick_examples
 
-PICKS = ["--method", "pick-to-learn"]
+PICKS = ["--method", "pick-to-learn", "--seed", 0]
 SMALL = [
     "--set", "layers=1", "--set", "d=8", "--set", "heads=2", "--set", "hidden=8", "--set",
     "patch=14", "--set", "steps=[10]", "--set", "initial_steps=10",

@@ -8,7 +8,8 @@ import pytest
 
 import dudley as du
 from dudley.audit.problem import SearchProblem, signal_of
-from dudley.calculus.compose import Chain, Heads, Parallel, Residual, compose
+from dudley.calculus.assemble import compose
+from dudley.calculus.compose import Chain, Heads, Parallel, Residual
 from dudley.calculus.repeat import Repeat
 from dudley.core.errors import InputError
 from dudley.core.magnitude import Magnitude

@@ -14,7 +14,8 @@ import expanded_graph
 import oracles
 from dudley.audit.problem import signal_of
 from dudley.calculus import tie
-from dudley.calculus.compose import Chain, Heads, Parallel, compose
+from dudley.calculus.assemble import compose
+from dudley.calculus.compose import Chain, Heads, Parallel
 from dudley.calculus.repeat import Repeat
 from dudley.classes.covers.base import COVERS
 from dudley.core.entropy import Scope

@@ -7,7 +7,8 @@ import pytest
 
 import dudley as du
 from dudley.audit.problem import SearchProblem, signal_of
-from dudley.calculus.compose import Chain, compose
+from dudley.calculus.assemble import compose
+from dudley.calculus.compose import Chain
 from dudley.calculus.repeat import Repeat
 from dudley.calculus.tie import tie_together
 from dudley.core.errors import InputError

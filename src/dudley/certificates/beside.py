@@ -2,9 +2,9 @@
 
 Whoever has n examples can also train on some of them in the ordinary way and hold the rest out. The
 splits are declared before the data: shares q₁, …, q_J of the n examples are held out, in the
-canonical order permuted by a declared seed, and the learner's ordinary training (`Learner.prepare`)
-has the examples before them. Every split has a hold-out certificate at δ/J, so that the best of
-them may be shown: with probability 1 − δ all J numbers hold together.
+canonical order permuted by a seed drawn at random, and the learner's ordinary training
+(`Learner.prepare`) has the examples before them. Every split has a hold-out certificate at δ/J, so
+that the best of them may be shown: with probability 1 − δ all J numbers hold together.
 
 For a pool of M items from which the n were drawn without replacement, the t examples for training
 belong to the pool, too. Given them, the m held out are drawn without replacement from the other
@@ -27,7 +27,7 @@ both numbers has chosen among two: `among=2` is then declared for both.
 ...     def start(self): return Sign()
 ...     def train(self, X, y, step, previous): return previous
 >>> X = np.random.default_rng(0).standard_normal((1000, 1))
->>> beside = hold_out_beside(Signs(), Dataset(X, (X[:, 0] > 0) * 1))
+>>> beside = hold_out_beside(Signs(), Dataset(X, (X[:, 0] > 0) * 1), seed=0)
 >>> [(split.trained, split.certificate.facts.n, round(split.value, 4)) for split in beside.splits]
 [(900, 100, 0.0401), (800, 200, 0.0203), (600, 400, 0.0102)]
 >>> print(beside)
@@ -48,6 +48,7 @@ from dudley.certificates.comparison.winner import HOLD_OUT, Contender, winner
 from dudley.certificates.data import Dataset
 from dudley.certificates.learners.base import Learner
 from dudley.certificates.methods.hold_out.method import HoldOut
+from dudley.certificates.order import declared_seed
 from dudley.certificates.pool import share_up
 from dudley.certificates.predictor import Predictor
 from dudley.certificates.shares import in_order
@@ -118,7 +119,7 @@ def hold_out_beside(
     data: Dataset,
     *,
     delta: float = 0.05,
-    seed: int = 0,
+    seed: int | None = None,
     shares: Sequence[float] = SHARES,
     pool: int | None = None,
     say: Callable[[str], None] | None = None,
@@ -127,7 +128,7 @@ def hold_out_beside(
     """Train on each split in the ordinary way, and certify each model on what was held out.
 
     ``declared`` are further declarations of the hold-out: population, among, repeats. The number of
-    looks is that of the splits, and the loss is the error.
+    looks is that of the splits, and the loss is the error. Without a ``seed`` one is drawn.
     """
     for name in declared:
         if name not in FURTHER:
@@ -135,12 +136,13 @@ def hold_out_beside(
     sizes = held_out_sizes(data.n, shares)
     if pool is not None and pool < data.n:
         raise InputError("pool", f"at least the {data.n:,} examples drawn", pool)
+    seed = declared_seed(seed)
     ordered = in_order(data, 0, seed)
     splits: list[HoldOutSplit] = []
     for share, size in zip(shares, sizes, strict=True):
         first, rest = ordered.part(slice(0, -size)), ordered.part(slice(-size, None))
         model = learner.prepare(first.X, first.y)
-        fields = {"delta": delta, "looks": len(sizes), **declared}
+        fields = {"delta": delta, "looks": len(sizes), "split": seed, **declared}
         if pool is not None:
             fields["pool"] = pool - first.n
         certificate = HoldOut()(model, rest, **fields)

@@ -2,9 +2,10 @@
 
 Whoever has n labelled examples can also choose on some of them, and test the chosen candidate on
 the rest: then the choice costs nothing, and the examples do. The splits are declared before the
-data: shares q₁, …, q_J of the examples are held out, in the canonical order permuted by a declared
-seed. Before each the candidate of the smallest bound is chosen, by the same rule, and its errors on
-the rest are those of a candidate that was fixed before them. So
+data: shares q₁, …, q_J of the examples are held out, in the canonical order permuted by a seed that
+is drawn at random (`dudley.certificates.order`). Before each the candidate of the smallest bound is
+chosen, by the same rule, and its errors on the rest are those of a candidate that was fixed before
+them. So
 
     R(h_j) ≤ max{p : P[Bin(m_j, p) ≤ k_j] ≥ δ/J}
 
@@ -16,7 +17,8 @@ among two, and declares ``among=2`` for both.
 >>> from dudley.certificates.selection import certify_selection
 >>> y = np.arange(300) % 2
 >>> result = certify_selection(["right", "wrong"], np.stack([y, 1 - y], axis=1), y)
->>> print(choice_beside(result.candidates, result.outcomes, result.certificate.declared))
+>>> declared = result.certificate.declared
+>>> print(choice_beside(result.candidates, result.outcomes, declared, seed=0))
 hold-out: at most 0.03355 (no error on the 120 examples held out of 300; the best of 3 splits)
 """
 
@@ -63,6 +65,7 @@ class ChoiceBeside:
     """All splits, each at δ over their number."""
 
     n: int
+    seed: int
     splits: tuple[ChoiceSplit, ...]
 
     @property
@@ -89,9 +92,13 @@ def choice_beside(
     outcomes: Outcomes,
     declared: SelectionDeclared,
     shares: Sequence[float] = SHARES,
-    seed: int = 0,
+    seed: int | None = None,
 ) -> ChoiceBeside:
-    """Choose before each split, test behind it; predictions of every candidate are needed."""
+    """Choose before each split, test behind it; predictions of every candidate are needed.
+
+    Without a ``seed`` one is drawn.
+    """
+    seed = order.declared_seed(seed)
     form = outcomes.predictions if outcomes.scores is None else outcomes.scores
     if form is None:
         fix = "give those of every candidate"
@@ -106,7 +113,7 @@ def choice_beside(
         i = Selection().choose(listed, first, declared).candidate
         errors = int((rest.column(listed, i) != rest.y).sum())
         splits.append(ChoiceSplit(size, i, errors, binomial_upper(errors, size, c)))
-    return ChoiceBeside(n, tuple(splits))
+    return ChoiceBeside(n, seed, tuple(splits))
 
 
 def _part(outcomes: Outcomes, rows: np.ndarray) -> Outcomes:

@@ -7,9 +7,10 @@ belongs to (a document, a person, the image it was made from): a bound counts un
 in which a group has several examples is refused.
 
 A data set is a *bag*: its hash, and every number that is made of it, does not depend on the order
-in which a file holds its rows. Where an order is needed (a split, a test by betting, rows drawn at
-random) it is that of `dudley.certificates.order`. Arrays are copied and cannot be written to. −0.0
-is stored as 0.0, since two ways to write a number would let a file choose the order of its rows.
+in which a file holds its rows. Where an order is needed (a split, a pass, rows drawn at random) it
+is that of `dudley.certificates.order`, and its seed is one that was drawn at random. Arrays are
+copied and cannot be written to. −0.0 is stored as 0.0, since two ways to write a number would let a
+file choose the order of its rows.
 
 >>> data = Dataset(np.array([[0, 1], [1, 1]]), np.array([0, 1]))
 >>> again = Dataset(np.array([[1, 1], [0, 1]]), np.array([1, 0]))

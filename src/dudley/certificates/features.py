@@ -15,7 +15,7 @@ whatever the methods find. They are about different models: every row has its ow
 >>> y = rng.integers(0, 3, 600)
 >>> encoded = Encoded(rng.standard_normal((600, 4)) + 20 * np.eye(4)[y], "coordinates")
 >>> methods, vectors = ("hold-out", "selection"), [np.eye(4)[:3]]
->>> result = certify_features(encoded, y, methods, prototypes=vectors)
+>>> result = certify_features(encoded, y, methods, seed=0, prototypes=vectors)
 >>> [(row.method, row.certificate.facts.errors) for row in result.rows]
 [('selection', 0), ('hold-out', 0)]
 """
@@ -34,6 +34,7 @@ from dudley.certificates.base import method_named
 from dudley.certificates.certificate import Certificate
 from dudley.certificates.data import Dataset
 from dudley.certificates.encoded import Encoded
+from dudley.certificates.order import declared_seed
 from dudley.core.errors import InputError
 from dudley.core.watch import Watch
 
@@ -78,16 +79,18 @@ def certify_features(
     *,
     delta: float = 0.05,
     share: float = 0.25,
-    seed: int = 0,
+    seed: int | None = None,
     prototypes: Sequence[np.ndarray] | None = None,
     declared: Mapping[str, Mapping[str, Any]] | None = None,
     watch: Watch | None = None,
 ) -> FeatureRanking:
     """Train a head for each method and certify it; none is left out of the price.
 
-    ``share`` of the examples, drawn by ``seed``, are for the hold-out. ``prototypes`` holds
-    candidates of shape (classes, d). ``declared`` holds by method what else is fixed before.
+    ``share`` of the examples, drawn by ``seed``, are for the hold-out; without a seed one is drawn.
+    ``prototypes`` holds candidates of shape (classes, d). ``declared`` holds by method what else is
+    fixed before.
     """
+    seed = declared_seed(seed)
     data, names = Dataset(encoded.features, np.asarray(y)), list(methods)
     known = (*METHODS_OF_FEATURES, "selection")
     if not names or len(set(names)) < len(names) or not set(names) <= set(known):
@@ -136,7 +139,8 @@ def _hold_out(data: Dataset, share: float, seed: int, table: dict[str, Any]) -> 
     test, rest = mixed.part(slice(0, count)), mixed.part(slice(count, None))
     learner = _learner(data, seed)
     model = learner.train(rest.X, rest.y, 0, learner.start())
-    return FeatureRow("hold-out", model, test, method_named("hold-out")(model, test, **table))
+    certificate = method_named("hold-out")(model, test, **table, split=seed)
+    return FeatureRow("hold-out", model, test, certificate)
 
 
 def _pick_to_learn(data: Dataset, seed: int, table: dict[str, Any]) -> FeatureRow:

@@ -21,7 +21,7 @@ from what has been seen by a generator of its own.
 ...     optimiser.step()
 >>> import tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
-...     certificate = train_one_pass(linear, update, (X, y), folder, start=1000)
+...     certificate = train_one_pass(linear, update, (X, y), folder, start=1000, seed=0)
 >>> certificate.facts.counted, certificate.value < 0.06
 (2000, True)
 """
@@ -39,6 +39,7 @@ from dudley.certificates.data import Dataset
 from dudley.certificates.learners.module_predictor import expect_apart, logits
 from dudley.certificates.methods.prequential.log import Prequential
 from dudley.certificates.methods.prequential.units import UnitOrder
+from dudley.certificates.order import declared_seed
 from dudley.certificates.predictor import failures
 from dudley.core.backend import torch
 from dudley.core.constraint import size_of
@@ -54,7 +55,7 @@ def train_one_pass(
     batch: int = 50,
     replay: int = 0,
     updates: int = 1,
-    seed: int = 0,
+    seed: int | None = None,
     say: Callable[[str], None] | None = None,
     **declared: Any,
 ) -> Certificate:
@@ -62,9 +63,10 @@ def train_one_pass(
 
     A step predicts ``batch`` examples, and then calls ``update`` ``updates`` times with them and
     ``replay`` of the examples before. ``declared`` has the fields of `PassDeclared`; the start of
-    the stretch is a tenth of the data unless one is given. A folder holds one pass: a model that
-    was killed is not restored here.
+    the stretch is a tenth of the data unless one is given, and a ``seed`` is drawn unless one is. A
+    folder holds one pass: a model that was killed is not restored here.
     """
+    seed = declared_seed(seed)
     sample = data if isinstance(data, Dataset) else Dataset(*map(np.asarray, data))
     batch, updates = size_of("batch", batch), size_of("updates", updates)
     if replay < 0:

@@ -3,12 +3,33 @@
 Whoever hands in a file could order its rows after a look at a model. They could move erring rows
 into the part that is not counted, and right ones to where a fixed seed will look. So nothing may
 depend on the order of a file. Rows are first sorted by their bytes; equal rows are interchangeable,
-so ties do not matter.
-Then they are permuted, or drawn, by numbers that are a function of a text: of a seed declared
-before the data, or of hashes of all that could be changed.
+so ties do not matter. Then they are permuted, or drawn, by numbers that are a function of a text.
 
-A seeded permutation of a sorted sample is a sample again: given the bag of examples, a uniform
-order makes them independent draws, if the seed was fixed without a look at them.
+**A seed is drawn at random.** Given the bag of examples, a *uniform* order makes them independent
+draws again. That is a statement about the draw of the seed as well. Of one fixed seed it says
+nothing, however early it was fixed: a place of the sorted rows holds an order statistic. Say two
+examples err with probability 1/2 each, and erring rows are sorted last. The example that a fixed
+seed takes first then errs with probability 1/4 or 3/4, never 1/2:
+
+>>> bags = [sorted(errors) for errors in ((0, 0), (0, 1), (1, 0), (1, 1))]
+>>> def first(seed):
+...     place = permutation(f"a seed {seed}", 2)[0]
+...     return sum(errors[place] for errors in bags) / 4
+>>> first(0), first(1), sum(map(first, range(1000))) / 1000
+(0.25, 0.75, 0.4985)
+
+So there is one rule. A seed that is not given is drawn from the entropy of the operating system
+when a certificate is declared, before the data are looked at, and written down; a run that goes on
+reads it back (`declared_seed`). A seed that is given is declared to have been drawn at random.
+Every certificate that needs such an order lists this among its declarations (`seed_declared`).
+SHAKE-128 stands in for a random function, so that different texts with one seed give independent
+orders.
+
+**What needs no seed.** Bounds that treat all examples alike: a count, a sum, a product of fixed
+bets. Keys of pick-to-learn where no examples are equal (`methods.pick_to_learn.tags`). Draws whose
+text has a hash of the model and of the data, which both would have to be searched to change them;
+that neither was searched is declared there (`methods.pac_bayes.monte_carlo`, `methods.language`,
+`around.draws`).
 
 >>> permutation("a seed", 5)
 array([4, 2, 0, 3, 1])
@@ -19,8 +40,30 @@ array([...])
 from __future__ import annotations
 
 import hashlib
+import secrets
 
 import numpy as np
+
+from dudley.core.errors import InputError
+
+SEEDS = 1 << 32
+
+
+def declared_seed(seed: int | None, recorded: int | None = None) -> int:
+    """The seed that was given, or that of the run that goes on, or a fresh one."""
+    if seed is None:
+        seed = secrets.randbelow(SEEDS) if recorded is None else recorded
+    if not 0 <= seed < SEEDS:
+        raise InputError("seed", "a whole number below 2^32", seed)
+    return seed
+
+
+def seed_declared(seed: int) -> str:
+    """What a certificate declares of the seed of an order that it needs."""
+    return (
+        f"the seed {seed} of the order was drawn at random, without a look at the data: "
+        "the claim is over this draw as well"
+    )
 
 
 def canonical(*arrays: np.ndarray) -> np.ndarray:

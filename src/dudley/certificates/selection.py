@@ -53,7 +53,7 @@ class CertifiedSelection:
     def entry(self) -> tuple[str, ...]:
         return self.candidates.entry(self.index)
 
-    def beside(self, shares: Sequence[float] = SHARES, seed: int = 0) -> ChoiceBeside:
+    def beside(self, shares: Sequence[float] = SHARES, seed: int | None = None) -> ChoiceBeside:
         """What choosing on a part and testing on the rest would have given (`choice_beside`)."""
         declared = self.certificate.declared
         return choice_beside(self.candidates, self.outcomes, declared, shares, seed)

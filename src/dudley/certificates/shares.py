@@ -1,8 +1,9 @@
 """Shares: examples for ordinary training, and the rest, which a bound counts.
 
 The examples are sorted by their bytes and permuted by a declared seed; the first ``initial`` of
-them are the share. Given the bag of examples this order is uniform, so the rest are independent
-draws that no training on the share has seen. A share of none leaves every example to be counted.
+them are the share. Given the bag of examples this order is uniform over the draw of the seed
+(`dudley.certificates.order`), so the rest are independent draws that no training on the share has
+seen. A share of none leaves every example to be counted, and needs no seed.
 
 >>> X = np.arange(20).reshape(10, 2)
 >>> share, rest = split_share(Dataset(X, X[:, 0] % 2), 4, seed=0)

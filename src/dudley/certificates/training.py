@@ -11,10 +11,11 @@ exactly this model.
 ...         loss = torch.nn.functional.cross_entropy(model(torch.tensor(X)), torch.tensor(y))
 ...         optimiser.zero_grad(); loss.backward(); optimiser.step()
 >>> X = np.random.default_rng(0).standard_normal((2000, 2), dtype=np.float32)
->>> result = certify_training(lambda: torch.nn.Linear(2, 2), fit, (X, (X[:, 0] > 0) * 1))
+>>> data = X, (X[:, 0] > 0) * 1
+>>> result = certify_training(lambda: torch.nn.Linear(2, 2), fit, data, seed=0)
 >>> result.certificate.facts.failures, result.certificate.value < 0.05
 (0, True)
->>> verify_training(result.certificate.to_json(), result.learner, (X, (X[:, 0] > 0) * 1)).holds
+>>> verify_training(result.certificate.to_json(), result.learner, data).holds
 True
 """
 
@@ -34,11 +35,12 @@ from dudley.certificates.certificate import Certificate
 from dudley.certificates.certify import Data, examples
 from dudley.certificates.data import Dataset
 from dudley.certificates.learners.base import Learner
-from dudley.certificates.methods.pick_to_learn.checkpoint import PickCheckpoint
+from dudley.certificates.methods.pick_to_learn.checkpoint import PickCheckpoint, recorded_seed
 from dudley.certificates.methods.pick_to_learn.declared import PickDeclared
 from dudley.certificates.methods.pick_to_learn.method import REPLAYED, PickToLearn
 from dudley.certificates.methods.pick_to_learn.rule import PickProgress, run_rule
 from dudley.certificates.methods.pick_to_learn.sample import PickSample
+from dudley.certificates.order import declared_seed
 from dudley.certificates.predictor import Predictor
 from dudley.certificates.records import to_json
 from dudley.certificates.verify import Difference, Verification, verify
@@ -83,7 +85,7 @@ def certify_training(
     fit: Callable[..., Any] | None = None,
     data: Data = None,
     *,
-    seed: int = 0,
+    seed: int | None = None,
     warm: bool = False,
     say: Callable[[PickProgress], None] | None = None,
     folder: str | Path | None = None,
@@ -94,8 +96,10 @@ def certify_training(
     ``make_model`` and ``fit(model, X, y)`` are those of `learners.module`; a scikit-learn estimator
     or any other `Learner` may stand in their place. ``declared`` has the fields of `PickDeclared`:
     delta, batches, rounds, key, initial, tolerance, expected, most, pool, …. With a ``folder`` the
-    state is saved after every round, and a run that was killed goes on at the same picks.
+    state is saved after every round, and a run that was killed goes on at the same picks. Without a
+    ``seed`` one is drawn, and a run that goes on has the one of its folder.
     """
+    seed = declared_seed(seed, recorded_seed(folder))
     sample_data = expect_data(data)
     learner = _learner(make_model, fit, sample_data, seed, warm)
     method = PickToLearn()
@@ -105,7 +109,7 @@ def certify_training(
     method.expect_independent(learner.start(), sample_data, whole)
     checkpoint = None
     if folder is not None:
-        checkpoint = PickCheckpoint(Path(folder), _digest(whole, sample_data), learner)
+        checkpoint = PickCheckpoint(Path(folder), _digest(whole, sample_data), learner, seed)
     sample = PickSample.of(sample_data, whole)
     result = run_rule(learner, sample, say, checkpoint)
     if (picks := len(list(result.choices.picks))) >= sample.N:

@@ -65,7 +65,10 @@ def certify_texts(
         str, typer.Option(help="What a document is and was drawn as: review, source package, …")
     ] = "document",
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    seed: Annotated[int, typer.Option(help="Seed of the order; the training does not see it.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed of the order: a random number, drawn if not given."),
+    ] = None,
     delta: DeltaOption = 0.05,
     out: Annotated[Path, typer.Option(help="Folder for journals and certificates.")] = Path(
         "dudley-language"

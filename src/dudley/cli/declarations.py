@@ -27,8 +27,8 @@ def encoding_of(text: str) -> dict[str, Any]:
 def declarations(pairs: list[str] | None) -> dict[str, dict[str, Any]]:
     """``method.name=value`` by method.
 
-    >>> declarations(["occam.seed=3", "hold-out.interval=betting"])
-    {'occam': {'seed': 3}, 'hold-out': {'interval': 'betting'}}
+    >>> declarations(["occam.seed=3", "hold-out.interval=fixed-bets"])
+    {'occam': {'seed': 3}, 'hold-out': {'interval': 'fixed-bets'}}
     """
     declared: dict[str, dict[str, Any]] = {}
     for pair in pairs or []:

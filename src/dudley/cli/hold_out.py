@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
 
 def print_beside(beside: HoldOutBeside | ChoiceBeside, certificate: Certificate) -> None:
-    """Three sentences."""
+    """Four sentences."""
+    from dudley.certificates.order import seed_declared
+
     print(paragraph(f"beside it, {beside}"))
     print(paragraph(beside.against(certificate)))
     option = f"--declare {certificate.method}.among, now {certificate.declared.among}"
     choice = "whoever takes the smaller of both has chosen among two, and pays for it beforehand"
+    print(paragraph(f"of the hold-out, {seed_declared(beside.seed)}"))
     print(paragraph(f"each holds by itself: {choice} ({option})"))

@@ -1,8 +1,8 @@
 """The examples of ``certify train --method pick-to-learn``: a data file, planted bits, or a source.
 
-Of a source (`dudley.certificates.sources`) n items are drawn without replacement by the seed, and
-the size of the pool is declared: the number is about the items of this pool. As many of the items
-that were not drawn, or fewer where fewer are left, are the fresh examples.
+Of a source (`dudley.certificates.sources`) n items are drawn without replacement by the seed, which
+is declared with the size of the pool: the number is about the items of this pool. As many of the
+items that were not drawn, or fewer where fewer are left, are the fresh examples.
 """
 
 from __future__ import annotations
@@ -106,6 +106,7 @@ def _of_pool(pool: DataPool, task: PickTask) -> PickExamples:
         assert model is not None
         pool, T = _encoded(pool, Path(model.removeprefix(HF)), task), task.T or TOKENS
         words.append(f"{T} token ids of a text")
+    words.append(f"by the seed {task.seed}, drawn at random without a look at the data")
     if task.n >= len(pool):
         fix = f"give --n below {len(pool):,}, the size of the pool"
         raise InputError("--n", f"1 to {len(pool) - 1:,}", task.n, fix)

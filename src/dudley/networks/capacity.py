@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from dudley.calculus import chain
 from dudley.calculus.allocate import Allocated
+from dudley.calculus.assemble import CoverNames, allocated, compose
 from dudley.calculus.augment import augmented, is_silent
-from dudley.calculus.compose import CoverNames, allocated, compose
 from dudley.calculus.deviate import deviation
 from dudley.calculus.facts import Facts, Signal
 from dudley.calculus.fast_rate import expect_share

@@ -16,7 +16,8 @@ import numpy as np
 
 from dudley.calculus import chain, peel
 from dudley.calculus.allocate import Allocated
-from dudley.calculus.compose import Chain, CoverNames, compose
+from dudley.calculus.assemble import CoverNames, compose
+from dudley.calculus.compose import Chain
 from dudley.calculus.facts import Signal
 from dudley.calculus.node import Node
 from dudley.core.entropy import Entropy, PowerLaw

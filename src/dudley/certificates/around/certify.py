@@ -17,8 +17,8 @@ is what ``fit`` makes of it on a share of the sample, and the bound counts the o
 ...         optimiser.zero_grad(); loss.backward(); optimiser.step()
 >>> X = np.random.default_rng(0).standard_normal((2000, 2), dtype=np.float32)
 >>> data = X, (X[:, 0] > 0) * 1
->>> small = WordTraining(D=10, L=3, steps=60)
->>> result = certify_around(lambda: torch.nn.Linear(2, 2), fit, data, initial=200, training=small)
+>>> plan = {"initial": 200, "training": WordTraining(D=10, L=3, steps=60)}
+>>> result = certify_around(lambda: torch.nn.Linear(2, 2), fit, data, seed=0, **plan)
 >>> result.certificate.facts.counted, result.certificate.value < 0.05
 (1800, True)
 >>> verify_around(result.certificate.to_json(), result.start, data).holds
@@ -52,6 +52,7 @@ from dudley.certificates.learners.module import ModuleLearner
 from dudley.certificates.learners.module_predictor import ModulePredictor
 from dudley.certificates.methods.occam_around.method import OccamAround, space_of
 from dudley.certificates.methods.pac_bayes_around.method import PacBayesAround
+from dudley.certificates.order import declared_seed
 from dudley.certificates.shares import joined, split_share
 from dudley.certificates.verify import Verification, expect_shape, verify
 from dudley.core.errors import InputError
@@ -106,7 +107,7 @@ def certify_around(
     data: Data = None,
     *,
     method: str = "occam",
-    seed: int = 0,
+    seed: int | None = None,
     device: str = "cpu",
     batch: int = 256,
     training: WordTraining | tuple[WordTraining, ...] | AroundPosteriorTraining | None = None,
@@ -119,14 +120,14 @@ def certify_around(
     ``make_model`` and ``fit(model, X, y)`` are those of `learners.module`; any `Learner` of torch
     modules may stand in their place, or a `ModuleStart` that was made before (of the very share
     that is declared, if one is). ``training`` says how the word or the posterior is trained;
-    several words may be tried. With ``fine_tune`` a posterior is also tried around what ``fit``
-    makes of the start on all examples. ``declared`` has the fields of `OccamAroundDeclared` or
-    `PacBayesAroundDeclared`: delta, initial, parts, tolerance, …. A watch tells how far it is, and
-    its seconds bound each training: what does not fit is left out.
+    several words may be tried. Without a ``seed`` one is drawn. With ``fine_tune`` a posterior is
+    also tried around what ``fit`` makes of the start on all examples. ``declared`` has the fields
+    of `OccamAroundDeclared` or `PacBayesAroundDeclared`: delta, initial, parts, tolerance, …. A
+    watch tells how far it is, and its seconds bound each training: what does not fit is left out.
     """
     if method not in METHODS_AROUND:
         raise InputError("method", " or ".join(METHODS_AROUND), method)
-    unit, watch = METHODS_AROUND[method](), watch or Watch()
+    unit, watch, seed = METHODS_AROUND[method](), watch or Watch(), declared_seed(seed)
     sample = _expect_data(data)
     first = unit.read_declared({**_plain(declared), "seed": seed, "start": ""})
     share, rest = split_share(sample, first.initial, seed)

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dudley.certificates.base import MethodDeclared
+from dudley.certificates.order import seed_declared
 from dudley.core.errors import InputError
 
 LARGEST_SEED = 1 << 32
@@ -58,5 +59,6 @@ def of_start(declared: AroundDeclared, n: int) -> tuple[str, ...]:
     return (
         f"the start was trained on the first {declared.initial} of {n} examples in the order of "
         f"seed {declared.seed}, and has seen no others; those are not counted",
-        "the seed was fixed before the data, and gave the training nothing but random numbers",
+        seed_declared(declared.seed),
+        "the seed gave the training nothing but random numbers",
     )

@@ -7,10 +7,10 @@ the examples the X_k are independent and alike, lie in [0, 1], and have the mean
     E X_k = E_W (1/n) Σ_i 1[margin of example i under W ≤ τ] = L̂_τ(Q),
 
 so any one-sided bound on the mean of K independent numbers in [0, 1] bounds L̂_τ(Q): here that of
-betting (`methods.hold_out.intervals.betting`; its order is the number of the draw, which no X can
-change). It uses that the X_k vary little: with weights that nearly all err alike their variance is
-about L̂/m. What is left of order ln(1/δ′)/K cannot be had otherwise, since a draw that errs
-everywhere might come once in K times.
+betting (`methods.hold_out.intervals.betting`). Its order is the number of the draw: draws are made
+independently, one after the other, so no X_k can change it. Betting uses that the X_k vary little:
+with weights that nearly all err alike their variance is about L̂/m. What is left of order
+ln(1/δ′)/K cannot be had otherwise, since a draw that errs everywhere might come once in K times.
 
 m examples share one draw of the weights, because a draw of 10⁷ weights costs more than a forward
 pass of one example. Pairs with a fresh draw each are the case m = 1. m examples drawn with

@@ -34,6 +34,7 @@ from dudley.certificates.fit.forward import blank
 from dudley.certificates.hypothesis import Hypothesis
 from dudley.certificates.methods.pac_bayes.posterior import Posterior
 from dudley.certificates.methods.pac_bayes.prior import Learned, Zero, split as parts
+from dudley.certificates.order import declared_seed
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.networks.activations import activation
@@ -79,14 +80,15 @@ def fit(
     prefix: int = 0,
     plan: PosteriorTraining | None = None,
     prior_plan: PosteriorTraining | None = None,
-    split: int = 0,
+    split: int | None = None,
     look: Callable[[], None] = lambda: None,
 ) -> Posterior:
     """A posterior for a network; ``prefix`` > 0 learns the prior on so many examples.
 
+    They are those that the seed ``split`` draws; without one, a seed is drawn.
     ``look`` is called at every step, and may raise.
     """
-    plan = plan or PosteriorTraining()
+    plan, split = plan or PosteriorTraining(), declared_seed(split)
     empty = blank(tables, encoding)
     if not 0 <= prefix < data.n:
         raise InputError("prefix", f"fewer than the {data.n} examples", prefix)

@@ -5,6 +5,9 @@ pick-to-learn and the hypergeometric hold-out ask for: declare ``pool=N``. The n
 these N items. Beyond them it says something only as far as they are draws of the population, and
 that is declared, not checked.
 
+The seed of a draw is one that was drawn at random: what is claimed of the pool holds with a
+probability over this draw, and of one fixed subset nothing is said (`dudley.certificates.order`).
+
 **Units.** Mails of a thread are alike, and so are reviews of a film: what is drawn without
 replacement are items, so the number above stands, but it is about a *random item of this pool*. A
 new thread is another matter. :meth:`DataPool.per_unit` therefore makes a pool with one item of each

@@ -42,13 +42,14 @@ class TextPass:
     K blocks, each predicted by the checkpoint before it, so that others can evaluate them
     (`blocks`); ``tolerance`` bits are then added for every byte, for arithmetic that is another
     machine's. ``coded`` steps train a coded model beside (`coded`); its certificate is one of those
-    that hold together.
+    that hold together. ``seed`` gives the order; one that is not given is drawn, and a pass that
+    goes on reads it back.
     """
 
     n: int = 0
     start: int | None = None
     smoothing: float = 1 / 64
-    seed: int = 0
+    seed: int | None = None
     delta: float = 0.05
     population: str = ""
     unit: str = "document"

@@ -23,6 +23,7 @@ from typing import Any
 from dudley.certificates.certificate import Certificate
 from dudley.certificates.methods.prequential.log import Prequential
 from dudley.certificates.methods.prequential.units import UnitOrder
+from dudley.certificates.order import declared_seed
 from dudley.certificates.texts.base import DocumentModel
 from dudley.certificates.texts.beside import Compared, compared
 from dudley.certificates.texts.blocks import block_starts, log_block
@@ -42,6 +43,7 @@ from dudley.core.errors import InputError
 from dudley.core.files import written
 
 CERTIFICATE, UNITS, LAST = "certificate.json", "units.txt", "last-model.safetensors"
+SEED = "seed.txt"  # of the order, where it was drawn: a pass that goes on needs it
 SAID = 1.0  # seconds between two lines
 SAVED = 60.0  # and between two states
 
@@ -77,7 +79,8 @@ def certify_texts(
     """
     folder, declared, descent = Path(folder), declared or TextPass(), descent or TextDescent()
     model.expect(documents.longest)
-    order = UnitOrder.of(documents.texts, declared.seed)
+    seed = declared_seed(declared.seed, _recorded(folder))
+    order = UnitOrder.of(documents.texts, seed)
     n = declared.n or order.n
     start = n // 2 if declared.start is None else declared.start
     if not 0 <= start < n <= order.n:
@@ -89,13 +92,17 @@ def certify_texts(
     starts = block_starts(start, n, declared.checkpoints)
     table = {"model": model.table(), "descent": asdict(descent), "order": order.sha256, "n": n}
     table |= {"smoothing": declared.smoothing, "start": start, "blocks": len(starts)}
+    if declared.seed is None:
+        folder.mkdir(parents=True, exist_ok=True)
+        with written(folder / SEED) as file:
+            file.write_text(f"{seed}\n", "ascii")
     with ExitStack() as stack:
         logs = {form: stack.enter_context(_journal(folder, form, order)) for form in forms}
         expect_same_pass(folder, table, begun=any(log.units for log in logs.values()))
         reading = _Reading(learner, texts, logs, folder, table, starts)
         reading.all(say or (lambda line: None))
         certificates = {
-            form.name: log.certificate(None if form.name == TOKENS else declared.seed)
+            form.name: log.certificate(None if form.name == TOKENS else seed)
             for form, log in logs.items()
         }
     for name, certificate in certificates.items():
@@ -178,6 +185,17 @@ class _Reading:
     def _until(self) -> int:
         """Where the next block begins, or the texts end."""
         return next((start for start in self.starts if start > self.place.units), len(self.texts))
+
+
+def _recorded(folder: Path) -> int | None:
+    """The seed that an earlier run of the folder drew, if one did."""
+    path = folder / SEED
+    if not path.is_file():
+        return None
+    text = path.read_text("ascii", "replace").strip()
+    if not text.isdecimal() or len(text) > 10:
+        raise InputError(str(path), "the seed of the order, a whole number", "another text")
+    return int(text)
 
 
 def _place(folder: Path, form: str) -> Path:

@@ -181,7 +181,12 @@ def certify_train(
     encoding: Annotated[
         str | None, typer.Option(help='Of a data file, JSON: {"name": "bits", "T": 32}.')
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the data and of the training.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Seed of data and training (0); for pick-to-learn random, drawn if not given."
+        ),
+    ] = None,
     delta: DeltaOption = 0.05,
     budget: TrainingBudget = None,
     out: Annotated[Path, typer.Option(help="Folder for model, data and certificate.")] = Path(
@@ -201,6 +206,8 @@ def certify_train(
     from dudley.certificates.auto import best_of, with_hold_out
     from dudley.certificates.fit.recipes import RECIPES, train_for
     from dudley.certificates.hypothesis import Hypothesis
+    from dudley.certificates.methods.pick_to_learn.checkpoint import recorded_seed
+    from dudley.certificates.order import declared_seed
     from dudley.cli.certify_picks import PICKS, PickOptions, settings_of, train_picks
     from dudley.cli.pick_examples import BITS, PickTask, pick_examples
 
@@ -211,6 +218,7 @@ def certify_train(
         if name != method:
             raise InputError("--declare", f"{method}.name=value, the method trained for", name)
     if method == PICKS:
+        seed = declared_seed(seed, recorded_seed(out))
         drawn = pick_examples(PickTask(task, n, T, s, seed, model, unit, encoding))
         options = PickOptions(
             task, settings_of(settings), warm, device or "cpu", seed, delta,
@@ -221,6 +229,7 @@ def certify_train(
     if any(value is not None for value in (model, settings, warm, device, beside, unit)):
         expected = "--method pick-to-learn, to which --model, --set and the like belong"
         raise InputError("--method", expected, method)
+    seed = 0 if seed is None else seed
     RECIPES[method]  # refuses another name before data are drawn
     budget = LONG_BUDGET if budget is None else budget
     train, test, inputs, declared = _examples(task, n, T or BITS, s, seed, encoding)

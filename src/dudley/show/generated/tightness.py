@@ -18,6 +18,7 @@ from dudley.audit.judge import Judgement
 from dudley.audit.terms import term_in_question
 from dudley.audit.whole_networks import AttackedNetwork
 from dudley.core.statement import MEASURES
+from dudley.show.generated.gains import Gains, gains_section
 from dudley.show.markdown import cell, code, section, table
 from dudley.show.numbers import short
 from dudley.theorems import registry
@@ -70,8 +71,8 @@ def load(path: Path) -> Tightness:
     )
 
 
-def page(record: Tightness) -> str:
-    """The whole page, a table for each kind of quantity, the loosest first."""
+def page(record: Tightness, gains: Gains) -> str:
+    """The whole page, a table for each kind of quantity, the loosest first, and what was gained."""
     rows = record.rows
     lines: dict[tuple[str, str], list[Judgement]] = defaultdict(list)
     for row in rows:
@@ -87,6 +88,7 @@ def page(record: Tightness) -> str:
             table_rows = [line.cells for line in sorted(every, key=lambda line: line.rank)]
             parts.append(section(measure[0].upper() + measure[1:], table(HEAD, table_rows)))
     parts.append(section("Whole networks", whole_networks(record.networks)))
+    parts.append(gains_section(gains))
     return "\n\n".join(parts) + "\n"
 
 

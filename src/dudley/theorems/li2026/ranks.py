@@ -33,7 +33,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dudley.calculus.allocate import Allocated
-from dudley.calculus.compose import Chain, Heads, compose
+from dudley.calculus.assemble import compose
+from dudley.calculus.compose import Chain, Heads
 from dudley.calculus.repeat import Repeat
 from dudley.core.constraint import L2, Constraint, Rank, Spectral
 from dudley.core.errors import InputError

@@ -9,12 +9,12 @@ the average is covered directly.
 >>> values = norms | {"n": 10**9, "T": 13, "d": 64, "k": 64}
 >>> forms = ("printed", "derived", "best")
 >>> [float(f"{evaluate('mwigo2026/lemma-2', values, form).value:.3g}") for form in forms]
-[0.023, 0.114, 0.00659]
+[0.023, 0.114, 0.00426]
 >>> [float(f"{evaluate('mwigo2026/lemma-1', values, form).value:.3g}") for form in forms]
-[2.3e-11, 0.118, 0.00662]
+[2.3e-11, 0.118, 0.00431]
 >>> moved = {"W_Q.moved": 0.01, "W_K.moved": 0.01, "W_v.moved": 0.01, "w.moved": 0.01}
 >>> float(f"{evaluate('mwigo2026/lemma-1', values | moved, 'best').value:.3g}")
-0.000116
+8.55e-05
 """
 
 from __future__ import annotations

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dudley.certificates.base import MethodDeclared
+from dudley.certificates.order import declared_seed
 from dudley.certificates.records import omitted
 
 
 @dataclass(frozen=True)
 class HoldOutDeclared(MethodDeclared):
-    """The loss with its level, intervals, looks, the pool, the order (`.method` explains each)."""
+    """The loss with its level, intervals, looks, the pool, the split (`.method` explains each)."""
 
     loss: str = "error"
     margin: float | None = None
@@ -18,7 +19,12 @@ class HoldOutDeclared(MethodDeclared):
     interval: str | tuple[str, ...] | None = None
     looks: int = 1
     pool: int | None = None
-    order: int = 0
+    split: int | None = omitted()
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.split is not None:
+            declared_seed(self.split)
 
 
 @dataclass(frozen=True)

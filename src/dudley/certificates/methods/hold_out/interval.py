@@ -1,8 +1,8 @@
 """Intervals: upper confidence bounds on the mean of n independent losses in [0, 1].
 
-Each is a function of the losses, in a declared order, and of c = ln(1/δ): for a true mean μ it
-falls below μ with probability at most δ. Which one is used is declared before the losses are seen;
-the smallest of several pays the logarithm of their number.
+Each is a function of the losses and of c = ln(1/δ): for a true mean μ it falls below μ with
+probability at most δ. But for ``betting`` none depends on their order. Which one is used is
+declared before the losses are seen; the smallest of several pays the logarithm of their number.
 
 >>> round(upper("hoeffding", np.array([0.0, 0.25, 0.5, 0.25] * 25), 3.0), 3)
 0.372

@@ -4,12 +4,12 @@ A model that was fixed before the n examples were looked at has independent loss
 interval for a mean bounds its risk at once. What is declared beforehand:
 
     loss      error (default); ramp, with its margin; clipped cross-entropy, with its clip
-    interval  clopper-pearson for errors, betting for other losses, unless another of `intervals` is
-              named; a list of k means the smallest of them, which costs ln k
+    interval  clopper-pearson for errors, fixed-bets for other losses, unless another of `intervals`
+              is named; a list of k means the smallest of them, which costs ln k
     looks     M models or checkpoints were compared on these examples: each is claimed at δ/M
     pool      N: the examples were drawn without replacement from a pool of N, and the number is
               about that pool (`dudley.certificates.pool`)
-    order     the seed of the order in which betting looks at the examples
+    split     the seed of the order in which these examples were held out of more, if they were
 
 Nothing else is chosen, so nothing else is paid.
 """
@@ -37,6 +37,7 @@ from dudley.certificates.methods.hold_out.declared import (
 )
 from dudley.certificates.methods.hold_out.losses import losses
 from dudley.certificates.methods.hold_out.plan import HoldOutPlan, plan_of
+from dudley.certificates.order import seed_declared
 from dudley.certificates.pool import hypergeometric_upper, share_up
 from dudley.certificates.predictor import Predictor, margins
 from dudley.core.errors import InputError
@@ -63,7 +64,7 @@ class HoldOut(Method[HoldOutDeclared, HoldOutChoices]):
         plan = plan_of(declared, data.n)
         if len(plan.intervals) == 1:
             return HoldOutChoices(plan.intervals[0])
-        data = _in_declared_order(data, declared)
+        data = data.part(data.order)  # whatever the order of the file
         z, c = losses(model.outputs(data.X), data.y, plan.loss), plan.bill.log_confidence
         return HoldOutChoices(min(plan.intervals, key=lambda name: plan.bound(name, z, c)))
 
@@ -76,7 +77,7 @@ class HoldOut(Method[HoldOutDeclared, HoldOutChoices]):
             raise InputError(
                 "choices", f"interval: {' or '.join(plan.intervals)}", choices.interval
             )
-        data = _in_declared_order(data, declared)
+        data = data.part(data.order)  # whatever the order of the file
         outputs, interval = model.outputs(data.X), choices.interval
         margin = margins(outputs, data.y)
         z, c = losses(outputs, data.y, plan.loss), plan.bill.log_confidence
@@ -99,18 +100,10 @@ class HoldOut(Method[HoldOutDeclared, HoldOutChoices]):
             model=model.facts(),
             data=data_facts(data),
             baseline=_baseline(data, plan),
-            declarations=_declarations(plan, interval, data),
+            declarations=_declarations(plan, declared, data),
             quantity=plan.loss.quantity if plan.pool is None else _about_pool(plan.pool),
             advice=advice(plan, interval, z, value),
         )
-
-
-def _in_declared_order(data: Dataset, declared: HoldOutDeclared) -> Dataset:
-    """The examples in the declared order: betting reads them one after the other."""
-    seed = declared.order
-    if not 0 <= seed < 1 << 32:
-        raise InputError("order", "a seed, a whole number below 2^32", seed)
-    return data.permuted(f"order of a hold-out {seed}")
 
 
 def _about_pool(pool: int) -> str:
@@ -137,11 +130,11 @@ def _baseline(data: Dataset, plan: HoldOutPlan) -> dict[str, Any]:
     return plain
 
 
-def _declarations(plan: HoldOutPlan, interval: str, data: Dataset) -> tuple[str, ...]:
+def _declarations(plan: HoldOutPlan, declared: HoldOutDeclared, data: Dataset) -> tuple[str, ...]:
     unseen = "no choice that led to this model saw these examples: no training, tuning or stopping"
     if plan.looks > 1:
         unseen += f", but the choice among {plan.looks} models or checkpoints"
     lines = [*assumed(data, plan.pool), unseen]
-    if interval == "betting":
-        lines.append("the seed of the order of the examples was fixed before the data")
+    if declared.split is not None:
+        lines.append(seed_declared(declared.split))
     return (*lines, *equal_rows(data))

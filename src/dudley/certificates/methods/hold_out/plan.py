@@ -14,6 +14,7 @@ from dudley.certificates.price import Bill, Price, one_of
 from dudley.core.errors import InputError
 
 POOL = "hypergeometric"
+ORDERED = "betting"  # for numbers whose order is independent of them: `around.draws`
 
 
 @dataclass(frozen=True)
@@ -66,13 +67,16 @@ def plan_of(declared: HoldOutDeclared, n: int) -> HoldOutPlan:
 
 def _intervals(declared: HoldOutDeclared, loss: BoundedLoss) -> tuple[str, ...]:
     """The intervals among which the smallest bound may be shown."""
-    default = "clopper-pearson" if loss.name == "error" else "betting"
+    default = "clopper-pearson" if loss.name == "error" else "fixed-bets"
     named = default if declared.interval is None else declared.interval
     intervals = (named,) if isinstance(named, str) else named
     if not intervals or len(set(intervals)) < len(intervals):
         raise InputError("interval", "a name, or a list of different names", list(intervals))
     for name in intervals:
         INTERVALS[name]
+    if ORDERED in intervals:
+        fix = "take fixed-bets: no order of a table is independent of its rows"
+        raise InputError("interval", "one that needs no order of the examples", ORDERED, fix)
     if loss.name != "error" and "clopper-pearson" in intervals:
         raise InputError("interval", f"one for the loss {loss.name}", "clopper-pearson")
     return intervals

@@ -41,6 +41,7 @@ from dudley.certificates.methods.pac_bayes.scales import (
     expect_scales,
     least_choices,
 )
+from dudley.certificates.order import seed_declared
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
 
@@ -148,5 +149,6 @@ def _of_prior(Q: Posterior) -> tuple[str, ...]:
     return (
         f"the prior was learned from the first {Q.prior.prefix} examples of the split by seed "
         f"{Q.prior.split} and has seen no others; those are not counted",
-        "the seed of the split was fixed before the data, and the prior's learner did not use it",
+        seed_declared(Q.prior.split),
+        "the prior's learner did not use the seed of the split",
     )

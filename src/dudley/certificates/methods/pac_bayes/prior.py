@@ -6,10 +6,10 @@ those examples, and the bound counts the other n − n₀. The scale s is declar
 grid.
 
 Which n₀ examples a learned prior may see is not for the order of a file to say: they come first in
-a permutation of the sorted examples (`dudley.certificates.order`). Its seed, ``split``, is declared
-before the data. So the counted examples are independent draws, given those that the prior has seen.
-The prior's learner must not use the seed: together with the examples that it is given, the seed
-would tell how many of the others lie between them.
+a permutation of the sorted examples (`dudley.certificates.order`). Its seed, ``split``, is drawn at
+random without a look at the data. So the counted examples are independent draws, given those that
+the prior has seen. The prior's learner must not use the seed: together with the examples that it is
+given, the seed would tell how many of the others lie between them.
 
 >>> Zero().to_json(), Learned(100, 0, "…", {}, {}).to_json()
 ({'kind': 'zero'}, {'kind': 'learned', 'prefix': 100, 'split': 0})

@@ -7,7 +7,9 @@ final model is at most ε(k), except with probability δ over the sample.
 **Rule.** These are declared before the data: a start that has not seen the sample, a training
 procedure with its seed, a schedule b₁, b₂, … ≥ 1, a key (a number that depends on the example, on
 its tag and on the picks so far), and the round after which one stops at the latest. Each example
-carries an independent uniform tag, which settles ties between keys. In round r the candidates are
+carries a tag, a function of its content that was fixed before; it settles ties between keys, and
+the row of an example settles ties between tags: equal examples are alike, so it does not matter
+which of them comes first. In round r the candidates are
 the examples that are not picked and that the current model gets wrong. The b_r candidates with the
 largest keys are picked (all of them, if there are fewer), and the model is trained on the picked
 ones alone. One stops after the declared round, or before a round in which no candidate is left.
@@ -20,7 +22,7 @@ and ε(k) = 1 where all these λ_m are 0, as for k = N. Each term grows with ε,
 f_k(ε) ≥ 1 is at or above the root.
 
 **Proof that P[risk > ε(k)] ≤ δ.** Write κ(S) = Z for the set that the rule makes of the sample S,
-and φ(Z) = P_z[κ(Z ∪ {z}) ≠ Z] for a new example z with its own tag.
+and φ(Z) = P_z[κ(Z ∪ {z}) ≠ Z] for a new example z.
 
 (i) If κ(S) = Z and Z ⊆ S′ ⊆ S, then κ(S′) = Z. By induction over the rounds, the model is the same
 in the runs on S and S′, and so the candidates in S′ are candidates in S. Those that were picked

@@ -1,10 +1,10 @@
 """Checkpoints: after a kill, the rule goes on at the same picks.
 
-A folder holds ``picking.json`` (a digest of what was declared and of the data, the picks of every
-round, and the bounds of the stops that were passed), and weights: those of a start that an initial
-share gave (round 0) and, for a learner whose rounds go on from each other, those of the last round
-and of the stops. Weights are written before the JSON file, which takes its place whole; so a kill
-leaves the state of one round or of the next.
+A folder holds ``picking.json`` (a digest of what was declared and of the data, the seed, the picks
+of every round, and the bounds of the stops that were passed), and weights: those of a start that an
+initial share gave (round 0) and, for a learner whose rounds go on from each other, those of the
+last round and of the stops. Weights are written before the JSON file, which takes its place whole;
+so a kill leaves the state of one round or of the next.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from dudley.certificates.learners.base import Learner
 from dudley.certificates.predictor import Predictor
@@ -20,7 +21,25 @@ from dudley.core.errors import InputError
 from dudley.core.files import written
 
 STATE = "picking.json"
-SCHEMA = "dudley.picking/1"
+SCHEMA = "dudley.picking/2"
+
+
+def recorded_seed(folder: str | Path | None) -> int | None:
+    """The seed of the run that left its state in a folder, so that it goes on with the same one."""
+    state = None if folder is None else _state(Path(folder))
+    return None if state is None else state["seed"]
+
+
+def _state(folder: Path) -> dict[str, Any] | None:
+    """The table of ``picking.json``, where it is there."""
+    path = folder / STATE
+    if not path.is_file():
+        return None
+    state = documents.read(path)
+    known = isinstance(state, dict) and state.get("schema") == SCHEMA
+    if not known or not isinstance(state.get("seed"), int):
+        raise InputError(str(path), f"a state with schema {SCHEMA}", "another file")
+    return state
 
 
 @dataclass
@@ -30,6 +49,7 @@ class PickCheckpoint:
     folder: Path
     digest: str
     learner: Learner
+    seed: int = 0
     rounds: list[list[str]] = field(default_factory=list)
     bounds: dict[int, float] = field(default_factory=dict)
 
@@ -40,12 +60,9 @@ class PickCheckpoint:
 
     def read(self) -> list[list[str]]:
         """The picks of earlier rounds; none where there is no state."""
-        path = self.folder / STATE
-        if not self.there:
+        path, state = self.folder / STATE, _state(self.folder)
+        if state is None:
             return []
-        state = documents.read(path)
-        if not isinstance(state, dict) or state.get("schema") != SCHEMA:
-            raise InputError(str(path), f"a state with schema {SCHEMA}", "another file")
         if state.get("digest") != self.digest:
             fix = "take another folder, or remove it to begin again"
             raise InputError(str(path), "the same declarations and data", "others", fix)
@@ -92,7 +109,8 @@ class PickCheckpoint:
     def _write(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         bounds = {str(step): bound for step, bound in self.bounds.items()}
-        state = {"schema": SCHEMA, "digest": self.digest, "picks": self.rounds, "bounds": bounds}
+        state = {"schema": SCHEMA, "digest": self.digest, "seed": self.seed}
+        state |= {"picks": self.rounds, "bounds": bounds}
         with written(self.folder / STATE) as file:
             file.write_text(json.dumps(state), encoding="utf-8")
 

@@ -41,6 +41,7 @@ from dudley.certificates.methods.pick_to_learn.declared import (
 )
 from dudley.certificates.methods.pick_to_learn.plan import PickPlan
 from dudley.certificates.methods.pick_to_learn.sample import PickSample, slack
+from dudley.certificates.order import seed_declared
 from dudley.certificates.pool import share_up
 from dudley.certificates.predictor import Predictor, margins
 from dudley.core.errors import InputError
@@ -215,7 +216,7 @@ def _declarations(data: Dataset, declared: PickDeclared) -> tuple[str, ...]:
     if declared.initial:
         lines.append(
             f"the first {declared.initial} of {data.n} examples in the order of seed "
-            f"{declared.seed} are not counted; the seed was fixed before the data, and gave the "
-            "training nothing but random numbers"
+            f"{declared.seed} are not counted; it gave the training nothing but random numbers"
         )
+        lines.append(seed_declared(declared.seed))
     return (*lines, *equal_rows(data))

@@ -1,18 +1,18 @@
-"""Tags: every example has a name that its content gives, and a random number that nobody chose.
+"""Tags: every example has a name that its content gives, and a number that settles ties.
 
 The *name* of an example is the first 128 bits of SHA-256 of (x, y), and the number of the copy:
 equal examples are numbered 1, 2, …. The *tag* is a number in [0, 2^64) that is a function of the
-declared seed and the name. For the proof, tags are independent and uniform: SHA-256 stands in for
-a random function, and since the seed is fixed before the data, no tag was chosen.
+declared seed and of the content alone, so copies share it; among them the row decides.
 
-A tag of the content alone would give copies of an example the same tag. They would then be picked
-together, or in an order that the sample decides, and the proof needs a strict order of single
-examples.
+The proof in `bound` needs a strict order of the examples in which the place of each depends on
+itself alone. Content and row give one, for any seed, a fixed one as well. (The number of a copy
+would not do: it depends on the other copies. If the second of two had the larger tag it would be
+picked first, and without the other it would be the first and have the smaller one.)
 
 >>> X, y = np.array([[0, 1], [1, 1], [0, 1]]), np.array([0, 1, 0])
 >>> table = TagTable.of(X, y, seed=0)
 >>> [name[-2:] for name in table.names], len(set(table.tags.tolist()))
-(['.1', '.1', '.2'], 3)
+(['.1', '.1', '.2'], 2)
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TagTable:
             times[content] += 1
             name = f"{content}.{times[content]}"
             names.append(name)
-            tag = hashlib.sha256(f"tag {seed} {name}".encode()).digest()[:8]
+            tag = hashlib.sha256(f"tag {seed} {content}.1".encode()).digest()[:8]
             tags[i] = int.from_bytes(tag, "little")
         return TagTable(tuple(names), tags)
 
@@ -58,5 +58,5 @@ class TagTable:
 
     @cached_property
     def order(self) -> np.ndarray:
-        """All rows, the largest tag first."""
+        """All rows, the largest tag first, and of equal tags the last row."""
         return np.argsort(self.tags, kind="stable")[::-1]

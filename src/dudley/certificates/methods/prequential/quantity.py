@@ -21,6 +21,7 @@ population. Two kinds of unit have no such population, and there each model is n
 from __future__ import annotations
 
 from dudley.certificates.methods.prequential.declared import TOKEN, PassChoices, PassDeclared
+from dudley.certificates.order import seed_declared
 
 
 def quantity(declared: PassDeclared, choices: PassChoices) -> str:
@@ -44,6 +45,8 @@ def declarations(declared: PassDeclared, ordered: bool) -> tuple[str, ...]:
         "what is listed under declared was fixed before the pass, and the seed of the order was "
         "not known to the learner",
     ]
+    if declared.seed is not None:
+        lines.append(seed_declared(declared.seed))
     if not ordered:
         lines.append("the units came in the order of their draw: no order was committed to")
     if declared.distinct:

@@ -46,7 +46,10 @@ Evaluate = Callable[[Path, np.ndarray], Any]  # of a file and rows: losses, or l
 
 @dataclass(frozen=True)
 class PassPart:
-    """A random part of the units: how many, the verifier's δ_v, and the seed that draws them."""
+    """A random part of the units: how many, the verifier's δ_v, and the seed that draws them.
+
+    A seed that is given was drawn at random after the log was written: δ_v is over this draw.
+    """
 
     units: int
     delta: float = 0.05

@@ -2,11 +2,14 @@
 
 Units are sorted by the hash of their bytes, so nothing depends on the order of a file, and are then
 permuted by the seed. Equal units are interchangeable and are numbered as copies. Given the bag of
-units this order is uniform: units that are independent draws, in this order, are independent draws.
+units this order is uniform over the draw of the seed: units that are independent draws, in this
+order, are independent draws.
 
-The *seed* is fixed before the data, and the learner never sees it, nor the canonical order: who
-knows both knows between which earlier units the next one lies. A training gets the units in their
-order and the digest of it, and the seed stands in the certificate that is made afterwards.
+The *seed* is drawn at random, without a look at the units (`dudley.certificates.order` says why: a
+fixed one permutes sorted units, and then they are no independent draws). The learner never sees it,
+nor the canonical order: who knows both knows between which earlier units the next one lies. A
+training gets the units in their order and the digest of it, and the seed stands in the certificate
+that is made afterwards.
 
 An order by a hash of the content alone is refused by the shape of this class, which has no such
 order: with repeated units it gives copies of a unit in a row, and units yet to come have larger

@@ -68,6 +68,7 @@ from dudley.certificates.single import expect_single
 from dudley.core.errors import InputError
 from dudley.core.rounding import up
 
+OF_PICKS = ("picks alone", "start of", "the seed")
 IN_PYTHON = "in Python: dudley.certificates.verify.verify(certificate, pair, data)"
 
 
@@ -213,7 +214,7 @@ def _declarations(
         fresh = f"the {m} unlabelled inputs are a random subset of the items that were not drawn"
     return (
         *assumed(data.labelled, pool),
-        *(line for line in picked.declarations if "picks alone" in line or "start of" in line),
+        *(line for line in picked.declarations if any(words in line for words in OF_PICKS)),
         fresh,
         "no training, choice or stop that led to either model saw the unlabelled inputs",
         "an output depends on its own example, not on the batch in which it is computed",

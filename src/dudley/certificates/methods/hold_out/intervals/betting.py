@@ -21,8 +21,10 @@ and variances of what came before:
     b_i = √(2 c/(n v_{i−1})),
     v_t = (1/4 + Σ_{j≤t} (z_j − a_j)²)/(t + 1),   a_t = (1/2 + Σ_{j≤t} z_j)/(t + 1).
 
-The order of the examples must not depend on their losses: zeros first, say, would break (1). The
-method takes a declared permutation of the sorted examples, not the order of a file.
+The order must not depend on the losses: zeros first, say, would break (1). Neither the order of a
+file nor a fixed permutation of sorted examples is such an order, so a hold-out refuses this
+interval (`fixed_bets` needs none). It bounds draws of the weights of a posterior, whose order is
+the number of the draw (`dudley.certificates.around.draws`).
 
 >>> round(betting(np.array([0.0, 0.25, 0.5, 0.25] * 25), 3.0), 4)
 0.2927
