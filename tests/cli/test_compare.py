@@ -29,7 +29,7 @@ def test_a_sweep_tells_both_ends_and_where_it_begins_to_tell(dudley, monkeypatch
     done = dudley("compare", *WORDS, *AXIS)
     assert "Rademacher complexity, n from 1e3 to 1e7" in done.out
     assert re.search(r"section-2\.5 .* → .* 1e\d\n", done.out)
-    assert "tells from n\n" in done.out
+    assert "useful from n\n" in done.out
 
 
 def test_nothing_is_wider_than_the_terminal(dudley, monkeypatch):

@@ -74,3 +74,9 @@ def test_a_shell_can_complete_a_word(words: str, answer: str):
     line = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
     done = python("-m", "dudley", _DUDLEY_COMPLETE="complete_bash", **line)
     assert (done.returncode, done.stdout.split()) == (0, [answer])
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_gets_the_script_that_asks(shell: str):
+    done = python("-m", "dudley", _DUDLEY_COMPLETE=f"source_{shell}")
+    assert done.returncode == 0 and f"_DUDLEY_COMPLETE=complete_{shell}" in done.stdout

@@ -70,7 +70,7 @@ def test_certificates_side_by_side_are_claims_too():
 
 def test_what_is_vacuous_is_not_said_to_say_something():
     page = markdown(of_json(example_record() | {"value": 0.9, "vacuous": False}))
-    assert "**says something**: no, vacuous" in page
+    assert "**informative**: no, vacuous" in page
 
 
 def test_other_files_are_said_to_be_read_and_not_computed():

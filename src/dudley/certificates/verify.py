@@ -60,7 +60,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verification:
-    """What was computed again, what differs, and what rests on the word of who declared it.
+    """What was computed again, what differs, and what no file can prove.
 
     ``remarks`` name counts of the file that were accepted though this machine counts otherwise.
     """

@@ -47,7 +47,7 @@ def certify_outcomes(
         str, typer.Option(help="How a unit counts: mean (of its rows) or first (one row).")
     ] = "mean",
     seed: Annotated[
-        int | None, typer.Option(help="Of --unit-way first: a number that was drawn at random.")
+        int | None, typer.Option(help="For --unit-way first: a seed that was drawn at random.")
     ] = None,
     group: Annotated[
         list[str] | None, typer.Option(help="A column of groups: each label is a slice.")
@@ -75,9 +75,13 @@ def certify_outcomes(
     below: Annotated[
         float | None, typer.Option(help="A level: exit code 0 proved, 1 not below, 3 too few.")
     ] = None,
-    two_sided: Annotated[bool, typer.Option("--two-sided", help="Lower ends, too.")] = False,
+    two_sided: Annotated[
+        bool, typer.Option("--two-sided", help="Give lower ends as well.")
+    ] = False,
     delta: Annotated[float, typer.Option(help="All of it fails with at most this chance.")] = 0.05,
-    population: Annotated[str, typer.Option(help="In words, whose risk it is.")] = "",
+    population: Annotated[
+        str, typer.Option(help="The population that the number is about, in words.")
+    ] = "",
     log: Annotated[
         str, typer.Option(help="The tool that wrote FILE: lm-eval, inspect or huggingface.")
     ] = "",

@@ -23,7 +23,7 @@ def certify_texts(
     separator: Annotated[
         str, typer.Option(help="What stands between the documents of a text.")
     ] = "\\n",
-    field: Annotated[str, typer.Option(help="Of JSONL: the name of the text.")] = "text",
+    field: Annotated[str, typer.Option(help="For JSONL: the key of the text.")] = "text",
     longest: Annotated[
         int, typer.Option(help="A document is cut at so many bytes; its end counts as one.")
     ] = 1024,
@@ -67,7 +67,7 @@ def certify_texts(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     seed: Annotated[
         int | None,
-        typer.Option(help="Of the order: a random number, drawn if not given."),
+        typer.Option(help="Seed of the order: a random number, drawn if not given."),
     ] = None,
     delta: DeltaOption = 0.05,
     out: Annotated[Path, typer.Option(help="Folder for journals and certificates.")] = Path(

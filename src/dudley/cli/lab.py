@@ -62,7 +62,7 @@ def listed(
 def draw_figures(
     name: Name,
     scale: Annotated[
-        str | None, typer.Option(help="Of which scale; the largest with results if none.")
+        str | None, typer.Option(help="Scale of the results; if none, the largest that has any.")
     ] = None,
     results: Annotated[
         Path | None, typer.Option(help="The folder of a run; committed results if none.")

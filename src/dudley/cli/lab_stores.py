@@ -34,7 +34,7 @@ def status(
     run: Run,
     by: Annotated[
         str | None,
-        typer.Option(help="Names of a cell, such as task.T,task.m; if none, what tells all apart."),
+        typer.Option(help="Names of a cell, such as task.T,task.m; if none, all that differ."),
     ] = None,
     watch: Annotated[
         float | None, typer.Option(help="Look again every so many seconds, until done.", min=0.1)

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from dudley.core.assumption import Assumption
+from dudley.core.confidence import confidence
 from dudley.core.errors import InputError
 
 ROUNDING = 1e-12  # so near the trivial bound a number is that bound
@@ -42,6 +43,7 @@ class Bound:
 
     ``trivial`` is what holds without any theory; a bound at or above it says nothing. ``exact`` is
     the number as it was computed; a printed formula that comes out below zero bounds nothing.
+    ``delta`` is the chance that the bound fails, where it was a number and not a letter.
 
     >>> b = Bound.of(0.25, quantity="risk − training loss", sense=Sense.CONFIDENCE, trivial=1.0)
     >>> b.vacuous, round(b.log_value, 4)
@@ -55,6 +57,7 @@ class Bound:
     assumptions: tuple[Assumption, ...] = ()
     trivial: float = math.inf
     exact: float | None = None
+    delta: float | None = None
     details: dict = field(default_factory=dict, hash=False)
 
     @classmethod
@@ -79,6 +82,17 @@ class Bound:
         """Does it say nothing: at or above the trivial bound (up to rounding), or below zero?"""
         return self.negative is not None or self.value >= self.trivial * (1 - ROUNDING)
 
+    @property
+    def holds(self) -> str:
+        """In which sense it is a bound, with the probability where that is known.
+
+        >>> Bound.of(0.25, quantity="risk", sense=Sense.CONFIDENCE, delta=0.05).holds
+        'with probability at least 0.95 over the sample'
+        """
+        if self.delta is None or self.sense is not Sense.CONFIDENCE:
+            return self.sense.value
+        return self.sense.value.replace("1 − delta", confidence(self.delta))
+
     def __float__(self) -> float:
         return self.value
 
@@ -98,13 +112,11 @@ class Bound:
 
     def _remarks(self) -> list[str]:
         if self.negative is not None:
-            return [self.sense.value, "the formula is negative here: it bounds nothing"]
+            return [self.holds, "the formula is negative here: it bounds nothing"]
         if self.vacuous:
-            return [self.sense.value, "vacuous"]
+            return [self.holds, "vacuous"]
         known = math.isfinite(self.trivial)
-        return (
-            [self.sense.value, f"trivial bound {self.trivial:g}"] if known else [self.sense.value]
-        )
+        return [self.holds, f"trivial bound {self.trivial:g}"] if known else [self.holds]
 
     def to_json(self) -> dict:
         """The plain-data form: ``value`` is null when it is not a finite float."""
@@ -112,7 +124,7 @@ class Bound:
             "value": self.value if math.isfinite(self.value) else None,
             "log_value": self.log_value if math.isfinite(self.log_value) else None,
             "quantity": self.quantity,
-            "sense": self.sense.value,
+            "sense": self.holds,
             "terms": [
                 {
                     "name": t.name,

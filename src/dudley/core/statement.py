@@ -235,10 +235,13 @@ class Statement:
             )
         if isinstance(result, Bound):
             assumptions = (*self.assumptions, *result.assumptions)
-            return replace(result, quantity=self.quantity, assumptions=assumptions)
+            # a bound that states a probability of its own keeps it
+            delta = None if "probability" in result.details else values.get("delta")
+            return replace(result, quantity=self.quantity, assumptions=assumptions, delta=delta)
         return Bound.of(
             float(result),
             quantity=self.quantity,
             sense=chosen.sense,
+            delta=values.get("delta"),
             assumptions=self.assumptions,
         )

@@ -297,6 +297,7 @@ class Capacity:
                 rule.gap(float(log_n[0])),
                 quantity=rule.quantity,
                 sense=Sense.CONFIDENCE,
+                delta=delta,
                 terms=rule.terms(float(log_n[0])),
                 assumptions=(*assumptions_of(self, payments), rule.assumption()),
                 trivial=rule.trivial,
@@ -307,11 +308,12 @@ class Capacity:
         note = "2 × Rademacher complexity of the loss class"
         if isinstance(self.leading(float(log_n[0])), PeeledNetwork):
             note += ", the readout peeled"
-        union_note = f"of which {nats:.3g} nats pay for {numbers}" if payments else ""
+        union_note = f"of which {nats:.3g} nats for reading off {numbers}" if payments else ""
         return Bound.of(
             total,
             quantity="risk − training loss" + (" with alarms" if self.alarmed else ""),
             sense=Sense.CONFIDENCE,
+            delta=delta,
             terms=(
                 Term("complexity", complexity, note),
                 Term("deviation", drift, union_note),

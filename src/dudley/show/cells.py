@@ -48,11 +48,11 @@ def cell(row: ComparisonRow, form: str) -> str:
 def informs(comparison: Comparison) -> str:
     """The head of the column that :func:`informative` fills for derived forms."""
     assert comparison.sweep is not None
-    return f"tells from {comparison.sweep.name}"
+    return f"useful from {comparison.sweep.name}"
 
 
 def informative(comparison: Comparison, row: ComparisonRow, form: str) -> str:
-    """From where on a form says something: below what is trivial, or below 1."""
+    """From where on a form is useful: below what is trivial, or below 1."""
     i = row.informative_from(form)
     return "" if i is None else short(comparison.points[i])
 

@@ -9,11 +9,11 @@ The metric is named as what it is: an upper bound, with its confidence.
 from __future__ import annotations
 
 import json
-from decimal import Decimal
 from typing import Any
 
 from dudley.certificates.certificate import RISK, Certificate
 from dudley.core.boundary.text import line
+from dudley.core.confidence import confidence
 from dudley.core.rounding import ceiling
 from dudley.show.as_markdown import below
 from dudley.show.document import Points, Properties, Prose, Section
@@ -39,7 +39,8 @@ def model_index(
 ) -> str:
     """The lines of YAML."""
     kind = "error_rate" if item["quantity"] == RISK else "risk"
-    name = f"upper bound (confidence {confidence(item)}, {item['method']}): {item['quantity']}"
+    sure = confidence(item["delta"])
+    name = f"upper bound (confidence {sure}, {item['method']}): {item['quantity']}"
     rows = [
         "model-index:",
         f"- name: {quoted(model)}",
@@ -60,7 +61,7 @@ def model_index(
 def card_section(item: dict[str, Any]) -> str:
     """The Markdown below."""
     number = f"{line(item['quantity'], 500)}: at most {amount(item, item['value'])}"
-    sentence = f"With probability at least {confidence(item)} over the examples, {number}."
+    sentence = f"With probability at least {confidence(item['delta'])} over the examples, {number}."
     rows = (
         ("method", line(item["method"], 80)),
         ("counted on", counted(item)),
@@ -77,15 +78,6 @@ def check(item: dict[str, Any]) -> str:
     """How others check it."""
     what = "the data" if item["method"] == "outcomes" else "the model and the data"
     return f"``dudley verify certificate.json`` with {what} computes it again."
-
-
-def confidence(item: dict[str, Any]) -> str:
-    """1 − δ with all of its digits.
-
-    >>> confidence({"delta": 0.05}), confidence({"delta": 1e-7})
-    ('0.95', '0.9999999')
-    """
-    return str(1 - Decimal(repr(float(item["delta"]))))
 
 
 def quoted(text: str) -> str:

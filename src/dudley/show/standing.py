@@ -9,8 +9,10 @@ from collections import defaultdict
 from dataclasses import replace
 
 from dudley.certificates.certificate import RISK
+from dudley.certificates.comparison.cost import counted
 from dudley.certificates.comparison.winner import Contender, winner
 from dudley.certificates.standing.row import KINDS, Standing, StandingRow
+from dudley.core.confidence import confidence
 from dudley.core.rounding import ceiling, floor
 from dudley.show.document import Cell, Document, Points, Prose, Section, Table
 from dudley.show.markdown import cell, code, prose, section, table
@@ -122,12 +124,12 @@ def count(n: float | None) -> str:
 
 def measured(standing: Standing) -> str:
     """The error on the test set and of guessing, in a sentence."""
-    test, guess = standing.test, f"guessing errs at least {floor(standing.guess, 3)}"
+    test, guess = standing.test, f"the risk of guessing is at least {floor(standing.guess, 3)}"
     if not test:
         return f"No test set was given; {guess}."
-    errors = f"{test['errors']:,} errors on {test['n']:,} test examples"
-    most = f"at most {ceiling(test['at_most'], 2)} with confidence 1 − {standing.delta:g}"
-    return f"{errors}: {most}; {guess}."
+    errors = f"{counted(test['errors'], 'error')} on {test['n']:,} test examples"
+    most = f"at most {ceiling(test['at_most'], 2)} with confidence {confidence(standing.delta)}"
+    return f"{errors[0].upper()}{errors[1:]}: {most}; {guess}."
 
 
 def compared(standing: Standing) -> str:

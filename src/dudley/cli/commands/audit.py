@@ -26,7 +26,7 @@ def audit(
     budget: Annotated[
         str | None, typer.Option(help="Stop after this time, such as 60s or 10m.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the attacks' own draws.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the attacks' own draws.", min=0)] = 0,
     journal: Annotated[
         Path | None, typer.Option(help="Keep results here; a second run goes on from there.")
     ] = None,

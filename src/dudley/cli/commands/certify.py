@@ -184,7 +184,7 @@ def certify_train(
     seed: Annotated[
         int | None,
         typer.Option(
-            help="Of data and training (0); for pick-to-learn a random number, drawn if not given."
+            help="Seed of data and training (0); for pick-to-learn random, drawn if not given."
         ),
     ] = None,
     delta: DeltaOption = 0.05,

@@ -34,7 +34,7 @@ def compare(
     paper: Annotated[list[str] | None, typer.Option(help="Only these papers, by key.")] = None,
     form: Annotated[list[str] | None, typer.Option(help="Only printed, derived or best.")] = None,
     missing: Annotated[
-        bool, typer.Option("--missing", help="Say of every other statement what it misses.")
+        bool, typer.Option("--missing", help="List what every other statement still needs.")
     ] = False,
     statements: Statements = None,
     as_json: Json = False,

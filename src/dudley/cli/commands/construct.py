@@ -38,7 +38,7 @@ def construct(
     indices: Annotated[
         str | None, typer.Option(help="The relevant positions, from 1: 1,4,7; random if absent.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="For what is random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of whatever is random.")] = 0,
     samples: Annotated[
         int | None, typer.Option(help="Inputs to draw instead of running all 2^T.")
     ] = None,

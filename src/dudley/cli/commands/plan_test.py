@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dudley.cli.output import Json, print_document, print_json
+from dudley.core.confidence import confidence
 from dudley.core.errors import InputError
 
 
@@ -19,7 +20,8 @@ def plan_test(
     delta: Annotated[float, typer.Option(help="A proof is wrong with this chance at most.")] = 0.05,
     slices: Annotated[int | None, typer.Option(help="Slices that share δ.")] = None,
     share: Annotated[
-        float | None, typer.Option(help="Of all rows in the smallest slice; by default 1/slices.")
+        float | None,
+        typer.Option(help="Share of all rows in the smallest slice; by default 1/slices."),
     ] = None,
     stop: Annotated[
         float | None, typer.Option(help="Of a gate: an error that must be proved too large.")
@@ -87,7 +89,7 @@ def plan_test(
         print_json("plan-test", [plan])
         return
     shared = "" if count == 1 else f", shared by {count} questions"
-    rows = [("power", f"{size.power:.4g}"), ("confidence", f"1 − {delta}{shared}")]
+    rows = [("power", f"{size.power:.4g}"), ("confidence", f"{confidence(delta)}{shared}")]
     rows += [] if size.errors is None else [("errors allowed", f"{size.errors:,}")]
     title = f"{size.n:,} independent examples prove {kind}"
     print_document(Document("", (Section(title, (Properties(tuple(rows)),)),), kind="plan-test"))

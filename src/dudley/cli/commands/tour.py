@@ -95,6 +95,7 @@ class Story:
         ]
 
     def train(self) -> list[DocumentBlock]:
+        from dudley.certificates.comparison.cost import counted
         from dudley.certificates.fit.heads import HeadFit, fit_head
         from dudley.certificates.samples import draw_examples
 
@@ -111,7 +112,8 @@ class Story:
             "task": TASK, "n": self.n, "seed": SEED, "weights": count, "errors": wrong,
             "seconds": round(time.perf_counter() - start, 1),
         }  # fmt: skip
-        errors = f"{wrong['train']} errors on them, {wrong['test']} on as many fresh ones"
+        errors = f"{counted(wrong['train'], 'error')} on them"
+        errors += f", {counted(wrong['test'], 'error')} on as many fresh ones"
         return [Prose(f"{count} weights, {self.n:,} examples: {errors}")]
 
     def measure(self) -> list[DocumentBlock]:

@@ -24,7 +24,7 @@ def document(items: list[dict[str, Any]]) -> Document:
     counts = Counter(item["outcome"] for item in items)
     broken = [i for i in items if i["outcome"] == "refuted" and i["form"] != "printed"]
     first = (
-        f"{len(broken)} forms of ours are refuted: release blockers."
+        f"Refuted forms of ours, which block a release: {len(broken)}."
         if broken
         else "No derived form is refuted. What is reported as a lower bound is true, so a printed "
         "form below one is false in the version that was examined."
@@ -93,10 +93,13 @@ def sentences(report: Report) -> list[str]:
     from dudley.audit.judge import Outcome
 
     counts = {o: sum(row.outcome is o for row in report.table) for o in Outcome}
-    verbs = {Outcome.STANDS: "stand"}
-    forms = ", ".join(f"{count} {verbs.get(o, o.value)}" for o, count in counts.items() if count)
+    many = len(report.table) != 1
+    verbs = {o: o.value for o in Outcome}
+    if counts[Outcome.STANDS] != 1:
+        verbs[Outcome.STANDS] = "stand"
+    forms = ", ".join(f"{count} {verbs[o]}" for o, count in counts.items() if count)
     chance = sum({(row.attack, row.statement): row.δ for row in report.rows}.values())
-    lines = [f"{len(report.table)} forms: {forms}."] if forms else []
+    lines = [f"{len(report.table)} form{'s' * many}: {forms}."] if forms else []
     if chance:
         lines.append(f"All lower bounds hold at once but for a chance of {chance:.1e}.")
     if report.not_reproduced and not report.undone:

@@ -14,6 +14,7 @@ from dudley.certificates.comparison.vacuity import blamed, why_vacuous
 from dudley.certificates.comparison.winner import contenders_of, winner
 from dudley.certificates.possible import expect_possible
 from dudley.certificates.verify import expect_shape
+from dudley.core.confidence import confidence
 from dudley.core.rounding import ceiling, floor
 from dudley.show.document import (
     Cell,
@@ -54,7 +55,7 @@ def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Documen
         blocks += [*sections, *stamp.sections()]
     lead = (
         best["quantity"],
-        f"with probability at least 1 − {best['delta']} over the examples",
+        f"with probability at least {confidence(best['delta'])} over the examples",
         f"n = {best['data']['n']:,}" if not units_of(best) else counted(best),
     )
     return Document(
@@ -82,7 +83,7 @@ def overview(items: list[dict[str, Any]], stamp: Stamp) -> Table:
         ]
         for item in items
     ]
-    return Table.of(["method", stamp.says("at most"), "says something", "paid (nats)"], rows)
+    return Table.of(["method", stamp.says("at most"), "informative", "paid (nats)"], rows)
 
 
 def details(item: dict[str, Any], stamp: Stamp) -> Section:
@@ -106,7 +107,7 @@ def details(item: dict[str, Any], stamp: Stamp) -> Section:
                 ("what", item["quantity"]),
                 (stamp.says("at most"), amount(item, item["value"])),
                 *ends,
-                ("says something", says(item).text),
+                ("informative", says(item).text),
                 ("guessing", f"at least {least(item, item['baseline']['error_at_least'])}"),
                 ("δ", f"{item['delta']}"),
             )
@@ -216,20 +217,24 @@ def summary(item: dict[str, Any]) -> Section:
         number, *lines = why_vacuous(item)
         return Section(number, (*(Prose(line) for line in lines), *answers_of(item)))
     over = f"over {counted(item)}; method {item['method']}"
-    blocks: list[DocumentBlock] = [Prose(f"with probability at least 1 − {item['delta']} {over}")]
+    sure = f"with probability at least {confidence(item['delta'])} {over}"
+    blocks: list[DocumentBlock] = [Prose(sure)]
     population = item["declared"]["population"]
     rows = [("population", population)] if population else []
     rows += [(name.replace("_", " "), words) for name, words in measured(item)]
-    rows.append(("price", f"{item['nats']:.6g} nats for what was chosen after the data"))
+    paid = f"{item['nats']:.6g} nats for what was chosen after the data"
+    rows.append(("price", paid if item["prices"] else "0 nats: no choice to pay for"))
     rows += [("", f"{p['nats']:>8.4g}  {p['name']}: {p['note']}") for p in item["prices"]]
     most = item["baseline"]
     always = ""
     if "class" in most:
-        always = f"class {most['class']} always: {most['errors']:,} errors here, "
-    rows.append(("baseline", f"{always}a risk of {floor(most['error_at_least'])} at least"))
+        count = f"{most['errors']:,} error{'s' * (most['errors'] != 1)}"
+        always = f"always answering {most['class']} makes {count} here; "
+    rows.append(("guessing", f"{always}its risk is at least {floor(most['error_at_least'])}"))
     blocks += [
         Properties(tuple(rows)),
         *answers_of(item),
+        *([Prose("the number, and what would lower it:")] if item["advice"] else []),
         Points(tuple(item["advice"]), mark="→"),
         Points(tuple(item["declarations"])),
     ]

@@ -135,6 +135,6 @@ def verified(record: dict[str, Any]) -> Properties:
             ("holds", "yes" if record["holds"] else "no"),
             ("computed again", f"{record['recomputed']} fields, from the files alone"),
             ("a forged number", "is caught" if record["forgery_caught"] else "is not caught"),
-            ("rests on the word of who declared it", "; ".join(record["declarations"])),
+            ("no file can prove", "; ".join(record["declarations"])),
         )
     )

@@ -37,7 +37,7 @@
       update();
     };
     sliders.build(form, update);
-    form.append(button("as at first", reset, { id: "reset" }));
+    form.append(button("reset", reset, { id: "reset" }));
     form.addEventListener("submit", (event) => event.preventDefault());
     by("quantity").replaceChildren(...options(data.measures));
     BOXES.forEach(boxes);

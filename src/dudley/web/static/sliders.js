@@ -118,7 +118,7 @@ explorer.sliders = (() => {
     for (const s of known.values()) if (s.on) query.set(s.name, text(s.value));
   }
 
-  // As an address says; an address that names none leaves everything as at first.
+  // As an address says; an address that names none leaves everything as it is on a fresh page.
   function restore(query) {
     const named = [...query.keys()].filter((name) => !name.startsWith("."));
     const some = named.length > 0;
