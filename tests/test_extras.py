@@ -86,6 +86,7 @@ REFUSED = [  # commands, the extras that are there, and what the refusal says
 SLOW = {"lab": [["lab", "run", "edelman2021-and", "--scale", "smoke", "--out", "run"]]}
 MODULES = {
     "hf": "import tokenizers, transformers",
+    "pandas": "import dudley as du; du.Dense(4, du.L2(1.0)).to_pandas()",
     "postgres": "import psycopg",
     "ray": "import ray",
     "slurm": "import submitit",

@@ -213,9 +213,9 @@ def test_a_dataframe_or_a_clear_refusal():
         import pandas  # noqa: F401
     except ImportError:
         with pytest.raises(DudleyError, match="pandas"):
-            measured.to_dataframe()
+            measured.to_pandas()
     else:
-        assert len(measured.to_dataframe()) == len(measured.rows)
+        assert len(measured.to_pandas()) == len(measured.rows)
 
 
 def test_the_shipped_example_is_the_one_that_is_made_here(tmp_path):

@@ -253,6 +253,15 @@ def _starts(k: int) -> slice | list[int]:
     return slice(0, k) if k <= _REACH else [0, *range(k - _REACH, k)]
 
 
+def unclipped(
+    price: np.ndarray, grid: np.ndarray, proper: bool, first: np.ndarray | float = math.inf
+) -> float:
+    """The cheapest chain for one n that has a link, in units of A: not cut at 1."""
+    first = np.broadcast_to(first, price.shape)
+    best = _program(price[:, None], grid, proper, first[:, None])[:, 0]
+    return float((best + np.exp(grid))[1:].min())
+
+
 def best_chain(
     price: np.ndarray, grid: np.ndarray, proper: bool, first: np.ndarray | float = math.inf
 ) -> list[tuple[float, float]]:

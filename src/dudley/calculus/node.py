@@ -17,6 +17,7 @@ from dudley.calculus.facts import Facts, Parameter, Signal
 from dudley.calculus.nest import Path, entries
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
+from dudley.core.shown import Shown
 
 if TYPE_CHECKING:
     from dudley.calculus.compose import Chain
@@ -40,10 +41,11 @@ class Part:
     layer: int | None = None
 
 
-class Node(ABC):
+class Node(Shown, ABC):
     """Abstract: a part of a network. ``a >> b`` feeds a's output to b."""
 
     lemma: ClassVar[Lemma]
+    shown_as: ClassVar[str] = "network"
     gathers: ClassVar[bool] = False  # nothing but its parts: a chain of them, or their sum
     adds_input: ClassVar[bool] = False  # x ↦ x + f(x) around its only part f
 

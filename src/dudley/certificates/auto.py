@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,13 +25,14 @@ from dudley.certificates.certificate import RISK, Certificate
 from dudley.certificates.data import Dataset, rows_of
 from dudley.certificates.work import expect_feasible
 from dudley.core.errors import InputError
+from dudley.core.shown import Shown
 from dudley.core.watch import Watch
 
 HOLD_OUT = "hold-out"
 
 
 @dataclass(frozen=True)
-class Ranking:
+class Ranking(Shown):
     """Every certificate, the winner first, and the methods that refused, with their reasons.
 
     ``hold_out`` stands beside certificates that did not count with it: it holds at 1 − δ alone.
@@ -40,6 +41,7 @@ class Ranking:
     certificates: tuple[Certificate, ...]
     refused: dict[str, str]
     hold_out: Certificate | None = None
+    shown_as: ClassVar[str] = "ranking"
 
     @property
     def best(self) -> Certificate:

@@ -12,7 +12,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from dudley.certificates import digits
 from dudley.certificates.data import Dataset
@@ -21,6 +21,7 @@ from dudley.certificates.records import to_json
 from dudley.core.errors import InputError
 from dudley.core.provenance import provenance
 from dudley.core.rounding import ceiling
+from dudley.core.shown import Shown
 
 SCHEMA = "dudley.certificate/2"
 OLDER = {
@@ -41,7 +42,7 @@ FactsRecord = TypeVar("FactsRecord")
 
 
 @dataclass(frozen=True)
-class Certificate(Generic[DeclaredRecord, ChosenRecord, FactsRecord]):
+class Certificate(Shown, Generic[DeclaredRecord, ChosenRecord, FactsRecord]):
     """An upper bound on a risk, with probability at least 1 − δ over the data.
 
     ``declared``, ``choices`` and ``facts`` are records of the method's own classes.
@@ -60,6 +61,7 @@ class Certificate(Generic[DeclaredRecord, ChosenRecord, FactsRecord]):
     quantity: str = RISK
     advice: tuple[str, ...] = ()
     made: dict[str, Any] = field(default_factory=provenance)
+    shown_as: ClassVar[str] = "certificate"
 
     def __post_init__(self) -> None:
         if not 0 <= self.value < math.inf:

@@ -24,6 +24,7 @@ its proof, what fresh inputs without labels add to it, so that the retrained mod
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,15 +37,17 @@ from dudley.certificates.methods.retrained.pair import RetrainedData, RetrainedP
 from dudley.certificates.predictor import Predictor
 from dudley.certificates.training import CertifiedTraining, expect_data
 from dudley.core.errors import InputError
+from dudley.core.shown import Shown
 
 
 @dataclass(frozen=True, eq=False)
-class CertifiedRetraining:
+class CertifiedRetraining(Shown):
     """Both models, both samples and the certificate: what `verify` needs."""
 
     pair: RetrainedPair
     data: RetrainedData
     certificate: Certificate
+    shown_as: ClassVar[str] = "certified"
 
     @property
     def model(self) -> Predictor:

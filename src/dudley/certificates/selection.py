@@ -16,7 +16,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,17 +33,19 @@ from dudley.certificates.predictor import Predictor
 from dudley.certificates.single import expect_single
 from dudley.core.errors import InputError
 from dudley.core.files import written
+from dudley.core.shown import Shown
 
 LIST, OUTCOMES, CERTIFICATE = "candidates.json", "outcomes.npz", "certificate.json"
 
 
 @dataclass(frozen=True, eq=False)
-class CertifiedSelection:
+class CertifiedSelection(Shown):
     """The number and the name of the chosen candidate, its certificate, and what it was made of."""
 
     certificate: Certificate
     candidates: CandidateList
     outcomes: Outcomes
+    shown_as: ClassVar[str] = "certified"
 
     @property
     def index(self) -> int:

@@ -26,7 +26,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,15 +45,17 @@ from dudley.certificates.predictor import Predictor
 from dudley.certificates.records import to_json
 from dudley.certificates.verify import Difference, Verification, verify
 from dudley.core.errors import InputError
+from dudley.core.shown import Shown
 
 
 @dataclass(frozen=True, eq=False)
-class CertifiedTraining:
+class CertifiedTraining(Shown):
     """The model, its certificate, and the learner that gave it."""
 
     model: Predictor
     certificate: Certificate
     learner: Learner
+    shown_as: ClassVar[str] = "certified"
 
     def beside(
         self,

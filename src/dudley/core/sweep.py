@@ -37,6 +37,10 @@ class Sweep:
         ):
             raise InputError(f"sweep of {self.name}", "two or more increasing values", self.values)
 
+    def __str__(self) -> str:
+        first, last = self.values[0], self.values[-1]
+        return f"{self.name} from {first:g} to {last:g} in {len(self.values)} points"
+
     @classmethod
     def parse(cls, text: str) -> Sweep:
         """From NAME=FROM:TO:logCOUNT or NAME=FROM:TO:linCOUNT."""

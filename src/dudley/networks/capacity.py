@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,8 +23,16 @@ from dudley.calculus.union import Grid, Payment, observed_numbers, pay
 from dudley.core.bound import Bound, Sense, Term
 from dudley.core.entropy import Entropy, Metric
 from dudley.core.errors import InputError, NotYetPaid
+from dudley.core.shown import Shown
 from dudley.networks.assumptions import assumptions_of
-from dudley.networks.chained import Chained, CoveredNetwork, PeeledNetwork, peeled, stretched
+from dudley.networks.chained import (
+    Chained,
+    CoveredNetwork,
+    PeeledNetwork,
+    clipped,
+    peeled,
+    stretched,
+)
 from dudley.networks.embeddings import Tokens
 from dudley.networks.losses import CrossEntropy, Loss, Margin
 from dudley.networks.one_scale import OneScale
@@ -46,7 +54,7 @@ def log_sizes(n: ArrayLike) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Capacity:
+class Capacity(Shown):
     """Entropy, Rademacher complexity and generalisation gap of a network class.
 
     Made by :func:`capacity`. Methods that take ``n`` default to the one given there; an array of
@@ -58,6 +66,7 @@ class Capacity:
     n: float | None = None
     loss: AnyLoss = field(default_factory=Loss)
     covers: CoverNames = None
+    shown_as: ClassVar[str] = "capacity"
     _needed: dict = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -308,16 +317,14 @@ class Capacity:
         note = "2 × Rademacher complexity of the loss class"
         if isinstance(self.leading(float(log_n[0])), PeeledNetwork):
             note += ", the readout peeled"
+        note += clipped(self.chained, complexity, float(log_n[0]))
         union_note = f"of which {nats:.3g} nats for reading off {numbers}" if payments else ""
         return Bound.of(
             total,
             quantity="risk − training loss" + (" with alarms" if self.alarmed else ""),
             sense=Sense.CONFIDENCE,
             delta=delta,
-            terms=(
-                Term("complexity", complexity, note),
-                Term("deviation", drift, union_note),
-            ),
+            terms=(Term("complexity", complexity, note), Term("deviation", drift, union_note)),
             assumptions=assumptions_of(self, payments),
             trivial=self.loss.range,
             details=details,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,8 +21,10 @@ from dudley.calculus.assemble import CoverNames, compose
 from dudley.calculus.compose import Chain
 from dudley.calculus.facts import Signal
 from dudley.calculus.node import Node
+from dudley.core.bound import ROUNDING
 from dudley.core.entropy import Entropy, PowerLaw
 from dudley.core.magnitude import Magnitude
+from dudley.networks.explain import power
 
 ONE_MAP = PowerLaw(0.0)  # the entropy of a class with one member
 
@@ -48,10 +51,20 @@ class Chained(ABC):
 
     def links(self, log_n: float) -> list[tuple[float, float]]:
         """The links of the best chain for one n: (log scale, cost), in units of A, top down."""
+        price, grid, first = self._table(log_n)
+        return chain.best_chain(price, grid, proper=False, first=first)
+
+    def log_unclipped(self, log_n: float) -> float:
+        """The log of what the best chain of covers gives, though A itself may be less."""
+        price, grid, first = self._table(log_n)
+        return self.log_A + math.log(chain.unclipped(price, grid, proper=False, first=first))
+
+    def _table(self, log_n: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For one n the scales, and what a link to each costs."""
         grid, size = chain.scales(log_n), np.array([log_n])
         log_H = chain.entropies(self.entropy, self.log_A, size, grid)
         price, first = self.prices(log_H, size)
-        return chain.best_chain(price[:, 0], grid, proper=False, first=first[:, 0])
+        return price[:, 0], grid, first[:, 0]
 
 
 class CoveredNetwork(Chained):
@@ -76,6 +89,16 @@ class PeeledNetwork(Chained):
 
     def prices(self, log_H: np.ndarray, log_n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return peel.price(log_H, log_n), peel.first(log_H, log_n, self.reach)
+
+
+def clipped(ways: Sequence[Chained], complexity: float, log_n: float) -> str:
+    """Where 2R is no less than the range of the losses: what the best chain of covers gives."""
+    span = 2 * math.exp(min(way.log_A for way in ways))
+    if span == 0 or complexity < span * (1 - ROUNDING):
+        return ""
+    log = math.log(2) + min(way.log_unclipped(log_n) for way in ways)
+    chained = power(log) if log < math.inf else "nothing finite"
+    return f", clipped at {span:.4g}, the range of the losses: chaining gives {chained}"
 
 
 def peeled(

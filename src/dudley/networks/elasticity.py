@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dudley.calculus.node import Node
 from dudley.core.constraint import Ball
 from dudley.core.errors import InputError
+from dudley.networks import explain
 from dudley.networks.embeddings import Tokens
 
 if TYPE_CHECKING:
@@ -22,17 +23,19 @@ _WIDTHS = ("d", "k", "V")  # fields that hold the width of something
 
 @dataclass(frozen=True)
 class Elasticities:
-    """d log(gap)/d log x by name, at n examples (more than asked for, where that is vacuous)."""
+    """d log(gap)/d log x by name, at n examples; ``note`` says why, if another n was given."""
 
     values: dict[str, float]
     n: float
+    note: str = ""
 
     def __getitem__(self, name: str) -> float:
         return self.values[name]
 
     def __str__(self) -> str:
         rows = sorted(self.values.items(), key=lambda item: -abs(item[1]))
-        return "\n".join([f"at n = {self.n:.3g}", *(f"  {k:<16} {v:+.3f}" for k, v in rows)])
+        head = f"at n = {self.n:.3g}" + (f" ({self.note})" if self.note else "")
+        return "\n".join([head, *(f"  {k:<16} {v:+.3f}" for k, v in rows)])
 
 
 def of(capacity: Capacity, delta: float) -> Elasticities:
@@ -60,7 +63,7 @@ def of(capacity: Capacity, delta: float) -> Elasticities:
     here = log_gap()
     for name, (change, factor) in _sizes(capacity).items():
         values[name] = (log_gap(**change) - here) / math.log(factor)
-    return Elasticities(values, n)
+    return Elasticities(values, n, explain.moved(capacity, math.log(n)))
 
 
 def _scaled_tokens(inputs: Tokens, factor: float) -> Tokens:

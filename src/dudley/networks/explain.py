@@ -82,6 +82,15 @@ def dominant_scale(capacity: Capacity) -> tuple[float, float]:
     return capacity.loss_class[1] - math.log(2), min(log_n, 0.0)
 
 
+def moved(capacity: Capacity, log_n: float) -> str:
+    """Why this is not at the n that was given; empty where it is, or none was given."""
+    if capacity.n is None or math.isclose(log_n, math.log(capacity.n), abs_tol=1e-9):
+        return ""
+    half = capacity.loss.range / 2
+    there = f": the gap is {half:g} at n = {power(log_n)}" if log_n > 0 else ", as at any other n"
+    return f"not at n = {float(capacity.n):g}, where the bound says nothing{there}"
+
+
 def shares(capacity: Capacity) -> tuple[list[BlockCost], float, float]:
     """For each block its weight, share of the entropy and winning cover; log ε and log n.
 
@@ -215,6 +224,7 @@ def tree(capacity: Capacity) -> str:
     _, log_ε, log_n = capacity.shares
     head = f"shares of the entropy at ε = {power(log_ε)}, n = {power(log_n)}"
     lines = [f"{head} (the costliest link of the chain)"]
+    lines += [f"({note})" for note in [moved(capacity, log_n)] if note]
     lines += _lines(branches(capacity), "", True)
     lines += [f"shared: {row}" for row in shared(capacity)]
     return "\n".join([*lines, f"culprit: {culprit(capacity)}"])

@@ -63,6 +63,15 @@ def fragment(document: doc.Document) -> dict[str, Any]:
     }
 
 
+def still(document: doc.Document) -> str:
+    """What a notebook shows: the document without a script, curves as the table of their ends."""
+    heads = [f"<h3>{escape(document.title)}</h3>"] if document.title else []
+    lead = [f"<p>{escape(text)}</p>" for text in document.lead]
+    body = _Body(still=True).all(document.blocks)
+    made = [f"<p><small>{escape(document.made)}</small></p>"] if document.made else []
+    return "\n".join(["<div>", *heads, *lead, body, *made, "</div>"])
+
+
 def escape(text: str) -> str:
     """Text whose signs mean themselves, and steer no direction of writing."""
     return markup.escape(screen(text))
@@ -110,10 +119,13 @@ def mathml(latex: str) -> str:
 
 
 class _Body:
-    """The blocks as HTML; counts charts, which the script finds by their number."""
+    """The blocks as HTML; counts charts, which the script finds by their number.
 
-    def __init__(self):
-        self.charts = 0
+    Where it is to stand ``still`` there is no script: no buttons, and tables instead of charts.
+    """
+
+    def __init__(self, *, still: bool = False):
+        self.charts, self.still = 0, still
 
     def all(self, blocks: Sequence[doc.DocumentBlock]) -> str:
         return "\n".join(self.block(block) for block in blocks)
@@ -134,16 +146,17 @@ class _Body:
                 named = (f"<dt>{escape(a)}</dt><dd>{inline(b)}</dd>" for a, b in rows)
                 return f"<dl>{''.join(named)}</dl>"
             case doc.Table():
-                return _table(block)
+                return _table(block, still=self.still)
             case doc.Chart():
-                return self._chart(block)
+                return _table(block.ends(), still=True) if self.still else self._chart(block)
             case doc.Picture():
                 return _picture(block)
             case doc.Folded(title, blocks, shown):
                 head = f"<details{' open' if shown else ''}><summary>{escape(title)}</summary>"
                 return f"{head}\n{self.all(blocks)}</details>"
             case doc.Section(title, blocks):
-                return f"<section><h2>{escape(title)}</h2>\n{self.all(blocks)}</section>"
+                head = f"<h2>{escape(title)}</h2>\n" if title or not self.still else ""
+                return f"<section>{head}{self.all(blocks)}</section>"
             case _:
                 raise TypeError(f"no block: {type(block).__name__}")
 
@@ -156,12 +169,12 @@ class _Body:
         )
 
 
-def _table(block: doc.Table) -> str:
+def _table(block: doc.Table, *, still: bool) -> str:
     right = set(block.numbers)
+    heads = [escape(head) if still else f"<button>{escape(head)}</button>" for head in block.heads]
     top = "".join(
-        f'<th scope="col"{_class("number" if i in right else "")}>'
-        f"<button>{escape(head)}</button></th>"
-        for i, head in enumerate(block.heads)
+        f'<th scope="col"{_class("number" if i in right else "")}>{head}</th>'
+        for i, head in enumerate(heads)
     )
     rows = "\n".join(
         "<tr>" + "".join(_cell(cell, i in right) for i, cell in enumerate(row)) + "</tr>"

@@ -21,10 +21,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import ClassVar
 
 from dudley.calculus.memory import sweeping
 from dudley.core.bound import Bound
 from dudley.core.errors import DudleyError, UnknownName
+from dudley.core.shown import Shown
 from dudley.core.situation import Derived, Situation, canonical, closed
 from dudley.core.statement import MEASURES, Statement
 from dudley.core.sweep import Sweep
@@ -90,7 +92,7 @@ class Crossing:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Shown):
     """What every applicable statement gives, what was derived for them, what others miss."""
 
     situation: Situation
@@ -99,6 +101,7 @@ class Comparison:
     missing: Mapping[str, tuple[str, ...]]
     derived: Mapping[str, Derived]
     unused: tuple[str, ...]
+    shown_as: ClassVar[str] = "comparison"
 
     def row(self, id: str) -> ComparisonRow:
         """One statement's row."""

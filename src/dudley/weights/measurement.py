@@ -15,10 +15,11 @@ import csv
 import io
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dudley.core.errors import DudleyError, InputError
+from dudley.core.errors import InputError
 from dudley.core.norms import ByNorm
+from dudley.core.shown import Shown
 from dudley.weights.architecture import Architecture
 from dudley.weights.plan import TensorUse
 
@@ -97,7 +98,7 @@ def _finite(values: dict[str, float]) -> dict[str, float | None]:
 
 
 @dataclass(frozen=True)
-class Measurement:
+class Measurement(Shown):
     """What was measured: rows of numbers, and every tensor with its use."""
 
     source: str
@@ -109,6 +110,7 @@ class Measurement:
     init: str | None = None
     notes: tuple[str, ...] = ()
     assumed: str = ""  # which layout, and why, where no config names it
+    shown_as: ClassVar[str] = "measurement"
     by_place: dict = field(init=False, repr=False, compare=False)
 
     def __post_init__(self):
@@ -193,12 +195,6 @@ class Measurement:
         writer.writerows(lines)
         return out.getvalue()
 
-    def to_dataframe(self):
-        """A pandas DataFrame, one row per matrix."""
-        try:
-            import pandas  # pyright: ignore[reportMissingImports]
-        except ImportError:
-            raise DudleyError(
-                "to_dataframe needs pandas, which is absent: pip install pandas, or use to_csv()"
-            ) from None
-        return pandas.DataFrame([row.flat() for row in self.rows])
+    def to_dataframe(self) -> Any:
+        """The same as :meth:`to_pandas`, by an older name."""
+        return self.to_pandas()

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,13 +56,14 @@ from dudley.certificates.order import declared_seed
 from dudley.certificates.shares import joined, split_share
 from dudley.certificates.verify import Verification, expect_shape, verify
 from dudley.core.errors import InputError
+from dudley.core.shown import Shown
 from dudley.core.watch import Watch
 
 METHODS_AROUND = {"occam": OccamAround, "pac-bayes": PacBayesAround}
 
 
 @dataclass(frozen=True, eq=False)
-class CertifiedAround:
+class CertifiedAround(Shown):
     """The model or the posterior, its certificate, and the start that both are told from.
 
     ``learner`` made the start; there is none where a start was given.
@@ -72,6 +73,7 @@ class CertifiedAround:
     certificate: Certificate
     start: ModuleStart
     learner: Learner | None = None
+    shown_as: ClassVar[str] = "certified"
 
     def beside(
         self,

@@ -51,7 +51,7 @@ def compare(
         expect_place(out, (*figure.ENDINGS, PAGE))
         if out.suffix != PAGE:
             figure.expect_axis(axis)
-            figure.pyplot()
+            figure.matplotlib()
     bounds = comparison.compare(situation, axis, tuple(paper or ()), tuple(form or FORMS))
     if out is not None:
         write(bounds, out)

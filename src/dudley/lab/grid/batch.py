@@ -55,6 +55,9 @@ class Batch:
     def __len__(self) -> int:
         return len(self.trials)
 
+    def __str__(self) -> str:
+        return f"batch {self.number}: {len(self)} trials, {self.cost}"
+
     @property
     def keys(self) -> list[int]:
         """The trials' keys, in order."""

@@ -80,6 +80,9 @@ class TrialGrid:
     def __len__(self) -> int:
         return len(self.trials)
 
+    def __str__(self) -> str:
+        return f"grid {self.name}: {len(self):,} trials, seed {self.seed}"
+
     @cached_property
     def hash(self) -> str:
         """sha256 of name, seed and the trials in order; the packing is not in it."""

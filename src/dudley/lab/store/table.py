@@ -10,20 +10,21 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dudley.core.canonical import flat
 from dudley.core.errors import UnknownName
 from dudley.core.extras import missing
+from dudley.core.shown import Shown
 from dudley.lab.store.location import RunLocation
 from dudley.lab.store.schema import sa, trials
 from dudley.lab.store.store import Store
 
 
 @dataclass(frozen=True)
-class TrialTable:
+class TrialTable(Shown):
     """Rows as dicts; columns as arrays.
 
     >>> rows = TrialTable(({"task.m": 50, "result.success": True}, {"task.m": 60}))
@@ -32,6 +33,7 @@ class TrialTable:
     """
 
     rows: tuple[dict[str, Any], ...]
+    shown_as: ClassVar[str] = "trials"
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -8,8 +8,11 @@ negative a triangle at the lower edge stands for it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from dudley.core.errors import InputError
 from dudley.core.extras import missing
@@ -37,26 +40,34 @@ SETTINGS = {
 
 def draw(comparison: Comparison, path: Path) -> None:
     """Write the figure; nothing is left at ``path`` if anything fails."""
-    shown, plots = panels(comparison), pyplot()
-    with plots.rc_context(SETTINGS):
-        heights = [max(3.4, 0.6 + 0.175 * len(_entries(panel))) for panel in shown]
-        figure, axes = plots.subplots(
-            len(shown),
-            1,
-            figsize=(10.5, sum(heights)),
-            height_ratios=heights,
-            squeeze=False,
-            layout="constrained",
-        )
-        for axis, panel in zip(axes[:, 0], shown, strict=True):
+    figure, kind = of(comparison), path.suffix[1:]
+    empty = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
+    with matplotlib().rc_context(SETTINGS), written(path) as temporary:
+        figure.savefig(temporary, format=kind, metadata=empty[kind], dpi=150)
+
+
+def of(comparison: Comparison) -> Any:
+    """The figure, in matplotlib's own class: a notebook shows it."""
+    shown = panels(comparison)
+    heights = [max(3.4, 0.6 + 0.175 * len(_entries(panel))) for panel in shown]
+    with drawn(heights) as (figure, axes):
+        for axis, panel in zip(axes, shown, strict=True):
             _panel(axis, panel, comparison)
-        kind = path.suffix[1:]
-        empty = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
-        try:
-            with written(path) as temporary:
-                figure.savefig(temporary, format=kind, metadata=empty[kind], dpi=150)
-        finally:
-            plots.close(figure)
+    return figure
+
+
+@contextmanager
+def drawn(heights: Sequence[float] = (3.4,)) -> Iterator[tuple[Any, list[Any]]]:
+    """An empty figure with panels of these heights, to be drawn on with our settings.
+
+    No window and no backend knows it, so that nothing has to be closed.
+    """
+    with matplotlib().rc_context(SETTINGS):
+        figure = import_module("matplotlib.figure").Figure(
+            figsize=(10.5, sum(heights)), layout="constrained"
+        )
+        axes = figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False)
+        yield figure, list(axes[:, 0])
 
 
 def expect_axis(sweep: Sweep | None) -> None:
@@ -65,13 +76,17 @@ def expect_axis(sweep: Sweep | None) -> None:
         raise InputError("figure", "an axis, such as --sweep n=1e3:1e9:log40", "none")
 
 
-def pyplot():
-    """matplotlib's, without a display; one clear refusal where it is absent."""
+def matplotlib() -> Any:
+    """The library; one clear refusal where it is absent."""
     try:
-        matplotlib = import_module("matplotlib")
+        return import_module("matplotlib")
     except ImportError:
         raise missing("matplotlib", "a figure", "plots") from None
-    matplotlib.use("Agg")
+
+
+def pyplot():
+    """matplotlib's, without a display."""
+    matplotlib().use("Agg")
     return import_module("matplotlib.pyplot")
 
 

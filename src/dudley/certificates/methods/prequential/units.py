@@ -74,6 +74,9 @@ class UnitOrder:
         with written(path) as file:
             file.write_text("".join(f"{digest}\n" for digest in sorted(self.digests)), "ascii")
 
+    def __str__(self) -> str:
+        return f"{self.n:,} units in the order {self.sha256[:16]}"
+
     @property
     def n(self) -> int:
         return len(self.digests)

@@ -63,6 +63,10 @@ class CandidateFactor:
                 raise InputError(f"prices of {self.name}", expected, len(self.prices))
             expect_kraft(f"prices of {self.name}", self.prices)
 
+    def __str__(self) -> str:
+        priced = "uniform prices" if self.prices is None else "prices of their own"
+        return f"{self.name}: {len(self.entries):,} entries, {priced}"
+
     @cached_property
     def nats(self) -> np.ndarray:
         """The price of every entry."""
@@ -106,6 +110,10 @@ class CandidateList:
             raise InputError("candidates", "1 to 16 factors with names that differ", names)
         if math.prod(self.shape) > MOST:
             raise InputError("candidates", f"at most {MOST:,}", f"{math.prod(self.shape):,}")
+
+    def __str__(self) -> str:
+        factors = "; ".join(map(str, self.factors))
+        return f"{self.count:,} candidates ({factors})"
 
     @property
     def shape(self) -> tuple[int, ...]:
