@@ -76,7 +76,7 @@ def run(capsys, *words: str) -> tuple[int, str]:
 
 def test_the_audit_refutes_what_is_printed(file, capsys):
     code, out = run(capsys, "audit", ID, "--statements", file, "--jobs", "1")
-    assert code == 0 and "1 refuted, 1 stand." in out
+    assert code == 0 and "1 refuted, 1 stands." in out
     assert "witness many-dimensions" in all_attacks()
 
 

@@ -120,7 +120,7 @@ def test_what_was_read_off_after_training_needs_a_union(case: str):
     assert statuses(declared)["weights"] is Status.DECLARED
     assert paid.details["union_nats"] > 0 == declared.details["union_nats"]
     note = paid.terms[1].note
-    assert f"pay for {count} number" in note
+    assert f"for reading off {count} number" in note
 
 
 def test_a_finer_grid_rounds_less_and_costs_more():

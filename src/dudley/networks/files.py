@@ -32,7 +32,6 @@ from dudley.core.constraint import FREE, Constraint, Rank, ball, radius_of, size
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.norms import NORMS, aliases, canonical
 from dudley.networks import activations, normalisers
-from dudley.networks.alarms import set_level
 from dudley.networks.embeddings import OneHot, Positions, Tokens
 from dudley.networks.extent import expect_extent, has_lists
 from dudley.networks.head import Head
@@ -322,6 +321,8 @@ def _override(tables: dict, name: str, value: float) -> None:
         for layer in repeated:
             layer["repeat"] = number
     elif name == "ln.least_std":
+        from dudley.networks.alarms import set_level  # few files have levels
+
         set_level(tables, value)
     elif path[0] in ("T", "d", "X"):
         _set(tables, ["input", *path], number)

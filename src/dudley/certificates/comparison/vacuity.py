@@ -7,7 +7,7 @@ and the same nats would be below guessing (`dudley.certificates.standing.least`)
 >>> print("\\n".join(why_vacuous({"method": "occam", "value": 0.8, "delta": 0.05,
 ...     "prices": [{"name": "code", "nats": 2764.0}], "data": {"n": 4000},
 ...     "facts": {"errors": 12, "bits": 3987}, "baseline": {"error_at_least": 0.24}})))
-vacuous: occam gives 0.8 with confidence 0.95; the risk of guessing is at least 0.24
+vacuous: occam gives 0.8 with confidence 0.95, guessing at least 0.24
 to blame: the code, 2,764 of 2,767 nats on 4,000 examples; 11,000 would do
 instead: --holdout FILE, or dudley certify train TASK --method pick-to-learn
 """
@@ -36,8 +36,8 @@ def why_vacuous(item: Mapping[str, Any]) -> tuple[str, str, str]:
     method, baseline = item["method"], item["baseline"]
     guess = min(baseline.get("worst", 1.0), baseline["error_at_least"])
     number, least_risk = ceiling(Decimal(repr(item["value"])), 3), floor(Decimal(repr(guess)), 3)
-    first = f"vacuous: {method} gives {number} with confidence {confidence(item['delta'])}; "
-    first += f"the risk of guessing is at least {least_risk}"
+    first = f"vacuous: {method} gives {number} with confidence {confidence(item['delta'])}, "
+    first += f"guessing at least {least_risk}"
     instead = INSTEAD.get(method, f"instead: --holdout FILE, or {PICKS}")
     return first, f"to blame: {_blame(cost_of(item), guess)}", instead
 
