@@ -8,7 +8,8 @@ import numpy as np
 
 import dudley as du
 from dudley.calculus import chain, hull
-from dudley.calculus.memory import along, forget, remembered, sweeping
+from dudley.calculus.allocate import Allocated
+from dudley.calculus.memory import along, forget, remembered, scanning, sweeping
 
 SIZES = np.round(np.geomspace(10, 1e11, 23))
 
@@ -51,6 +52,29 @@ def test_all_sizes_are_found_at_once_when_asked_again():
     assert calls[0] == 1 and calls[1] >= 4 and len(calls) == 3
     rule("same", 1.0, np.log([4]))
     assert len(calls) == 4  # nothing is kept outside
+
+
+def test_scales_asked_one_by_one_are_solved_together(monkeypatch):
+    head = du.Head(d=16, W_QK=du.Col21(2.0), W_v=du.L11(1.0), W_c=du.Frobenius(1.0))
+    solved, scales = [], -0.3 * np.arange(1, 30)
+    solve = Allocated._solve
+    monkeypatch.setattr(
+        Allocated, "_solve", lambda self, x, hulls: solved.append(len(x)) or solve(self, x, hulls)
+    )
+
+    def one_by_one() -> list[float]:
+        forget()
+        entropy = du.capacity(head, du.Tokens(1.0, T=9)).allocated
+        return [float(entropy.log_log(x, math.log(100))) for x in scales]
+
+    alone = one_by_one()
+    assert solved == [1] * len(scales)
+    solved.clear()
+    with scanning(scales):
+        together = one_by_one()
+        assert solved == [len(scales)]
+        du.capacity(head, du.Tokens(1.0, T=9)).allocated.log_log(np.array(-0.4), math.log(100))
+    assert together == alone and solved == [len(scales), 1]
 
 
 def test_forgetting_empties_the_tables():

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from dudley.calculus import splits
 from dudley.calculus.hull import Hull, hull
-from dudley.calculus.memory import remembered
+from dudley.calculus.memory import in_company, remembered
 from dudley.calculus.splits import BlockRows, Resolutions
 from dudley.core.entropy import Entropy
 from dudley.core.magnitude import Magnitude
@@ -206,12 +206,13 @@ class Allocated(Entropy):
             )
         same = _first(self)
         hulls = same._hulls(log_n)
-        key = (log_ε.tobytes(), *map(id, hulls))
+        scales, place = in_company(log_ε)
+        key = (scales.tobytes(), *map(id, hulls))
         if key not in same._solved:
-            log_H = same._solve(np.atleast_1d(log_ε), hulls)[1]
+            log_H = same._solve(scales, hulls)[1]
             log_H.flags.writeable = False
             same._solved[key] = (log_H, hulls)  # the hulls stay alive, so their ids stay theirs
-        return same._solved[key][0].reshape(log_ε.shape)
+        return same._solved[key][0][place].reshape(log_ε.shape)
 
     @cached_property
     def _by_blocks(self) -> Allocated:

@@ -1,10 +1,11 @@
 """What is remembered between evaluations, so that a sweep does not compute a thing twice.
 
-Two kinds. :func:`remembered` keeps the results of a pure function of hashable arguments (tables,
-compositions). :func:`along` serves sweeps over the number of examples: inside ``sweeping(sizes)`` a
-function of (entropy, log A, log n, …) is evaluated for all sizes when it is called again, and
-further calls look their size up; each value is the one that a call by itself gives, to the last
-digit.
+Three kinds. :func:`remembered` keeps the results of a pure function of hashable arguments (tables,
+compositions). Inside ``scanning(scales)`` an allocation that is asked for one of these scales is
+solved for all of them, since many cost hardly more than one. :func:`along` serves sweeps over the
+number of examples: inside ``sweeping(sizes)`` a function of (entropy, log A, log n, …) is evaluated
+for all sizes when it is called again, and further calls look their size up. Each value is the one
+that a call by itself gives, to the last digit.
 """
 
 from __future__ import annotations
@@ -100,3 +101,31 @@ def along(function: Callable) -> Callable:
         return axis.tables[key][places]
 
     return call
+
+
+_SCALES: ContextVar[np.ndarray | None] = ContextVar("scales", default=None)
+
+
+@contextmanager
+def scanning(log_scales: Iterable[float]) -> Iterator[None]:
+    """Within it, whoever is asked for one of these scales does well to look at all of them."""
+    before = _SCALES.set(np.unique(np.fromiter(log_scales, float)))
+    try:
+        yield
+    finally:
+        _SCALES.reset(before)
+
+
+def in_company(log_scale: np.ndarray) -> tuple[np.ndarray, int | slice]:
+    """The scales to look at together where this is asked for, and the place of this among them.
+
+    >>> with scanning([0.5, 0.25]):
+    ...     in_company(np.array(0.5)), in_company(np.array(0.75))
+    ((array([0.25, 0.5 ]), 1), (array([0.75]), slice(None, None, None)))
+    """
+    scales = _SCALES.get()
+    if scales is not None and log_scale.size == 1:
+        place = int(np.searchsorted(scales, log_scale.item()))
+        if place < len(scales) and scales[place] == log_scale.item():
+            return scales, place
+    return np.atleast_1d(log_scale), slice(None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dudley.calculus.memory import scanning
 from dudley.core.entropy import Entropy
 from dudley.core.statement import Statement
 
@@ -34,14 +35,20 @@ class Stated(Entropy):
 
     def log_log(self, log_ε, log_n=None):
         log_ε = np.asarray(log_ε, dtype=float)
-        logs = [self._at(float(x)) for x in np.ravel(log_ε)]
+        scales = np.ravel(log_ε).tolist()
+        epsilons = [self._epsilon(x) for x in scales if x < self.log_radius]
+        with scanning(math.log(epsilon) for epsilon in epsilons if epsilon > 0):
+            logs = [self._at(x) for x in scales]
         return np.reshape(np.array(logs), log_ε.shape)
 
     def _at(self, log_ε: float) -> float:
         if log_ε >= self.log_radius:
             return -math.inf
-        inputs = dict(self.inputs) | {"epsilon": math.exp(log_ε) / self.by}
+        inputs = dict(self.inputs) | {"epsilon": self._epsilon(log_ε)}
         return self.statement.evaluate_on(inputs, self.form).log_value
+
+    def _epsilon(self, log_ε: float) -> float:
+        return math.exp(log_ε) / self.by
 
     def proper(self) -> Entropy:
         """Members of the class within 2ε of each other, for a cover at ε."""
