@@ -33,7 +33,7 @@ from dudley.core.statement import Form, Input, Statement
 from dudley.core.verdict import Repair, Verdict
 from dudley.theorems.li2026.gammas import Bounds, γ_SH
 from dudley.theorems.li2026.models import SIGMA
-from dudley.theorems.li2026.norm_models import Class, heads
+from dudley.theorems.li2026.norm_models import head_entropy
 from dudley.theorems.registry import register
 from dudley.theorems.trauger2024.linear_covers import QUANTITY, log_cover
 
@@ -134,8 +134,8 @@ def head_covered_by(*kinds: str) -> Callable[..., Bound]:
         epsilon: float,
     ) -> Bound:
         b = Bounds(W_QK_l11, W_v_l11, W_c_l11, w_l2, sigma_lipschitz, w_l1)
-        network = Class(heads(d, k, b), d, X_row2inf)
-        logs = [float(network.entropy(kind).log_log(math.log(epsilon))) for kind in kinds]
+        covers = (head_entropy(d, k, b, X_row2inf, kind) for kind in kinds)
+        logs = [float(cover.log_log(math.log(epsilon))) for cover in covers]
         return Bound(min(logs), "", Sense.SURELY)
 
     return value

@@ -15,6 +15,7 @@ from functools import cached_property
 from dudley.calculus.allocate import Allocated, WeightBlock
 from dudley.calculus.compose import Chain, Heads, Node
 from dudley.calculus.facts import Facts, Use
+from dudley.calculus.memory import remembered
 from dudley.calculus.repeat import Repeat
 from dudley.classes.best import BestOf
 from dudley.core.constraint import L11
@@ -83,3 +84,9 @@ class Class:
         if covers == "own":
             return entropy.only(("maurey",))
         return entropy if math.isfinite(self.T) else entropy.only(uniform)
+
+
+@remembered(64)
+def head_entropy(d: float, k: float, bounds: Bounds, B_x: float, covers: str) -> Allocated:
+    """The entropy of one head with a readout: the same for every ε that is asked."""
+    return Class(heads(d, k, bounds), d, B_x).entropy(covers)
