@@ -62,6 +62,7 @@ def test_a_trainer_is_certified_and_replayed(transformers, tmp_path, monkeypatch
     assert facts.k == facts.picks + facts.failures and result.certificate.value < 0.35
     file = result.certificate.to_json()
     assert file["declared"]["learner"]["arguments"] == ARGUMENTS
+    assert file["declared"]["learner"]["make_model"] == "bert"
     assert verify_training(file, learner, data).holds
     other = TrainerLearner(bert, ARGUMENTS | {"max_steps": 31}, warm=True)
     assert not verify_training(file, other, data).holds
@@ -134,6 +135,7 @@ def test_a_lightning_module_is_certified_and_replayed(lightning, warm, tmp_path,
     result = certify_training(learner, data=data, batches=12, rounds=4, tolerance=1e-5, seed=0)
     assert result.certificate.value < 0.35
     file = result.certificate.to_json()
+    assert file["declared"]["learner"]["make_model"].endswith("Tower")
     assert verify_training(file, learner, data).holds
     assert not list(tmp_path.iterdir()), "a round writes nothing"
 

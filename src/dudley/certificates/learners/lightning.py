@@ -23,17 +23,13 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dudley.certificates.learners.base import Learner
-from dudley.certificates.learners.module import ModuleLearner
+from dudley.certificates.learners.adapted import AdaptedLearner
 from dudley.certificates.learners.settings import expect_settings
-from dudley.certificates.predictor import Predictor
 from dudley.core.backend import torch
 from dudley.core.constraint import size_of
 from dudley.core.errors import InputError
@@ -66,7 +62,7 @@ HOOKS = (
 
 
 @dataclass(frozen=True)
-class LightningLearner(Learner):
+class LightningLearner(AdaptedLearner):
     """Final: a factory, the settings of a Trainer, the batch size of its loader, a seed."""
 
     make_module: Callable[[], torch.nn.Module]
@@ -76,7 +72,6 @@ class LightningLearner(Learner):
     warm: bool = False
     batch: int = 256
     device: str = "cpu"
-    saves: ClassVar[bool] = True
 
     def __post_init__(self):
         expect_settings("settings of a Trainer", self.settings, REFUSED, SET)
@@ -89,24 +84,12 @@ class LightningLearner(Learner):
         """The settings, and the name of the user's factory: what it makes is declared."""
         plain = self._modules.table()
         del plain["fit"]
-        settings = {"settings": dict(self.settings), "batch_size": self.batch_size}
-        return plain | {"name": "lightning"} | settings
-
-    def start(self) -> Predictor:
-        return self._modules.start()
-
-    def train(self, X: np.ndarray, y: np.ndarray, step: int, previous: Predictor) -> Predictor:
-        return self._modules.train(X, y, step, previous)
-
-    def save(self, model: Predictor, path: Path) -> None:
-        self._modules.save(model, path)
-
-    def load(self, path: Path) -> Predictor:
-        return self._modules.load(path)
-
-    @cached_property
-    def _modules(self) -> ModuleLearner:
-        return ModuleLearner(self._make, self._fit, self.seed, self.warm, self.batch, self.device)
+        return plain | {
+            "name": "lightning",
+            "make_model": getattr(self.make_module, "__qualname__", "a factory"),
+            "settings": dict(self.settings),
+            "batch_size": self.batch_size,
+        }
 
     def _make(self) -> torch.nn.Module:
         return expect_plain(self.make_module(), _package())

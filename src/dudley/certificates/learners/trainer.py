@@ -23,17 +23,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from dudley.certificates.learners.adapted import AdaptedLearner
 from dudley.certificates.learners.arithmetic import deterministic
-from dudley.certificates.learners.base import Learner
-from dudley.certificates.learners.module import ModuleLearner
 from dudley.certificates.learners.settings import expect_settings
-from dudley.certificates.predictor import Predictor
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.core.extras import expect_installed
@@ -63,7 +59,7 @@ def as_input_ids(X: torch.Tensor) -> dict[str, torch.Tensor]:
 
 
 @dataclass(frozen=True)
-class TrainerLearner(Learner):
+class TrainerLearner(AdaptedLearner):
     """Final: a factory, the arguments of a Trainer, an encoding of examples, a seed."""
 
     make_model: Callable[[], torch.nn.Module]
@@ -74,7 +70,6 @@ class TrainerLearner(Learner):
     batch: int = 256
     device: str = "cpu"
     trainer: type | None = None
-    saves: ClassVar[bool] = True
 
     def __post_init__(self):
         expect_settings("arguments of a Trainer", self.arguments, REFUSED, SET)
@@ -85,45 +80,30 @@ class TrainerLearner(Learner):
         """The arguments, and names of the user's functions: what these do is declared."""
         return self._modules.table() | {
             "name": "trainer",
+            "make_model": getattr(self.make_model, "__qualname__", "a factory"),
             "fit": getattr(self.trainer, "__qualname__", "Trainer"),
             "arguments": dict(self.arguments),
             "encode": getattr(self.encode, "__qualname__", "an encoding"),
         }
 
-    def start(self) -> Predictor:
-        return self._modules.start()
+    def _make(self) -> torch.nn.Module:
+        return EncodedModule(self.make_model(), self.encode)
 
-    def train(self, X: np.ndarray, y: np.ndarray, step: int, previous: Predictor) -> Predictor:
-        return self._modules.train(X, y, step, previous)
-
-    def save(self, model: Predictor, path: Path) -> None:
-        self._modules.save(model, path)
-
-    def load(self, path: Path) -> Predictor:
-        return self._modules.load(path)
-
-    @cached_property
-    def _modules(self) -> ModuleLearner:
-        def make_model() -> torch.nn.Module:
-            return EncodedModule(self.make_model(), self.encode)
-
-        return ModuleLearner(make_model, self._fit, self.seed, self.warm, self.batch, self.device)
-
-    def _fit(self, model: torch.nn.Module, X: np.ndarray, y: np.ndarray) -> None:
+    def _fit(self, module: torch.nn.Module, X: np.ndarray, y: np.ndarray) -> None:
         """One run; torch's generator was seeded by (seed, round), and gives the other seeds."""
         from transformers import PrinterCallback, Trainer  # pyright: ignore[reportMissingImports]
 
-        assert isinstance(model, EncodedModule)
+        assert isinstance(module, EncodedModule)
         seed = torch.initial_seed() % (1 << 31)
         with tempfile.TemporaryDirectory() as folder, deterministic(self.device):
             trainer = (self.trainer or Trainer)(
-                model=model.inner,
+                model=module.inner,
                 args=_arguments(self.arguments, folder, seed, self.device),
                 train_dataset=_rows(self.encode(torch.from_numpy(X)), y),
             )
             trainer.remove_callback(PrinterCallback)
             trainer.train()
-        model.to(self.device)
+        module.to(self.device)
 
 
 class EncodedModule(torch.nn.Module):
