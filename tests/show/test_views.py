@@ -140,7 +140,7 @@ def test_a_long_text_is_cut_and_says_so():
     *head, last = str(long).split("\n")
     assert len(head) == SCREEN - 1 and long.text().split("\n")[: SCREEN - 1] == head
     left = len(long.text().split("\n")) - len(head)
-    assert last == f"… {left} lines more: print(….text()) shows all"
+    assert last == f"… {left} more lines; .text() has all"
 
 
 def test_a_comparison_prints_what_the_command_does():

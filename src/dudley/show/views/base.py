@@ -45,7 +45,7 @@ class ResultView(ABC, Generic[Result]):
         lines = self.text().split("\n")
         if len(lines) > SCREEN:
             left = len(lines) - SCREEN + 1
-            lines[SCREEN - 1 :] = [f"… {left:,} lines more: print(….text()) shows all"]
+            lines[SCREEN - 1 :] = [f"… {left:,} more lines; .text() has all"]
         return "\n".join(lines)
 
     def html(self) -> str:
