@@ -11,7 +11,7 @@ from jsonschema import ValidationError
 
 import dudley as du
 from dudley.classes.covers.base import COVERS
-from dudley.networks import files, proof
+from dudley.networks import files
 from each import each
 from shown import complaints
 
@@ -158,11 +158,10 @@ def test_proof_prints_every_step(dudley):
     out = dudley("derive", "trauger2024-head", "n=1e8", "--proof").out
     described = files.load("trauger2024-head")
     cap = du.capacity(described.network, described.inputs, n=1e8, loss=described.loss)
-    for i, lemma in enumerate(proof.steps(cap), 1):
-        assert f"{i}. {lemma.title}. {lemma.statement}" in out
-        assert f"$${lemma.latex}$$" in out
-        assert lemma.citation in out
-    assert "Together, at n = 1e+08:" in out
+    assert out.endswith(cap.proof() + "\n")
+    for i, step in enumerate(cap.prove().steps, 1):
+        assert f"\n{i}. {step.lemma.title}\n" in out
+    assert "Together, at n = 1e+08" in out
 
 
 @pytest.mark.parametrize("name", DEEP_FILES)
@@ -209,3 +208,14 @@ def test_a_radius_of_zero_is_no_accident(dudley, word: str):
 def test_a_trained_model_in_the_place_of_a_network_is_told_its_option(dudley, tmp_path):
     line = dudley("derive", tmp_path).refused()
     assert line.rstrip().endswith(f"a trained model is named by --checkpoint {tmp_path}")
+
+
+def test_latex_is_the_proof_alone(dudley):
+    done = dudley("derive", "single-head", "n=1e6", "--proof", "--latex")
+    assert done.out.startswith("\\documentclass") and done.out.endswith("\\end{document}\n")
+    assert "risk − training loss".replace("−", "$-$") in done.out
+
+
+@each("flags", [["--latex"], ["--latex", "--explain"], ["--latex", "--proof", "--json"]])
+def test_latex_is_of_a_proof(dudley, flags):
+    assert "--latex" in dudley("derive", "single-head", "n=1e6", *flags).refused()

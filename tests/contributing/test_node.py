@@ -82,7 +82,7 @@ def test_the_facts_of_the_node_reach_the_bound(scale_rows):
     cap = du.capacity(net, du.Tokens(row2inf=1.0, T=3, d=4), n=10**6)
     assert float(cap.facts.lipschitz) == pytest.approx(3.0)
     assert "ScaleRows   radius 1 → 3,  Lipschitz 3" in cap.explain()
-    assert "Scale. A number multiplies rows." in cap.proof()
+    assert "A number multiplies rows." in cap.proof()
 
 
 def test_the_search_attacks_what_the_node_declares(scale_rows):

@@ -13,7 +13,7 @@ from dudley.core.constraint import Observed
 from dudley.core.entropy import PowerLaw
 from dudley.core.errors import InputError, NotYetPaid
 from dudley.core.magnitude import Magnitude
-from dudley.networks import files, proof
+from dudley.networks import files
 from dudley.networks.losses import CrossEntropy, Margin
 from dudley.networks.one_scale import OneScale
 from each import each
@@ -134,12 +134,13 @@ def test_no_number_of_examples_leaves_the_floats(loss):
     rule = OneScale(many, loss, 0.0, 3.0)
     assert [rule.gap(log_n) for log_n in (0.0, 800.0)] == [loss.range, loss.range]
     assert rule.gap(5000.0) < 0.01 * loss.range
-    assert proof.steps(cap(loss, None), 0.05, 1e-9 * loss.range)
+    assert cap(loss, None).prove(0.05, train_error=1e-9 * loss.range).steps
 
 
 def test_the_proof_has_the_one_scale():
     for loss, title in ((Margin(0.5), "One scale, margins"), (du.Loss(), "One scale, losses")):
-        titles = [step.title for step in proof.steps(cap(loss), 0.05, 0.01)]
+        steps = cap(loss).prove(0.05, train_error=0.01).steps
+        titles = [step.lemma.title for step in steps]
         assert titles[-2:] == ["Allocation", title]
         text = cap(loss).proof(train_error=0.01)
         assert str(cap(loss).gap(0.05, train_error=0.01)).splitlines()[0] in text

@@ -143,8 +143,8 @@ def test_the_explanation_shows_the_gate_and_what_is_inside_it():
 
 def test_the_proof_has_the_lemma_of_the_gate_once():
     proof = du.capacity(NET, TOKENS, n=10**8).proof()
-    assert proof.count("Gate. A gate in (0, 1) shrinks rows.") == 1
-    assert "Dense layer." in proof and "Residual connection." in proof
+    assert proof.count("A gate in (0, 1) shrinks rows.") == 1
+    assert ". Dense layer\n" in proof and ". Residual connection\n" in proof
 
 
 def test_elasticities_know_the_norm_of_the_gate():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dudley as du
-from dudley.networks import explain, proof
+from dudley.networks import explain
 from dudley.networks.chained import CoveredNetwork, PeeledNetwork, peeled
 from each import each
 
@@ -127,7 +127,7 @@ def test_a_peeled_readout_has_no_share_and_is_named():
     assert (rows["w"].share, rows["w"].cover) == (0.0, "peeled")
     assert sum(row.share for row in rows.values()) == pytest.approx(1.0)
     assert "peeled" in c.explain()
-    titles = [step.title for step in proof.steps(c)]
+    titles = [step.lemma.title for step in c.prove().steps]
     assert titles[-4:] == ["Allocation", "Contraction", "Peeling and chaining", "Deviation"]
 
 

@@ -9,7 +9,10 @@ import pytest
 import dudley as du
 from dudley.calculus.compose import Node
 from dudley.classes.covers.base import COVERS
-from dudley.networks import explain, files, proof
+from dudley.core.lemma import Lemma
+from dudley.networks import files
+from dudley.networks.proof import lemmas
+from dudley.show.formulas import is_mathematics
 
 EXAMPLES = ["single-head", "trauger2024-head", "vit-b"]
 
@@ -42,35 +45,37 @@ def test_the_check_of_braces_can_fail():
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_node_and_every_winning_cover_is_cited(name: str):
+def test_every_node_and_every_cover_is_cited(name: str):
     c = cap(name)
-    steps = proof.steps(c)
-    assert {node.lemma for node in nodes_of(c.network)} <= set(steps)
-    titles = [step.title for step in steps]
-    winners = {row.cover for row in explain.shares(c)[0]} & set(COVERS)
-    assert winners and {f"Cover: {w}" for w in winners} == {t for t in titles if t[:7] == "Cover: "}
+    steps = c.prove(0.05).steps
+    assert {node.lemma for node in nodes_of(c.network)} <= {step.lemma for step in steps}
+    titles = [step.lemma.title for step in steps]
+    (split,) = (step for step in steps if step.lemma == lemmas.ALLOCATION)
+    used = {row[4] for table in split.tables for row in table.rows} & set(COVERS)
+    assert used and {f"Cover: {w}" for w in used} == {t for t in titles if t[:7] == "Cover: "}
     chained = ["Loss class", "Chaining"]
     if name == "single-head":  # it ends in a readout
         chained = ["Contraction", "Peeling and chaining"]
     assert titles[-4:] == ["Allocation", *chained, "Deviation"]
     assert len(titles) == len(set(titles))
-    for winner in winners:
-        step = next(step for step in steps if step.title == f"Cover: {winner}")
-        assert (step.latex, step.citation) == (COVERS[winner].latex, COVERS[winner].citation)
-        assert step.citation and step.statement
+    for cover in used:
+        (lemma,) = (step.lemma for step in steps if step.lemma.title == f"Cover: {cover}")
+        assert (lemma.latex, lemma.citation) == (COVERS[cover].latex, COVERS[cover].citation)
+        assert lemma.citation and lemma.statement
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_text_holds_every_step_and_its_formula(name: str):
     c = cap(name)
-    text = c.proof(0.05)
-    steps = proof.steps(c)
+    text, steps = c.proof(0.05), c.prove(0.05).steps
     assert re.findall(r"^(\d+)\. ", text, re.MULTILINE) == [str(i + 1) for i in range(len(steps))]
-    formulas = re.findall(r"\$\$(.+?)\$\$", text)
-    assert formulas == [step.latex for step in steps]
-    assert all(map(balanced, formulas))
-    assert text.count("[") >= sum(bool(step.citation) for step in steps)
-    assert "Together, at n = 1e+13:" in text
+    bare = re.sub(r"\s", "", text)
+    for step in steps:
+        lemma = step.lemma
+        assert balanced(lemma.latex)
+        for part in (lemma.title, lemma.statement, lemma.latex, lemma.citation, *step.here):
+            assert re.sub(r"\s", "", part) in bare
+    assert "Together, at n = 1e+13" in text
     assert all(line.strip() in text for line in str(c.gap(0.05)).splitlines())
 
 
@@ -85,8 +90,8 @@ def test_the_confidence_is_the_one_asked_for():
 def test_all_formulas_of_the_registries_are_balanced():
     from dudley.networks.registry import NODES
 
-    lemmas = [unit.lemma for _, unit in NODES.items() if hasattr(unit, "lemma")]
-    lemmas += [proof.ALLOCATION, proof.CHAINING, proof.LOSS, proof.DEVIATION]
-    lemmas += [proof.CONTRACTION, proof.PEELING]
-    assert all(balanced(lemma.latex) for lemma in lemmas)
+    every = [unit.lemma for _, unit in NODES.items() if hasattr(unit, "lemma")]
+    every += [lemma for lemma in vars(lemmas).values() if isinstance(lemma, Lemma)]
+    assert len(every) >= 20 and all(balanced(lemma.latex) for lemma in every)
+    assert all(is_mathematics(lemma.latex) for lemma in every)
     assert all(balanced(cover.latex) for _, cover in COVERS.items())

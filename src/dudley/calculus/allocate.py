@@ -236,6 +236,19 @@ class Allocated(Entropy):
         result, _ = self._solve(np.array([log_ε]), self._hulls(log_n))
         return [(-y[:, 0], log_H[:, 0]) for y, log_H in result]
 
+    def bought(
+        self, log_ε: float, log_n: float | None = None
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Like :meth:`split`, but each x is the finest one that its price buys: where the cover of
+        that price was evaluated. It uses no more of the budget.
+        """
+        hulls = self._hulls(log_n)
+        result, _ = self._solve(np.array([log_ε]), hulls)
+        return [
+            (-np.maximum(h.finest(log_H[:, 0]), y[:, 0]), log_H[:, 0])
+            for h, (y, log_H) in zip(hulls, result, strict=True)
+        ]
+
     def _hulls(self, log_n: float | None) -> Hulls:
         log_n = self.rounded(log_n)
         if log_n not in self._tables:

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -278,3 +279,48 @@ def best_chain(
         links.append((float(grid[k]), float(best[k] - best[parent])))
         k = parent
     return links[::-1]
+
+
+@dataclass(frozen=True)
+class ChosenChain:
+    """The chain behind a value of :func:`cheapest`: what is covered, for how many points, by what.
+
+    A link is the log of the scale d_j that it reaches and its cost, both in units of A, top down.
+    Without a link the bound is A itself.
+    """
+
+    entropy: Entropy
+    proper: bool
+    log_n: float
+    links: tuple[tuple[float, float], ...]
+
+    @property
+    def value(self) -> float:
+        """Σ cost + d_J, in units of A."""
+        last = self.links[-1][0] if self.links else 0.0
+        return sum(cost for _, cost in self.links) + math.exp(last)
+
+
+def chosen(
+    entropy: Entropy, log_A: float, log_n: float, price: LinkPrice, first: LinkPrice
+) -> ChosenChain:
+    """The chain that :func:`cheapest` takes for one n: by members or not, at n or the octave below.
+
+    >>> from dudley.core.entropy import PowerLaw
+    >>> law, log_n = PowerLaw(100.0), math.log(1e6)
+    >>> chain = chosen(law, 0.0, log_n, massart, massart)
+    >>> bool(np.isclose(chain.value, complexity(law, 0.0, np.array([log_n]))[0]))
+    True
+    """
+    sizes, members = [log_n], entropy.proper()
+    if entropy.uses_points:
+        sizes.append(math.floor(log_n / math.log(2) * (1 + 2.0**-50)) * math.log(2))
+    chains = []
+    for kind, proper in ((members, True), (entropy, False)):
+        for size in sizes:
+            grid, at = scales(size), np.array([size])
+            log_H = entropies(kind, log_A, at, grid)
+            table, top = price(log_H, at)[:, 0], first(log_H, at)[:, 0]
+            links = tuple(best_chain(table, grid, proper, top))
+            chains.append(ChosenChain(kind, proper, size, links))
+    return min(chains, key=lambda chain: chain.value)

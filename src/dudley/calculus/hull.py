@@ -29,6 +29,11 @@ class Hull(NamedTuple):
         ends, log_H = self.steps
         return np.append(log_H, math.inf)[np.searchsorted(ends, y)]
 
+    def finest(self, log_H: np.ndarray) -> np.ndarray:
+        """The finest resolution, as y, that a price of the table buys."""
+        ends, prices = self.steps
+        return ends[np.minimum(np.searchsorted(prices, log_H), len(ends) - 1)]
+
 
 _COARSE = np.concatenate([np.arange(0, 12, 0.05), 12 * 1.05 ** np.arange(310)])  # to e^{−4·10^7}
 _STEP, _MOST = 0.01, 100  # between coarse nodes, as many as keep steps of log H near one percent

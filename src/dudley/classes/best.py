@@ -97,10 +97,15 @@ class BestOf(Entropy):
 
     def winner(self, log_ε: float, log_n: float | None = None) -> str:
         """The name of the cover that is smallest at this resolution."""
+        cover = self.cheapest(log_ε, log_n)
+        return "one point" if cover is None else cover.name
+
+    def cheapest(self, log_ε: float, log_n: float | None = None) -> Cover | None:
+        """The cover that is smallest at this resolution; none where one point is enough."""
         if log_ε >= self.log_radius:
-            return "one point"
-        values = self.each(log_ε, log_n)
-        return min(values, key=lambda name: float(values[name]))
+            return None
+        at = np.asarray(log_ε, dtype=float)
+        return min(self.available(log_n), key=lambda cover: float(self._at(cover, at, log_n)))
 
     def __call__(self, ε: ArrayLike, n: float | None = None) -> Any:
         """log N(ε), with exact integer parts up to 2^53."""

@@ -37,20 +37,14 @@ from dudley.networks.embeddings import Tokens
 from dudley.networks.losses import CrossEntropy, Loss, Margin
 from dudley.networks.one_scale import OneScale
 from dudley.networks.robust import Robust
+from dudley.networks.sizes import log10_first, log_sizes
 
 if TYPE_CHECKING:
     from dudley.networks.elasticity import Elasticities
     from dudley.networks.explain import BlockCost
+    from dudley.networks.proof.steps import Proof
 
 AnyLoss = Loss | Margin | CrossEntropy | Robust
-
-
-def log_sizes(n: ArrayLike) -> np.ndarray:
-    """log n for one or many sample sizes, which must be finite and at least 1."""
-    n = np.atleast_1d(np.asarray(n, dtype=float))
-    if not (np.isfinite(n).all() and (n >= 1).all()):
-        raise InputError("n", "finite numbers ≥ 1", n.tolist() if n.size < 5 else "an array")
-    return np.log(n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +166,7 @@ class Capacity(Shown):
             paid, payments = (self, []) if union is None else pay(self, union)
             nats = sum(p.nats for p in payments)
             gaps = paid._gaps(delta, nats, train_error)
-            self._needed[key] = _log10_first(gaps, target)
+            self._needed[key] = log10_first(gaps, target)
         return self._needed[key]
 
     def _gaps(
@@ -213,11 +207,19 @@ class Capacity(Shown):
 
         return explain.tree(self)
 
-    def proof(self, delta: float = 0.05, *, train_error: float | None = None) -> str:
-        """The bound lemma by lemma, with LaTeX and citations."""
-        from dudley.networks import proof
+    def prove(
+        self, delta: float = 0.05, *, train_error: float | None = None, union: Grid | None = None
+    ) -> Proof:
+        """The bound lemma by lemma, each with this network's numbers: text, LaTeX and tables."""
+        from dudley.networks.proof.prove import prove
 
-        return proof.write(self, delta, train_error)
+        return prove(self, delta, train_error, union)
+
+    def proof(
+        self, delta: float = 0.05, *, train_error: float | None = None, union: Grid | None = None
+    ) -> str:
+        """The text of :meth:`prove`."""
+        return self.prove(delta, train_error=train_error, union=union).text()
 
     def is_trivial(self, log_n: float, delta: float = 0.05) -> bool:
         """Does the gap at this log n say nothing?"""
@@ -353,23 +355,6 @@ class Capacity(Shown):
         one_margin = isinstance(self.loss, Margin) and not self.loss.multiclass
         if out.metric is Metric.LOGITS and one_margin:
             raise InputError("margin on logits", "multiclass = true", "a margin of one number")
-
-
-def _log10_first(gaps: Callable[[np.ndarray], np.ndarray], target: float) -> float:
-    """log₁₀ of the n from which a falling function of log n is at most the target."""
-    low, high = 0.0, 64.0
-    while gaps(np.array([high]))[0] > target:
-        low, high = high, 2 * high
-        if high > 1e6:
-            return math.inf
-    while high - low > 1e-4:
-        sizes = np.linspace(low, high, 17)
-        below = np.flatnonzero(gaps(sizes) <= target)
-        first = below[0] if below.size else len(sizes) - 1
-        low, high = sizes[max(first - 1, 0)], sizes[first]
-        if first == 0:
-            break
-    return float(high / math.log(10))
 
 
 def capacity(

@@ -59,6 +59,16 @@ class Chained(ABC):
         price, grid, first = self._table(log_n)
         return self.log_A + math.log(chain.unclipped(price, grid, proper=False, first=first))
 
+    def chosen(self, log_n: float) -> chain.ChosenChain:
+        """The chain whose value is the bound for one n."""
+        return chain.chosen(
+            self.entropy,
+            self.log_A,
+            log_n,
+            lambda log_H, sizes: self.prices(log_H, sizes)[0],
+            lambda log_H, sizes: self.prices(log_H, sizes)[1],
+        )
+
     def _table(self, log_n: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For one n the scales, and what a link to each costs."""
         grid, size = chain.scales(log_n), np.array([log_n])

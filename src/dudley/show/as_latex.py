@@ -15,6 +15,7 @@ SPECIAL = {
     "≤": r"$\le$", "≥": r"$\ge$", "→": r"$\to$", "−": "$-$", "·": r"$\cdot$", "×": r"$\times$",
     "∞": r"$\infty$", "ε": r"$\varepsilon$", "δ": r"$\delta$", "γ": r"$\gamma$", "α": r"$\alpha$",
     "β": r"$\beta$", "σ": r"$\sigma$", "ℓ": r"$\ell$", "√": r"$\surd$", "‖": r"$\|$", "±": r"$\pm$",
+    "⌈": r"$\lceil$", "⌉": r"$\rceil$", "λ": r"$\lambda$", "τ": r"$\tau$", "κ": r"$\kappa$",
     "½": r"$\tfrac12$", "≈": r"$\approx$", "Φ": r"$\Phi$", "Σ": r"$\Sigma$", "∝": r"$\propto$",
     "[": "{[}", "*": "{*}",  # at the start of a row they would be an option of the line above
     "₀": "$_0$", "₁": "$_1$", "₂": "$_2$", "⁻": "$^-$", "…": r"\ldots{}", "–": "--",

@@ -14,7 +14,7 @@ from dudley.cli.output import Json, print_document, print_json
 from dudley.cli.progress import watch_steps
 from dudley.core.errors import InputError, UnknownName
 from dudley.core.vocabulary import parse_assignments
-from dudley.networks import explain, files, proof
+from dudley.networks import explain, files
 from dudley.networks.capacity import capacity
 from dudley.show.pages.derivation import Derivation, document
 
@@ -52,7 +52,10 @@ def derive(
         bool, typer.Option("--explain", help="The network as a tree: what costs what.")
     ] = False,
     show_proof: Annotated[
-        bool, typer.Option("--proof", help="The bound lemma by lemma, with LaTeX.")
+        bool, typer.Option("--proof", help="The bound lemma by lemma, in this network's numbers.")
+    ] = False,
+    latex: Annotated[
+        bool, typer.Option("--latex", help="With --proof: it alone, as a LaTeX document.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -69,6 +72,8 @@ def derive(
 
     Example: dudley derive single-head n=1e5 delta=0.05 --explain
     """
+    if latex and (as_json or not show_proof):
+        raise InputError("--latex", "--proof with it, and no --json", "another output")
     words = list(values or [])
     if checkpoint is not None and network is not None:
         words.insert(0, network)  # the first name=value
@@ -104,7 +109,9 @@ def derive(
     )
     with watch_steps() as watch:
         watch.say("deriving the bound")
-        if as_json:
+        if latex:
+            show = partial(print, derivation.proof.latex(), end="")
+        elif as_json:
             item = _item(name, derivation, show_explain, show_proof)
             show = partial(print_json, "derive", [item])
         else:
@@ -171,9 +178,7 @@ def _item(name: str, derivation: Derivation, with_tree: bool, with_proof: bool) 
             ],
         }
     if with_proof:
-        item["proof"] = [
-            vars(step) for step in proof.steps(paid, derivation.delta, derivation.train_error)
-        ]
+        item["proof"] = derivation.proof.to_json()
     return item
 
 

@@ -9,9 +9,11 @@ from functools import cached_property
 from dudley.calculus.union import Grid, pay
 from dudley.core.assumption import Assumption
 from dudley.core.bound import Bound
-from dudley.networks import explain, files, proof
+from dudley.networks import explain, files
 from dudley.networks.capacity import Capacity
+from dudley.networks.proof.steps import Proof
 from dudley.show.document import Document, DocumentBlock, Listing, Properties, Section
+from dudley.show.pages import proof as proofs
 
 
 @dataclass(frozen=True)
@@ -47,17 +49,11 @@ class Derivation:
         log_n = None if self.cap.n is None else math.log(self.cap.n)
         return float(self.paid.allocated.log_log(math.log(self.epsilon), log_n))
 
-    def proof(self) -> str:
-        """The lemmas; where numbers were paid for, the bound that pays stands at the end."""
-        text = (
-            self.paid.proof(self.delta, train_error=self.train_error)
-            if self.union is None
-            else proof.write(replace(self.paid, n=None), self.delta, self.train_error)
-        )
-        if self.union is None or self.cap.n is None:
-            return text
-        lines = [f"   {line}" for line in str(self.gap).splitlines()]
-        return "\n".join([text, f"Together, at n = {float(self.cap.n):g}:", *lines])
+    @cached_property
+    def proof(self) -> Proof:
+        """The gap lemma by lemma, with what the checkpoint's reader assumes."""
+        proof = self.cap.prove(self.delta, train_error=self.train_error, union=self.union)
+        return proof if proof.bound is None else replace(proof, bound=self.gap)
 
 
 def needed(
@@ -81,7 +77,7 @@ def document(
     blame = paid.explain() if with_tree else f"culprit: {explain.culprit(paid)}"
     blocks.append(Section("", (Listing(blame),)))
     if with_proof:
-        blocks.append(Section("", (Listing(derivation.proof()),)))
+        blocks.append(Section("", proofs.document(derivation.proof).blocks))
     return Document("", tuple(blocks), kind="derivation")
 
 
