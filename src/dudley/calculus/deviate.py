@@ -13,6 +13,7 @@ are 3b/n. A loss with |ℓ| ≤ c has b = 2c.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,3 +40,20 @@ def deviation(
             raise InputError(what, f"a number ≥ {least}", value)
     factor, sides = FORMS[form]
     return factor * b * np.sqrt((math.log(sides / δ) + paid) / (2 * np.asarray(n, dtype=float)))
+
+
+def log10_first(gaps: Callable[[np.ndarray], np.ndarray], target: float) -> float:
+    """log₁₀ of the n from which a falling function of log n is at most the target."""
+    low, high = 0.0, 64.0
+    while gaps(np.array([high]))[0] > target:
+        low, high = high, 2 * high
+        if high > 1e6:
+            return math.inf
+    while high - low > 1e-4:
+        sizes = np.linspace(low, high, 17)
+        below = np.flatnonzero(gaps(sizes) <= target)
+        first = below[0] if below.size else len(sizes) - 1
+        low, high = sizes[max(first - 1, 0)], sizes[first]
+        if first == 0:
+            break
+    return float(high / math.log(10))

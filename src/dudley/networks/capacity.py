@@ -15,7 +15,7 @@ from dudley.calculus import chain
 from dudley.calculus.allocate import Allocated
 from dudley.calculus.assemble import CoverNames, allocated, compose
 from dudley.calculus.augment import augmented, is_silent
-from dudley.calculus.deviate import deviation
+from dudley.calculus.deviate import deviation, log10_first
 from dudley.calculus.facts import Facts, Signal
 from dudley.calculus.fast_rate import expect_share
 from dudley.calculus.node import Node
@@ -37,7 +37,6 @@ from dudley.networks.embeddings import Tokens
 from dudley.networks.losses import CrossEntropy, Loss, Margin
 from dudley.networks.one_scale import OneScale
 from dudley.networks.robust import Robust
-from dudley.networks.sizes import log10_first, log_sizes
 
 if TYPE_CHECKING:
     from dudley.networks.elasticity import Elasticities
@@ -45,6 +44,14 @@ if TYPE_CHECKING:
     from dudley.networks.proof.steps import Proof
 
 AnyLoss = Loss | Margin | CrossEntropy | Robust
+
+
+def log_sizes(n: ArrayLike) -> np.ndarray:
+    """log n for one or many sample sizes, which must be finite and at least 1."""
+    n = np.atleast_1d(np.asarray(n, dtype=float))
+    if not (np.isfinite(n).all() and (n >= 1).all()):
+        raise InputError("n", "finite numbers ≥ 1", n.tolist() if n.size < 5 else "an array")
+    return np.log(n)
 
 
 @dataclass(frozen=True, eq=False)

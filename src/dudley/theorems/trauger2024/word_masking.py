@@ -25,11 +25,10 @@ from dudley.core.constraint import L11, Col1Inf
 from dudley.core.statement import Form, Input, Statement
 from dudley.core.verdict import Repair, Verdict
 from dudley.networks.activations import declared as declared_sigma
-from dudley.networks.capacity import capacity
+from dudley.networks.capacity import capacity, log_sizes
 from dudley.networks.head import Head
 from dudley.networks.losses import CrossEntropy
 from dudley.networks.outputs import Logits
-from dudley.networks.sizes import log_sizes
 from dudley.theorems.registry import register
 from dudley.theorems.trauger2024.peeling import UNIFORM, Around, around, tokens
 from dudley.theorems.trauger2024.single_head import (
