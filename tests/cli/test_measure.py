@@ -31,7 +31,7 @@ def test_the_table_shows_what_was_measured(dudley, tiny):
         assert re.search(rf"^{layer}\n +in×out +op +fro", done.out, re.MULTILINE)
     row = tiny.row("W_1", 1)
     (line,) = re.findall(
-        r"^  W_1 +8×12 +(.+)$", done.out[done.out.index("layer 1") :], re.MULTILINE
+        r"^  W_1 +8×12 +(.+)$", done.out[done.out.index("\nlayer 1\n") :], re.MULTILINE
     )
     for shown, norm in zip(line.split(), ("op", "fro", "l11", "col21"), strict=False):
         assert row.norms[norm] <= float(shown) <= row.norms[norm] * 1.001  # never below
@@ -65,6 +65,7 @@ def test_json_holds_every_matrix_and_tensor(dudley, tiny):
     document = dudley("measure", "tiny-bert", "--json").json()
     (item,) = document["items"]
     assert document["kind"] == "measure" and item["id"] == "tiny-bert"
+    assert item.pop("judgement")
     assert item == json.loads(json.dumps(tiny.to_json()))
     bad = json.loads(json.dumps(document))
     bad["items"][0]["rows"][0].pop("norms")
@@ -202,7 +203,7 @@ def test_derive_speaks_json_and_pays(dudley):
 
 def test_the_proof_ends_with_the_bound_that_pays(dudley):
     out = dudley("derive", "--checkpoint", "tiny-bert", "n=1e7", "--explain", "--proof").out
-    ending = out[out.index("Together, at n = 1e+07:") :]
+    ending = out[out.index("Together, at n = 1e+07") :]
     assert "[paid]" in ending and "└─ " in out
 
 
@@ -313,3 +314,13 @@ def test_a_larger_classifier_has_a_larger_bound(dudley, tmp_path):
         values.append(dudley("derive", *words).json()["items"][0]["value"])
         assert "w.l2" in dudley("derive", *words[:-1], "w.l2=1").refused()
     assert values[0] < values[1]
+
+
+def test_the_judgement_is_the_same_in_json(dudley):
+    done = dudley("measure", "tiny-bert", "--init", "tiny-bert", "--sibling", "tiny-bert", "--json")
+    assert (done.code, done.err) == (0, "")
+    (item,) = done.json()["items"]
+    judgement = item["judgement"]
+    assert judgement["largest"]["op"]["place"] == "W_QK of layer 1, head 0"
+    assert judgement["moved"]["median"] == 0.0 and judgement["apart"]["value"] == 1.0
+    assert judgement["sibling"]["stable_rank"] == judgement["stable_rank"]

@@ -82,7 +82,7 @@ def test_an_experiment_shows_its_claims_and_figures():
 
 def test_numbers_of_a_report_are_rounded_up(printed):
     rows = printed["measure"]["items"][0]["rows"]
-    norms = of_json(printed["measure"]).blocks[1]
+    norms = of_json(printed["measure"]).blocks[2]
     assert isinstance(norms, doc.Section)
     (table,) = norms.blocks
     assert isinstance(table, doc.Table)

@@ -21,6 +21,9 @@ def measure(
     init: Annotated[
         str | None, typer.Option(help="A second checkpoint: distances are measured from it.")
     ] = None,
+    sibling: Annotated[
+        str | None, typer.Option(help="Another checkpoint, to compare with at a glance.")
+    ] = None,
     base: Annotated[
         str | None, typer.Option(help="What a LoRA adapter changes; the sum is measured.")
     ] = None,
@@ -41,25 +44,32 @@ def measure(
 ) -> None:
     """Certify the norms of a checkpoint, per layer and head.
 
-    Every tensor is listed, as used or as skipped with the reason. Norms are upper ends that hold
+    First what stands out: the largest norms and where, how much of full rank is used, and which
+    kind of node would make a bound large; with --init how far it is from its start. Then every
+    matrix, and every tensor, as used or as skipped with the reason. Norms are upper ends that hold
     for the stored weights, in the orientation x ↦ xW.
 
     Example: dudley measure tiny-bert
     """
     from dudley.show.pages.measurement import summary
+    from dudley.weights.judgement import record_of
     from dudley.weights.measure import measure as run
 
     if csv is not None:
         expect_place(Path(csv), (".csv",), "--csv")
     with progress() as tell:
         measurement = run(checkpoint, init, layout, device, rank_tolerance, heads, base, tell)
+        other = None
+        if sibling is not None:
+            other = run(sibling, None, layout, device, None, heads, base, tell)
     if csv is not None:
         with written(Path(csv)) as temporary:
             temporary.write_text(measurement.to_csv(), encoding="utf-8")
     if as_json:
-        print_json("measure", [measurement.to_json()])
+        judgement = record_of(measurement, other)
+        print_json("measure", [measurement.to_json() | {"judgement": judgement}])
         return
-    print_document(summary(measurement, per_head))
+    print_document(summary(measurement, per_head, other))
 
 
 @contextmanager

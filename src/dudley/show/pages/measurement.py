@@ -16,10 +16,12 @@ from dudley.show.document import (
     Folded,
     Points,
     Properties,
+    Prose,
     Section,
     Table,
 )
-from dudley.show.pages import BUILDERS, made_by
+from dudley.show.pages import BUILDERS, judgement, made_by
+from dudley.weights.judgement import record_of
 from dudley.weights.measurement import PRODUCTS
 
 if TYPE_CHECKING:
@@ -33,7 +35,10 @@ NORMS = ("op", "fro", "l11", "col21", "row21", "row2inf")
 def document(items: list[dict[str, Any]]) -> Document:
     """The checkpoint that was measured."""
     (item,) = items
-    blocks = [
+    blocks: list[DocumentBlock] = []
+    if item.get("judgement"):
+        blocks.append(Section("What stands out", (judgement.properties(item["judgement"]),)))
+    blocks += [
         Section("Norms, rounded up", (norms(item),)),
         Folded("Architecture", (Properties(tuple(_named(item["architecture"]))),)),
         Folded("Totals", (Properties(tuple(_named(item["totals"]))),), open=True),
@@ -87,10 +92,14 @@ def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def summary(measurement: Measurement, per_head: bool = False) -> Document:
-    """For a terminal: a table for each layer, totals, and every tensor."""
+def summary(
+    measurement: Measurement, per_head: bool = False, sibling: Measurement | None = None
+) -> Document:
+    """For a terminal: what stands out, a table for each layer, totals, and every tensor."""
     layers = "1 layer" if measurement.layers == 1 else f"{measurement.layers} layers"
-    blocks: list[DocumentBlock] = []
+    record = record_of(measurement, sibling)
+    blocks: list[DocumentBlock] = [] if record is None else [judgement.properties(record)]
+    blocks.append(Section("", tuple(map(Prose, explained(measurement, per_head)))))
     for layer in (None, *range(measurement.layers)):
         rows = [row for row in measurement.rows if row.layer == layer]
         if rows:
@@ -102,13 +111,17 @@ def summary(measurement: Measurement, per_head: bool = False) -> Document:
     return Document(
         f"{measurement.source}: {measurement.layout}, {layers}",
         tuple(blocks),
-        lead=(
-            "certified upper ends, W ∈ R^{in×out} as in x ↦ xW; stable rank is ‖W‖_F²/‖W‖₂²",
-            *legend(measurement, per_head),
-            *(f"note: {note}" for note in measurement.notes),
-        ),
         kind="measurement",
     )
+
+
+def explained(measurement: Measurement, per_head: bool) -> list[str]:
+    """What the numbers of the tables are, and notes on the checkpoint."""
+    return [
+        "certified upper ends, W ∈ R^{in×out} as in x ↦ xW; stable rank is ‖W‖_F²/‖W‖₂²",
+        *legend(measurement, per_head),
+        *(f"note: {note}" for note in measurement.notes),
+    ]
 
 
 def legend(measurement: Measurement, per_head: bool) -> list[str]:

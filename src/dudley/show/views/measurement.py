@@ -9,8 +9,9 @@ from dudley.core.errors import InputError
 from dudley.core.rounding import ceiling
 from dudley.show.document import Cell, Document, DocumentBlock, Points, Section, Table
 from dudley.show.figures import figure
-from dudley.show.pages import measurement as page
+from dudley.show.pages import judgement, measurement as page
 from dudley.show.views.base import VIEWS, ResultView
+from dudley.weights.judgement import record_of
 from dudley.weights.measurement import PRODUCTS, MatrixRow, Measurement
 
 
@@ -23,7 +24,9 @@ class MeasurementView(ResultView[Measurement]):
         measured = self.result
         layers = "1 layer" if measured.layers == 1 else f"{measured.layers} layers"
         title = "largest norms of each role, certified upper ends, W ∈ R^{in×out} as in x ↦ xW"
+        record = record_of(measured)
         blocks: list[DocumentBlock] = [
+            *([] if record is None else [judgement.properties(record)]),
             Section(title, (self._largest(),)),
             Section("", (page.totals(measured),)),
         ]
