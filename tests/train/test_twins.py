@@ -64,6 +64,11 @@ def of_bits(T: int) -> Callable:
     return lambda model, words: model(model.tokens(unpack(words, T, torch.int64)))[:, 0]
 
 
+def with_cls(words: torch.Tensor, T: int) -> torch.Tensor:
+    """Packed bits as one-hot rows, [CLS] last."""
+    return F.one_hot(F.pad(unpack(words, T, torch.int64), (0, 1), value=2), 3)
+
+
 def decaying(model):
     with_decay, without = model.decayed()
     assert len(with_decay) == 7 and len(without) == 14
@@ -112,6 +117,14 @@ PAIRS = {
         lambda model, X: model(X)[:, 0],
         lambda f, y: F.binary_cross_entropy_with_logits(f[:, 0], y.to(f.dtype)),
         lambda model: torch.optim.SGD(model.parameters(), lr=0.5),
+    ),
+    "transformer": Pair(
+        {"name": "and", "T": 8, "s": 1, "holdout": 10},
+        {"name": "transformer", "V": 3, "inputs": "bits", "d": 8, "H": 2, "L": 2, "norm": "rms"},
+        {"optimiser": {"name": "adam", "lr": 0.01}},
+        lambda model, words: model(with_cls(words, 8).to(next(model.parameters()).dtype))[:, 0],
+        F.cross_entropy,
+        lambda model: torch.optim.Adam(model.parameters(), lr=0.01),
     ),
     "layers": Pair(
         {"name": "matrices", "T": 6, "d": 4, "planted": "head", "noise": 0.1, "holdout": 10},

@@ -11,3 +11,4 @@ from dudley.models.multi_head import MultiHead as MultiHead
 from dudley.models.observe import Observation as Observation
 from dudley.models.shallow_encoder import ShallowEncoder as ShallowEncoder
 from dudley.models.single_head import SingleHead as SingleHead
+from dudley.models.transformer import Transformer as Transformer

@@ -74,8 +74,13 @@ class AndClassifier(Model):
 
     def decayed(self) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         """Weights with and without weight decay: matrices of linear maps, and all others."""
-        groups: tuple[list, list] = [], []
-        for path, W in self.named_weights():
-            name = str(path[-1])
-            groups[name in UNDECAYED or is_bias(name)].append(W)
-        return groups
+        return by_decay(self)
+
+
+def by_decay(model: Model) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """The weights of a model that decay and those that do not, as minGPT parts them."""
+    groups: tuple[list, list] = [], []
+    for path, W in model.named_weights():
+        name = str(path[-1])
+        groups[name in UNDECAYED or is_bias(name)].append(W)
+    return groups

@@ -29,7 +29,13 @@ def factors(noise: Noise, M: int, T: int, D: int, H: int, dropout: tuple[float, 
 
 def row_factors(noise: Noise, M: int, t: int, D: int, H: int, p: float) -> torch.Tensor:
     """0 or 1/(1 − p) for every coordinate of row t of every example: (E, M, D), float32."""
-    numbers = torch.arange(D // 2, device=noise.keys.device) + t * (D // 2 + H)
+    return rows_factors(noise, M, range(t, t + 1), D, H, p)[:, :, 0]
+
+
+def rows_factors(noise: Noise, M: int, rows: range, D: int, H: int, p: float) -> torch.Tensor:
+    """The same for neighbouring rows, (E, M, rows, D)."""
+    t = torch.arange(rows.start, rows.stop, device=noise.keys.device)
+    numbers = t[:, None] * (D // 2 + H) + torch.arange(D // 2, device=t.device)
     return _mask_factors(torch.cat(_halves(noise, M, numbers), -1), p).float()
 
 
