@@ -56,6 +56,18 @@ def test_the_data_of_a_trial_do_not_depend_on_its_neighbours():
             assert alone.ensemble.start(alone.keys)[name][0].equal(W[e])
 
 
+def test_functions_of_planted_bits_go_together_as_they_would_alone():
+    planted = ({"name": "or"}, {"name": "majority", "s": 5}, {"name": "threshold", "s": 4, "k": 2})
+    together = Problem([toy.config(t, 0, task) for t, task in enumerate(planted)])
+    for e, config in enumerate(together.configs):
+        alone = Problem([config])
+        assert alone.sample.inputs.rows[0].equal(together.sample.inputs.rows[e])
+        assert alone.sample.labels[0].equal(together.sample.labels[e])
+        assert alone.split("holdout").labels[0].equal(together.split("holdout").labels[e])
+        assert held_out(alone, 0).equal(held_out(together, e))
+    assert len({row.sum().item() for row in together.split("holdout").labels}) == 3
+
+
 def test_held_out_inputs_are_those_of_the_cell():
     configs = [toy.config(t, seed, {"m": m}) for seed in (0, 1) for m in (16, 24) for t in (0, 1)]
     problem = Problem(configs)

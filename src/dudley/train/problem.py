@@ -16,6 +16,7 @@ from typing import Any
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.core.philox import Stream, key, keys_tensor, permutations
+from dudley.theorems.constructions.targets import TASKS as FUNCTIONS
 from dudley.train.ensemble.base import Ensemble
 from dudley.train.ensemble.registry import ensemble_of
 from dudley.train.ensemble.rows import Padded, Shared
@@ -215,11 +216,15 @@ def cell_of(config: dict) -> dict:
 def settings_of_batch(config: dict) -> dict:
     """The settings in which the trials of one batch must agree.
 
-    The number of examples may differ, and T where every member may have its own: in the majority
-    classifier, whose positions are no weights.
+    The number of examples may differ, the function of planted bits, and T where every member may
+    have its own: in the majority classifier, whose positions are no weights.
     """
-    free = {"m", "T"} if config["model"].get("name") == "majority-classifier" else {"m"}
-    task = {name: value for name, value in config["task"].items() if name not in free}
+    task, free = config["task"], {"m"}
+    if config["model"].get("name") == "majority-classifier":
+        free.add("T")
+    if task.get("name") in FUNCTIONS and not config["training"].get("online"):
+        free |= {"name", "s", "k", "table"}
+    task = {name: value for name, value in task.items() if name not in free}
     return {"task": task, "model": config["model"], "training": config["training"]}
 
 
