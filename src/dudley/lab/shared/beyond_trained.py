@@ -36,12 +36,12 @@ NORMS = ("op", "fro", "l11", "row1inf", "col1inf", "col2inf", "row2inf", "linf")
 SPLITS = ("train", "holdout")
 
 
-def norms(weights: WeightTensors) -> dict[str, torch.Tensor]:
+def norms(weights: WeightTensors, names: Sequence[str] = NORMS) -> dict[str, torch.Tensor]:
     """Norms of every weight, (E,) each, as ``norms.0.W_QK.l11``."""
     sizes = {}
     for name, W in weights.items():
         X = W.detach().double()
-        for norm in NORMS:
+        for norm in names:
             unit = structure(norm)
             sizes[f"norms.{name.removeprefix('weights.')}.{norm}"] = unit.norm(unit.sizes(X))
     return sizes

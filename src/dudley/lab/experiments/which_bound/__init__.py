@@ -1,0 +1,1 @@
+"""Which quantity tracks the generalisation of trained Transformers?"""
