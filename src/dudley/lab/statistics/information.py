@@ -11,12 +11,12 @@ Finitely many pairs make it positive by chance: a random number shows by how muc
 
 >>> import numpy as np
 >>> axes = {"T": np.repeat([5, 9], 40), "trial": np.arange(80)}
->>> settings = Settings.of(axes)
+>>> settings = CellSettings.of(axes)
 >>> gap = np.random.default_rng(0).normal(size=80) + 3 * (axes["T"] == 9)
 >>> knows, repeats = (Signs.of(gap, x, settings) for x in (gap, axes["T"]))
->>> share, given = knows.least(("T",)); round(share, 2), given
+>>> share, known = knows.least(("T",)); round(share, 2), known
 (1.0, ())
->>> share, given = repeats.least(("T",)); abs(round(share, 2)), given
+>>> share, known = repeats.least(("T",)); abs(round(share, 2)), known
 (0.0, ('T',))
 """
 
@@ -28,7 +28,7 @@ from itertools import combinations
 
 import numpy as np
 
-from dudley.lab.statistics.pairs import Settings, by_cells
+from dudley.lab.statistics.pairs import CellSettings, by_cells
 
 MOST = 2  # settings that are known at once
 
@@ -38,10 +38,10 @@ class Signs:
     """Ordered pairs of models by both signs, (3, 3, C, C): gap, measure; −, 0, +."""
 
     counts: np.ndarray
-    settings: Settings
+    settings: CellSettings
 
     @classmethod
-    def of(cls, gap: np.ndarray, measure: np.ndarray, settings: Settings) -> Signs:
+    def of(cls, gap: np.ndarray, measure: np.ndarray, settings: CellSettings) -> Signs:
         order = np.argsort(settings.cell, kind="stable")
         cell, y, x = settings.cell[order], np.asarray(gap)[order], np.asarray(measure)[order]
         gaps, measures = sign_of(y), sign_of(x)
@@ -52,9 +52,9 @@ class Signs:
         counts *= ~np.eye(settings.cells, dtype=bool)
         return cls(counts[[0, 2]], settings)  # pairs whose gaps are the same say nothing
 
-    def share(self, given: Sequence[str], weights: np.ndarray | None = None) -> float:
-        """I(G; M | U_S)/H(G | U_S) for S = ``given``; cells may have weights."""
-        where = [self.settings.axes.index(axis) for axis in given]
+    def share(self, known: Sequence[str], weights: np.ndarray | None = None) -> float:
+        """I(G; M | U_S)/H(G | U_S) for S = ``known``; cells may have weights."""
+        where = [self.settings.axes.index(axis) for axis in known]
         rows = self.settings.codes[:, where]
         label = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1) if where else 0
         one_hot = np.eye(int(np.max(label)) + 1)[label + np.zeros(len(rows), int)]

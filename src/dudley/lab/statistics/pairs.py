@@ -9,7 +9,7 @@ again, whole, with weights w (Efron and Tibshirani, 1993, section 8.4):
     τ(w) = Σ_{c≠d} w_c w_d S_cd / Σ_{c≠d} w_c w_d N_cd.
 
 >>> import numpy as np
->>> settings = Settings.of({"T": np.array([5, 5, 9, 9]), "m": np.array([1, 2, 1, 2])})
+>>> settings = CellSettings.of({"T": np.array([5, 5, 9, 9]), "m": np.array([1, 2, 1, 2])})
 >>> settings.cells, settings.neighbours("T")  # (5, 1) and (9, 1), (5, 2) and (9, 2)
 (4, (array([0, 1]), array([2, 3])))
 >>> signs = PairSigns.of(np.array([0.4, 0.2, 0.3, 0.1]), np.array([8.0, 4.0, 2.0, 1.0]), settings)
@@ -29,11 +29,9 @@ import numpy as np
 
 from dudley.core.errors import InputError
 
-Matrix = np.ndarray
-
 
 @dataclass(frozen=True, eq=False)
-class Settings:
+class CellSettings:
     """The cell of every model, and the values of the settings of every cell, as small numbers."""
 
     axes: tuple[str, ...]
@@ -42,7 +40,7 @@ class Settings:
     values: Mapping[str, list[Any]]  # of each axis, in order
 
     @classmethod
-    def of(cls, columns: Mapping[str, np.ndarray]) -> Settings:
+    def of(cls, columns: Mapping[str, np.ndarray]) -> CellSettings:
         """From one column for each axis."""
         coded = {name: np.unique(np.asarray(c), return_inverse=True) for name, c in columns.items()}
         if not coded:
@@ -70,19 +68,19 @@ class Settings:
 
     def environments(self) -> dict[tuple[str, Any, Any], tuple[np.ndarray, np.ndarray]]:
         """The same by the two values of the axis."""
-        found = {}
+        by_values = {}
         for i, axis in enumerate(self.axes):
             first, second = self.neighbours(axis)
             both = np.sort(np.stack([self.codes[first, i], self.codes[second, i]], 1), 1)
             for a, b in np.unique(both, axis=0):
                 of_both = (both == (a, b)).all(1)
                 key = (axis, self.values[axis][a], self.values[axis][b])
-                found[key] = (first[of_both], second[of_both])
-        return found
+                by_values[key] = (first[of_both], second[of_both])
+        return by_values
 
-    def rows(self, where: np.ndarray) -> Settings:
+    def rows(self, where: np.ndarray) -> CellSettings:
         """Some of the models; cells keep their numbers, so that all statistics share draws."""
-        return Settings(self.axes, self.cell[where], self.codes, self.values)
+        return CellSettings(self.axes, self.cell[where], self.codes, self.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,12 +91,12 @@ class PairSigns:
     differ.
     """
 
-    agree: Matrix
-    count: Matrix
+    agree: np.ndarray
+    count: np.ndarray
 
     @classmethod
     def of(
-        cls, gap: np.ndarray, measure: np.ndarray, settings: Settings, noise: Any = None
+        cls, gap: np.ndarray, measure: np.ndarray, settings: CellSettings, noise: Any = None
     ) -> PairSigns:
         """``noise``, a standard error of each gap: pairs closer than two of them do not count."""
         order = np.argsort(settings.cell, kind="stable")
@@ -141,7 +139,7 @@ class PairSigns:
         return _quotient(both @ self.agree[pairs], both @ self.count[pairs])
 
 
-def by_cells(values: Matrix, cell: np.ndarray, cells: int) -> Matrix:
+def by_cells(values: np.ndarray, cell: np.ndarray, cells: int) -> np.ndarray:
     """Sums of (n, n) over rows and columns of one cell, (C, C); rows are in the cells' order."""
     present, starts = np.unique(cell, return_index=True)
     sums = np.add.reduceat(values, starts, 0, dtype=np.int32)

@@ -43,13 +43,13 @@ from dudley.train.ensemble.base import WeightTensors
 RESOLUTION = MARGIN / 4
 TRAINED = frozenset({"W_QK", "W_v", "W_c", "w"})
 PIXEL_ROW = 8.0  # the largest ℓ2 norm of 64 grey levels in [0, 1]
-Row = Mapping[str, Any]
+MeasuredRow = Mapping[str, Any]
 
 
 def measured_norms(weights: WeightTensors) -> dict[str, torch.Tensor]:
     """Every norm of every matrix, and of w, (E,) each: ``norms.0.W_v.op``, ``norms.w.op``."""
     sizes = norms(weights, tuple(NORMS))
-    W = next(reversed(weights.values())).detach()
+    W = list(weights.values())[-1].detach()
     pairs = itertools.combinations(range(W.shape[-1]), 2)
     readers = [norms({"w": W[..., [i]] - W[..., [j]]}, tuple(NORMS)) for i, j in pairs]
     for name in readers[0]:
@@ -57,7 +57,7 @@ def measured_norms(weights: WeightTensors) -> dict[str, torch.Tensor]:
     return sizes
 
 
-def statements(row: Row) -> tuple[dict[str, float], dict[str, str]]:
+def statements(row: MeasuredRow) -> tuple[dict[str, float], dict[str, str]]:
     """The number of each form of each statement, ``id form``; and of the others why there is none.
 
     ``row`` has the config, the norms, and ``least_margin``, the least margin of the examples.
@@ -100,7 +100,7 @@ def number(case: Case, form: str, m: int) -> float:
     return float(bound.value)
 
 
-def readings_of(row: Row) -> Readings:
+def readings_of(row: MeasuredRow) -> Readings:
     """The network as a member of the papers' classes; of none where it is a pre-norm one."""
     task, model = row["config"]["task"], row["config"]["model"]
     if model["name"] != "token-network":
@@ -119,14 +119,14 @@ def readings_of(row: Row) -> Readings:
     return {"head": reading(largest, sizes), "block": reading(idle, sizes)}
 
 
-def largest_norms(row: Row, owner: str) -> dict[str, float]:
+def largest_norms(row: MeasuredRow, owner: str) -> dict[str, float]:
     """The largest norms over all matrices of that name."""
-    found: dict[str, float] = {}
+    largest: dict[str, float] = {}
     for path, value in row.items():
         if path.startswith("norms.") and path.split(".")[-2] == owner:
             norm = path.rpartition(".")[2]
-            found[norm] = max(found.get(norm, 0.0), value)
-    return found
+            largest[norm] = max(largest.get(norm, 0.0), value)
+    return largest
 
 
 def reading(norms_by_owner: Mapping[str, Mapping[str, float]], sizes: Mapping[str, float]):
@@ -140,7 +140,7 @@ def reading(norms_by_owner: Mapping[str, Mapping[str, float]], sizes: Mapping[st
     return Reading({}, TRAINED, numbers)
 
 
-def calculus(row: Row) -> float:
+def calculus(row: MeasuredRow) -> float:
     """√(log N(ε)/m) of the network by the calculus."""
     task, model = row["config"]["task"], row["config"]["model"]
     name, m = model["name"], task["m"]

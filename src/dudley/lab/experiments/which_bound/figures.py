@@ -21,7 +21,7 @@ KINDS = {
     "random": ("random number", "#666666", "x"),
     "other": ("other measure", "#009e73", "o"),
 }
-Row = dict[str, Any]
+RankingRow = dict[str, Any]
 
 
 @sketches("which-bound")
@@ -46,7 +46,7 @@ def figures(results: Results) -> list[Sketch]:
     ]
 
 
-def chosen(rows: list[Row], group: str) -> list[Row]:
+def chosen(rows: list[RankingRow], group: str) -> list[RankingRow]:
     """The measures of a group that are drawn, the highest τ first; one form of each statement."""
     some, seen = [], set()
     for row in sorted((row for row in rows if row["group"] == group), key=lambda row: -row["τ"]):
@@ -56,14 +56,14 @@ def chosen(rows: list[Row], group: str) -> list[Row]:
             seen.add((name, kind(row)))
     if len(some) <= SHOWN:
         return some
-    kept = some[: SHOWN // 2] + some[-(SHOWN // 2) :]
+    ends = some[: SHOWN // 2] + some[-(SHOWN // 2) :]
     for row in some[SHOWN // 2 : -(SHOWN // 2)]:
         if kind(row) in ("calculus", "random"):
-            kept.append(row)
-    return sorted(kept, key=lambda row: -row["τ"])
+            ends.append(row)
+    return sorted(ends, key=lambda row: -row["τ"])
 
 
-def kind(row: Row) -> str:
+def kind(row: RankingRow) -> str:
     """How a measure is marked."""
     name = row["measure"]
     if "/" in name and name.rpartition(" ")[2] in ("printed", "derived", "best"):
@@ -71,7 +71,7 @@ def kind(row: Row) -> str:
     return name if name in ("calculus", "random") else "other"
 
 
-def drawn(rows: list[Row], groups: list[str], axes: list) -> None:
+def drawn(rows: list[RankingRow], groups: list[str], axes: list) -> None:
     for axis, group in zip(axes, groups, strict=False):
         some = chosen(rows, group)
         for place, row in enumerate(reversed(some)):

@@ -11,7 +11,7 @@ from dudley.lab.experiment import Finding
 from dudley.lab.experiments.which_bound.ranking import (
     GROUPS,
     RankedMeasure,
-    Table,
+    TableColumns,
     quantile,
     ranked,
     shuffled,
@@ -25,13 +25,13 @@ OF_OUTPUTS = (
     "Occam", "random", "training loss", "steps", "calculus",
 )  # fmt: skip
 REACHED, ALONG, ERRS = 0.5, 0.1, 0.5  # what H2, H3 and H5 speak of
-Interval = tuple[float, float]
+TwoEnds = Sequence[float]
 
 
-def concluded(table: Table, refusals: Table, draws: int, seed: int) -> list[Finding]:
+def concluded(table: TableColumns, refusals: TableColumns, draws: int, seed: int) -> list[Finding]:
     """All findings, from the tables alone."""
     groups = {group: ranked(table, group, draws, seed) for group in GROUPS}
-    every = [one for some in groups.values() for one in some]
+    every = [ranking for some in groups.values() for ranking in some]
     z = quantile(len(every))
     return [
         best(every, z),
@@ -51,7 +51,7 @@ def published(name: str) -> bool:
     return "/" in name and name.rpartition(" ")[2] in ("printed", "derived", "best")
 
 
-def decided(intervals: Sequence[Interval], limit: float) -> str:
+def decided(intervals: Sequence[TwoEnds], limit: float) -> str:
     """Are all numbers below a limit, by their intervals?"""
     if not intervals or any(np.isnan(end) for pair in intervals for end in pair):
         return "undecided"
@@ -62,7 +62,7 @@ def decided(intervals: Sequence[Interval], limit: float) -> str:
 
 def best(every: list[RankedMeasure], z: float) -> Finding:
     """Every measure in every group, the highest τ first."""
-    rows = [one.row(z) for one in sorted(every, key=lambda one: -one.value("τ"))]
+    rows = [ranking.row(z) for ranking in sorted(every, key=lambda ranking: -ranking.value("τ"))]
     words = []
     for group in GROUPS:
         some = [row for row in rows if row["group"] == group]
@@ -72,18 +72,20 @@ def best(every: list[RankedMeasure], z: float) -> Finding:
             first.append(f"the first published bound, {bound['measure']}, "
                          f"{shown(bound['τ'], bound['interval'])}")  # fmt: skip
         words.append(f"{group}: {', '.join(first)}" if some else f"{group}: nothing to rank")
-    error = max((one.error("τ") for one in every), default=np.nan)
+    error = max((ranking.error("τ") for ranking in every), default=np.nan)
     text = f"τ with the gap. {'; '.join(words)}. The largest standard error of a τ is {error:.3f}"
     numbers = {"ranking": rows, "rankings": len(rows), "z": z, "largest_error": error}
     return Finding.of_question("Which measures rank the gaps best?", text, numbers)
 
 
-def control(table: Table, every: list[RankedMeasure], z: float, draws: int, seed: int) -> Finding:
+def control(
+    table: TableColumns, every: list[RankedMeasure], z: float, draws: int, seed: int
+) -> Finding:
     """The random number, and shuffled gaps."""
-    random = [one for one in every if one.name == "random"]
+    random = [ranking for ranking in every if ranking.name == "random"]
     drawn = [
-        {"group": one.group, "τ": one.value("τ"), "interval": one.interval("τ", z)}
-        for one in random
+        {"group": ranking.group, "τ": ranking.value("τ"), "interval": ranking.interval("τ", z)}
+        for ranking in random
     ]
     outside, largest, count = [], 0.0, 0
     for group in GROUPS:
@@ -123,15 +125,15 @@ def better(
     """Is τ of one measure above those of others of its group, drawn together?"""
     rows = []
     for some in groups:
-        mine = next((one for one in some if one.name == name), None)
-        others = [one for one in some if one.name != name and against(one.name)]
+        mine = next((ranking for ranking in some if ranking.name == name), None)
+        others = [ranking for ranking in some if ranking.name != name and against(ranking.name)]
         for other in others if mine is not None else []:
             difference = other.draws["τ"] - mine.draws["τ"]  # pyright: ignore
             value, half = float(difference[0]), z * spread(difference[1:])
             row = {"group": other.group, "measure": other.name, "difference": value}
             rows.append(row | {"interval": [value - half, value + half]})
     rows.sort(key=lambda row: -row["difference"])
-    answer = decided([tuple(row["interval"]) for row in rows], 0.0)
+    answer = decided([row["interval"] for row in rows], 0.0)
     above = sum(row["interval"][0] > 0 for row in rows)
     below = sum(row["interval"][1] < 0 for row in rows)
     text = (
@@ -146,9 +148,13 @@ def better(
 
 def weak(papers: list[RankedMeasure], z: float) -> Finding:
     """H2."""
-    some = [one for one in papers if published(one.name) and not one.name.endswith("printed")]
-    pairs = [tuple(one.interval("τ", z)) for one in some]
-    first = max(some, key=lambda one: one.value("τ"), default=None)
+    some = [
+        ranking
+        for ranking in papers
+        if published(ranking.name) and not ranking.name.endswith("printed")
+    ]
+    pairs = [ranking.interval("τ", z) for ranking in some]
+    first = max(some, key=lambda ranking: ranking.value("τ"), default=None)
     text = f"{len(some)} forms were ranked"
     if first is not None:
         text += f"; the highest τ is that of {first.name} ({first.group}), "
@@ -160,13 +166,14 @@ def weak(papers: list[RankedMeasure], z: float) -> Finding:
 def depth(blocks: list[RankedMeasure], z: float) -> Finding:
     """H3."""
     rows = []
-    for one in blocks:
-        if published(one.name) and "depth" in one.along and not np.isnan(one.along["depth"][0]):
-            draws = one.along["depth"]
+    for ranking in blocks:
+        draws = ranking.along.get("depth", np.array([np.nan]))
+        if published(ranking.name) and not np.isnan(draws[0]):
             value, half = float(draws[0]), z * spread(draws[1:])
-            rows.append({"measure": one.name, "ψ": value, "interval": [value - half, value + half]})
+            row = {"measure": ranking.name, "ψ": value}
+            rows.append(row | {"interval": [value - half, value + half]})
     rows.sort(key=lambda row: -row["ψ"])
-    answer = decided([tuple(row["interval"]) for row in rows], ALONG)
+    answer = decided([row["interval"] for row in rows], ALONG)
     text = f"{len(rows)} forms were evaluated at more than one depth"
     if rows:
         first, last = rows[0], rows[-1]
@@ -178,10 +185,10 @@ def depth(blocks: list[RankedMeasure], z: float) -> Finding:
 
 def fragile(every: list[RankedMeasure], z: float) -> Finding:
     """H5."""
-    some = [one for one in every if not np.isnan(one.worst[0])]
-    intervals = [one.interval("worst", z) for one in some]
+    some = [ranking for ranking in every if not np.isnan(ranking.worst[0])]
+    intervals = [ranking.interval("worst", z) for ranking in some]
     answer = decided([(-high, -low) for low, high in intervals], -ERRS)
-    sturdy = min(some, key=lambda one: one.worst[0], default=None)
+    sturdy = min(some, key=lambda ranking: ranking.worst[0], default=None)
     text = f"of {len(some)} rankings {sum(low > ERRS for low, _ in intervals)} are shown to"
     if sturdy is not None:
         text += f"; the least largest sign error is that of {sturdy.name} ({sturdy.group}), "
@@ -190,7 +197,7 @@ def fragile(every: list[RankedMeasure], z: float) -> Finding:
     return Finding.of_hypothesis(claim, answer, text)
 
 
-def apart(table: Table) -> Finding:
+def apart(table: TableColumns) -> Finding:
     """The models that did not reach the training loss."""
     rows, missed = [], table["reached"] == 0
     keys = zip(table["family"], table["task"], table["depth"], strict=True)
@@ -211,7 +218,7 @@ def apart(table: Table) -> Finding:
     return Finding.of_question(question, text, {"reached": rows})
 
 
-def silent(refusals: Table) -> Finding:
+def silent(refusals: TableColumns) -> Finding:
     """The statements that have no number on some models, and why."""
     columns = ("family", "statement", "reason", "models")
     each = zip(*(refusals[name].tolist() for name in columns), strict=True)

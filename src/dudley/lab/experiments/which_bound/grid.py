@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-Config = dict[str, Any]
+PartConfig = dict[str, Any]
 TARGET = 0.05  # of the training loss; a model that does not reach it is kept apart
 PLANTED = (
     {"name": "and", "s": 3},
@@ -24,23 +24,23 @@ MORE = ({"name": "majority", "s": 9},)
 AXES = ("family", "task", "T", "m", "depth", "width", "dropout", "norm", "rate")
 
 
-def parts(size: Mapping[str, Any]) -> list[Config]:
+def parts(size: Mapping[str, Any]) -> list[PartConfig]:
     """Every combination of a scale's settings, each with its lists of tasks left open."""
-    found = []
+    every = []
     for depth in size["depth"]:
         for width in size["width"]:
             for rate in size["rate"]:
                 how = training(rate, size)
                 for task in tasks(size):
-                    found.append({"task": task, "model": block(task, depth, width), **how})
+                    every.append({"task": task, "model": block(task, depth, width), **how})
                 for norm, dropout in size["variants"]:
                     for task in (*tasks(size, "pre-norm"), *images(size)):
                         model = pre_norm(task, depth, 2 * width, norm, dropout)
-                        found.append({"task": task, "model": model, **how})
-    return found
+                        every.append({"task": task, "model": model, **how})
+    return every
 
 
-def training(rate: float, size: Mapping[str, Any]) -> Config:
+def training(rate: float, size: Mapping[str, Any]) -> PartConfig:
     return {
         "training": {
             "optimiser": {"name": "adam", "lr": rate}, "steps": size["steps"],
@@ -50,7 +50,7 @@ def training(rate: float, size: Mapping[str, Any]) -> Config:
     }  # fmt: skip
 
 
-def tasks(size: Mapping[str, Any], family: str = "blocks") -> list[Config]:
+def tasks(size: Mapping[str, Any], family: str = "blocks") -> list[PartConfig]:
     """Planted functions, and masked tokens."""
     holdout, few = size["holdout"], size["pre-norm"] if family == "pre-norm" else {}
     planted = [
@@ -63,12 +63,12 @@ def tasks(size: Mapping[str, Any], family: str = "blocks") -> list[Config]:
     return [*planted, masked]
 
 
-def images(size: Mapping[str, Any]) -> list[Config]:
+def images(size: Mapping[str, Any]) -> list[PartConfig]:
     """The digits 0 and 1."""
     return [{"name": "mnist01", "m": m, "tokens": "patches"} for m in size["images"]]
 
 
-def block(task: Config, depth: int, width: int) -> Config:
+def block(task: PartConfig, depth: int, width: int) -> PartConfig:
     """One of the papers' networks."""
     model = {"name": "token-network", "L": depth, "k": width}
     model |= {"block": "head" if depth == 1 else "trauger"}
@@ -77,7 +77,7 @@ def block(task: Config, depth: int, width: int) -> Config:
     return model | {"V": 3, "bits": True}
 
 
-def pre_norm(task: Config, depth: int, width: int, norm: str, dropout: float) -> Config:
+def pre_norm(task: PartConfig, depth: int, width: int, norm: str, dropout: float) -> PartConfig:
     """A Transformer of practice."""
     model = {"name": "transformer", "L": depth, "d": width, "H": 2}
     model |= {"norm": norm, "dropout": [dropout, dropout]}
@@ -88,7 +88,7 @@ def pre_norm(task: Config, depth: int, width: int, norm: str, dropout: float) ->
     return model | {"V": 3, "inputs": "bits"}
 
 
-def setting(config: Config) -> Config:
+def setting(config: PartConfig) -> PartConfig:
     """The settings of a model, by the names of `AXES`."""
     task, model = config["task"], config["model"]
     blocks = model["name"] == "token-network"

@@ -26,11 +26,11 @@ from dudley.lab.experiments.which_bound.weights import of_weights
 from dudley.lab.training import memory_of, pack, train_batch, train_grid, trainings
 from dudley.train.trainer import Trainer
 
-Row = dict[str, Any]
+ModelRow = dict[str, Any]
 KEPT = ("gap", "error_gap", "holdout_ramp", "holdout_error", "train_loss", "reached")
 
 
-def trained(name: str, config: Mapping[str, Any], folder: Path, bench: Bench) -> list[Row]:
+def trained(name: str, config: Mapping[str, Any], folder: Path, bench: Bench) -> list[ModelRow]:
     """A row for each model: config, what was measured, norms.
 
     Every part has a seed of its own, so that no two cells share data or first weights.
@@ -56,19 +56,19 @@ def trained(name: str, config: Mapping[str, Any], folder: Path, bench: Bench) ->
     return rows
 
 
-def at_the_end(trainer: Trainer, results: list[Row], noises: int) -> None:
+def at_the_end(trainer: Trainer, results: list[ModelRow], noises: int) -> None:
     """Add to every result what is measured of its last weights."""
     problem, whole = trainer.problem, trainer.whole
     weights, first = whole.weights, whole.first
     sizes = [config["task"]["m"] for config in problem.configs]
     m = torch.tensor(sizes, dtype=torch.float64, device=problem.device)
-    train, held = (outcomes(problem, weights, split) for split in ("train", "holdout"))
+    train, holdout = (outcomes(problem, weights, split) for split in ("train", "holdout"))
     loss = torch.tensor([result["metrics"]["train_loss"] for result in results])
     ends = {
-        "gap": held["ramp"] - train["ramp"],
-        "error_gap": held["error"] - train["error"],
-        "holdout_ramp": held["ramp"],
-        "holdout_error": held["error"],
+        "gap": holdout["ramp"] - train["ramp"],
+        "error_gap": holdout["error"] - train["error"],
+        "holdout_ramp": holdout["ramp"],
+        "holdout_error": holdout["error"],
         "train_loss": loss,
         "reached": (loss <= TARGET).double(),
         "least_margin": train["margins"].nan_to_num(torch.inf).amin(1),
@@ -81,7 +81,7 @@ def at_the_end(trainer: Trainer, results: list[Row], noises: int) -> None:
         result["end"] = {name: values[e] for name, values in columns.items()}
 
 
-def tabulated(rows: Sequence[Row], bench: Bench) -> tuple[list[Row], list[Row]]:
+def tabulated(rows: Sequence[ModelRow], bench: Bench) -> tuple[list[ModelRow], list[ModelRow]]:
     """A row of the table for each model, and of each statement why it has no number."""
     workers = bench.workers if bench.device == "cpu" else os.cpu_count() or 1
     if workers > 1:
@@ -101,7 +101,7 @@ def tabulated(rows: Sequence[Row], bench: Bench) -> tuple[list[Row], list[Row]]:
     return [row for row, _ in bounded], refusals
 
 
-def bounded_row(row: Row) -> tuple[Row, dict[str, str]]:
+def bounded_row(row: ModelRow) -> tuple[ModelRow, dict[str, str]]:
     """The plain columns of a model with its bounds; and why statements have none."""
     values, reasons = bounds.statements(row)
     measures = {k: v for k, v in row.items() if k.startswith("measure.")}

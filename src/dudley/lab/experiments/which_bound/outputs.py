@@ -22,7 +22,7 @@ from collections.abc import Callable
 
 from dudley.core.backend import torch
 from dudley.core.philox import Stream, normal, uniform
-from dudley.lab.experiments.which_bound.weights import Columns, matrices
+from dudley.lab.experiments.which_bound.weights import MemberNumbers, matrices
 from dudley.lab.shared.beyond_trained import ramp
 from dudley.train.ensemble.base import WeightTensors
 from dudley.train.losses import loss_of
@@ -44,7 +44,7 @@ def single(outputs: torch.Tensor, labels: torch.Tensor) -> tuple[torch.Tensor, t
     return outputs.gather(2, there)[:, :, 0], labels.gather(2, place)[..., 0]
 
 
-def outcomes(problem: Problem, weights: WeightTensors, split: str) -> Columns:
+def outcomes(problem: Problem, weights: WeightTensors, split: str) -> MemberNumbers:
     """Mean ramp and error of a split, and margins (E, N), NaN where there is no example."""
     data = problem.split(split)
     outputs, labels = single(problem.ensemble.evaluate(weights, data.inputs), data.labels)
@@ -60,7 +60,7 @@ def outcomes(problem: Problem, weights: WeightTensors, split: str) -> Columns:
 
 def of_outputs(
     problem: Problem, weights: WeightTensors, first: WeightTensors, m: torch.Tensor, noises: int
-) -> Columns:
+) -> MemberNumbers:
     """All of them, (E,) each."""
     base = outcomes(problem, weights, "train")
     γ = base["margins"].nanquantile(0.1, 1)

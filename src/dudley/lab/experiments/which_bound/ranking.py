@@ -19,14 +19,14 @@ from scipy.stats import norm
 
 from dudley.lab.experiments.which_bound.grid import AXES
 from dudley.lab.statistics.information import Signs
-from dudley.lab.statistics.pairs import PairSigns, Settings, draws_of
+from dudley.lab.statistics.pairs import CellSettings, PairSigns, draws_of
 
 GROUPS = ("heads", "blocks", "pre-norm")
 LEVEL = 0.05
 MOST_MISSING = 0.1
 LEAST_PAIRS = 8  # pairs of cells that an environment has at least
 INFORMED = 20  # draws of the conditional mutual information
-Table = Mapping[str, np.ndarray]
+TableColumns = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class RankedMeasure:
     draws: Mapping[str, np.ndarray]
     along: Mapping[str, np.ndarray] = field(default_factory=dict)  # ψ by axis
     worst: tuple[float, str] = (np.nan, "")  # sign error, environment
-    given: tuple[str, ...] = ()  # the settings at which K is attained
+    known: tuple[str, ...] = ()  # the settings at which K is attained
 
     def value(self, statistic: str) -> float:
         return float(self.draws[statistic][0])
@@ -59,19 +59,19 @@ class RankedMeasure:
             "τ": self.value("τ"), "error": self.error("τ"), "interval": [low, high],
             "within": self.value("within"), "ψ": self.value("ψ"),
             "ψ_interval": self.interval("ψ", z),
-            "K": self.value("K"), "K_interval": self.interval("K", z), "given": list(self.given),
+            "K": self.value("K"), "K_interval": self.interval("K", z), "known": list(self.known),
             "worst": self.worst[0], "worst_interval": self.interval("worst", z),
             "where": self.worst[1],
             "along": {axis: float(draws[0]) for axis, draws in self.along.items()},
         }  # fmt: skip
 
 
-def measured(table: Table) -> list[str]:
+def measured(table: TableColumns) -> list[str]:
     """The names of the measures of a table."""
     return [name.removeprefix("measure.") for name in table if name.startswith("measure.")]
 
 
-def of_group(table: Table, group: str) -> dict[str, np.ndarray]:
+def of_group(table: TableColumns, group: str) -> dict[str, np.ndarray]:
     """The models of a group that reached the training loss."""
     where = (table["family"] == ("blocks" if group == "heads" else group)) & (table["reached"] > 0)
     if group == "heads":
@@ -79,12 +79,12 @@ def of_group(table: Table, group: str) -> dict[str, np.ndarray]:
     return {name: column[where] for name, column in table.items()}
 
 
-def settings_of(table: Table) -> Settings:
+def settings_of(table: TableColumns) -> CellSettings:
     """The cells of a table, by the axes that vary in it."""
-    return Settings.of({axis: table[axis] for axis in AXES if len(np.unique(table[axis])) > 1})
+    return CellSettings.of({axis: table[axis] for axis in AXES if len(np.unique(table[axis])) > 1})
 
 
-def ranked(table: Table, group: str, draws: int, seed: int) -> list[RankedMeasure]:
+def ranked(table: TableColumns, group: str, draws: int, seed: int) -> list[RankedMeasure]:
     """Every measure that can be ranked."""
     rows = of_group(table, group)
     if len(rows["gap"]) < 4:
@@ -93,18 +93,20 @@ def ranked(table: Table, group: str, draws: int, seed: int) -> list[RankedMeasur
     weights = draws_of(settings.cells, draws, seed)
     p = np.clip(rows["holdout_ramp"], 0, 1)
     noise = np.sqrt(p * (1 - p) / rows["holdout"])  # at least that of a mean of numbers in [0, 1]
-    found = []
+    rankings = []
     for name in measured(rows):
         x = rows[f"measure.{name}"].astype(float)
         there = ~np.isnan(x)
         if there.mean() < 1 - MOST_MISSING or len(np.unique(x[there])) < 2:
             continue
         arguments = rows["gap"][there], x[there], settings.rows(there)
-        found.append(one(group, name, *arguments, noise[there], weights))
-    return found
+        rankings.append(rank_measure(group, name, *arguments, noise[there], weights))
+    return rankings
 
 
-def one(group: str, name: str, gap, x, settings: Settings, noise, weights) -> RankedMeasure:
+def rank_measure(
+    group: str, name: str, gap, x, settings: CellSettings, noise, weights
+) -> RankedMeasure:
     """All statistics of one measure."""
     signs = PairSigns.of(gap, x, settings)
     along = {axis: signs.along(settings.neighbours(axis), weights) for axis in settings.axes}
@@ -112,8 +114,8 @@ def one(group: str, name: str, gap, x, settings: Settings, noise, weights) -> Ra
     with np.errstate(invalid="ignore"):
         ψ = np.nansum(every, 0) / np.maximum(1, (~np.isnan(every)).sum(0))
     table = Signs.of(gap, x, settings)
-    share, given = table.least(settings.axes)
-    K = [share] + [table.share(given, w) for w in weights[1 : INFORMED + 1]]
+    share, known = table.least(settings.axes)
+    K = [share] + [table.share(known, w) for w in weights[1 : INFORMED + 1]]
     error, where, worst = worst_environment(
         PairSigns.of(gap, x, settings, noise), settings, weights
     )
@@ -121,23 +123,23 @@ def one(group: str, name: str, gap, x, settings: Settings, noise, weights) -> Ra
         "τ": signs.between(weights), "within": signs.within(weights), "ψ": ψ,
         "K": np.array(K), "worst": worst,
     }  # fmt: skip
-    return RankedMeasure(group, name, len(x), draws, along, (error, where), given)
+    return RankedMeasure(group, name, len(x), draws, along, (error, where), known)
 
 
 def worst_environment(
-    signs: PairSigns, settings: Settings, weights: np.ndarray
+    signs: PairSigns, settings: CellSettings, weights: np.ndarray
 ) -> tuple[float, str, np.ndarray]:
     """The largest sign error over environments: two values of one axis, all else the same.
 
     A sign error is the share of pairs that are not agreed on, half of it where the measure is the
     same; pairs whose gaps differ by noise do not count (Dziugaite et al., 2020).
     """
-    found = [(np.nan, "none", np.full(len(weights), np.nan))]
+    environments = [(np.nan, "none", np.full(len(weights), np.nan))]
     for (axis, a, b), pairs in settings.environments().items():
         if (signs.count[pairs] > 0).sum() >= LEAST_PAIRS:
             errors = (1 - signs.along(pairs, weights)) / 2
-            found.append((float(errors[0]), f"{axis}: {a} against {b}", errors))
-    return max(found, key=lambda each: -1.0 if np.isnan(each[0]) else each[0])
+            environments.append((float(errors[0]), f"{axis}: {a} against {b}", errors))
+    return max(environments, key=lambda each: -1.0 if np.isnan(each[0]) else each[0])
 
 
 def spread(draws: np.ndarray) -> float:
@@ -151,7 +153,9 @@ def quantile(rankings: int) -> float:
     return float(norm.ppf(1 - LEVEL / (2 * max(1, rankings))))
 
 
-def shuffled(table: Table, group: str, draws: int, seed: int) -> list[tuple[str, float, float]]:
+def shuffled(
+    table: TableColumns, group: str, draws: int, seed: int
+) -> list[tuple[str, float, float]]:
     """τ of every measure with the gaps of the group in a random order, with its error."""
     rows = of_group(table, group)
     if len(rows["gap"]) < 4:
@@ -159,12 +163,12 @@ def shuffled(table: Table, group: str, draws: int, seed: int) -> list[tuple[str,
     settings = settings_of(rows)
     weights = draws_of(settings.cells, draws, seed)
     gap = np.random.default_rng(seed + 1).permutation(rows["gap"])
-    found = []
+    values = []
     for name in measured(rows):
         x = rows[f"measure.{name}"].astype(float)
         there = ~np.isnan(x)
         if there.mean() < 1 - MOST_MISSING or len(np.unique(x[there])) < 2:
             continue
         τ = PairSigns.of(gap[there], x[there], settings.rows(there)).between(weights)
-        found.append((name, float(τ[0]), spread(τ[1:])))
-    return found
+        values.append((name, float(τ[0]), spread(τ[1:])))
+    return values

@@ -32,7 +32,7 @@ from collections.abc import Mapping
 from dudley.core.backend import torch
 from dudley.train.ensemble.base import WeightTensors
 
-Columns = dict[str, torch.Tensor]
+MemberNumbers = dict[str, torch.Tensor]
 OTHERS = ("gain", "bias", "P")  # weights that are no matrices of linear maps
 
 
@@ -45,7 +45,7 @@ def matrices(weights: WeightTensors) -> dict[str, torch.Tensor]:
     }
 
 
-def of_weights(weights: WeightTensors, first: WeightTensors, m: torch.Tensor) -> Columns:
+def of_weights(weights: WeightTensors, first: WeightTensors, m: torch.Tensor) -> MemberNumbers:
     """All of them, (E,) each, for members with m (E,) examples."""
     now, start = matrices(weights), matrices(first)
     moved = {name: W - start[name] for name, W in now.items()}
@@ -97,10 +97,10 @@ def paths(named: Mapping[str, torch.Tensor], size) -> torch.Tensor:
         if rows is None:
             rows = V.new_ones(len(V), 1, V.shape[1])
         if kind in ("W_v", "W_1"):
-            kept = rows
+            before = rows
         rows = rows @ V
         if residual and kind in ("W_c", "W_2"):
-            rows = kept + rows  # pyright: ignore[reportPossiblyUnboundVariable]
+            rows = before + rows  # pyright: ignore[reportPossiblyUnboundVariable]
     assert rows is not None
     return rows.sum((1, 2)).clamp(min=1e-300).log()
 
