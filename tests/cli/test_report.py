@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import dudley as du
 from dudley.networks.files import EXAMPLES
 
 EXAMPLE = EXAMPLES / "sparse-and"
@@ -89,3 +90,16 @@ def test_it_is_refused(dudley, forged: Path, tmp_path: Path):
     for files in ((), FILES):
         line = dudley("report", forged, *files, "--out", file).refused()
         assert "value of the certificate" in line and not file.exists()
+
+
+@pytest.mark.parametrize("fact", [{"slices": ["x"]}, {"rows": 2e-307}])
+def test_answers_that_no_page_can_show_are_refused(dudley, tmp_path: Path, fact):
+    table = tmp_path / "outcomes.csv"
+    rows = [f"{int(i % 9 > 0)},{i / 100},{'ab'[i % 2]}" for i in range(100)]
+    table.write_text("\n".join(["correct,score,site", *rows]), encoding="utf-8")
+    record = du.outcomes(table, groups=["site"], answered_below=0.3).to_json()
+    forged, page = tmp_path / "forged.json", tmp_path / "page.html"
+    forged.write_text(json.dumps(record | {"facts": record["facts"] | fact}), encoding="utf-8")
+    for files in ((), ("--data", table)):
+        line = dudley("report", forged, *files, "--out", page).refused()
+        assert "with all that a report shows" in line and not page.exists()

@@ -8,6 +8,7 @@ experiments) and compute nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar
@@ -199,10 +200,10 @@ class Document:
     kind: str = field(default="report")
 
 
-def expect_texts(part: Part) -> Part:
-    """The document, if whatever should be a text is one: builders take values as files hold them.
+def expect_shown(part: Part) -> Part:
+    """The document, if its texts are texts and its curves finite: builders take values from files.
 
-    >>> expect_texts(Document("Found", (Prose(3),)))
+    >>> expect_shown(Document("Found", (Prose(3),)))
     Traceback (most recent call last):
     TypeError: a text of Prose is a number or a table: 3
     """
@@ -211,6 +212,9 @@ def expect_texts(part: Part) -> Part:
         if kind.startswith("str"):
             if not isinstance(value, str):
                 raise TypeError(f"a text of {owner} is a number or a table: {value!r}")
+        elif isinstance(value, float) and owner in ("Chart", "Line"):
+            if not math.isfinite(value):
+                raise ValueError(f"a number of a {owner.lower()} is {value}")
         elif isinstance(value, tuple | list):
             for inner in value:
                 walk(inner, owner, kind.removeprefix("tuple["))

@@ -17,7 +17,7 @@ from dudley.core.boundary.paths import is_plain
 from dudley.core.errors import InputError
 from dudley.show.as_html import fragment
 from dudley.show.pages import certificate, measurement
-from dudley.show.pages.read import is_certificate
+from dudley.show.pages.read import built, is_certificate
 from dudley.show.pages.stamp import Stamp, stamped
 
 ENDINGS = (".safetensors", ".npz", ".json")
@@ -117,7 +117,7 @@ def _page_of_certificate(folder: Path, path: Path, record: dict[str, Any]) -> di
     stamp = stamped(record, models[0], data[0]) if whole else Stamp(fix=TOGETHER)
     kind = "verification" if whole else "certificate"
     about = {"kind": kind, "file": path.name} | stamp.to_json()
-    return about | fragment(certificate.document([record], stamp))
+    return about | fragment(built("certificates", [record], stamp))
 
 
 def _page_of_checkpoint(

@@ -89,8 +89,7 @@ def report(
 
 def page_verified(path: Path, model: Path | None, data: Path) -> tuple[Document, Stamp]:
     """The page of a certificate that is computed again from its files; outcomes have no model."""
-    from dudley.show.pages.certificate import document
-    from dudley.show.pages.read import certificate_in, read_json
+    from dudley.show.pages.read import built, certificate_in, read_json
     from dudley.show.pages.stamp import stamped
 
     certificate = certificate_in(read_json(path))
@@ -99,7 +98,7 @@ def page_verified(path: Path, model: Path | None, data: Path) -> tuple[Document,
     elif model is None:
         raise InputError("report", "--model and --data, or neither", "one of them")
     stamp = stamped(certificate, model, data)
-    return document([certificate], stamp), stamp
+    return built("certificates", [certificate], stamp), stamp
 
 
 def file_of(source: Path) -> Path:

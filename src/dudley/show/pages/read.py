@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dudley.certificates.certificate import SCHEMA
 from dudley.core.boundary import limits
+from dudley.core.boundary.damage import refusing
 from dudley.core.boundary.documents import parse
 from dudley.core.boundary.paths import opened
 from dudley.core.errors import InputError
-from dudley.show.document import Document, Notice, expect_texts
+from dudley.show.document import Document, Notice, expect_shown
 from dudley.show.pages import BUILDERS, certificate
+
+if TYPE_CHECKING:
+    from dudley.show.pages.stamp import Stamp
 
 FAMILY = SCHEMA[: SCHEMA.index("/") + 1]  # certificates of whatever version
 COMPUTED = ("comparison",)  # its bounds are computed when it is read
@@ -65,13 +69,13 @@ def of_json(record: Any) -> Document:
     if not isinstance(kind, str) or not isinstance(items, list) or kind not in BUILDERS:
         known = ", ".join(sorted(BUILDERS))
         raise InputError("report", f"{WANTED} ({known})", f"kind {kind!r}")
-    try:
-        return _as_told(expect_texts(BUILDERS[kind](items)))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
-        if isinstance(error, InputError):
-            raise
-        got = f"one without what a report shows ({type(error).__name__}: {error})"
-        raise InputError("report", f"items of kind {kind}", got) from None
+    return _as_told(built(kind, items))
+
+
+def built(kind: str, items: list[Any], *stamp: Stamp) -> Document:
+    """The document of items; refused where they lack what a page shows, verified or not."""
+    with refusing("report", f"items of kind {kind}, with all that a report shows"):
+        return expect_shown(BUILDERS[kind](items, *stamp))
 
 
 def _as_told(document: Document) -> Document:
