@@ -131,6 +131,19 @@ def test_an_inspect_archive(tmp_path: Path):
         archive.writestr("header.json", "{}")
     with pytest.raises(InputError, match="inspect log convert"):
         du.read_outcomes(path, "inspect")
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, json.dumps(content))
+    stored = path.read_bytes()
+    for mark, place in ((b"PK\3\4", 8), (b"PK\1\2", 10)):  # both say how a member is packed
+        parts = stored.split(mark)
+        packed = (part[: place - 4] + b"\x5d\0" + part[place - 2 :] for part in parts[1:])
+        stored = mark.join([parts[0], *packed])
+    path.write_bytes(stored)
+    with pytest.raises(InputError) as refused:
+        du.read_outcomes(path, "inspect")
+    assert str(refused.value).count(path.name) == 1, refused.value
+    assert "got 'header.json' packed with Zstandard; inspect log convert" in str(refused.value)
     path.write_bytes(b"PK\3\4 and no more")
     with pytest.raises(InputError, match="inspect log convert"):
         du.read_outcomes(path, "inspect")

@@ -22,6 +22,7 @@ from dudley.core.errors import InputError
 
 Wanted = Callable[[str], bool]
 PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+PACKERS = {9: "Deflate64", 12: "bzip2", 14: "LZMA", 20: "Zstandard", 93: "Zstandard", 95: "XZ"}
 ENDING = 22  # bytes of the end of a zip without a comment
 LOCATOR = 20  # bytes before it where an archive of more than 4 GiB says so
 CHUNK = 1 << 16  # bytes unpacked at once on the way to the end
@@ -39,7 +40,7 @@ def wheel_files(path: Path, wanted: Wanted) -> dict[str, bytes]:
                 _expect_sizes(path, [(each.filename, each.file_size) for each in members])
                 for each in members:
                     if each.compress_type not in PLAIN or each.flag_bits & 1:
-                        got = repr(each.filename)
+                        got = f"{each.filename!r} {_packing(each)}"
                         raise refusal(path, "members stored or deflated, not encrypted", got)
                 return {each.filename: archive.read(each) for each in members}
     except InputError:
@@ -108,6 +109,13 @@ class _Stream:
     def _expect_near(self, place: int) -> None:
         if place > limits.UNPACKED:
             raise refusal(self.path, f"at most {limits.UNPACKED >> 20} MiB unpacked", "more")
+
+
+def _packing(member: zipfile.ZipInfo) -> str:
+    """How a member was packed, in words."""
+    if member.flag_bits & 1:
+        return "encrypted"
+    return f"packed with {PACKERS.get(member.compress_type, f'method {member.compress_type}')}"
 
 
 def _expect_directory(path: Path, file: IO[bytes]) -> None:

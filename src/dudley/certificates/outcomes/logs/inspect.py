@@ -62,11 +62,12 @@ def contents(path: Path) -> tuple[str, list[dict[str, Any]]]:
         if not isinstance(log.get("samples"), list):
             raise refusal(path, "a log with samples", "none")
         return log["status"], log["samples"]
+    archive = regular(path)
     try:
-        files = wheel_files(path, lambda member: member in (HEADER, SUMMARIES))
+        files = wheel_files(archive, lambda member: member in (HEADER, SUMMARIES))
     except InputError as error:
-        expected = "a log .json, or an .eval archive, deflated"
-        raise refusal(path, expected, error, fix=CONVERT) from None
+        expected = "a log .json, or an .eval archive whose members are stored or deflated"
+        raise refusal(path, expected, str(error).rpartition(", got ")[2], fix=CONVERT) from None
     if set(files) != {HEADER, SUMMARIES}:
         raise refusal(path, f"an .eval archive with {HEADER} and {SUMMARIES}", "none", fix=CONVERT)
     header = value_of(files[HEADER], path, finite=False)
