@@ -129,8 +129,8 @@ def zero_or_one(job: Job) -> Recipe:
     """MNIST's 0 and 1: two layers; few picks a round, for as long as anything fails.
 
     At the largest n the only stop was round 12 at first, and one of three draws had 21 failures
-    left there. Two later stops were declared then: the fifteenth recipe of the twenty that are
-    paid for, and the choice among the stops is paid for besides.
+    left there. Two later stops were declared then: one more of the twenty recipes that are paid
+    for, and the choice among the stops is paid for besides.
     """
     bent = BENT | {"rotation": 20.0, "shear": 0.3}
     training = ViT(classes=2, layers=2, d=64, heads=4, hidden=128, averaging=0.99, batch=64,
