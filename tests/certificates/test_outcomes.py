@@ -163,6 +163,7 @@ def test_hostile_lines_get_a_sentence(content, words, tmp_path):
         ({"delta": 0}, "a number in (0, 1)"),
         ({"unit": "id", "unit_way": "last"}, "mean or first"),
         ({"weigh": 3}, "declaration of outcomes"),
+        ({"time": "score", "unit": "id"}, "none where units are declared"),
     ],
 )
 def test_declarations_that_make_no_sense_are_refused(declared, words):
@@ -218,6 +219,45 @@ def test_sizes_reach_their_power_and_no_smaller_number_does():
     assert comparison_size(0.05, 0.0, 0.01, 0.05, 0.9).n == 6177
     whole = slice_size(0.01, 0.02, 0.05, 0.9, 1, 1.0)
     assert abs(whole.n - size.n) <= 60
+
+
+def test_times_are_numbers_or_dates_and_their_order_is_all_that_counts(tmp_path):
+    rng = np.random.default_rng(0)
+    day, correct = rng.integers(1, 29, 200), rng.random(200) > 0.1
+    shuffle = rng.permutation(200)
+    made = [
+        outcomes(correct=correct, time=day),
+        outcomes(correct=correct[shuffle], time=day[shuffle] * 10.0),
+        outcomes({"correct": correct, "at": [f"2026-05-{d:02}" for d in day]}, time="at"),
+        outcomes({"correct": correct, "at": [f"2026-05-{d:02}T08:00Z" for d in day]}, time="at"),
+    ]
+    facts = made[0].facts.over_time
+    assert all(certificate.facts.over_time == facts for certificate in made)
+    rows = np.cumsum(np.bincount(day))
+    assert all(point["rows"] in rows for point in facts["curve"])
+    assert facts["curve"][-1]["rows"] == 200 and facts["at_most"] > made[0].value
+    path = put(tmp_path, "when,correct\n" + "".join(f"2026-05-{d:02},1\n" for d in day))
+    certificate = outcomes(path, time="when")
+    file = json.loads(certificate.text())
+    assert file["declared"]["columns"]["time"] == "when"
+    assert verify.verify(file, None, OutcomesMethod().read_data(path)).holds
+    assert "time" not in outcomes(path).to_json()["declared"]["columns"]
+
+
+@each(
+    ("when", "words"),
+    [
+        (["2026-05-01", "3"], "all of one kind, got '3' in row 2"),
+        (["3", "2026-05-01"], "got '2026-05-01' in row 2"),
+        (["2026-05-01", ""], "got nothing in row 2"),
+        (["nan", "1"], "got 'nan' in row 1"),
+        (["2026-13-01", "2026-01-01"], "got '2026-13-01' in row 1"),
+    ],
+)
+def test_times_that_are_refused(when, words):
+    with pytest.raises(DudleyError) as refusal:
+        outcomes({"correct": [1, 0], "when": when}, time="when")
+    assert words in str(refusal.value)
 
 
 # -- the file ---------------------------------------------------------------------------------

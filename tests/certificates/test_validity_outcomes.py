@@ -18,6 +18,7 @@ from dudley.certificates.outcomes import verdict
 from dudley.certificates.outcomes.abstention import gate_of, thresholds_of
 from dudley.certificates.outcomes.difference import difference_upper, discordant_upper
 from dudley.certificates.outcomes.labels import LabelColumn
+from dudley.certificates.outcomes.over_time import running_bounds
 from dudley.certificates.outcomes.question import LossQuestion
 from dudley.certificates.outcomes.slices import slice_bounds, slice_rows
 from dudley.certificates.outcomes.stepdown import proved_below
@@ -283,6 +284,51 @@ def test_units_count_once_and_rows_of_units_do_not(way):
         return bound(int(pair[1].sum()), len(pair[1]))
 
     leaky_fails(draw, rows_as_draws, truth, repetitions=2000)
+
+
+# -- over time --------------------------------------------------------------------------------
+
+
+def test_the_curve_over_time_holds_where_the_risk_follows_what_came():
+    """It rises until the first error, and is then gone."""
+    n, days = 96, np.arange(96) // 8
+
+    def draw(rng):
+        z, risks = np.zeros(n), np.zeros(n)
+        for t in range(n):
+            risks[t] = 0.0 if z[:t].any() else 0.01 + 0.04 * t / n
+            z[t] = rng.random() < risks[t]
+        return z, risks
+
+    def running_mean(risks):
+        return np.cumsum(risks) / np.arange(1, n + 1)
+
+    @cache
+    def curve_of(last: int):
+        """The curve of a table whose only error is in row ``last`` (none: −1)."""
+        return running_bounds((np.arange(n) == last) * 1.0, days, C)
+
+    def misses(pair):
+        z, risks = pair
+        curve = curve_of(int(z.argmax()) if z.any() else -1)
+        return min(point.upper - running_mean(risks)[point.rows - 1] for point in curve)
+
+    ours_holds(draw, misses, 0)
+
+
+def test_looks_inside_a_moment_fail():
+    """All rows came at once, and were sorted by their losses: some first rows have none."""
+    n, p = 60, 0.3
+    moments = {n: np.zeros(n), 1: np.arange(n)}
+
+    @cache
+    def lowest(count: int, rows: int) -> float:
+        z = (np.arange(n) >= n - count) * 1.0
+        return min(point.upper for point in running_bounds(z, moments[rows], C))
+
+    draw = errors(p, n)
+    ours_holds(draw, lambda z: lowest(int(z.sum()), n), p)
+    leaky_fails(draw, lambda z: lowest(int(z.sum()), 1), p)
 
 
 # -- all at once ------------------------------------------------------------------------------

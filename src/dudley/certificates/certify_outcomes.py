@@ -36,10 +36,11 @@ ROLES = tuple(f.name for f in fields(OutcomeColumns))
 def outcomes(table: Any = None, /, **declared: Any) -> Certificate:
     """The certificate of a table of outcomes.
 
-    Without a table, ``y``, ``prediction``, ``correct``, ``loss``, ``score``, ``id``, ``unit`` and
-    ``old`` are arrays, ``groups`` and ``candidates`` arrays by name. With one they are the names
-    of columns. A log of another tool needs ``log``, such as ``{"tool": "lm-eval", "metric":
-    "acc"}``; there, and for an `OutcomeTable`, ``units=True`` says that ids are those of units.
+    Without a table, ``y``, ``prediction``, ``correct``, ``loss``, ``score``, ``id``, ``unit``,
+    ``time`` and ``old`` are arrays, ``groups`` and ``candidates`` arrays by name. With one they are
+    the names of columns. A log of another tool needs ``log``, such as ``{"tool": "lm-eval",
+    "metric": "acc"}``; there, and for an `OutcomeTable`, ``units=True`` says that ids are those of
+    units.
     """
     parts = {name: declared.pop(name) for name in ROLES if name in declared}
     if log := declared.get("log"):

@@ -49,6 +49,9 @@ def certify_outcomes(
     seed: Annotated[
         int | None, typer.Option(help="For --unit-way first: a seed that was drawn at random.")
     ] = None,
+    time: Annotated[
+        str, typer.Option(help="The column of times: a bound that holds whatever changed.")
+    ] = "",
     group: Annotated[
         list[str] | None, typer.Option(help="A column of groups: each label is a slice.")
     ] = None,
@@ -112,7 +115,7 @@ def certify_outcomes(
     table = within(file, OUTCOME_TABLE)
     columns: dict[str, Any] = {
         "y": y, "prediction": prediction, "correct": correct, "loss": loss, "score": score,
-        "id": id, "unit": unit, "old": old,
+        "id": id, "unit": unit, "time": time, "old": old,
     }  # fmt: skip
     thresholds = {} if not threshold else {"thresholds": tuple(threshold), "chains": 1}
     declared = thresholds | ({} if chains is None else {"chains": chains})

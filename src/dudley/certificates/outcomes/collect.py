@@ -18,6 +18,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,43 @@ class NumberCollector(Collector):
         if not np.isfinite(numbers).all() or any(type(value) is bool for value in values):
             raise ValueError("not finite")
         return numbers
+
+
+class TimeCollector(Collector):
+    """Final: times, as numbers, or as dates in the form of ISO 8601; without a zone they are UTC.
+
+    >>> times = TimeCollector("when")
+    >>> times.add(["2026-05-01", "2026-05-01T12:30:00", "2026-05-01T13:30:00+01:00"])
+    >>> (times.array() - times.array()[0]) / 3600
+    array([ 0. , 12.5, 12.5])
+    """
+
+    expected = "finite numbers, or dates as 2026-05-01 or 2026-05-01T12:30:00, all of one kind"
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.dates: bool | None = None
+
+    def converted(self, values: Sequence[Any]) -> np.ndarray:
+        if self.dates is None and len(values):
+            self.dates = _is_date(values[0])
+        numbers = NumberCollector(self.name).converted
+        return np.array(list(map(_seconds, values))) if self.dates else numbers(values)
+
+
+def _is_date(value: Any) -> bool:
+    """Is it a date, rather than a number?"""
+    try:
+        _seconds(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return not str(value).strip().isdecimal()  # 20260501 is read as a number
+
+
+def _seconds(value: Any) -> float:
+    """Seconds since 1970."""
+    moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 class TruthCollector(Collector):

@@ -1,10 +1,10 @@
 """Which column of a table is what: declared by name, with the plain names as defaults.
 
 A column that is not named is looked for under the plain name of its part: ``y``, ``prediction``,
-``correct``, ``loss``, ``score``, ``id``. Groups, units, the old model and candidates are always
-named, since to name them is to declare them. Columns of weights are refused: rows that were drawn
-with other chances than the population has are no sample from it, and an exact bound for them needs
-the chances themselves.
+``correct``, ``loss``, ``score``, ``id``. Groups, units, times, the old model and candidates are
+always named, since to name them is to declare them. Columns of weights are refused: rows that were
+drawn with other chances than the population has are no sample from it, and an exact bound for them
+needs the chances themselves.
 
 >>> OutcomeColumns(groups=("site",)).among(["y", "prediction", "site", "note"]).names
 ('y', 'prediction', 'site')
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 
-from dudley.certificates.records import expect_kinds
+from dudley.certificates.records import expect_kinds, omitted
 from dudley.core.errors import InputError, UnknownName
 
 MOST = 4096  # columns of a table
@@ -45,6 +45,7 @@ class OutcomeColumns:
     score: str = ""
     id: str = ""
     unit: str = ""
+    time: str | None = omitted()
     old: str = ""
     groups: tuple[str, ...] = ()
     candidates: tuple[str, ...] = field(default=(), metadata={"entries": MOST})
@@ -56,7 +57,7 @@ class OutcomeColumns:
     def names(self) -> tuple[str, ...]:
         """All columns that are used, each once."""
         parts = (getattr(self, f.name) for f in fields(self))
-        flat = [name for part in parts for name in ((part,) if isinstance(part, str) else part)]
+        flat = [name for part in parts for name in (part if isinstance(part, tuple) else (part,))]
         return tuple(dict.fromkeys(name for name in flat if name))
 
     @property

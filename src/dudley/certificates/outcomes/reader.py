@@ -24,6 +24,7 @@ from dudley.certificates.outcomes.collect import (
     IdCollector,
     LabelCollector,
     NumberCollector,
+    TimeCollector,
     TruthCollector,
 )
 from dudley.certificates.outcomes.columns import OutcomeColumns
@@ -112,6 +113,7 @@ class _Gathering:
             kinds["model", column] = form
         kinds |= {("groups", name): LabelCollector for name in at.groups}
         kinds |= {("score", at.score): NumberCollector} if at.score else {}
+        kinds |= {("time", at.time): TimeCollector} if at.time else {}
         if name := at.unit or at.id:
             kinds["ids", name] = IdCollector
         return {key: kind(key[1]) for key, kind in kinds.items()}
@@ -144,7 +146,7 @@ class _Gathering:
         if not arrays:  # candidates alone: the first stands for the model until one is chosen
             arrays["loss" if self.form == "loss" else "correct"] = _as(self.form, others)
         for (part, _), collector in taken.items():
-            if part in ("score", "ids"):
+            if part in ("score", "ids", "time"):
                 arrays[part] = collector.array()
         groups = {name: self._labels("groups", name) for name in at.groups}
         return OutcomeTable(**arrays, groups=groups, others=others)

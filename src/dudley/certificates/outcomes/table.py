@@ -3,8 +3,8 @@
 Every row has a loss in [0, 1]. It comes from labels and predictions (1 where they differ), from a
 column that says what was correct, or from a column of losses. Beside it may stand a score, which is
 the higher the surer the model is, labels of groups, the id of the unit that a row belongs to
-(a document, a user, a patient), and the losses of others on the same examples: an older
-model, or candidates. Arrays are copied and cannot be written to.
+(a document, a user, a patient), the time when it came, and the losses of others on the same
+examples: an older model, or candidates. Arrays are copied and cannot be written to.
 
 The hash is that of the columns by name, in the order of the rows, so a file and the arrays that it
 holds have the same. No number depends on the order of rows.
@@ -50,6 +50,7 @@ class OutcomeTable:
     score: np.ndarray | None = None
     groups: Mapping[str, LabelColumn] = field(default_factory=dict)
     ids: np.ndarray | None = None
+    time: np.ndarray | None = None
     others: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self):
@@ -69,6 +70,9 @@ class OutcomeTable:
         if self.score is not None:
             self._freeze("score", np.float64)
             expect_finite("score", self.score)
+        if self.time is not None:
+            self._freeze("time", np.float64)
+            expect_finite("time", self.time)
         if self.ids is not None:
             self._freeze("ids", None)
         others = {name: _frozen(np.asarray(z, np.float64)) for name, z in self.others.items()}
@@ -94,7 +98,7 @@ class OutcomeTable:
         for name in ("y", "prediction"):
             if (column := getattr(self, name)) is not None:
                 yield name, column.codes
-        for name in ("correct", "loss", "score", "ids"):
+        for name in ("correct", "loss", "score", "ids", "time"):
             if (column := getattr(self, name)) is not None:
                 yield name, column
         for name, labels in self.groups.items():

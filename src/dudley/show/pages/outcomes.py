@@ -25,7 +25,8 @@ def answered(item: dict[str, Any]) -> list[DocumentBlock]:
     """The sections of the answers, in the order of the questions."""
     facts, blocks = item["facts"], _chosen(item)
     makers = {"below": _below, "slices": _slices, "proved_slices": _tests,
-              "abstention": _gate, "comparison": _comparison}  # fmt: skip
+              "abstention": _gate, "over_time": _over_time,
+              "comparison": _comparison}  # fmt: skip
     for name, maker in makers.items():
         if name in facts:
             if not isinstance(facts[name], dict | list) or not facts[name]:
@@ -118,8 +119,30 @@ def _gate(facts: dict[str, Any]) -> list[DocumentBlock]:
     return [Section(title, tuple(blocks))]
 
 
+def _over_time(facts: dict[str, Any]) -> list[DocumentBlock]:
+    at_most = ceiling(facts["over_time"]["at_most"])
+    title = f"in the order of the rows' times, whatever changed: mean loss at most {at_most}"
+    words = "the mean, over the rows, of the probability of a loss given all rows before"
+    return [Section(title, (Prose(words),))]
+
+
 def charts(item: dict[str, Any]) -> list[DocumentBlock]:
-    """Risk against coverage, for a page; none where fewer than two thresholds answer."""
+    """The curves of the answers, for a page."""
+    return [*_risk_and_coverage(item), *_course(item)]
+
+
+def _course(item: dict[str, Any]) -> list[DocumentBlock]:
+    """Bound and mean loss over the rows in the order of their times."""
+    curve = item["facts"].get("over_time", {}).get("curve", [])
+    if len(curve) < 2:
+        return []
+    x, means, uppers = zip(*((p["rows"], p["mean_loss"], p["at_most"]) for p in curve), strict=True)
+    lines = (Line("bound on the mean so far", uppers), Line("mean loss so far", means, order=1))
+    return [Chart("rows so far", "", x, lines, powers=False, shaded=False)]
+
+
+def _risk_and_coverage(item: dict[str, Any]) -> list[DocumentBlock]:
+    """Risk against coverage; none where fewer than two thresholds answer."""
     if "abstention" not in item["facts"]:
         return []
     answer, rows = item["facts"]["abstention"], item["facts"]["rows"]

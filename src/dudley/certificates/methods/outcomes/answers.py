@@ -17,6 +17,7 @@ from dudley.certificates.outcomes.difference import (
     difference_upper,
     discordant,
 )
+from dudley.certificates.outcomes.over_time import running_bounds
 from dudley.certificates.outcomes.question import LossQuestion, share_nats
 from dudley.certificates.outcomes.slices import SliceBound, slice_bounds, slice_rows, worst_of
 from dudley.certificates.outcomes.stepdown import proved_below
@@ -59,6 +60,7 @@ def answers(
         worst=worst_of(bounds).name if bounds else None,
         proved_slices=_tests(question, data, declared.slices_below),
         abstention=_abstention(question, data, declared),
+        over_time=_over_time(question, data.time),
         comparison=_comparison(question, data.others.get(at.old), declared),
     )
 
@@ -111,6 +113,16 @@ def _abstention(
     chosen: PlainAnswer = {} if gate.threshold is None else {"threshold": gate.threshold}
     coverage = {"answered": gate.answered, "coverage_at_least": digits.down(gate.coverage)}
     return {"level": gate.level} | chosen | coverage | {"curve": curve}
+
+
+def _over_time(question: LossQuestion, time: np.ndarray | None) -> PlainAnswer | None:
+    if time is None:
+        return None
+    curve = [
+        {"rows": point.rows, "mean_loss": point.mean, "at_most": digits.up(point.upper)}
+        for point in running_bounds(question.losses, time, question.c)
+    ]
+    return {"at_most": curve[-1]["at_most"], "curve": curve}
 
 
 def _comparison(

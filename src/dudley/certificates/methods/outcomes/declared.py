@@ -62,6 +62,9 @@ class OutcomesDeclared(MethodDeclared):
         for name, level, column, what in needs:
             if level is not None and not column:
                 raise InputError(name, what, "none")
+        if self.columns.time and self.columns.unit:
+            fix = "rows of a unit depend on each other, so that they have no order of their own"
+            raise InputError("time", "none where units are declared", self.columns.time, fix)
         expect_chains(self.chains, len(thresholds_of(self.thresholds)))
 
     @property
@@ -75,6 +78,7 @@ class OutcomesDeclared(MethodDeclared):
             "tests of slices": self.slices_below is not None,
             "abstention": self.answered_below is not None,
             "coverage": self.answered_below is not None,
+            "over time": bool(self.columns.time),
             "comparison": bool(self.columns.old),
             "lower end of the comparison": bool(self.columns.old) and both,
         }
@@ -104,4 +108,5 @@ class OutcomesFacts:
     worst: str | None = omitted()
     proved_slices: Answer = field(default=None, metadata=ABSENT)
     abstention: Answer = field(default=None, metadata=ABSENT)
+    over_time: Answer = field(default=None, metadata=ABSENT)
     comparison: Answer = field(default=None, metadata=ABSENT)

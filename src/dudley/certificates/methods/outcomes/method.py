@@ -6,6 +6,7 @@ table`). Declared beforehand, besides the columns:
     two_sided       a lower end as well
     columns.groups  slices: a bound for each label; slices_below, a level, tests them by Holm's rule
     answered_below  r: the lowest of declared thresholds on the score with P[error | answered] ≤ r
+    columns.time    rows came in this order: a bound that holds whatever changed meanwhile
     columns.old     another model on the same rows: a bound on the difference; margin, a level of it
     below           a level of the risk itself, for a verdict
     columns.unit    rows of one unit depend on each other: units count, in the declared unit_way
@@ -17,7 +18,8 @@ split evenly over the parts (`OutcomesDeclared.parts`), so each costs ln(parts).
 after a look at the rows pays for all that could have been chosen: ln(among), and ln(k) for
 candidates (`dudley.certificates.methods.selection`), in every part. For one fixed model each part
 fails with probability at most its share of δ, by the proofs in `dudley.certificates.outcomes`: the
-mean (`mean`, `question`), `slices`, `stepdown`, `abstention`, `difference`, `units`, `verdict`. The
+mean (`mean`, `question`), `slices`, `stepdown`, `abstention`, `over_time`, `difference`, `units`,
+`verdict`. The
 union bound over parts and models does the rest. ∎
 
 Nothing is known of the model but its outcomes, so the hash of the table stands for it, too.
@@ -174,6 +176,8 @@ def _declarations(data: OutcomeTable, declared: OutcomesDeclared) -> tuple[str, 
         lines.append(f"{repeated:,} rows with the id of an earlier row are draws of their own")
     if declared.columns.groups:
         lines.append("no label of a group was made of outcomes")
+    if declared.columns.time:
+        lines.append("over time: every row is in the table, whatever came of it")
     if declared.columns.unit and declared.unit_way == "first":
         lines.append("the seed that says which row stands for a unit was drawn at random")
     return tuple(lines)
