@@ -3,9 +3,9 @@
 Thirteen recipes for images and texts were tried on draws of seed 100 from the same pools, and stops
 were chosen from what they showed; so every row of those tasks pays for a choice among ``TRIED``.
 Posteriors had 600 draws at first; that was changed after a look at two tasks, at the same price.
-The recipe of AND is that of `picks.py`, chosen on other functions. Majority had that of `picks.py`,
-too, until one of three draws had 51 picks; then a penalty of 3e-4 was chosen on draws 100 to 102 (26
-to 30 picks, without it 29 to 35; 1e-3 and twice the steps were worse), and pays for one of two.
+The recipe of AND is that of `picks.py`, chosen on other functions. So was majority's, until one of
+three draws had 51 picks; then a penalty of 3e-4 was chosen on draws 100 to 102 (26 to 30 picks,
+without it 29 to 35; 1e-3 and twice the steps were no better), and pays for one of two.
 """
 
 from __future__ import annotations
