@@ -3,9 +3,9 @@
 Thirteen recipes for images and texts were tried on draws of seed 100 from the same pools, and stops
 were chosen from what they showed; so every row of those tasks pays for a choice among ``TRIED``.
 Posteriors had 600 draws at first; that was changed after a look at two tasks, at the same price.
-The recipe of AND is that of `picks.py`, chosen on other functions. So was majority's, until one of
-three draws had 51 picks; then a penalty of 3e-4 was chosen on draws 100 to 102 (26 to 30 picks,
-without it 29 to 35; 1e-3 and twice the steps were no better), and pays for one of two.
+The recipes of AND and majority are those of `picks.py`, chosen on other functions. One of the three
+draws of majority needs 51 picks; a penalty of 3e-4, chosen on draws 100 to 102 (26 to 30 picks,
+without it 29 to 35), needs 54 there, at the price of one of two, and was not kept.
 """
 
 from __future__ import annotations
@@ -101,11 +101,9 @@ def bits(job: Job) -> Recipe:
     """The encoder of `picks.py`; ordinary training takes batches of 256."""
     settings = {"length": T, "signed": True, "steps": (150,), **ENCODER[job.task]}
     if job.method == PICKED:
-        if job.task == "and":
-            first, training, among = (3, 1), TokenEncoder(**settings), 1
-        else:
-            first, training, among = (1,), TokenEncoder(**settings | {"penalty": 3e-4}), 2
-        return Recipe(lambda _: training, first, (80,), 1e-4, warm=False, batch=256, among=among)
+        first = (3, 1) if job.task == "and" else (1,)
+        training = TokenEncoder(**settings)
+        return Recipe(lambda _: training, first, (80,), 1e-4, warm=False, batch=256)
     ordinary = TokenEncoder(**settings, batch=256, initial_steps=600)
     return Recipe(lambda _: ordinary, (1,), (1,), 1e-4, share=0.4, batch=256)
 
@@ -130,18 +128,12 @@ def digits(job: Job) -> Recipe:
 
 
 def zero_or_one(job: Job) -> Recipe:
-    """MNIST's 0 and 1: two layers; few picks a round, for as long as anything fails.
-
-    At the largest n the only stop was round 12 at first, and one of three draws had 21 failures
-    left there. Two later stops were declared then: one more of the twenty recipes that are paid
-    for, and the choice among the stops is paid for besides.
-    """
+    """MNIST's 0 and 1: two layers; few picks a round, for as long as anything fails."""
     bent = BENT | {"rotation": 20.0, "shear": 0.3}
     training = ViT(classes=2, layers=2, d=64, heads=4, hidden=128, averaging=0.99, batch=64,
                    **bent, steps=(1000,), initial_steps=2000)  # fmt: skip
     if job.method == PICKED:
-        stops = (12, 14, 16) if job.n == 10_000 else (12,)
-        return Recipe(lambda _: training, (6, 3), stops, 1e-3, among=TRIED)
+        return Recipe(lambda _: training, (6, 3), (12,), 1e-3, among=TRIED)
     after = replace(training, steps=(3,))
     return Recipe(lambda _: after, (2,), (1,), 1e-3, share=0.6, among=TRIED, more={"most": 2})
 
