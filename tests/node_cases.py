@@ -16,6 +16,7 @@ from dudley.audit.starts import Start
 from dudley.calculus.compose import Chain, Heads, Parallel, Residual
 from dudley.calculus.repeat import Repeat
 from dudley.networks.activations import ACTIVATIONS, Activation
+from dudley.networks.scaling import LayerScale, Scale
 
 torch.set_num_threads(1)
 S, b = du.Spectral, du.L2
@@ -94,6 +95,9 @@ CASES: dict[str, SearchProblem] = {
     "dense own activation": SearchProblem(du.Dense(4, S(2.0), 3, b(0.5), TRIPLE)),
     "mlp": SearchProblem(MLP),
     "swiglu": SearchProblem(du.SwiGLU(4, 3, S(1.5), S(2.0), S(0.7))),
+    "geglu": SearchProblem(du.SwiGLU(4, 3, S(1.5), S(2.0), S(0.7), "gelu-tanh")),
+    "scale": SearchProblem(Scale(1.7)),
+    "layer scale": SearchProblem(LayerScale(4, du.LInf(1.5))),
     **{f"activate {σ}": SearchProblem(du.Activate(σ)) for σ in sorted(ACTIVATIONS)},
     "activate own": SearchProblem(du.Activate(TRIPLE)),
     "project rows": SearchProblem(du.ProjectRows()),
@@ -110,6 +114,9 @@ CASES: dict[str, SearchProblem] = {
     "readout mean l1": SearchProblem(du.Readout(du.L1(2.0), pool="mean")),
     "logits": SearchProblem(du.Logits(5, du.Col2Inf(1.5)), logits=True),
     "logits rows": SearchProblem(du.Logits(5, S(1.5), rows=2), logits=True),
+    "logits capped": SearchProblem(
+        du.Logits(5, S(1.5), b=du.LInf(0.5), cap=2.0), logits=True
+    ),
     "logits bias": SearchProblem(du.Logits(5, S(1.5), b=du.LInf(0.5)), logits=True),
     "positions fixed": SearchProblem(du.Positions(4, 5, du.Row2Inf(0.7))),
     "positions trained": SearchProblem(du.Positions(4, 5, du.Row2Inf(0.7), trained=True)),
@@ -163,6 +170,9 @@ CASES: dict[str, SearchProblem] = {
     "mha grouped": SearchProblem(mha(d=8, H=4, groups=2, **BIASES), d=8),
     "mha one group": SearchProblem(mha(d=6, H=3, groups=1, **BIASES), d=6),
     "mha rope": SearchProblem(mha(rope=True, **BIASES)),
+    "mha turns": SearchProblem(mha(rope=True, turns=(0.3,), **BIASES)),
+    "mha capped": SearchProblem(mha(cap=0.8, **BIASES)),
+    "mha capped sigmoid": SearchProblem(mha(cap=0.8, attention="sigmoid", **BIASES)),
     "mha causal": SearchProblem(mha(causal=True)),
     "mha qk-norm": SearchProblem(mha(qk_norm=True, qk_eps=0.2, qk_gain=du.LInf(1.5))),
     "mha qk-norm plain": SearchProblem(mha(qk_norm=True, qk_eps=0.2, b_Q=b(0.5), rope=True)),

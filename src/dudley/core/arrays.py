@@ -7,6 +7,7 @@ namespace directly; only what is spelt differently stands here.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -50,3 +51,9 @@ def arange_like(start: int, stop: int, x: Array) -> Array:
     if xp.__name__ == "numpy":
         return xp.arange(start, stop, dtype=x.dtype)
     return xp.arange(start, stop, dtype=x.dtype, device=x.device)
+
+
+def array_like(values: Sequence[float], x: Array) -> Array:
+    """The values with the type and device of x."""
+    xp = namespace(x)
+    return xp.asarray(values, dtype=x.dtype) if xp.__name__ == "numpy" else x.new_tensor(values)

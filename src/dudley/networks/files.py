@@ -199,6 +199,9 @@ def _layer(table: dict, width: int, where: str) -> tuple[Node, int]:
 # -- nodes from tables ------------------------------------------------------------------------
 
 
+UNWRITTEN = ("name", "names", "query_norm", "turns")  # no key of a file sets these fields
+
+
 def fields_of(unit: Callable) -> dict[str, inspect.Parameter]:
     """The keys a node takes in a file: its parameters, those of its attention included."""
     keys = dict(inspect.signature(unit).parameters)
@@ -209,7 +212,7 @@ def fields_of(unit: Callable) -> dict[str, inspect.Parameter]:
         keys |= inspect.signature(inner).parameters
     if "scale" in keys:  # written score = { scale = … }
         keys["score"] = keys.pop("scale").replace(name="score")
-    return {name: p for name, p in keys.items() if name not in ("names", "query_norm")}
+    return {name: p for name, p in keys.items() if name not in UNWRITTEN}
 
 
 def _build(table: dict, width: int, where: str) -> Node:

@@ -9,11 +9,11 @@ from typing import Any
 from dudley.calculus import arithmetic
 from dudley.calculus.facts import Facts, Parameter, Signal, Use
 from dudley.calculus.node import Node
-from dudley.core.arrays import arange_like, namespace, transpose
+from dudley.core.arrays import arange_like, array_like, namespace, transpose
 from dudley.core.constraint import Constraint, radius_of, size_of
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
-from dudley.core.magnitude import ONE, ZERO, Magnitude, sqrt
+from dudley.core.magnitude import ONE, ZERO, Magnitude, smallest, sqrt
 from dudley.networks.head import causal_mask, expect_softmax
 from dudley.networks.normalisers import NormalisedLinear, Normaliser, normaliser
 from dudley.networks.pointwise import bias_norm, bias_use, expect_constraints, expect_width
@@ -40,7 +40,10 @@ class MultiHeadAttention(Node):
     scale 1/√k; so W_Q ∈ R^{d×Hk} and W_c ∈ R^{Hk×d}.
     With ``groups`` < H, keys and values have that many slices, shared by H/groups heads each
     (grouped-query; 1: multi-query). ``rope`` rotates queries and keys by position, which keeps
-    norms but forbids folding W_Q W_Kᵀ. ``qk_norm`` brings each query and key slice to RMS norm 1
+    norms but forbids folding W_Q W_Kᵀ; ``turns`` are the angles of its pairs per position, for the
+    first 2·len(turns) entries of a slice (10000^{−2j/k} for all k unless given), which move no
+    bound. ``cap`` = c > 0 puts c·tanh(s/c) in the place of a score s: slope 1 at most, size c at
+    most, but a shift of the scores now matters. ``qk_norm`` brings each query and key slice to RMS norm 1
     (with ε = ``qk_eps`` and a gain bounded by ``qk_gain``) before the scores.
 
     On rows of norm ≤ R let r_q bound √Σ_h‖q_h‖², r_k each slice of a key, and ℓ_q, ℓ_k the slopes
@@ -73,6 +76,8 @@ class MultiHeadAttention(Node):
     scale: float | None = None
     causal: bool = False
     rope: bool = False
+    turns: tuple[float, ...] | None = None
+    cap: float | None = None
     qk_norm: bool = False
     qk_eps: float = 1e-6
     qk_gain: Constraint | None = None
@@ -95,8 +100,13 @@ class MultiHeadAttention(Node):
             radius_of("score.scale", self.scale)
         if self.H % size_of("groups", self.kv):
             raise InputError("groups", f"a divisor of H = {self.H}", self.groups)
-        if self.rope and self.slice % 2:
+        if self.rope and self.turns is None and self.slice % 2:
             raise InputError("rope", "an even head width", self.slice)
+        if self.turns is not None and not (self.rope and 2 * len(self.turns) <= self.slice):
+            expected = f"at most {self.slice // 2} angles, and rope"
+            raise InputError("turns", expected, f"{len(self.turns)}, rope {self.rope}")
+        if self.cap is not None and radius_of("cap of the scores", self.cap) == 0:
+            raise InputError("cap of the scores", "a number > 0", self.cap)
         if radius_of("qk_eps", self.qk_eps) == 0:
             raise InputError("qk_eps", "a number > 0", self.qk_eps)
         normaliser(self.attention)
@@ -123,11 +133,15 @@ class MultiHeadAttention(Node):
         q = self._after("q", p, signal.reach(p["W_Q"]) + bias_norm(self.b_Q, wide), self.H)
         k = self._after("k", p, signal.reach(p["W_K"]) + bias_norm(self.b_K, narrow), self.kv)
 
-        H, m = sqrt(self.H), A.mass(q.slice * k.slice * self.s, T)
+        ρ = q.slice * k.slice * self.s
+        ρ = ρ if self.cap is None else smallest(ρ, self.cap)
+        H, m = sqrt(self.H), A.mass(ρ, T)
         if isinstance(A, NormalisedLinear):
+            if self.cap is not None:  # its scores are φ(q)·φ(k), which this does not describe
+                raise InputError("cap of the scores", "softmax or another range", "linear")
             on_q, on_k = ONE, H
         else:
-            L_A = A.lipschitz(q.slice * k.slice * self.s, T) * self.s
+            L_A = A.lipschitz(ρ, T) * self.s
             on_q, on_k = L_A * k.slice, L_A * q.total
         sharing = sqrt(self.H / self.kv)  # heads that look at one slice of the values
         spread = sharing if A.entrywise else sharing * sqrt(min(self.kv, T))
@@ -138,7 +152,8 @@ class MultiHeadAttention(Node):
         B_c = p["W_c"].norm()
         scores, to_V = B_c * r_v, B_c * spread * m
         to_Q, to_K = scores * on_q * q.slope, scores * on_k * k.slope
-        moved = not (A.shift_invariant and not self.rope and not self.qk_norm)
+        plain = not self.rope and not self.qk_norm and self.cap is None
+        moved = not (A.shift_invariant and plain)
         l1 = signal.l1
         uses = [
             Use("W_Q", p["W_Q"], to_Q * R, rows=T, l1=l1),
@@ -188,7 +203,7 @@ class MultiHeadAttention(Node):
         Each of H heads averages values of size r_v, so the joined row is off by √H times one head.
         """
         expect_softmax(self, self.attention)
-        for name in ("rope", "qk_norm"):
+        for name in ("rope", "cap", "qk_norm"):
             if getattr(self, name):
                 subject = "node with a proven rounding error"
                 raise InputError(subject, f"no {name}", f"{name} attention")
@@ -219,12 +234,14 @@ class MultiHeadAttention(Node):
         if self.qk_norm:
             q, k = self._rms(q, params.get("g_q")), self._rms(k, params.get("g_k"))
         if self.rope:
-            q, k = rotate(q), rotate(k)
+            q, k = rotate(q, self.turns), rotate(k, self.turns)
         share = [h * self.kv // self.H for h in range(self.H)]
         k, v = k[..., share, :, :], v[..., share, :, :]  # (…, H, T, k)
         if isinstance(A, NormalisedLinear):
             q, k = A.features(q), A.features(k)
         scores = (q @ transpose(k)) * self.s
+        if self.cap is not None:
+            scores = self.cap * xp.tanh(scores / self.cap)
         mixed = A.apply(scores, causal_mask(scores) if self.causal else None) @ v
         joined = xp.concatenate([mixed[..., h, :, :] for h in range(self.H)], axis=-1)
         return joined @ params["W_c"] + params.get("b_c", 0)
@@ -240,11 +257,16 @@ class MultiHeadAttention(Node):
         return rows if gain is None else rows * transpose(gain)[..., None, :, :]  # (…, 1, 1, k)
 
 
-def rotate(Y: Any) -> Any:
-    """Rotary positions: pair j of a row at position t is turned by t·10000^{−2j/k}."""
-    xp, half = namespace(Y), Y.shape[-1] // 2
+def rotate(Y: Any, turns: tuple[float, ...] | None = None) -> Any:
+    """Rotary positions: pair j of a row at position t is turned by t·turns[j].
+
+    The pairs are (j, j + m) for m angles; 10000^{−2j/k} for the m = k/2 pairs unless given.
+    """
+    xp = namespace(Y)
+    half = Y.shape[-1] // 2 if turns is None else len(turns)
     positions = arange_like(0, Y.shape[-2], Y)[:, None]
-    angles = positions * 10000.0 ** (-arange_like(0, half, Y) / half)
-    cos, sin = xp.cos(angles), xp.sin(angles)
-    a, b = Y[..., :half], Y[..., half:]
-    return xp.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
+    usual = 10000.0 ** (-arange_like(0, half, Y) / max(half, 1))
+    speeds = usual if turns is None else array_like(turns, Y)
+    cos, sin = xp.cos(positions * speeds), xp.sin(positions * speeds)
+    a, b, rest = Y[..., :half], Y[..., half : 2 * half], Y[..., 2 * half :]
+    return xp.concatenate([a * cos - b * sin, a * sin + b * cos, rest], axis=-1)

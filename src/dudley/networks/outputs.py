@@ -8,11 +8,12 @@ from typing import Any
 from dudley.calculus import arithmetic
 from dudley.calculus.facts import Facts, Parameter, Signal, Use
 from dudley.calculus.node import Node
-from dudley.core.constraint import Constraint, size_of
+from dudley.core.arrays import namespace
+from dudley.core.constraint import Constraint, radius_of, size_of
 from dudley.core.entropy import Metric
 from dudley.core.errors import InputError
 from dudley.core.lemma import Lemma
-from dudley.core.magnitude import ONE
+from dudley.core.magnitude import ONE, smallest
 from dudley.networks.pointwise import Pool, bias_use, expect_constraints
 from dudley.networks.registry import NODES
 
@@ -61,13 +62,15 @@ class Logits(Node):
     """Each row x ↦ xW + b ∈ R^V, measured by its largest coordinate: classes or masked tokens.
 
     ``rows`` restricts the loss to that many rows per example (masked positions); 0 means the
-    [CLS] row alone.
+    [CLS] row alone. ``cap`` = c > 0 puts c·tanh(z/c) in the place of a logit z: slope 1 at most,
+    size c at most.
     """
 
     V: int
     W: Constraint
     rows: int = 0
     b: Constraint | None = None
+    cap: float | None = None
     lemma = Lemma(
         "Logits",
         "Coordinates are linear functionals of a row; the error is the largest of them.",
@@ -80,6 +83,8 @@ class Logits(Node):
         size_of("V", self.V)
         if self.rows != 0:
             size_of("rows", self.rows)
+        if self.cap is not None and radius_of("cap of the logits", self.cap) == 0:
+            raise InputError("cap of the logits", "a number > 0", self.cap)
 
     def facts(self, signal: Signal) -> Facts:
         W = Parameter((signal.width, self.V), self.W)
@@ -91,6 +96,7 @@ class Logits(Node):
         if self.b is not None:
             radius = radius + Parameter((1, self.V), self.b).norm("linf")
             uses += bias_use("b", self.b, self.V, ONE, form="logits")
+        radius = radius if self.cap is None else smallest(radius, self.cap)
         out = Signal(radius, rows, self.V, metric=Metric.LOGITS)
         return Facts(out, W.norm("col2inf"), tuple(uses))
 
@@ -101,6 +107,8 @@ class Logits(Node):
 
     def rounding(self, signal: Signal) -> float:
         """In the largest coordinate, so column by column."""
+        if self.cap is not None:
+            raise InputError("node with a proven rounding error", "no cap", "capped logits")
         p = self.parameters(signal.width)[0]
         b = float(p["b"].norm("linf")) if "b" in p else 0.0
         largest = float(signal.radius) * float(p["W"].norm("col2inf")) + b
@@ -108,4 +116,5 @@ class Logits(Node):
 
     def apply(self, params: Any, X: Any) -> Any:
         rows = X[..., -1:, :] if self.rows == 0 else X[..., : self.rows, :]
-        return rows @ params["W"] + params.get("b", 0)
+        logits = rows @ params["W"] + params.get("b", 0)
+        return logits if self.cap is None else self.cap * namespace(X).tanh(logits / self.cap)

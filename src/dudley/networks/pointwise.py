@@ -127,29 +127,37 @@ def MLP(
 @NODES.register("swiglu")
 @dataclass(frozen=True)
 class SwiGLU(Node):
-    """x ↦ (swish(xW_1) ⊙ xW_3) W_2 (Shazeer 2020), W_1, W_3 ∈ R^{d×k}, W_2 ∈ R^{k×d}."""
+    """x ↦ (σ(xW_1) ⊙ xW_3) W_2 (Shazeer 2020), W_1, W_3 ∈ R^{d×k}, W_2 ∈ R^{k×d}; σ(0) = 0.
+
+    σ is swish unless given; with gelu it is known as GeGLU. |σ(x)| ≤ g|x| bounds the first factor.
+    """
 
     d: int
     k: int
     W_1: Constraint
     W_3: Constraint
     W_2: Constraint
+    sigma: str | Activation = "swish"
     lemma = Lemma(
         "Gated linear unit",
         "A product of two maps of radius r₁, r₃: each error is multiplied by the other's radius.",
         r"\|u\odot v-\hat u\odot\hat v\|\le r_3\|\Delta u\|+r_1\|\Delta v\|",
-        "‖a⊙b‖₂ ≤ ‖a‖₂‖b‖_∞, |swish(x)| ≤ |x|",
+        "‖a⊙b‖₂ ≤ ‖a‖₂‖b‖_∞, |σ(x)| ≤ g|x|; g = 1 for swish and gelu",
     )
 
     def __post_init__(self) -> None:
         expect_constraints(self)
         size_of("d", self.d)
         size_of("k", self.k)
+        if activation(self.sigma).at0 != 0:
+            raise InputError("sigma of swiglu", "an activation with σ(0) = 0", self.sigma)
 
     def facts(self, signal: Signal) -> Facts:
         expect_width("swiglu", self.d, signal)
-        p, R, L_σ = self.parameters(self.d)[0], signal.radius, activation("swish").lipschitz
-        r1, r3, B_2 = signal.reach(p["W_1"]), signal.reach(p["W_3"]), p["W_2"].norm()
+        σ = activation(self.sigma)
+        p, R, L_σ = self.parameters(self.d)[0], signal.radius, σ.lipschitz
+        r1, r3 = σ.radius(signal.reach(p["W_1"]), self.k), signal.reach(p["W_3"])
+        B_2 = p["W_2"].norm()
         uses = (
             Use("W_1", p["W_1"], B_2 * r3 * L_σ * R, rows=signal.rows, l1=signal.l1),
             Use("W_3", p["W_3"], B_2 * r1 * R, rows=signal.rows, l1=signal.l1),
@@ -166,7 +174,7 @@ class SwiGLU(Node):
         }, self.d
 
     def apply(self, params: Any, X: Any) -> Any:
-        gate = activation("swish").apply(X @ params["W_1"])
+        gate = activation(self.sigma).apply(X @ params["W_1"])
         return (gate * (X @ params["W_3"])) @ params["W_2"]
 
 
