@@ -35,11 +35,12 @@ class Maker:
 def bert(seed: int = 0, prefix: str = "", model_type: str = "bert"):
     m, e = Maker(seed), f"{prefix}embeddings"
     segments = 2 if model_type == "bert" else 1
+    places = T if model_type == "bert" else T + 2  # RoBERTa's begin behind that of the padding, 1
     m.put(f"{e}.word_embeddings.weight", V, d)
-    m.put(f"{e}.position_embeddings.weight", T, d)
+    m.put(f"{e}.position_embeddings.weight", places, d)
     m.put(f"{e}.token_type_embeddings.weight", segments, d)
     m.norm(f"{e}.LayerNorm")
-    m.tensors[f"{e}.position_ids"] = np.arange(T)[None]
+    m.tensors[f"{e}.position_ids"] = np.arange(places)[None]
     for i in range(L):
         at = f"{prefix}encoder.layer.{i}"
         for name in ("query", "key", "value"):
@@ -53,7 +54,7 @@ def bert(seed: int = 0, prefix: str = "", model_type: str = "bert"):
     config = {
         "model_type": model_type, "hidden_size": d, "num_hidden_layers": L,
         "num_attention_heads": H, "intermediate_size": K, "vocab_size": V, "hidden_act": "gelu",
-        "max_position_embeddings": T, "type_vocab_size": segments, "layer_norm_eps": 1e-12,
+        "max_position_embeddings": places, "type_vocab_size": segments, "layer_norm_eps": 1e-12,
         "position_embedding_type": "absolute",
     }  # fmt: skip
     return config, m.tensors

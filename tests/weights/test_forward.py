@@ -25,7 +25,7 @@ def heads(x, k):
     return x.unflatten(-1, (-1, k)).transpose(-2, -3)  # (…, heads, T, k)
 
 
-def bert(t, tokens, p="", eps=1e-12):
+def bert(t, tokens, p="", eps=1e-12, first=0):
     def linear(name, x):
         return F.linear(x, t[f"{name}.weight"], t[f"{name}.bias"])
 
@@ -34,7 +34,7 @@ def bert(t, tokens, p="", eps=1e-12):
 
     e = f"{p}embeddings"
     x = t[f"{e}.word_embeddings.weight"][tokens]
-    x = x + t[f"{e}.position_embeddings.weight"][: len(tokens)]
+    x = x + t[f"{e}.position_embeddings.weight"][first:][: len(tokens)]
     x = norm(f"{e}.LayerNorm", x + t[f"{e}.token_type_embeddings.weight"][0], eps)
     for i in range(L):
         at = f"{p}encoder.layer.{i}"
@@ -148,7 +148,7 @@ def vit(t, patches):
 
 BODIES = {
     "bert": lambda t, tokens: bert(t, tokens, "bert.", 1e-12),
-    "roberta": lambda t, tokens: bert(t, tokens, "roberta.", 1e-5),
+    "roberta": lambda t, tokens: bert(t, tokens, "roberta.", 1e-5, 2),
     "distilbert": distilbert,
     "vit": vit,
     "gpt2": gpt2,

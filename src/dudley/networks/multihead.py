@@ -43,8 +43,8 @@ class MultiHeadAttention(Node):
     norms but forbids folding W_Q W_Kᵀ; ``turns`` are the angles of its pairs per position, for the
     first 2·len(turns) entries of a slice (10000^{−2j/k} for all k unless given), which move no
     bound. ``cap`` = c > 0 puts c·tanh(s/c) in the place of a score s: slope 1 at most, size c at
-    most, but a shift of the scores now matters. ``qk_norm`` brings each query and key slice to RMS norm 1
-    (with ε = ``qk_eps`` and a gain bounded by ``qk_gain``) before the scores.
+    most, but a shift of the scores now matters. ``qk_norm`` brings each query and key slice to RMS
+    norm 1 (with ε = ``qk_eps`` and a gain bounded by ``qk_gain``) before the scores.
 
     On rows of norm ≤ R let r_q bound √Σ_h‖q_h‖², r_k each slice of a key, and ℓ_q, ℓ_k the slopes
     of what happens to queries and keys after their matrices. Scores of head h move by

@@ -25,11 +25,17 @@ ACTIVATIONS = {
 class Architecture:
     """The description of a family's network; ``heads`` is what the split into heads needs.
 
-    ``order``: ``post`` (BERT), ``pre`` (GPT-2, ViT, Llama). ``inputs``: ``tokens`` of a vocabulary,
-    ``patches`` of an image, or ``rows`` that come from elsewhere. ``head`` is the kind of output
-    that the config names, or the name of a class that has another; ``outputs`` are those that the
-    family may have. ``window``: a token looks at that many at most. ``odd`` says why the network
-    is not the one that this program can bound, if it is not.
+    ``order``: ``post`` (BERT), ``pre`` (GPT-2, ViT, Llama), ``sandwich`` (Gemma 2: a norm before
+    and one behind each part), ``parallel`` (GPT-NeoX: both parts read the same rows). ``inputs``:
+    ``tokens`` of a vocabulary, ``patches`` of an image, or ``rows`` that come from elsewhere.
+    ``head`` is the kind of output that the config names, or the name of a class that has another;
+    ``outputs`` are those that the
+    family may have. ``window``: a token looks at that many at most. ``turns``: the rotary angles
+    of each layer, () where nothing is turned (None: the usual ones in every layer).
+    ``first_position``: rows of P before it belong to no token. ``shared``: one block is used L
+    times. ``…_scale`` multiplies embedded tokens, what a part adds to its input, or the rows that
+    the logits read; ``score_cap`` and ``logit_cap`` are soft caps. ``odd`` says why the network is
+    not the one that this program can bound, if it is not.
     """
 
     d: int | None = None
@@ -48,6 +54,14 @@ class Architecture:
     qk_norm: bool = False
     bias: bool | None = None  # of queries, keys and values, where the config says it
     scales: tuple[float, ...] | None = None  # factor on the scores, by layer; None: 1/√k
+    turns: tuple[tuple[float, ...], ...] | None = None
+    first_position: int = 0
+    shared: bool = False
+    embed_scale: float = 1.0
+    residual_scale: float = 1.0
+    logit_scale: float = 1.0
+    score_cap: float | None = None
+    logit_cap: float | None = None
     window: int | None = None
     tied: bool = False
     head: str | None = None  # None: the stored tensors say it
@@ -69,6 +83,10 @@ class Architecture:
         if self.H % groups:
             raise InputError("num_key_value_heads", f"a divisor of {self.H}", groups)
         return self.H, groups, width
+
+    def depth(self, stored: int) -> int:
+        """How many blocks the network has, of which so many are stored."""
+        return self.L if self.shared and self.L is not None else stored
 
     def with_given(self, **values) -> Architecture:
         """The same, with what the caller knows better."""

@@ -4,6 +4,8 @@
 'h.0.attn.c_attn.weight[:, 0:8]'
 >>> Piece("qkv", "in-out", (4, 8), 12).text
 'qkv[:, 4:8 of every 12]'
+>>> Piece("positions", "in-out", start=2).text
+'positions[2:]'
 """
 
 from __future__ import annotations
@@ -40,13 +42,14 @@ def _flat(shape: tuple[int, ...]) -> bool:
 
 @dataclass(frozen=True)
 class Piece:
-    """A stored tensor, read as in×out, or some of its columns, or some of every ``stride``."""
+    """A stored tensor, read as in×out; from row ``start``; some columns, of every ``stride``."""
 
     tensor: str
     stored: str
     columns: tuple[int, int] | None = None
     stride: int | None = None
     plus: float = 0.0  # what the network adds to every entry
+    start: int = 0
 
     def load(self, load: Load):
         """The matrix itself: a view in the stored precision."""
@@ -58,6 +61,7 @@ class Piece:
             W = whole.reshape(shape)  # pyright: ignore
         if self.plus:
             W = W.double() + self.plus
+        W = W[self.start :]
         if self.columns is None:
             return W
         start, stop = self.columns
@@ -70,6 +74,7 @@ class Piece:
     def text(self) -> str:
         turned = ".T" if self.stored in ("out-in", "patches") else ""
         turned += f" + {self.plus:g}" if self.plus else ""
+        turned += f"[{self.start}:]" if self.start else ""
         if self.columns is None:
             return f"{self.tensor}{turned}"
         every = "" if self.stride is None else f" of every {self.stride}"

@@ -56,7 +56,8 @@ def choose(weights: Weights, config: dict, layout) -> tuple[Layout, Architecture
 def _read(name: str, config: dict) -> tuple[Layout, Architecture]:
     layout = LAYOUTS[name]
     architecture = layout.architecture(config)
-    return layout, replace(architecture, odd=architecture.odd or changing_setting(config))
+    odd = changing_setting(config, layout.honours) or architecture.odd
+    return layout, replace(architecture, odd=odd)
 
 
 def _family_stated(weights: Weights, config: dict) -> str | None:
@@ -100,7 +101,7 @@ def _by_names(weights: Weights) -> str:
     """The first family whose names are there."""
     names = weights.names()
     for name, layout in LAYOUTS.items():
-        if layout.prefix(names, weights.source) is not None:
+        if layout.assumable and layout.prefix(names, weights.source) is not None:
             return name
     if is_adapter(weights):
         expected = "the checkpoint that this LoRA adapter changes"

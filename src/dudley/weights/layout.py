@@ -8,11 +8,12 @@ checkpoint does.
 
 Roles of a layer: ``W_Q W_K W_v W_c`` and ``b_…`` (attention), ``W_1 W_3 W_2`` and ``b_…`` (MLP;
 W_1 is the gate and W_3 the other factor where there are two), ``ln_1.gain``, ``ln_1.bias``,
-``ln_2.…`` (in the order of use), ``g_q``, ``g_k`` (norms of queries and keys). Roles outside the
-layers: ``W_E`` (vocabulary), ``P`` (positions), ``W_S`` (segments), ``ln_E.…``, ``ln_f.…``,
-``W_patch``, ``b_patch``, ``cls``. Roles of the output: ``W_pool`` (pooler), ``W_pre`` and
-``ln_pre.…`` (what stands before the logits otherwise), ``W_cls`` (logits of classes), ``W_out``
-(logits of the vocabulary), each with ``b_…``.
+``ln_2.…`` to ``ln_4.…`` (in the order of use), ``g_q``, ``g_k`` (norms of queries and keys),
+``s_1``, ``s_2`` (factors of what attention and MLP add). Roles outside the layers: ``W_E``
+(vocabulary), ``P`` (positions), ``W_S`` (segments), ``ln_E.…``, ``W_map`` (from the width of the
+vocabulary's rows to that of the network), ``ln_f.…``, ``W_patch``, ``b_patch``, ``cls``. Roles of
+the output: ``W_pool`` (pooler), ``W_pre`` and ``ln_pre.…`` (what stands before the logits
+otherwise), ``W_cls`` (logits of classes), ``W_out`` (logits of the vocabulary), each with ``b_…``.
 
 >>> from dudley.weights.layout import LAYOUTS
 >>> LAYOUTS["bert"].match("encoder.layer.3.attention.self.query.weight").roles
@@ -38,10 +39,11 @@ ATTENTION = ("W_Q", "W_K", "W_v", "W_c")
 STORED = ("out-in", "in-out", "row", "column", "patches")
 LAYER = (
     *ATTENTION, "b_Q", "b_K", "b_v", "b_c", "W_1", "b_1", "W_3", "b_3", "W_2", "b_2",
-    "ln_1.gain", "ln_1.bias", "ln_2.gain", "ln_2.bias", "g_q", "g_k",
+    *(f"ln_{j}.{part}" for j in (1, 2, 3, 4) for part in ("gain", "bias")),
+    "g_q", "g_k", "s_1", "s_2",
 )  # fmt: skip
 OUTSIDE = (
-    "W_E", "P", "W_S", "W_patch", "b_patch", "cls", "ln_E.gain", "ln_E.bias",
+    "W_E", "P", "W_S", "W_patch", "b_patch", "cls", "ln_E.gain", "ln_E.bias", "W_map", "b_map",
     "ln_f.gain", "ln_f.bias", *output.STORED,
 )  # fmt: skip
 INTERLEAVED = ("none", "heads", "groups")
@@ -52,7 +54,8 @@ class Slot:
     """One name of a family: the role of its tensor, and how the tensor is stored.
 
     Several roles mean a fused tensor. ``interleaved`` says how its outputs are ordered: ``none``
-    (all of the first role, then all of the second; in equal parts, or in those of ``split``),
+    (all of the first role, then all of the second; queries, keys and values as wide as the heads
+    are, others in equal parts, or all in those of ``split``),
     ``heads`` (the query, key and value of head 0, then those of head 1) or ``groups`` (the queries
     of group 0, its key and value, then group 1).
     ``stored``: ``out-in`` (torch's linear layers), ``in-out`` (Conv1D, tables of rows), ``row``
@@ -122,6 +125,8 @@ class Layout:
     anchor: str  # the name whose prefix is the family's prefix
     outside: tuple[str, ...] = field(default=())  # names that never carry the prefix
     twins: tuple[tuple[str, str], ...] = ()  # names of one tensor, which a file may hold twice
+    assumable: bool = True  # may be assumed where no config names the family
+    honours: tuple[str, ...] = ()  # settings of ``weights.computation`` that its reader describes
 
     def match(self, name: str) -> Match | None:
         """The slot of a name below the prefix, if there is one."""
@@ -174,12 +179,12 @@ def linear(name: str, role: str, stored: str = "out-in") -> tuple[Slot, Slot]:
     )
 
 
-def norm(name: str, role: str) -> tuple[Slot, ...]:
-    """A LayerNorm or RMSNorm: gain and bias (gamma and beta in old files)."""
+def norm(name: str, role: str, plus: float = 0.0) -> tuple[Slot, ...]:
+    """A LayerNorm or RMSNorm: gain, to which ``plus`` is added, and bias (gamma, beta of old)."""
     pairs = (("weight", "gain"), ("gamma", "gain"), ("bias", "bias"), ("beta", "bias"))
+    stored = {"gain": ("column", None, None, plus), "bias": ("row",)}
     return tuple(
-        Slot(f"{name}.{there}", (f"{role}.{here}",), "column" if here == "gain" else "row")
-        for there, here in pairs
+        Slot(f"{name}.{there}", (f"{role}.{here}",), *stored[here]) for there, here in pairs
     )
 
 

@@ -87,9 +87,13 @@ class MatrixRow:
 
 
 def _plain(architecture: Architecture) -> dict:
-    """What is known of it; the outputs of the whole family are no property of the network."""
+    """What is known of it; the outputs of the whole family are no property of the network.
+
+    Nor are rotary angles listed, which move no norm.
+    """
+    left_out = ("outputs", "turns")
     values = vars(architecture).items()
-    return {name: value for name, value in values if value is not None and name != "outputs"}
+    return {name: value for name, value in values if value is not None and name not in left_out}
 
 
 def _finite(values: dict[str, float]) -> dict[str, float | None]:

@@ -24,7 +24,7 @@ import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dudley.calculus.compose import Chain, Node, Residual
+from dudley.calculus.compose import Node
 from dudley.core.assumption import Assumption, Status
 from dudley.core.boundary.text import line
 from dudley.core.constraint import L2, Ball, Constraint, Observed, ball, size_of
@@ -33,15 +33,15 @@ from dudley.networks.activations import activation
 from dudley.networks.embeddings import OneHot, Positions, Tokens
 from dudley.networks.files import Description, read_loss
 from dudley.networks.losses import CrossEntropy, Loss, Margin
-from dudley.networks.multihead import MultiHeadAttention
 from dudley.networks.outputs import Logits, Readout
-from dudley.networks.pointwise import MLP, Dense, LayerNorm, Pool, SwiGLU
+from dudley.networks.pointwise import Dense, Pool
 from dudley.networks.robust import Robust
 from dudley.weights.balls import constraint
-from dudley.weights.layout import ATTENTION, LAYOUTS
+from dudley.weights.described_blocks import DescribedBlocks
 from dudley.weights.measurement import MatrixRow, Measurement
 from dudley.weights.output import output_of, unused_roles
 
+FACTORS = ("embed_scale", "residual_scale", "logit_scale", "score_cap", "logit_cap")
 GIVEN = ("T", "X.row2inf", "X.row1inf", "w.l2", "w.l1", "margin", "loss.lipschitz", "loss.range")
 
 
@@ -81,11 +81,12 @@ class _Build:
         if split is None:
             fix = "give H=… (derive) or --heads (measure)"
             raise InputError(f"{self.source}: heads", "their number", "unknown", fix)
-        self.split, self.head = split, output_of(self.m)
+        self.head = output_of(self.m)
+        self.blocks = DescribedBlocks(self.m, self.d, split)
         inputs, nodes = self._inputs()
-        nodes += [self._block(i) for i in range(self.m.layers)]
+        nodes += self.blocks.all()
         if self.m.find("ln_f.gain") is not None:
-            nodes.append(self._norm("ln_f", None))
+            nodes.append(self.blocks.norm("ln_f", None))
         nodes += self._before_output()
         output, loss = self._output()
         network = functools.reduce(operator.rshift, [*nodes, output])
@@ -97,11 +98,12 @@ class _Build:
         if self.arch.odd:
             expected = "a network this program can bound"
             raise InputError(f"{self.source}: architecture", expected, self.arch.odd)
-        if self.arch.scales is not None and len(self.arch.scales) != self.m.layers:
-            expected = f"one for each of {self.m.layers} layers"
-            raise InputError(
-                f"{self.source}: scales of the scores", expected, len(self.arch.scales)
-            )
+        depth = self.arch.depth(self.m.layers)
+        for what in ("scales", "turns"):
+            each = getattr(self.arch, what)
+            if each is not None and len(each) != depth:
+                expected = f"one for each of {depth} layers"
+                raise InputError(f"{self.source}: {what} of the scores", expected, len(each))
         missing = [use for use in self.m.tensors if use.vital]
         if missing:
             raise InputError(
@@ -146,10 +148,11 @@ class _Build:
         return table.shape[0] if table is not None else self.arch.T
 
     def _embedded(self, T: int) -> tuple[Tokens, list[Node]]:
-        table = self.m.row("W_E")
+        table, wider = self.m.row("W_E"), self.m.find("W_map")
         V, d = table.shape
-        if d != self.d:
-            raise InputError(f"{self.source}: W_E", f"rows of width {self.d}", f"width {d}")
+        if d != (self.d if wider is None else wider.shape[0]):
+            expected = f"rows of width {self.d}, or a tensor for W_map"
+            raise InputError(f"{self.source}: W_E", expected, f"width {d}")
         tie = "E" if self.head.kind == "language" and self.m.find("W_out") is None else None
         segment = self.m.find("W_S")
         b = None
@@ -159,19 +162,23 @@ class _Build:
                 self._say("segments", "every token of every example is of the same segment")
         W_E = constraint(table, ("op", "fro", "row2inf"), tie=tie)
         nodes: list[Node] = [Dense(V, W_E, d, b, names=("W_E", "b_E"))]
+        nodes += self.blocks.scaled_by("embed_scale")
         places = self.m.find("P")
         if places is not None:
             P = constraint(places, ("row2inf", "fro"))
             nodes.append(Positions(d, places.shape[0], P, trained=True))
         if self.m.find("ln_E.gain") is not None:
-            nodes.append(self._norm("ln_E", None))
+            nodes.append(self.blocks.norm("ln_E", None, d))
+        if wider is not None:
+            b_map = self.blocks.bias("b_map", None)
+            nodes.append(Dense(d, constraint(wider), self.d, b_map, names=("W_map", "b_map")))
         return OneHot(V, T), nodes
 
     def _patches(self, T: int, X: float, l1: float | None) -> tuple[Tokens, list[Node]]:
         """The first row is cls + P_0: a zero patch with position P_0 + cls − b_patch."""
         W, places = self.m.row("W_patch"), self.m.row("P")
         b, cls = self.m.find("b_patch"), self.m.find("cls")
-        patch = Dense(W.shape[0], constraint(W), self.d, self._bias("b_patch", None))
+        patch = Dense(W.shape[0], constraint(W), self.d, self.blocks.bias("b_patch", None))
         more = 0.0
         if cls is not None:
             more = cls.norms["fro"] + (0.0 if b is None else b.norms["fro"])
@@ -181,97 +188,6 @@ class _Build:
         radii = {n: math.nextafter(places.norms[n] + more, math.inf) for n in ("row2inf", "fro")}
         P = Constraint(tuple(Ball(n, Observed(r)) for n, r in radii.items()))
         return Tokens(X, T, W.shape[0], l1), [patch, Positions(self.d, places.shape[0], P, True)]
-
-    # -- blocks --------------------------------------------------------------------------------
-
-    def _block(self, i: int) -> Node:
-        attention = self._attention(i)
-        if self.m.find("W_1", i) is None:
-            if self.arch.order is None and self.m.find("ln_1.gain", i) is None:
-                return attention
-            raise InputError(f"{self.source}: layer {i}", "an MLP after the attention", "none")
-        mlp, first, second = self._mlp(i), self._norm("ln_1", i), self._norm("ln_2", i)
-        if self.arch.order == "post":
-            return Chain((Residual(attention), first, Residual(mlp), second))
-        if self.arch.order == "pre":
-            return Chain((Residual(Chain((first, attention))), Residual(second >> mlp)))
-        raise InputError(
-            f"{self.source}: order of the norms",
-            "pre or post",
-            "unknown",
-            'give a mapping file with [network] order = "…"',
-        )
-
-    def _attention(self, i: int) -> MultiHeadAttention:
-        H, groups, k = self.split
-        norms: dict = {name: constraint(self.m.row(name, i)) for name in ATTENTION}
-        norms |= {name: self._bias(name, i) for name in ("b_Q", "b_K", "b_v", "b_c")}
-        gains = [row for row in (self.m.find("g_q", i), self.m.find("g_k", i)) if row is not None]
-        gain = None
-        if gains:  # one ball for both
-            radii = {n: max(row.norms[n] for row in gains) for n in ("linf", "fro")}
-            gain = Constraint(tuple(Ball(n, Observed(r)) for n, r in radii.items()))
-        if gains and not self.arch.qk_norm:
-            raise InputError(f"{self.source}: g_q of layer {i}", "no norms of queries", "some")
-        if self.arch.qk_norm and len(gains) < (2 if gains or self.m.layout in LAYOUTS else 0):
-            raise InputError(f"{self.source}: layer {i}", "gains of queries and keys", "not both")
-        stored = norms["b_Q"] is not None
-        if self.arch.bias not in (None, stored):
-            expected = "queries with a bias" if self.arch.bias else "queries without a bias"
-            got = "a stored one" if stored else "none"
-            raise InputError(f"{self.source}: layer {i}", f"{expected}, as the config says", got)
-        return MultiHeadAttention(
-            self.d,
-            H,
-            **norms,
-            k=k,
-            groups=groups,
-            scale=None if self.arch.scales is None else self.arch.scales[i],
-            causal=self.arch.causal,
-            rope=self.arch.rope,
-            qk_norm=self.arch.qk_norm,
-            qk_eps=self._eps() if self.arch.qk_norm else 1e-6,
-            qk_gain=gain,
-        )
-
-    def _mlp(self, i: int) -> Node:
-        if self.arch.sigma is None:
-            raise InputError(f"{self.source}: activation of the MLP", "its name", "unknown")
-        W_1, W_2 = self.m.row("W_1", i), self.m.row("W_2", i)
-        k = W_1.shape[1]
-        if not self.arch.gated:
-            b_1, b_2 = self._bias("b_1", i), self._bias("b_2", i)
-            return MLP(self.d, k, constraint(W_1), constraint(W_2), self.arch.sigma, b_1, b_2)
-        if self.arch.sigma != "swish":
-            raise InputError(f"{self.source}: gated MLP", "swish", self.arch.sigma)
-        biases = [name for name in ("b_1", "b_3", "b_2") if self.m.find(name, i) is not None]
-        if biases:
-            raise InputError(f"{self.source}: gated MLP", "no biases", f"{biases[0]} of layer {i}")
-        W_3 = constraint(self.m.row("W_3", i))
-        return SwiGLU(self.d, k, constraint(W_1), W_3, constraint(W_2))
-
-    def _norm(self, name: str, layer: int | None) -> LayerNorm:
-        gain, bias = self.m.find(f"{name}.gain", layer), self.m.find(f"{name}.bias", layer)
-        if gain is None and self.m.layout in LAYOUTS:
-            where = name if layer is None else f"{name} of layer {layer}"
-            raise InputError(f"{self.source}: {where}", "a tensor for its gain", "none")
-        return LayerNorm(
-            self.d,
-            self._eps(),
-            None if gain is None else constraint(gain, ("linf", "fro")),
-            None if bias is None else constraint(bias, ("fro",)),
-            centered=not self.arch.rms,
-        )
-
-    def _eps(self) -> float:
-        if self.arch.eps is None:
-            fix = "name it in a config.json beside the weights, or in a mapping file (--layout)"
-            raise InputError(f"{self.source}: ε of the norm layers", "a number > 0", "unknown", fix)
-        return self.arch.eps
-
-    def _bias(self, name: str, layer: int | None) -> Constraint | None:
-        row = self.m.find(name, layer)
-        return None if row is None else constraint(row, ("fro",))
 
     # -- output and loss -----------------------------------------------------------------------
 
@@ -283,13 +199,14 @@ class _Build:
         if head.row != "last" and (head.kind != "rows" or stored):
             nodes.append(Pool("cls" if head.row == "any" else head.row))
         if stored and dense is not None:
-            W, b = self._of_width(self.m.row(f"W_{dense}")), self._bias(f"b_{dense}", None)
+            W, b = self._of_width(self.m.row(f"W_{dense}")), self.blocks.bias(f"b_{dense}", None)
             self.width = W.shape[1]
             if head.sigma is None:
                 raise InputError(f"{self.source}: activation before the logits", "its name", "none")
             names = (f"W_{dense}", f"b_{dense}")
             nodes.append(Dense(self.d, constraint(W), W.shape[1], b, head.sigma, names))
-        return [*nodes, self._norm("ln_pre", None)] if head.norm else nodes
+        nodes += [self.blocks.norm("ln_pre", None, self.width)] if head.norm else []
+        return nodes + self.blocks.scaled_by("logit_scale") if head.kind == "language" else nodes
 
     def _output(self) -> tuple[Node, Loss | Margin | CrossEntropy | Robust]:
         loss = {
@@ -318,7 +235,8 @@ class _Build:
         self._say("output", f"{V} logits of {row or f'the {self.head.row} row'}", Status.CHECKED)
         b = self.m.find("b_cls" if self.head.kind == "classes" else "b_out")
         bias = None if b is None else constraint(b, ("linf", "fro"))
-        return Logits(V, W, b=bias), read_loss(loss)
+        cap = self.arch.logit_cap if self.head.kind == "language" else None
+        return Logits(V, W, b=bias, cap=cap), read_loss(loss)
 
     def _of_width(self, row: MatrixRow) -> MatrixRow:
         """The matrix, refused if it does not fit the rows that come to it."""
@@ -334,6 +252,9 @@ class _Build:
         if out is not None:
             return constraint(self._of_width(out), norms), out.shape[1], out.source
         table, tie = self.m.row("W_E"), None if "X.row2inf" in self.settings else "E"
+        if table.shape[1] != self.width:
+            expected = f"rows of width {self.width}, as the logits read"
+            raise InputError(f"{self.source}: tensor {table.source}", expected, table.shape[1])
         turned = constraint(table, norms, turned=True, tie=tie)
         return turned, table.shape[0], f"{table.source}, tied"
 
@@ -359,6 +280,10 @@ class _Build:
             assumptions.append(
                 Assumption("activation", f"{σ.name}, {σ.lipschitz:g}-Lipschitz", checked)
             )
+        fixed = [name for name in FACTORS if getattr(self.arch, name) not in (None, 1.0)]
+        if fixed:
+            text = ", ".join(f"{name} {getattr(self.arch, name):g}" for name in fixed)
+            assumptions.append(Assumption("config", f"fixed before the data: {text}", declared))
         if self.m.assumed:
             assumptions.append(Assumption("layout", self.m.assumed, declared))
         other = unused_roles(self.m, self.head)

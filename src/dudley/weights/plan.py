@@ -145,12 +145,16 @@ def _pieces(info: TensorInfo, slot: Slot, architecture: Architecture):
     stored, roles, split = slot.stored, slot.roles, slot.split
     a, b = shape_of(stored, tuple(info.shape), f"{line(info.name)} in {info.file}")
     if len(roles) == 1:
-        yield roles[0], Piece(info.name, stored, plus=slot.plus), (a, b)
+        start = architecture.first_position if roles[0] == "P" else 0
+        if start >= a:
+            expected = f"more than the {start} rows before the first position"
+            raise InputError(f"tensor {info.name}", expected, a)
+        yield roles[0], Piece(info.name, stored, plus=slot.plus, start=start), (a - start, b)
         return
     if slot.interleaved != "none":
         yield from _interleaved(info.name, slot, a, b, architecture)
         return
-    widths = split or (b // len(roles),) * len(roles)
+    widths = split or _widths(roles, a, b, architecture)
     if sum(widths) != b or len(widths) != len(roles):
         expected = f"{len(roles)} parts of its {b} outputs"
         raise InputError(f"tensor {info.name}", expected, f"parts {list(widths)}")
@@ -158,6 +162,15 @@ def _pieces(info: TensorInfo, slot: Slot, architecture: Architecture):
     for role, width in zip(roles, widths, strict=True):
         yield role, Piece(info.name, stored, (start, start + width)), (a, width)
         start += width
+
+
+def _widths(roles: tuple[str, ...], a: int, b: int, architecture: Architecture) -> tuple[int, ...]:
+    """How wide the parts are: as the heads say for queries, keys and values, else alike."""
+    heads = architecture.heads(architecture.d or a) if architecture.groups is not None else None
+    if heads is None or tuple(role[2:] for role in roles) != ("Q", "K", "v"):
+        return (b // len(roles),) * len(roles)
+    H, groups, k = heads
+    return H * k, groups * k, groups * k
 
 
 def _interleaved(name: str, slot: Slot, a: int, b: int, architecture: Architecture):
@@ -195,12 +208,14 @@ def _matrix(key, parts, source: str) -> Matrix:
 def _check(made: TensorPlan, source: str) -> None:
     """Every layer has its matrices, and their shapes fit together and to the config."""
     arch, L = made.architecture, made.layers
-    for name in ("pool", "pre", "cls", "out"):
+    for name in ("map", "pool", "pre", "cls", "out"):
         W, b = (made.matrices.get((f"{letter}_{name}", None)) for letter in "Wb")
         if W is not None and b is not None and b.shape != (1, W.shape[1]):
             expected = f"b_{name} of width {W.shape[1]}"
             raise InputError(f"{source}: tensor {b.tensors[0]}", expected, b.shape[1])
-    if arch.L is not None and arch.L != L:
+    if arch.shared and (arch.L is None or L != 1):
+        raise InputError(f"{source}: layers", "one block, and how often it is used", L)
+    if arch.L is not None and not arch.shared and arch.L != L:
         raise InputError(f"{source}: layers", f"{arch.L}, as the config says", L)
     for layer in range(L):
         roles = {m.role: m for m in made.of(layer)}
@@ -220,8 +235,9 @@ def _check(made: TensorPlan, source: str) -> None:
             wanted |= {"W_1": (d, hidden), "W_3": (d, hidden), "W_2": (hidden, d)}
             wanted |= {"b_1": (1, hidden), "b_3": (1, hidden), "b_2": (1, d)}
         wanted |= {"b_Q": (1, wide), "b_K": (1, narrow), "b_v": (1, narrow), "b_c": (1, d)}
-        wanted |= {f"ln_{i}.gain": (d, 1) for i in (1, 2)}
-        wanted |= {f"ln_{i}.bias": (1, d) for i in (1, 2)}
+        wanted |= {f"ln_{i}.gain": (d, 1) for i in (1, 2, 3, 4)}
+        wanted |= {f"ln_{i}.bias": (1, d) for i in (1, 2, 3, 4)}
+        wanted |= {f"s_{i}": (d, 1) for i in (1, 2)}
         if heads is not None:
             wanted |= {"g_q": (heads[2], 1), "g_k": (heads[2], 1)}
         for role, matrix in roles.items():

@@ -97,7 +97,7 @@ def _array(
         return np.ascontiguousarray(stored("W_E").T)
     if name != "P":
         return stored(name)
-    P = stored("P")[plan.first_position :].copy()
+    P = stored("P").copy()
     if plan.stored("cls"):  # the first row is a patch of zeros, which a bias would move
         P[0] += (stored("cls") - (stored("b_patch") if plan.stored("b_patch") else 0.0))[0]
     return P
@@ -146,7 +146,7 @@ def _padding(plan: CheckpointPlan, X: np.ndarray, unstored: Unstored) -> int:
 def _expect_length(plan: CheckpointPlan, T: int) -> None:
     """Refuse more tokens than there are positions, or than a token looks back at."""
     places = plan.shape("P")
-    longest = plan.architecture.T if places is None else places[0] - plan.first_position
+    longest = plan.architecture.T if places is None else places[0]
     limits = {"positions": longest, "tokens in the sliding window": plan.architecture.window}
     for what, most in limits.items():
         if most is not None and most < T:

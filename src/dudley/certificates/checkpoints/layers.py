@@ -44,7 +44,7 @@ def _entrance(plan: CheckpointPlan) -> list[LayerTable]:
         made.append(_dense(plan, "W_patch", *plan.stored("b_patch")))
     places = plan.shape("P")
     if places is not None:
-        table = {"node": "positions", "T": places[0] - plan.first_position, "P": FREE}
+        table = {"node": "positions", "T": places[0], "P": FREE}
         made.append(LayerTable(table | {"trained": True}, (("P", None),)))
     return [*made, _norm(plan, "ln_E")] if plan.stored("ln_E.gain") else made
 
@@ -106,7 +106,7 @@ def _block(plan: CheckpointPlan, i: int) -> LayerTable:
     hidden = plan.shape("W_1", i)
     assert hidden is not None
     mlp = {"node": "swiglu" if gated else "mlp", "k": hidden[1]} | dict.fromkeys(present, FREE)
-    mlp |= {} if gated else {"sigma": plan.architecture.sigma}
+    mlp["sigma"] = plan.architecture.sigma
     of_mlp: list[RolePlace] = [(name, i) for name in present]
     norms = [_norm_roles(plan, f"ln_{j}", i) for j in (1, 2)]
     pre = plan.architecture.order == "pre"

@@ -2,8 +2,9 @@
 
 Families, names and shapes are those of ``dudley measure`` (`dudley.weights`). What is refused there
 where a network gets no bound is refused here too: a setting that changes the computation, a tensor
-without a role, a head with a part missing. Some settings move no norm and so no bound, but change
-what is computed: rotations other than the usual ones, positions that do not begin at 0.
+without a role, a head with a part missing. So is what the tables of a network file do not say:
+rotations other than the usual ones, factors, caps, and blocks in another order than before or
+behind the norms.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from dudley.certificates.checkpoints.unstored import Unstored
 from dudley.core.boundary.text import line
 from dudley.core.errors import InputError
+from dudley.weights.architecture import Architecture
 from dudley.weights.family import choose
 from dudley.weights.interval import Interval
 from dudley.weights.measurement import MatrixRow, Measurement
@@ -23,18 +25,22 @@ from dudley.weights.network import describe
 from dudley.weights.output import Output, output_of
 from dudley.weights.plan import TensorPlan, plan
 
-OFFSET = ("roberta", "xlm-roberta", "camembert")  # positions begin behind the padding's
+# What the tables of ``checkpoints.layers`` say of an architecture; the rest must be its default.
+WRITTEN = (
+    "d", "L", "H", "groups", "k", "T", "order", "rms", "eps", "sigma", "gated", "causal", "rope",
+    "qk_norm", "bias", "scales", "window", "tied", "head", "outputs", "inputs", "odd",
+    "first_position",
+)  # fmt: skip
 NORMS = ("op", "fro", "l11", "col21", "col2inf", "row2inf", "linf")
 
 
 @dataclass(frozen=True)
 class CheckpointPlan:
-    """The roles, the output, the source, and the first position."""
+    """The roles, the output, the source, and the padding."""
 
     tensors: TensorPlan
     output: Output
     source: str
-    first_position: int = 0
     pad: int | None = None  # as the config names it
 
     @property
@@ -75,11 +81,22 @@ def plan_of(weights: Weights, unstored: Unstored) -> CheckpointPlan:
         fix = "name its module: --role NAME=readout --row first|last|mean"
         raise InputError(f"{weights.source}: output", "logits of classes", what, fix)
     _expect_plain_rotations(config, whole.rope, weights.source)
+    _expect_written(made, weights.source)
     pad = config.get("pad_token_id")
-    start = (1 if not isinstance(pad, int) else pad) + 1 if layout.name in OFFSET else 0
-    return CheckpointPlan(
-        made, output, weights.source, start, pad if isinstance(pad, int) else None
-    )
+    return CheckpointPlan(made, output, weights.source, pad if isinstance(pad, int) else None)
+
+
+def _expect_written(made: TensorPlan, source: str) -> None:
+    """Refuse a network that the tables do not describe, whatever distinguishes it."""
+    arch, usual = made.architecture, Architecture()
+    more = [name for name in vars(arch) if name not in WRITTEN]
+    other = [name for name in more if getattr(arch, name) != getattr(usual, name)]
+    other += [role for role, _ in made.matrices if role in ("s_1", "s_2", "W_map")]
+    other += ["order"] if arch.order not in ("pre", "post", None) else []
+    if other:
+        expected = "a network that a network file can describe"
+        got = f"{made.layout} with {other[0]}"
+        raise InputError(f"{source}: architecture", expected, got)
 
 
 def _around(architecture, roles: set[str], unstored: Unstored, source: str):

@@ -11,6 +11,7 @@ import typer
 from dudley.cli.output import Json, print_document, print_json
 from dudley.cli.progress import watch_steps
 from dudley.core.boundary.text import line
+from dudley.core.errors import InputError
 from dudley.core.files import expect_place, written
 
 
@@ -38,6 +39,9 @@ def measure(
         float | None,
         typer.Option(help="Count singular values above this share of the largest."),
     ] = None,
+    check_with: Annotated[
+        str | None, typer.Option(help="Compare with the forward pass of: transformers.")
+    ] = None,
     per_head: Annotated[bool, typer.Option("--per-head", help="A line for each head.")] = False,
     csv: Annotated[str | None, typer.Option(help="Write every matrix to this file.")] = None,
     as_json: Json = False,
@@ -47,14 +51,20 @@ def measure(
     First what stands out: the largest norms and where, how much of full rank is used, and which
     kind of node would make a bound large; with --init how far it is from its start. Then every
     matrix, and every tensor, as used or as skipped with the reason. Norms are upper ends that hold
-    for the stored weights, in the orientation x ↦ xW.
+    for the stored weights, in the orientation x ↦ xW. With --check-with the network that derive
+    would bound runs beside the library's own, on random inputs; exit code 1 if they differ.
 
     Example: dudley measure tiny-bert
     """
     from dudley.show.pages.measurement import summary
+    from dudley.weights.forward import check_forward, expect_library
     from dudley.weights.judgement import record_of
     from dudley.weights.measure import measure as run
 
+    if check_with is not None:
+        expect_library(check_with)
+        if base is not None:
+            raise InputError("--check-with", "a checkpoint of its own", "an adapter, with --base")
     if csv is not None:
         expect_place(Path(csv), (".csv",), "--csv")
     with progress() as tell:
@@ -62,14 +72,19 @@ def measure(
         other = None
         if sibling is not None:
             other = run(sibling, None, layout, device, None, heads, base, tell)
+    check = None if check_with is None else check_forward(measurement, checkpoint, check_with)
     if csv is not None:
         with written(Path(csv)) as temporary:
             temporary.write_text(measurement.to_csv(), encoding="utf-8")
     if as_json:
-        judgement = record_of(measurement, other)
-        print_json("measure", [measurement.to_json() | {"judgement": judgement}])
-        return
-    print_document(summary(measurement, per_head, other))
+        more = {"judgement": record_of(measurement, other)}
+        if check is not None:
+            more["forward"] = check.to_json()
+        print_json("measure", [measurement.to_json() | more])
+    else:
+        print_document(summary(measurement, per_head, other, check))
+    if check is not None and not check.agrees:
+        raise typer.Exit(1)
 
 
 @contextmanager

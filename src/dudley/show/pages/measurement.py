@@ -25,9 +25,11 @@ from dudley.weights.judgement import record_of
 from dudley.weights.measurement import PRODUCTS
 
 if TYPE_CHECKING:
+    from dudley.weights.forward import ForwardCheck
     from dudley.weights.measurement import MatrixRow, Measurement
 
 LONGEST = 160  # letters of a tensor's name
+COMPARED = {"language": "the logits of every token", "classes": "the logits of the classes"}
 NORMS = ("op", "fro", "l11", "col21", "row21", "row2inf")
 
 
@@ -93,9 +95,12 @@ def _text(value: Any) -> str:
 
 
 def summary(
-    measurement: Measurement, per_head: bool = False, sibling: Measurement | None = None
+    measurement: Measurement,
+    per_head: bool = False,
+    sibling: Measurement | None = None,
+    check: ForwardCheck | None = None,
 ) -> Document:
-    """For a terminal: what stands out, a table for each layer, totals, and every tensor."""
+    """For a terminal: what stands out, a table for each layer, totals, tensors, a check."""
     layers = "1 layer" if measurement.layers == 1 else f"{measurement.layers} layers"
     record = record_of(measurement, sibling)
     blocks: list[DocumentBlock] = [] if record is None else [judgement.properties(record)]
@@ -108,6 +113,9 @@ def summary(
     blocks.append(Section("", (totals(measurement),)))
     title = "tensors (* stands for the numbers of layers)"
     blocks.append(Section(title, (fates(measurement),)))
+    if check is not None:
+        title = f"checked against {check.model} of {check.library}"
+        blocks.append(Section(title, (differences(check),)))
     return Document(
         f"{measurement.source}: {measurement.layout}, {layers}",
         tuple(blocks),
@@ -122,6 +130,20 @@ def explained(measurement: Measurement, per_head: bool) -> list[str]:
         *legend(measurement, per_head),
         *(f"note: {note}" for note in measurement.notes),
     ]
+
+
+def differences(check: ForwardCheck) -> Properties:
+    """How far the described network is from the library's, and on which inputs."""
+    verdict = "the same network" if check.agrees else "another network"
+    runs = f"{check.examples} random inputs of {check.tokens} rows, seed {check.seed}, float64"
+    size = f"{check.absolute:.2g}, relative {check.relative:.2g}; tolerated {check.tolerance:g}"
+    return Properties(
+        (
+            ("compared", f"{COMPARED.get(check.outputs, check.outputs)}, on {runs}"),
+            ("difference", size),
+            ("verdict", verdict),
+        )
+    )
 
 
 def legend(measurement: Measurement, per_head: bool) -> list[str]:

@@ -1,5 +1,8 @@
 """BERT and RoBERTa: post-norm encoders, separate queries, keys and values, segments.
 
+RoBERTa's positions begin behind the one of its padding: the rows of P before that belong to no
+token.
+
 BERT classifies what its pooler (tanh, first row) gives; RoBERTa's classifier has a dense layer of
 its own. Both predict masked tokens after a dense layer and a norm.
 
@@ -10,6 +13,9 @@ its own. Both predict masked tokens after a dense layer and a norm.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from dudley.core.errors import InputError
 from dudley.weights.architecture import Architecture, Config, reader
 from dudley.weights.layout import LAYOUTS, Layout, Skip, Slot, linear, names_of, norm, table
 from dudley.weights.output import Output
@@ -91,7 +97,10 @@ def roberta(config: Config) -> Architecture:
         Output("classes", "first", "pre", "tanh"),
         Output("language", "any", "pre", "gelu", norm=True),
     )
-    return _architecture(config, outputs)
+    pad = config.values.get("pad_token_id", 1)
+    if not isinstance(pad, int) or isinstance(pad, bool) or pad < 0:
+        raise InputError(f"{config.source}: pad_token_id", "a whole number ≥ 0", repr(pad))
+    return replace(_architecture(config, outputs), first_position=pad + 1)
 
 
 _anchor = "encoder.layer.0.attention.self.query.weight"

@@ -1,0 +1,106 @@
+"""A tiny model of each family as ``transformers`` makes it, with random weights and odd settings.
+
+A setting that a family honours has a value here at which forgetting it would show.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+IDS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+SIZES = {"hidden_size": 16, "num_hidden_layers": 4, "num_attention_heads": 4}
+HIDDEN = {"intermediate_size": 20}
+TEXT = SIZES | HIDDEN | IDS | {"vocab_size": 31, "max_position_embeddings": 24}
+GROUPED = TEXT | {"num_key_value_heads": 2}
+WIDE = GROUPED | {"head_dim": 8}
+GPT2 = {"vocab_size": 31, "n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 24} | IDS
+DISTIL = {"vocab_size": 31, "dim": 16, "hidden_dim": 20, "n_layers": 2, "n_heads": 4}
+IMAGE = SIZES | HIDDEN | {"image_size": 8, "patch_size": 4}
+BROAD = GROUPED | {"num_attention_heads": 2, "num_key_value_heads": 1}  # heads of width 8
+CAPS = {"query_pre_attn_scalar": 9, "final_logit_softcapping": 0.7}
+
+
+def turns(base: float = 500.0, **more: Any) -> dict[str, Any]:
+    return {"rope_type": "default", "rope_theta": base} | more
+
+
+LLAMA3 = turns(
+    rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+    original_max_position_embeddings=16,
+)  # fmt: skip
+TWO_BASES = {
+    "full_attention": turns(1e5, rope_type="linear", factor=4.0),
+    "sliding_attention": turns(),
+}
+# Name ↦ the class, its config's class, and settings; the name begins with the model type.
+MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "bert": ("BertModel", "BertConfig", TEXT),
+    "bert classes": ("BertForSequenceClassification", "BertConfig", TEXT),
+    "bert tokens": ("BertForMaskedLM", "BertConfig", TEXT),
+    "roberta": ("RobertaForSequenceClassification", "RobertaConfig", TEXT | {"pad_token_id": 1}),
+    "roberta tokens": ("RobertaForMaskedLM", "RobertaConfig", TEXT | {"pad_token_id": 2}),
+    "distilbert": ("DistilBertForMaskedLM", "DistilBertConfig", DISTIL),
+    "gpt2": ("GPT2LMHeadModel", "GPT2Config", GPT2 | {"scale_attn_by_inverse_layer_idx": True}),
+    "vit": ("ViTForImageClassification", "ViTConfig", IMAGE),
+    "llama": ("LlamaForCausalLM", "LlamaConfig", WIDE | {"rope_parameters": LLAMA3}),
+    "llama classes": ("LlamaForSequenceClassification", "LlamaConfig", GROUPED),
+    "mistral": ("MistralForCausalLM", "MistralConfig", GROUPED | {"sliding_window": 4}),
+    "qwen2": ("Qwen2ForCausalLM", "Qwen2Config", GROUPED | {"rope_parameters": turns()}),
+    "qwen3": ("Qwen3ForCausalLM", "Qwen3Config", WIDE),
+    "gemma": ("GemmaForCausalLM", "GemmaConfig", WIDE),
+    "gemma2": (
+        "Gemma2ForCausalLM",
+        "Gemma2Config",
+        WIDE | CAPS | {"attn_logit_softcapping": 0.5},
+    ),
+    "gemma3_text": (
+        "Gemma3ForCausalLM",
+        "Gemma3TextConfig",
+        WIDE | CAPS | {"sliding_window_pattern": 2, "rope_parameters": TWO_BASES},
+    ),
+    "gemma3_text encoder": (
+        "Gemma3TextModel",
+        "Gemma3TextConfig",
+        WIDE | {"use_bidirectional_attention": True, "sliding_window": 12},
+    ),
+    "phi3": (
+        "Phi3ForCausalLM",
+        "Phi3Config",
+        GROUPED | {"rope_parameters": turns(partial_rotary_factor=0.5)},
+    ),
+    "smollm3": ("SmolLM3ForCausalLM", "SmolLM3Config", GROUPED | {"no_rope_layers": [1, 0, 0, 1]}),
+    "granite": (
+        "GraniteForCausalLM",
+        "GraniteConfig",
+        GROUPED
+        | {"embedding_multiplier": 12.0, "logits_scaling": 8.0}
+        | {"residual_multiplier": 0.22, "attention_multiplier": 0.7},
+    ),
+    "stablelm": ("StableLmForCausalLM", "StableLmConfig", BROAD | {"use_qkv_bias": True}),
+    "stablelm parallel": (
+        "StableLmForCausalLM",
+        "StableLmConfig",
+        GROUPED
+        | {"use_parallel_residual": True, "rope_parameters": turns(partial_rotary_factor=0.5)},
+    ),
+    "starcoder2": ("Starcoder2ForCausalLM", "Starcoder2Config", GROUPED),
+}
+
+
+def save(name: str, folder: Path) -> Path:
+    """The folder of a model with random weights; gains are near where they do nothing."""
+    import transformers  # pyright: ignore[reportMissingImports]
+
+    transformers.utils.logging.disable_progress_bar()
+    made, config, settings = MODELS[name]
+    model = getattr(transformers, made)(getattr(transformers, config)(**settings))
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            start = parameter.mean() if parameter.ndim == 1 else 0.0
+            parameter.copy_(start + 0.4 * torch.randn(parameter.shape, generator=generator))
+    model.save_pretrained(folder)
+    return folder

@@ -1,0 +1,82 @@
+"""The described network is the library's: tiny random models of every family, run beside it.
+
+`pip install '.[hf]'` brings the library; without it these tests are skipped by name.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from importlib.util import find_spec
+
+import pytest
+
+import dudley as du
+from dudley.core.errors import InputError
+from dudley.core.extras import ExtraMissing
+from dudley.weights.forward import check_forward
+from each import each
+from library_models import MODELS, save
+
+
+@pytest.fixture
+def library(require, monkeypatch):
+    require("transformers", find_spec("transformers") is not None, "pip install '.[hf]'")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@each("name", MODELS)
+def test_every_family_computes_what_the_library_computes(tmp_path, library, name: str):
+    folder = save(name, tmp_path / name)
+    measurement = du.measure(folder)
+    assert measurement.layout == name.split()[0]
+    assert [use.name for use in measurement.tensors if use.vital] == []
+    check = check_forward(measurement, folder)
+    assert check.agrees and check.absolute > 0, (check.absolute, check.relative)
+    assert check.model == MODELS[name][0] and check.library.startswith("transformers ")
+
+
+# What a description may get wrong ↦ a model where that shows.
+WRONG = {
+    "score_cap": ("gemma2", None),
+    "logit_cap": ("gemma2", None),
+    "embed_scale": ("gemma", 1.0),
+    "residual_scale": ("granite", 1.0),
+    "logit_scale": ("granite", 1.0),
+    "scales": ("granite", None),
+    "turns": ("smollm3", None),
+    "sigma": ("gemma", "swish"),
+    "eps": ("vit", 1e-2),
+    "causal": ("gpt2", False),
+}
+
+
+@each("field", WRONG)
+def test_a_wrong_description_is_seen(tmp_path, library, field: str):
+    name, value = WRONG[field]
+    folder = save(name, tmp_path / field)
+    measurement = du.measure(folder)
+    changed = replace(measurement.architecture, **{field: value})
+    assert changed != measurement.architecture
+    check = check_forward(replace(measurement, architecture=changed), folder)
+    assert not check.agrees and not check.to_json()["agrees"]
+
+
+def test_what_the_library_does_not_read_or_derive_refuses_is_refused(tmp_path, library):
+    folder = save("gpt2", tmp_path / "gpt2")
+    measurement, config = du.measure(folder), folder / "config.json"
+    with pytest.raises(InputError, match=r"a folder with config\.json and safetensors"):
+        check_forward(measurement, folder / "model.safetensors")
+    settings = json.loads(config.read_text())
+    config.write_text(json.dumps(settings | {"attention_scale": 2.0}))
+    with pytest.raises(InputError, match="a network this program can bound, got attention_scale"):
+        check_forward(du.measure(folder), folder)
+    config.write_text(json.dumps(settings | {"vocab_size": 32}))
+    with pytest.raises(InputError, match="a model that the library reads"):
+        check_forward(measurement, folder)
+
+
+def test_without_the_library_the_way_is_shown(monkeypatch):
+    monkeypatch.setattr("dudley.core.extras.find_spec", lambda name: None)
+    with pytest.raises(ExtraMissing, match=r"needs transformers.*pip install '\.\[hf\]'"):
+        check_forward(du.measure("tiny-bert"), "tiny-bert")
