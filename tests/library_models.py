@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 IDS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
-SIZES = {"hidden_size": 16, "num_hidden_layers": 4, "num_attention_heads": 4}
+SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4}
 HIDDEN = {"intermediate_size": 20}
 TEXT = SIZES | HIDDEN | IDS | {"vocab_size": 31, "max_position_embeddings": 24}
 GROUPED = TEXT | {"num_key_value_heads": 2}
@@ -31,6 +31,10 @@ LLAMA3 = turns(
     rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
     original_max_position_embeddings=16,
 )  # fmt: skip
+HALF = {"rope_parameters": turns(partial_rotary_factor=0.5)}
+NARROW = {"embedding_size": 12}
+MODERN = TEXT | {"cls_token_id": 1, "sep_token_id": 2}
+OPT = SIZES | IDS | {"vocab_size": 31, "ffn_dim": 20, "word_embed_proj_dim": 16}
 TWO_BASES = {
     "full_attention": turns(1e5, rope_type="linear", factor=4.0),
     "sliding_attention": turns(),
@@ -69,9 +73,9 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "phi3": (
         "Phi3ForCausalLM",
         "Phi3Config",
-        GROUPED | {"rope_parameters": turns(partial_rotary_factor=0.5)},
+        GROUPED | HALF,
     ),
-    "smollm3": ("SmolLM3ForCausalLM", "SmolLM3Config", GROUPED | {"no_rope_layers": [1, 0, 0, 1]}),
+    "smollm3": ("SmolLM3ForCausalLM", "SmolLM3Config", GROUPED | {"no_rope_layers": [0, 1]}),
     "granite": (
         "GraniteForCausalLM",
         "GraniteConfig",
@@ -83,10 +87,31 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "stablelm parallel": (
         "StableLmForCausalLM",
         "StableLmConfig",
-        GROUPED
-        | {"use_parallel_residual": True, "rope_parameters": turns(partial_rotary_factor=0.5)},
+        GROUPED | HALF | {"use_parallel_residual": True},
     ),
     "starcoder2": ("Starcoder2ForCausalLM", "Starcoder2Config", GROUPED),
+    "gpt_neox": ("GPTNeoXForCausalLM", "GPTNeoXConfig", TEXT | HALF),
+    "gpt_neox one by one": (
+        "GPTNeoXForSequenceClassification",
+        "GPTNeoXConfig",
+        TEXT | HALF | {"use_parallel_residual": False},
+    ),
+    "phi": ("PhiForCausalLM", "PhiConfig", GROUPED),
+    "opt": ("OPTForCausalLM", "OPTConfig", OPT),
+    "opt norms behind": ("OPTForCausalLM", "OPTConfig", OPT | {"do_layer_norm_before": False}),
+    "electra": ("ElectraForSequenceClassification", "ElectraConfig", TEXT | NARROW),
+    "electra tokens": ("ElectraForMaskedLM", "ElectraConfig", TEXT | NARROW),
+    "albert": ("AlbertForSequenceClassification", "AlbertConfig", TEXT | NARROW),
+    "albert tokens": ("AlbertForMaskedLM", "AlbertConfig", TEXT | NARROW),
+    "modernbert": ("ModernBertForMaskedLM", "ModernBertConfig", MODERN | {"local_attention": 8}),
+    "modernbert classes": (
+        "ModernBertForSequenceClassification",
+        "ModernBertConfig",
+        MODERN | {"classifier_pooling": "mean", "global_attn_every_n_layers": 2},
+    ),
+    "deit": ("DeiTForImageClassification", "DeiTConfig", IMAGE),
+    "dinov2": ("Dinov2Model", "Dinov2Config", IMAGE),
+    "clip_text_model": ("CLIPTextModel", "CLIPTextConfig", TEXT),
 }
 
 

@@ -24,12 +24,12 @@ LIKE = {  # the family whose names a model type uses ↦ model types that are no
     "llama": (
         "gemma3n_text", "granitemoe", "cohere", "cohere2", "olmo", "olmo2", "qwen2_moe",
         "qwen3_moe", "nemotron", "minicpm", "deepseek_v2", "deepseek_v3", "glm", "glm4", "exaone4",
-        "persimmon", "falcon", "gpt_neox", "mllama", "llama4_text", "helium", "bitnet", "arcee",
+        "persimmon", "falcon", "mllama", "llama4_text", "helium", "bitnet", "arcee",
     ),
     "gpt2": ("gpt_bigcode", "gpt_neo", "gptj", "codegen", "openai-gpt", "imagegpt", "bloom"),
-    "bert": ("electra", "albert", "deberta", "megatron-bert", "ernie", "nomic_bert", "layoutlm"),
+    "bert": ("deberta-v2", "deberta", "megatron-bert", "ernie", "nomic_bert", "layoutlm"),
     "roberta": ("longformer", "roberta-prelayernorm", "xlm-roberta-xl", "xmod", "luke", "mpnet"),
-    "vit": ("deit", "beit", "dinov2", "vit_mae", "vit_msn", "yolos"),
+    "vit": ("beit", "dinov2_with_registers", "vit_mae", "vit_msn", "yolos"),
 }  # fmt: skip
 CASES = [(family, name) for family, names in LIKE.items() for name in names]
 SUPPORTED = r"a model type that is supported \(bert, .*--layout FILE\.toml"

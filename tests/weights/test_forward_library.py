@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -15,6 +16,7 @@ import dudley as du
 from dudley.core.errors import InputError
 from dudley.core.extras import ExtraMissing
 from dudley.weights.forward import check_forward
+from dudley.weights.network import describe
 from each import each
 from library_models import MODELS, save
 
@@ -34,6 +36,10 @@ def test_every_family_computes_what_the_library_computes(tmp_path, library, name
     check = check_forward(measurement, folder)
     assert check.agrees and check.absolute > 0, (check.absolute, check.relative)
     assert check.model == MODELS[name][0] and check.library.startswith("transformers ")
+    inputs = {"X.row2inf": 9.0} if measurement.architecture.inputs == "patches" else {}
+    described = describe(measurement, {"T": 4} | inputs)
+    capacity = du.capacity(described.network, described.inputs, n=1e9, loss=described.loss)
+    assert 0 < float(capacity.gap(0.05, union=du.Grid())) < math.inf
 
 
 # What a description may get wrong ↦ a model where that shows.

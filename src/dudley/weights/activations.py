@@ -67,7 +67,8 @@ def with_levels(
             matrix: Any = plan.matrices[role, layer].load(weights.load)
             return matrix.detach().double().numpy()
 
-        stored = StoredNest(set(plan.matrices), load, _embeds(body))
+        depth = plan.architecture.depth(plan.layers)
+        stored = StoredNest(set(plan.matrices), load, _embeds(body), depth)
         params = stored.of(body, body.parameters(d)[0])
     least = _least(described, body, params, np.asarray(X), progress)
     levels = [Observed(level) for level in least]

@@ -33,9 +33,10 @@ class Architecture:
     family may have. ``window``: a token looks at that many at most. ``turns``: the rotary angles
     of each layer, () where nothing is turned (None: the usual ones in every layer).
     ``first_position``: rows of P before it belong to no token. ``shared``: one block is used L
-    times. ``…_scale`` multiplies embedded tokens, what a part adds to its input, or the rows that
-    the logits read; ``score_cap`` and ``logit_cap`` are soft caps. ``odd`` says why the network is
-    not the one that this program can bound, if it is not.
+    times. ``first_norm``: the first block has its first norm. ``…_scale`` multiplies embedded
+    tokens, what a part adds to its input, or the rows that the logits read; ``score_cap`` and
+    ``logit_cap`` are soft caps. ``odd`` says why the network is not the one that this program can
+    bound, if it is not.
     """
 
     d: int | None = None
@@ -57,6 +58,7 @@ class Architecture:
     turns: tuple[tuple[float, ...], ...] | None = None
     first_position: int = 0
     shared: bool = False
+    first_norm: bool = True
     embed_scale: float = 1.0
     residual_scale: float = 1.0
     logit_scale: float = 1.0

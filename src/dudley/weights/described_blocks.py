@@ -36,7 +36,8 @@ class DescribedBlocks:
             if order is None and self.m.find("ln_1.gain", j) is None:
                 return attention
             raise InputError(f"{self.source}: layer {j}", "an MLP after the attention", "none")
-        norms = [self.norm(f"ln_{n}", j) for n in self._norms(j)]
+        bare = order == "pre" and i == 0 and not self.arch.first_norm
+        norms: list[Node] = [self.norm(f"ln_{n}", j) for n in self._norms(j)[bare:]]
         mixing, mlp = (
             [attention, *self._factors("s_1", j)],
             [self._mlp(j), *self._factors("s_2", j)],
@@ -44,7 +45,7 @@ class DescribedBlocks:
         if order == "post":
             return Chain((_added(mixing), norms[0], _added(mlp), norms[1]))
         if order == "pre":
-            return Chain((_added([norms[0], *mixing]), _added([norms[1], *mlp])))
+            return Chain((_added([*norms[:-1], *mixing]), _added([norms[-1], *mlp])))
         if order == "sandwich":
             first = _added([norms[0], *mixing, norms[1]])
             return Chain((first, _added([norms[2], *mlp, norms[3]])))

@@ -11,9 +11,10 @@ W_1 is the gate and W_3 the other factor where there are two), ``ln_1.gain``, ``
 ``ln_2.…`` to ``ln_4.…`` (in the order of use), ``g_q``, ``g_k`` (norms of queries and keys),
 ``s_1``, ``s_2`` (factors of what attention and MLP add). Roles outside the layers: ``W_E``
 (vocabulary), ``P`` (positions), ``W_S`` (segments), ``ln_E.…``, ``W_map`` (from the width of the
-vocabulary's rows to that of the network), ``ln_f.…``, ``W_patch``, ``b_patch``, ``cls``. Roles of
-the output: ``W_pool`` (pooler), ``W_pre`` and ``ln_pre.…`` (what stands before the logits
-otherwise), ``W_cls`` (logits of classes), ``W_out`` (logits of the vocabulary), each with ``b_…``.
+vocabulary's rows to that of the network), ``ln_f.…``, ``W_patch``, ``b_patch``, ``cls`` and
+``dist`` (trained first rows). Roles of the output: ``W_pool`` (pooler), ``W_pre`` and ``ln_pre.…``
+(what stands before the logits otherwise), ``W_cls`` (logits of classes), ``W_out`` (logits of the
+vocabulary), each with ``b_…``.
 
 >>> from dudley.weights.layout import LAYOUTS
 >>> LAYOUTS["bert"].match("encoder.layer.3.attention.self.query.weight").roles
@@ -43,7 +44,8 @@ LAYER = (
     "g_q", "g_k", "s_1", "s_2",
 )  # fmt: skip
 OUTSIDE = (
-    "W_E", "P", "W_S", "W_patch", "b_patch", "cls", "ln_E.gain", "ln_E.bias", "W_map", "b_map",
+    "W_E", "P", "W_S", "W_patch", "b_patch", "cls", "dist", "ln_E.gain", "ln_E.bias",
+    "W_map", "b_map",
     "ln_f.gain", "ln_f.bias", *output.STORED,
 )  # fmt: skip
 INTERLEAVED = ("none", "heads", "groups")

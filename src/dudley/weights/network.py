@@ -29,6 +29,7 @@ from dudley.core.assumption import Assumption, Status
 from dudley.core.boundary.text import line
 from dudley.core.constraint import L2, Ball, Constraint, Observed, ball, size_of
 from dudley.core.errors import InputError, UnknownName
+from dudley.core.rounding import up
 from dudley.networks.activations import activation
 from dudley.networks.embeddings import OneHot, Positions, Tokens
 from dudley.networks.files import Description, read_loss
@@ -175,17 +176,17 @@ class _Build:
         return OneHot(V, T), nodes
 
     def _patches(self, T: int, X: float, l1: float | None) -> tuple[Tokens, list[Node]]:
-        """The first row is cls + P_0: a zero patch with position P_0 + cls − b_patch."""
+        """The first row is cls + P_0: a zero patch at position P_0 + cls − b_patch; as is dist."""
         W, places = self.m.row("W_patch"), self.m.row("P")
-        b, cls = self.m.find("b_patch"), self.m.find("cls")
+        b, firsts = self.m.find("b_patch"), [self.m.find("cls"), self.m.find("dist")]
         patch = Dense(W.shape[0], constraint(W), self.d, self.blocks.bias("b_patch", None))
         more = 0.0
-        if cls is not None:
-            more = cls.norms["fro"] + (0.0 if b is None else b.norms["fro"])
-            self._say(
-                "first row", "a zero patch; its position holds the trained row", Status.CHECKED
-            )
-        radii = {n: math.nextafter(places.norms[n] + more, math.inf) for n in ("row2inf", "fro")}
+        for first in firsts:
+            if first is not None:
+                more += first.norms["fro"] + (0.0 if b is None else b.norms["fro"])
+                what = "a zero patch; its position holds the trained row"
+                self._say("first row", what, Status.CHECKED)
+        radii = {n: float(up(places.norms[n] + more, 4)) for n in ("row2inf", "fro")}
         P = Constraint(tuple(Ball(n, Observed(r)) for n, r in radii.items()))
         return Tokens(X, T, W.shape[0], l1), [patch, Positions(self.d, places.shape[0], P, True)]
 

@@ -88,6 +88,21 @@ def _llama3(angle: float, factor: float, config: Config) -> float:
     return (1 - share) * angle / factor + share * angle
 
 
+def angles_by_kind(
+    arch: Architecture, config: Config, kinds: Sequence[object], bases: Mapping[str, float]
+) -> tuple[tuple[tuple[float, ...], ...] | None, str]:
+    """The same where layers of each kind have a base of their own, and perhaps a table.
+
+    What stands beside the bases in ``rope_scaling`` is for layers of full attention.
+    """
+    tables: dict[str, Any] = {}
+    for kind, base in bases.items():
+        names = TABLES if kind == "full_attention" else TABLES[1:]
+        inner = {name: config.values.get(name) for name in names}
+        tables[kind] = rotary_table(Config(inner, config.source), base, kind=kind)
+    return turns_of(arch, [tables.get(str(kind)) for kind in kinds])
+
+
 def turns_of(
     arch: Architecture, tables: Sequence[Mapping[str, Any] | None]
 ) -> tuple[tuple[tuple[float, ...], ...] | None, str]:

@@ -35,13 +35,12 @@ class StoredNest:
         self.places, self.load = places, load
         layers = sorted({layer for role, layer in places if role == "W_1" and layer is not None})
         self.layers = max(1, 1 + max((i for _, i in places if i is not None), default=0))
+        without = not any(role[:3] == "ln_" and role[3].isdigit() for role, _ in places)
         inside = [
             (f"ln_{j}", i)
             for i in layers
             for j in (1, 2, 3, 4)
-            if j == 1
-            or (f"ln_{j}.gain", i) in places
-            or (j == 2 and ("ln_1.gain", i) not in places)
+            if (f"ln_{j}.gain", i) in places or (without and j < 3)
         ]
         again = 1 if depth is None else depth // self.layers
         before = self._stored("ln_E") if embeds else []
@@ -66,9 +65,10 @@ class StoredNest:
         return {name: self._block(name, parameter) for name, parameter in nest.items()}
 
     def _block(self, name: str, parameter: Parameter) -> np.ndarray:
-        if name == "P" and ("cls", None) in self.places:  # the first row is a zero patch
+        if name == "P":  # the first rows may be zero patches
             P, b = self.load("P", None).copy(), ("b_patch", None)
-            P[0] += self.load("cls", None)[0] - (self.load(*b)[0] if b in self.places else 0)
+            for i, row in enumerate(r for r in ("cls", "dist") if (r, None) in self.places):
+                P[i] += self.load(row, None)[0] - (self.load(*b)[0] if b in self.places else 0)
             return P
         if name == "b_E":
             return self.load("W_S", None)[:1]

@@ -91,7 +91,7 @@ def _expect_written(made: TensorPlan, source: str) -> None:
     arch, usual = made.architecture, Architecture()
     more = [name for name in vars(arch) if name not in WRITTEN]
     other = [name for name in more if getattr(arch, name) != getattr(usual, name)]
-    other += [role for role, _ in made.matrices if role in ("s_1", "s_2", "W_map")]
+    other += [role for role, _ in made.matrices if role in ("s_1", "s_2", "W_map", "dist")]
     other += ["order"] if arch.order not in ("pre", "post", None) else []
     if other:
         expected = "a network that a network file can describe"

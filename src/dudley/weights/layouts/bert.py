@@ -59,7 +59,7 @@ SKIPS = (
 )
 
 
-def _architecture(config: Config, outputs: tuple[Output, ...]) -> Architecture:
+def encoder(config: Config, outputs: tuple[Output, ...]) -> Architecture:
     kind = config.values.get("position_embedding_type", "absolute")
     odd = "" if kind == "absolute" else f"position_embedding_type is {kind!r}, not 'absolute'"
     if config.flag("is_decoder", False) and config.flag("add_cross_attention", False):
@@ -87,7 +87,7 @@ def bert(config: Config) -> Architecture:
         Output("classes", "first", "pool", "tanh"),
         Output("language", "any", "pre", config.sigma("hidden_act"), norm=True),
     )
-    return _architecture(config, outputs)
+    return encoder(config, outputs)
 
 
 @reader
@@ -100,7 +100,7 @@ def roberta(config: Config) -> Architecture:
     pad = config.values.get("pad_token_id", 1)
     if not isinstance(pad, int) or isinstance(pad, bool) or pad < 0:
         raise InputError(f"{config.source}: pad_token_id", "a whole number ≥ 0", repr(pad))
-    return replace(_architecture(config, outputs), first_position=pad + 1)
+    return replace(encoder(config, outputs), first_position=pad + 1)
 
 
 _anchor = "encoder.layer.0.attention.self.query.weight"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 from dudley.core.errors import InputError
 from dudley.weights.architecture import Architecture, Config, reader
@@ -25,7 +26,7 @@ from dudley.weights.layouts.llama import (
     decoder,
     register_decoder,
 )
-from dudley.weights.rotary import USUAL, rotary_table, turns_of
+from dudley.weights.rotary import USUAL, angles_by_kind
 
 _SHARED = (*OUTSIDE, *ATTENTION, *GATED, *norm("norm", "ln_f", 1))
 SLOTS = (
@@ -79,16 +80,11 @@ def gemma3(config: Config) -> Architecture:
     kinds = config.values.get("layer_types") or [
         "full_attention" if (i + 1) % every == 0 else "sliding_attention" for i in range(L)
     ]
-    local = config.number("rope_local_base_freq")
-    tables = {
-        "full_attention": rotary_table(config, 1e6, kind="full_attention"),
-        "sliding_attention": rotary_table(
-            Config({"rope_parameters": config.values.get("rope_parameters")}, config.source),
-            USUAL if local is None else local,
-            kind="sliding_attention",
-        ),
+    bases = {
+        "full_attention": config.number("rope_theta") or 1e6,
+        "sliding_attention": config.number("rope_local_base_freq") or USUAL,
     }
-    turns, odd = turns_of(arch, [tables.get(str(kind)) for kind in kinds])
+    turns, odd = angles_by_kind(arch, config, kinds, bases)
     window = arch.window // 2 + 1 if both and arch.window else arch.window
     return replace(
         arch, turns=turns, odd=arch.odd or odd, qk_norm=True, causal=not both, window=window
@@ -100,7 +96,7 @@ def _sandwich(config: Config, score_cap: float | None, cap: float | None) -> Arc
     scalar = 256.0 if scalar is None else scalar
     if not scalar > 0:
         raise InputError(f"{config.source}: query_pre_attn_scalar", "a number > 0", scalar)
-    known = {} if L else {"odd": "no num_hidden_layers, and so no scale of the scores"}
+    known: dict[str, Any] = {} if L else {"odd": "no num_hidden_layers to scale the scores by"}
     return _gemma(
         config,
         **known,

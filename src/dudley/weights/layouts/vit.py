@@ -34,8 +34,8 @@ SKIPS = (
 )
 
 
-@reader
-def architecture(config: Config) -> Architecture:
+def encoder(config: Config, outputs: tuple[Output, ...]) -> Architecture:
+    """ViT's blocks with these outputs."""
     return Architecture(
         d=config.size("hidden_size"),
         L=config.size("num_hidden_layers"),
@@ -46,14 +46,16 @@ def architecture(config: Config) -> Architecture:
         inputs="patches",
         bias=config.flag("qkv_bias", True) if "qkv_bias" in config.values else None,
         head=config.head(),
-        outputs=(
-            Output("rows", "first", "pool", config.sigma("pooler_act") or "tanh"),
-            Output("classes", "first"),
-        ),
+        outputs=outputs,
     )
 
 
-_anchor = "encoder.layer.0.attention.attention.query.weight"
-LAYOUTS.register("vit")(
-    Layout("vit", SLOTS, SKIPS, architecture, _anchor, ("classifier.weight", "classifier.bias"))
-)
+@reader
+def architecture(config: Config) -> Architecture:
+    pooler = Output("rows", "first", "pool", config.sigma("pooler_act") or "tanh")
+    return encoder(config, (pooler, Output("classes", "first")))
+
+
+ANCHOR = "encoder.layer.0.attention.attention.query.weight"
+OUTSIDE = ("classifier.weight", "classifier.bias")
+LAYOUTS.register("vit")(Layout("vit", SLOTS, SKIPS, architecture, ANCHOR, OUTSIDE))
