@@ -8,8 +8,10 @@ import numpy as np
 
 import dudley as du
 from dudley.calculus import chain, hull
-from dudley.calculus.allocate import Allocated
+from dudley.calculus.allocate import Allocated, log_sum
+from dudley.calculus.compose import Residual
 from dudley.calculus.memory import along, forget, remembered, scanning, sweeping
+from dudley.calculus.repeat import Repeat
 
 SIZES = np.round(np.geomspace(10, 1e11, 23))
 
@@ -75,6 +77,18 @@ def test_scales_asked_one_by_one_are_solved_together(monkeypatch):
         assert solved == [len(scales)]
         du.capacity(head, du.Tokens(1.0, T=9)).allocated.log_log(np.array(-0.4), math.log(100))
     assert together == alone and solved == [len(scales), 1]
+
+
+def test_many_rows_are_added_alike_in_any_company():
+    """A sum over a lone column of more than eight rows is one over each of several columns."""
+    logs = np.random.default_rng(0).normal(0, 3, (200, 40))
+    assert [float(log_sum(logs[:, [k]])[0]) for k in range(40)] == log_sum(logs).tolist()
+    layers = Repeat(Residual(du.Dense(7, du.Row21(0.2)) >> du.LayerNorm(7)), 30)
+    entropy = du.capacity(layers >> du.Readout(w=du.L1(1.0)), du.Tokens(1.0)).allocated
+    log_ε = entropy.log_radius - np.linspace(0.5, 20, 60)
+    together = Allocated(entropy.blocks).log_log(log_ε).tolist()
+    forget()
+    assert [float(Allocated(entropy.blocks).log_log(x)) for x in log_ε] == together
 
 
 def test_forgetting_empties_the_tables():

@@ -366,5 +366,7 @@ def log_sum(logs: np.ndarray) -> np.ndarray:
     """log Σ e^{logs} along the first axis; −∞ for an empty or vanishing sum."""
     peak = np.max(logs, axis=0)
     safe = np.where(np.isfinite(peak), peak, 0.0)
+    # numpy adds a lone column in another order than several: so each is laid out as a row
+    terms = np.ascontiguousarray(np.moveaxis(np.exp(logs - safe), 0, -1))
     with np.errstate(divide="ignore"):
-        return np.where(np.isfinite(peak), safe + np.log(np.exp(logs - safe).sum(axis=0)), peak)
+        return np.where(np.isfinite(peak), safe + np.log(terms.sum(axis=-1)), peak)

@@ -17,7 +17,8 @@ A never makes them smaller. The tree takes the best of 64 ladders, which divide 
 
 Massart's lemma bounds E max over N increments of length ℓ by ℓ√(2 log N/n); other classes have
 other prices (:mod:`dudley.calculus.peel`), and the same program. Each form is at most
-A, the trivial bound; optimised ≤ tree ≤ dudley. Any scales chosen without the data are valid.
+A, the trivial bound; on the same scales optimised ≤ tree ≤ dudley. Any scales chosen without the
+data are valid.
 A class with one member has complexity 0: E Σ τ_i f(x_i) = 0.
 """
 

@@ -20,6 +20,11 @@ evaluation (example, layer, row), the line and the sign. Words with k_j ≤ K_j 
 as multinomial(k) ≤ J^{k_1+…+k_J}. So each block pays for itself: log N_j = K_j log(1 + J·A_j). If
 some of the J are covered uniformly instead, before the others, fewer are left, and this is more
 than enough. That the order of corrections counts is what it costs: K log A, not log D(A/2, K).
+
+*Members for centres.* A member W* with the same word as W sees other points than Ŵ does. But W and
+W* are both within ε_j of Ŵ at the points that Ŵ leads to, and there the networks f_W and f_W* are
+compared with that of Ŵ (``calculus.compose``): f_W and f_W* differ by 2Σβ_jε_j or less. So the
+cover at ε_j/2 stands for one by members at ε_j, as it does on given points.
 """
 
 from __future__ import annotations
