@@ -156,6 +156,48 @@ def test_covers_on_points_are_asked_for_at_least_n_points():
     assert sorted(resolutions) == pytest.approx([k * math.log(2) for k in expected], rel=1e-12)
 
 
+def check_sizes(complexity):
+    """N^k functions on n ≤ 2^k points: the chain by those, or by the worst sample of 2^{k−1}."""
+
+    class OnPoints(oracles.Finite):
+        uses_points = True
+
+        def log_log(self, log_ε, log_n=None):
+            return super().log_log(log_ε) + math.log(round(log_n / math.log(2)))
+
+        def proper(self):
+            return self
+
+    for n in (33, 40, 47, 63, 64, 1025, 1500, 2047):
+        k = math.ceil(math.log2(n))
+        squares = [k / n] if n == 2**k else [k / n, (k - 1) / 2 ** (k - 1)]
+        expected = math.sqrt(2 * math.log(1.05) * min(squares))
+        value = float(complexity(OnPoints(1.05), 0.0, np.log([float(n)]))[0])
+        assert expected <= value <= 1.01 * expected, f"{value} for {expected} at n = {n}"
+
+
+def test_covers_on_points_serve_the_sizes_that_they_are_asked_for():
+    check_sizes(chain.complexity)
+
+
+def test_a_planted_size_is_seen():
+    """A fifth less everywhere, or for the power of two below n alone."""
+    goes_red(check_sizes, lambda *asked: chain.complexity(*asked) / 1.2)
+    program = chain._chained
+    with pytest.MonkeyPatch.context() as plant:
+
+        def larger(entropy, log_A, log_n, *prices):
+            return program(
+                entropy,
+                log_A,
+                log_n + np.where(log_n % math.log(2) < 1e-9, 2 * math.log(1.2), 0),
+                *prices,
+            )
+
+        plant.setattr(chain, "_chained", larger)
+        goes_red(check_sizes, chain.complexity)
+
+
 @functools.cache
 def orthogonal_signs() -> float:
     """The complexity of 1024 orthogonal sign functions on as many inputs, from below."""
