@@ -76,7 +76,7 @@ def test_each_kind_has_its_theorem(made: dict[str, dict]):
         "marked-token": "coded",
         "label-words": "listed",
     }
-    text = (sources() / "Certificates.v").read_text(encoding="utf-8")
+    text = b"".join(needed(sources()).values()).decode()
     for form, theorem in THEOREMS.items():
         assert f"Theorem {theorem}" in text and f"Definition {form}_claim" in text
 
@@ -169,7 +169,6 @@ def test_counts_that_are_none_are_refused(place: tuple[str, ...], value: object)
         ("hold-out", {"declared": {"loss": "error", "interval": ["betting"]}}),
         ("hold-out", {"declared": {"loss": "error", "interval": ["clopper-pearson", "betting"]}}),
         ("hold-out", {"declared": {"loss": "error", "interval": ["hypergeometric"], "pool": 900}}),
-        ("outcomes", {"facts": {"n": 900, "errors": None}}),
         ("pick-to-learn", {"declared": {"expected": 4}}),
         ("pick-to-learn", {"declared": {"most": 4}}),
         ("pick-to-learn", {"declared": {"pool": 400}}),
@@ -177,7 +176,7 @@ def test_counts_that_are_none_are_refused(place: tuple[str, ...], value: object)
     ],
 )
 def test_what_has_no_theorem_is_refused_by_name(made: dict, kind: str, changes: dict):
-    with pytest.raises(InputError, match=r"hold-out, outcomes and selection .* pick-to-learn"):
+    with pytest.raises(InputError, match=r"hold-out and selection .* pick-to-learn"):
         claim_of(made[kind] | changes)
 
 
@@ -199,7 +198,7 @@ def test_enough_terms_are_added():
 
 def test_sources_come_after_what_they_need():
     names = list(needed(sources()))
-    assert names[-1] == "Certificates" and "Betting" not in names
+    assert names[-2:] == ["Certificates", "Losses"] and "Betting" not in names
     assert names.index("Draws") < names.index("Binomial") < names.index("Checks")
 
 
@@ -263,10 +262,10 @@ def test_an_installed_package_has_the_sources_beside_its_modules(
 ):
     package = tmp_path / "site-packages" / "dudley"
     monkeypatch.setattr(library, "PACKAGE", package)
-    with pytest.raises(InputError, match=r"a folder with Certificates\.v"):
+    with pytest.raises(InputError, match=r"a folder with Losses\.v"):
         sources()
     (package / "_proof").mkdir(parents=True)
-    (package / "_proof" / "Certificates.v").write_text("", encoding="utf-8")
+    (package / "_proof" / "Losses.v").write_text("", encoding="utf-8")
     assert sources() == package / "_proof"
 
 

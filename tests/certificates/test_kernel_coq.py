@@ -111,10 +111,10 @@ def test_a_proof_that_fails_leaves_nothing(kernel: Coq, monkeypatch, tmp_path: P
     folder = tmp_path / "proof"
     folder.mkdir()
     text = "Theorem certificate : False.\nProof. exact I. Qed.\n"
-    (folder / "Certificates.v").write_text(text, encoding="utf-8")
+    (folder / "Losses.v").write_text(text, encoding="utf-8")
     monkeypatch.setattr("dudley.certificates.kernel.library.sources", lambda: folder)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    with pytest.raises(InputError, match=r"proof Certificates\.v"):
+    with pytest.raises(InputError, match=r"proof Losses\.v"):
         compiled(kernel)
     assert list((tmp_path / "cache" / "dudley").iterdir()) == []
 

@@ -49,6 +49,18 @@ def test_three_groups(dudley, answering):
     assert parts[4].startswith("declared: what no one can check\n") and "delta = 0.05" in parts[4]
 
 
+def test_losses_are_read_from_the_table(dudley, answering, tmp_path: Path):
+    claims = answering(True)
+    table, out = tmp_path / "table.csv", tmp_path / "c.json"
+    table.write_text("loss\n" + "0.25\n0\n0.5\n" * 40, encoding="utf-8")
+    assert dudley("certify", "outcomes", table, "--out", out).code == 0
+    done = dudley("verify", out, "--data", table, "--coq")
+    words = " ".join(done.out.split())
+    assert done.code == 0 and "theorem: losses_certificate" in words, done.err
+    assert "a model with these 120 losses has a mean loss of at most" in words
+    assert f"[(0, 40); ({1 << 42}, 40); ({1 << 43}, 40)]" in claims[0]
+
+
 def test_a_kernel_that_refuses(dudley, answering):
     answering(False)
     done = dudley("verify", "sparse-and", "--coq")

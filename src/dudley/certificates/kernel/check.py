@@ -10,11 +10,13 @@ Theorem certificate : coded_claim 2000 0 (4123, 312500) (1, 20) 34 [].
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from dudley.certificates.kernel.claim import KernelClaim, claim_of
 from dudley.certificates.kernel.coq import Coq, coq
 from dudley.certificates.kernel.library import compiled
+from dudley.certificates.kernel.losses import losses_of, needs_losses
 from dudley.certificates.kernel.report import KernelReport
 from dudley.certificates.kernel.script import script
 from dudley.certificates.verify import Verification
@@ -33,6 +35,7 @@ RECOMPUTED = {
         "the size of the cover, from the norms of the weights",
         "the margins of the model on the examples",
     ),
+    "losses": ("the losses of the model on the examples",),
     "picks": (
         "picks and rounds against the declared schedule",
         "the failures of the final model among the unpicked examples",
@@ -43,13 +46,17 @@ SUPPOSED = {
     "cover": (
         "the class has a cover of this size, and γ/2 leaves room for the rounding of margins",
     ),
+    "losses": ("the bets and their weights depend on the number of losses and on δ alone",),
     "picks": ("the program's rule is one of those that PickRule.v is about",),
 }
 
 
-def check(certificate: Mapping[str, Any], verification: Verification) -> KernelReport:
-    """The kernel's word on a certificate that holds."""
-    claim = claim_of(certificate)
+def check(
+    certificate: Mapping[str, Any], verification: Verification, data: Path | None = None
+) -> KernelReport:
+    """The kernel's word on a certificate that holds; ``data`` are those of a table of losses."""
+    needed = data is not None and needs_losses(certificate)
+    claim = claim_of(certificate, losses_of(certificate, data) if needed else None)
     program = coq()
     return KernelReport(
         claim,

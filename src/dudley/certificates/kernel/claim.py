@@ -8,11 +8,13 @@ lower end): the theorem is then about this number alone, at its share of δ.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dudley.certificates.kernel.losses import KernelLosses
 from dudley.certificates.kernel.numbers import (
     bound_above,
     decimal,
@@ -22,6 +24,9 @@ from dudley.certificates.kernel.numbers import (
 )
 from dudley.certificates.records import LARGEST
 from dudley.core.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SHARES = frozenset({"method", "parts"})
 # Prices of one of m, and of a grid: 1/w is a whole number. Any other is rounded down.
@@ -42,9 +47,9 @@ class KernelPrice:
 class KernelClaim:
     """Of n examples k err (or were selected), so the risk is at most ``bound``, at ``delta``.
 
-    ``form`` is the name of the claim in Coq: holdout, listed, coded, cover or picks. ``extra`` is
-    the number of bits of a code word, or the size of a cover. ``share`` is what other claims have
-    left of the certificate's δ; ``delta`` is after it.
+    ``form`` is the name of the claim in Coq: holdout, listed, coded, cover, picks or losses.
+    ``extra`` is the number of bits of a code word, or the size of a cover. Of losses k is 0.
+    ``share`` is what other claims have left of the certificate's δ; ``delta`` is after it.
     """
 
     form: str
@@ -55,6 +60,7 @@ class KernelClaim:
     weights: tuple[KernelPrice, ...] = ()
     extra: int | None = None
     share: Fraction = Fraction(1)
+    losses: KernelLosses | None = None
 
     def __post_init__(self):
         whole = (self.n, self.k, 0 if self.extra is None else self.extra)
@@ -87,8 +93,11 @@ def expect_covered(certificate: Mapping[str, Any]) -> None:
         raise _uncovered(f"a certificate of {certificate['method']}")
 
 
-def claim_of(certificate: Mapping[str, Any]) -> KernelClaim:
-    """The claim of a certificate, or a refusal that names the kinds that have one."""
+def claim_of(certificate: Mapping[str, Any], losses: np.ndarray | None = None) -> KernelClaim:
+    """The claim of a certificate, or a refusal that names the kinds that have one.
+
+    ``losses`` are those of the data, where the certificate has no errors that can be counted.
+    """
     expect_covered(certificate)
     facts, method = certificate["facts"], certificate["method"]
     form, n, k, extra = FORMS[method](certificate["declared"], facts)
@@ -101,6 +110,11 @@ def claim_of(certificate: Mapping[str, Any]) -> KernelClaim:
     share = Fraction(1)
     for price in prices:
         share *= price.weight if price.name in SHARES else 1
+    listed = None
+    if form == "losses":
+        if losses is None:
+            raise InputError("--coq", "the losses, which the data have", "none")
+        listed = KernelLosses.of(losses, certificate["nats"] - math.log(certificate["delta"]))
     return KernelClaim(
         "listed" if form == "holdout" and weights else form,
         n,
@@ -110,6 +124,7 @@ def claim_of(certificate: Mapping[str, Any]) -> KernelClaim:
         weights,
         extra,
         share,
+        listed,
     )
 
 
@@ -126,7 +141,7 @@ def _hold_out(declared: Mapping[str, Any], facts: Mapping[str, Any]) -> Counts:
 
 def _outcomes(declared: Mapping[str, Any], facts: Mapping[str, Any]) -> Counts:
     if facts.get("errors") is None:
-        raise _uncovered("outcomes that are not errors")
+        return "losses", facts["n"], 0, None
     return "holdout", facts["n"], facts["errors"], None
 
 
@@ -171,7 +186,7 @@ def _weight(method: str, name: str, nats: float) -> Fraction:
 
 def _uncovered(got: str) -> InputError:
     kinds = (
-        "hold-out, outcomes and selection of errors, occam, norm-cover, or pick-to-learn with even "
+        "hold-out and selection of errors, outcomes, occam, norm-cover, or pick-to-learn with even "
         "weights"
     )
     return InputError("--coq", kinds, got, "plain verify computes it again")

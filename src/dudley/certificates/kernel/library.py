@@ -16,7 +16,7 @@ from pathlib import Path
 from dudley.certificates.kernel.coq import Coq
 from dudley.core.errors import InputError
 
-ROOT = "Certificates"
+ROOT = "Losses"  # which requires the other claims
 PACKAGE = Path(__file__).resolve().parents[2]
 REQUIRED = re.compile(r"^From dudley Require Import ([^.]+)\.", re.MULTILINE)
 

@@ -60,20 +60,27 @@ def _theorem(claim: KernelClaim) -> str:
         "cover": f"any model of a class{weighty} whose cover at γ/2 has at most {_size(claim)} "
         "centres",
         "picks": f"the final model of any declared rule{weighty}",
+        "losses": f"any model{weighty} in a declared list" if weighty else "a model",
     }[claim.form]
     counted = {
         "cover": f"at most {claim.k:,} of {claim.n:,} margins up to γ",
         "picks": f"exactly {claim.k:,} picks and remaining errors of {claim.n:,} examples",
+        "losses": f"these {claim.n:,} losses",
     }.get(claim.form, f"at most {claim.k:,} of {claim.n:,} examples wrong")
+    risk = "mean loss" if claim.form == "losses" else "risk"
     return (
         f"theorem: {THEOREMS[claim.form]}: but for samples of probability at most "
-        f"{_fraction(claim.delta)}, {what} with {counted} has a risk of at most "
+        f"{_fraction(claim.delta)}, {what} with {counted} has a {risk} of at most "
         f"{number(claim.bound)}"
     )
 
 
 def _tail(claim: KernelClaim) -> str:
     p, q = number(claim.bound), about(claim.product)
+    if claim.losses is not None:
+        bets, kinds = len(claim.losses.bets), len(claim.losses.counts)
+        of = f"of {bets} bets, for {claim.n:,} losses z ({kinds:,} that differ)"
+        return f"tail: Σ w·Π (1 − θz)/(1 − θp) {of}, is at least 1/q at p = {p}, q = {q}"
     if claim.form == "picks":
         n, k = claim.n, claim.k
         return f"tail: {n}·p·P[Bin({n}, p) = {k}] ≤ q·P[Bin({n}, p) > {k}] at p = {p}, q = {q}"

@@ -26,10 +26,12 @@ import math
 from fractions import Fraction
 
 from dudley.certificates.kernel.claim import KernelClaim
+from dudley.certificates.kernel.losses import BITS, WEIGHT, Pairs
 from dudley.core.errors import InputError
 
 SCALE = 64  # bits of the term at k
 GRID = 10**15  # of pick-to-learn's curve, whose values are fractions with this denominator
+PART = 100  # pairs of a list within a list
 STEPS = 4_000_000  # more than a kernel adds up in minutes
 THEOREMS = {
     "holdout": "holdout_certificate",
@@ -37,6 +39,7 @@ THEOREMS = {
     "coded": "coded_certificate",
     "cover": "cover_certificate",
     "picks": "picks_certificate",
+    "losses": "losses_certificate",
 }
 
 
@@ -53,7 +56,12 @@ def steps(claim: KernelClaim) -> int:
 def statement(claim: KernelClaim) -> str:
     """The proposition in Coq."""
     bound = _on_grid(claim.bound) if claim.form == "picks" else _pair(claim.bound)
-    arguments = [str(claim.n), str(claim.k), bound, _pair(claim.delta)]
+    if claim.losses is not None:
+        book = f"(Book {BITS} {WEIGHT} {_pairs(claim.losses.bets)})"
+        arguments = [book, str(claim.n), str(BITS), _pairs(claim.losses.counts), bound]
+        arguments.append(_pair(claim.delta))
+    else:
+        arguments = [str(claim.n), str(claim.k), bound, _pair(claim.delta)]
     if claim.form in ("coded", "cover"):
         arguments.append(str(claim.extra))
     if claim.form != "holdout":
@@ -65,21 +73,32 @@ def script(claim: KernelClaim) -> str:
     """The text of the file."""
     if max(steps(claim), claim.k) > STEPS:
         raise InputError("--coq", f"up to {STEPS:,} terms of a tail", f"{claim.n:,} examples")
-    theorem = THEOREMS[claim.form]
+    theorem, library = THEOREMS[claim.form], "Certificates"
+    if claim.losses is not None:
+        library += " Losses"
+    else:
+        theorem += f" with (fuel := {steps(claim)}) (S := 2 ^ {SCALE})"
     return f"""\
 From Coq Require Import NArith List.
-From dudley Require Import Certificates.
+From dudley Require Import {library}.
 Import ListNotations.
 Local Open Scope N_scope.
 
 Theorem certificate : {statement(claim)}.
 Proof.
-  apply {theorem} with (fuel := {steps(claim)}) (S := 2 ^ {SCALE}).
+  apply {theorem}.
   vm_cast_no_check (eq_refl true).
 Qed.
 
 Print Assumptions certificate.
 """
+
+
+def _pairs(pairs: Pairs) -> str:
+    """A list of pairs of whole numbers, in parts that Coq's parser can take."""
+    words = [f"({a}, {b})" for a, b in pairs]
+    parts = ("; ".join(words[i : i + PART]) for i in range(0, len(words), PART))
+    return f"(List.concat [{'; '.join(f'[{part}]' for part in parts)}])"
 
 
 def _pair(x: Fraction) -> str:

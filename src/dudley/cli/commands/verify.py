@@ -115,7 +115,7 @@ def verify(
         verification = verify_texts(certificate, path.parent, texts, part, start, device)
     else:
         verification = check.verify(certificate, *check.parts(certificate, model, data))
-    kernel = kernel_report(certificate, verification) if by_kernel else None
+    kernel = kernel_report(certificate, verification, data) if by_kernel else None
     if as_json:
         differences = [{"field": d.field, "what": str(d)} for d in verification.differences]
         item = {
@@ -144,11 +144,13 @@ def expect_kernel(certificate: dict[str, Any]) -> None:
     coq()
 
 
-def kernel_report(certificate: dict[str, Any], verification: Verification) -> KernelReport | None:
+def kernel_report(
+    certificate: dict[str, Any], verification: Verification, data: Path | None
+) -> KernelReport | None:
     """The kernel's word, once the certificate is what the program computes."""
     from dudley.certificates.kernel.check import check
 
-    return check(certificate, verification) if verification.holds else None
+    return check(certificate, verification, data) if verification.holds else None
 
 
 def replayed(
