@@ -102,3 +102,11 @@ def test_every_row_of_the_record_follows_from_its_counts_and_keeps_its_limit():
         assert row["value"] == pytest.approx(value, rel=1e-12), row
         n = 10_000 if row["task"] == "mnist01" else 100_000
         assert row["n"] == n and row["value"] <= LIMITS[row["learner"]]
+
+
+def test_logging_costs_at_most_a_twentieth_of_a_step_of_a_transformer():
+    speed = json.loads((RECORD.parent / "one-pass-speed.json").read_text(encoding="utf-8"))
+    assert speed["logging_over_the_rest_of_a_step"] <= 0.05
+    for row in json.loads(RECORD.read_text(encoding="utf-8"))["rows"]:
+        if row["learner"] != "linear":  # whose step takes less than 2 ms
+            assert row["logging_seconds"] <= 0.05 * row["seconds"], row
