@@ -49,6 +49,8 @@ def test_the_folder_holds_all_and_is_verified_and_replayed(dudley, trained):
     assert done.code == 0 and "trained by the declared learner" in " ".join(done.out.split())
     again = dudley("verify", trained, "--replay")
     assert again.code == 0 and "by the declared learner" not in " ".join(again.out.split())
+    short = dudley("verify", trained, "--replay", "--budget", "1e-9").refused()
+    assert "got an end of the 1e-09 s before it; a larger --budget" in short
 
 
 def test_the_hold_out_stands_beside_with_its_learner(trained):
@@ -203,4 +205,5 @@ def test_options_of_pick_to_learn_belong_to_it(dudley, tmp_path):
     line = dudley("certify", "train", "and", "--model", "vit", "--out", tmp_path / "o").refused()
     assert "--method pick-to-learn" in line
     assert "--replay" in dudley("verify", "sparse-and", "--start", tmp_path).refused()
+    assert "--replay" in dudley("verify", "sparse-and", "--budget", "9").refused()
     assert "pick-to-learn" in dudley("verify", "sparse-and", "--replay").refused()

@@ -43,6 +43,10 @@ TrainingBudget = Annotated[
         "rounds are declared, so a budget ends the run, and the same command goes on later.",
     ),
 ]
+ReplayBudget = Annotated[
+    float,
+    typer.Option(callback=_seconds, help="With --replay: seconds to train again; 0 for no end."),
+]
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from dudley.cli.folder import (
     within,
 )
 from dudley.cli.output import Json, print_document, print_json
+from dudley.cli.progress import ReplayBudget
 from dudley.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def verify(
     device: Annotated[
         str | None, typer.Option(help="cpu (the default) or cuda, to replay or evaluate.")
     ] = None,
+    budget: ReplayBudget = 0,
     by_kernel: Annotated[
         bool,
         typer.Option("--coq", help="Let the kernel of Coq check theorem, tail and price as well."),
@@ -74,10 +76,10 @@ def verify(
 
     With --replay the declared training is carried out again, from the data alone, and must pick
     the same examples and give the same weights; it takes as long as the first time, on the same
-    kind of device. With --texts the checkpoints of a language model's pass are evaluated again on
-    their blocks, all or a part. With --coq the claim is written down as a theorem, and a proof
-    assistant that is installed on this machine checks it (docs/proof.md); the first time it takes a
-    minute to compile the proofs. Exit code 1 if the certificate does not hold.
+    kind of device, unless --budget ends it. With --texts the checkpoints of a language model's
+    pass are evaluated again on their blocks, all or a part. With --coq the claim is written down as
+    a theorem, and a proof assistant that is installed on this machine checks it (docs/proof.md);
+    the first time it takes a minute to compile the proofs. Exit code 1 if the certificate does not hold.
 
     Example: dudley verify sparse-and
     """
@@ -88,6 +90,8 @@ def verify(
     if not replay and texts is None and (start is not None or device is not None):
         expected = "--replay or --texts, to which --start and --device belong"
         raise InputError("verify", expected, "neither")
+    if budget and not replay:
+        raise InputError("verify", "--replay, to which --budget belongs", "no --replay")
     if texts is None and part is not None:
         raise InputError("verify", "--texts, to which --part belongs", "no --texts")
     model = model or beside(path, MODEL) or beside(path, CANDIDATES)
@@ -110,7 +114,7 @@ def verify(
         raise InputError("verify", expected, " and ".join(absent))
     if replay:
         assert data is not None
-        verification = replayed(certificate, data, device or "cpu", start)
+        verification = replayed(certificate, data, device or "cpu", start, budget)
     elif texts is not None:
         verification = verify_texts(certificate, path.parent, texts, part, start, device)
     else:
@@ -154,7 +158,7 @@ def kernel_report(
 
 
 def replayed(
-    certificate: dict[str, Any], data: Path, device: str, start: Path | None
+    certificate: dict[str, Any], data: Path, device: str, start: Path | None, budget: float
 ) -> Verification:
     """Train again as the certificate declares; only pick-to-learn declares a training."""
     from dudley.certificates.data import read
@@ -163,14 +167,23 @@ def replayed(
     from dudley.certificates.training import verify_training
     from dudley.cli.pick_examples import start_folder
     from dudley.cli.progress import watch_steps
+    from dudley.core.watch import Spent
 
     if certificate["method"] != PickToLearn.name:
         got = f"a certificate of {certificate['method']}"
         raise InputError("--replay", f"a certificate of {PickToLearn.name}", got)
     folder = None if start is None else start_folder(str(start))
     learner = learner_of(certificate["declared"].get("learner", {}), device, folder)
-    with watch_steps() as watch:
+    with watch_steps(budget) as watch:
         watch.begin("training again")
-        return verify_training(
-            certificate, learner, read(data), say=lambda progress: watch.say(str(progress))
-        )
+
+        def say(progress: Any) -> None:
+            watch.say(str(progress))
+            watch.look()
+
+        try:
+            return verify_training(certificate, learner, read(data), say=say)
+        except Spent:
+            fix = "a larger --budget, or 0 for no end; without --replay nothing is trained"
+            got = f"an end of the {budget:g} s before it"
+            raise InputError("training again", "the declared last round", got, fix) from None
