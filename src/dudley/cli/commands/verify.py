@@ -79,7 +79,8 @@ def verify(
     kind of device, unless --budget ends it. With --texts the checkpoints of a language model's
     pass are evaluated again on their blocks, all or a part. With --coq the claim is written down as
     a theorem, and a proof assistant that is installed on this machine checks it (docs/proof.md);
-    the first time it takes a minute to compile the proofs. Exit code 1 if the certificate does not hold.
+    the first time it takes a minute to compile the proofs. Exit code 1 if the certificate does not
+    hold.
 
     Example: dudley verify sparse-and
     """
