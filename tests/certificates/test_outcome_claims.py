@@ -287,3 +287,13 @@ def test_ends_are_outside_the_exact_ones_and_hardly_so():
             lower = binomial_lower(n - k, n, c)
             assert lower <= 1 - upper and lower >= 1 - upper - 2.0**-52
         assert binomial_upper(7, 7, c) == 1 and binomial_lower(0, 7, c) == 0
+
+
+def test_epochs_of_the_same_samples_are_no_more_draws():
+    """Counted as rows, ten epochs of a hundred samples fail in about three of ten cases at .05."""
+    correct, ids = np.repeat(np.arange(100) % 10 > 0, 10), np.repeat(np.arange(100), 10)
+    with pytest.raises(InputError, match=r"rows, by their ids.*100 of them different.*--unit"):
+        du.outcomes(correct=correct, id=ids)
+    assert du.outcomes(correct=correct, unit=ids).facts.n == 100
+    drawn = np.random.default_rng(0).integers(0, 500, 1000)
+    assert du.outcomes(correct=correct, id=drawn).facts.repeated_ids == 1000 - len(np.unique(drawn))

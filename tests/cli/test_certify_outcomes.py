@@ -25,9 +25,9 @@ def test_exit_codes_of_a_level(dudley, tmp_path):
 
 def test_ids_that_repeat_are_named_unless_units_are(dudley, tmp_path):
     table = tmp_path / "t.csv"
-    table.write_text("id,correct\n" + "".join(f"{i // 2},1\n" for i in range(80)))
+    table.write_text("id,correct\n" + "".join(f"{min(i, 75)},1\n" for i in range(80)))
     loud = dudley("certify", "outcomes", str(table))
-    assert loud.code == 0 and "40 rows have the id of an earlier one" in " ".join(loud.err.split())
+    assert loud.code == 0 and "4 rows have the id of an earlier one" in " ".join(loud.err.split())
     quiet = dudley(
         "certify", "outcomes", str(table), "--unit", "id", "--unit-way", "first", "--seed", "7"
     )

@@ -114,7 +114,12 @@ def _log_wide_products(sizes: np.ndarray, F: np.ndarray, m: int, K: int) -> np.n
     return (F * np.log1p(np.array(BETS)[:, None] / a * moved)).sum(axis=-1)
 
 
-def expect_chance(counts: np.ndarray, what: str = "examples", pool: int | None = None) -> None:
+FIX = "certify on draws of the population; copies that were made of an example are no draws"
+
+
+def expect_chance(
+    counts: np.ndarray, what: str = "examples", pool: int | None = None, fix: str = FIX
+) -> None:
     """Refuse counts that independent draws, or draws from a pool, do not have."""
     if excess(counts, pool) >= 0:
         n, different = int(np.sum(counts)), len(counts)
@@ -122,5 +127,5 @@ def expect_chance(counts: np.ndarray, what: str = "examples", pool: int | None =
             f"independent {what}",
             "no more copies than independent draws have by chance",
             f"{n:,} {what}, {different:,} of them different, too regular for chance",
-            "certify on draws of the population; copies that were made of an example are no draws",
+            fix,
         )

@@ -32,9 +32,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dudley.calculus.inversion import binomial_lower
 from dudley.certificates.base import Method, method
 from dudley.certificates.certificate import ASSUMED, RISK, Certificate
+from dudley.certificates.copies import expect_chance
 from dudley.certificates.methods.outcomes.answers import answers, question_of
 from dudley.certificates.methods.outcomes.declared import (
     OutcomesChoices,
@@ -46,6 +49,8 @@ from dudley.certificates.outcomes.reader import OutcomeFile
 from dudley.certificates.outcomes.table import OutcomeTable
 from dudley.certificates.price import Bill, one_of
 from dudley.core.errors import InputError
+
+UNITS = "say that ids are those of units (--unit), which then count as one draw each"
 
 
 @method
@@ -72,7 +77,7 @@ class OutcomesMethod(Method[OutcomesDeclared, OutcomesChoices]):
             raise InputError("model for outcomes", "none", type(model).__name__)
 
     def expect_independent(self, model: Any, data: Any, declared: OutcomesDeclared) -> None:
-        """Refuse what is no table, or has not the columns that were declared."""
+        """Refuse what is no table or has not the declared columns, and ids like those of epochs."""
         if not isinstance(data, OutcomeTable):
             raise InputError("data for outcomes", "a table of them", type(data).__name__)
         at = declared.columns
@@ -85,6 +90,8 @@ class OutcomesMethod(Method[OutcomesDeclared, OutcomesChoices]):
                 raise InputError(what, ", ".join(sorted(expected)) or "none", sorted(got))
         if at.unit and data.ids is None:
             raise InputError("units", "the id of the unit of every row", "none")
+        if data.ids is not None and not at.unit:
+            expect_chance(counts_of(data.ids), "rows, by their ids", fix=UNITS)
         if declared.answered_below is not None and data.score is None:
             raise InputError("answered_below", "a score for every row", "none", "name its column")
 
@@ -185,9 +192,12 @@ def _declarations(data: OutcomeTable, declared: OutcomesDeclared) -> tuple[str, 
 
 def repeated_ids(data: OutcomeTable) -> int:
     """How many rows have the id of an earlier one."""
-    import numpy as np
+    return 0 if data.ids is None else data.n - len(counts_of(data.ids))
 
-    return 0 if data.ids is None else data.n - len(np.unique(data.ids))
+
+def counts_of(ids: np.ndarray) -> np.ndarray:
+    """How many rows each id has."""
+    return np.unique(ids, return_counts=True)[1]
 
 
 def _advice(question: LossQuestion, bill: Bill, value: float) -> tuple[str, ...]:
