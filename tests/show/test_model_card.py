@@ -6,7 +6,10 @@ import json
 import re
 from importlib.util import find_spec
 
+import pytest
+
 import dudley as du
+from dudley.core.errors import InputError
 from dudley.networks.files import EXAMPLES
 
 
@@ -33,7 +36,8 @@ def test_the_entry_is_a_model_index(require):
     assert result["dataset"] == {"name": "AND of 32 bits", "type": "and"}
     assert metric["type"] == "error_rate" and "verified" not in metric
     assert item["value"] <= metric["value"] <= item["value"] * 1.001
-    assert metric["name"].startswith("upper bound (confidence 0.95, occam): probability")
+    words = "upper bound (confidence 0.95, occam): probability"
+    assert metric["name"].startswith(f"the file claims {words}")
 
 
 def test_the_section_has_the_number_and_what_it_rests_on():
@@ -59,3 +63,15 @@ def test_strangers_text_has_no_effect(require):
     section = card.split("---\n")[-1]
     assert "\x1b" not in card and "\u202e" not in card
     assert "\n# head" not in section and not re.search(r"(?<!\\)[<`](img|script|code)", section)
+
+
+def test_a_file_may_say_anything_and_a_certificate_that_was_made_may_not():
+    made = du.outcomes(correct=[True] * 300)
+    card = du.model_card(made, "model")
+    assert "claims" not in card and "a new example: at most 0.994 %" in card
+    forged = made.to_json() | {"value": 1.23456e-9}
+    card = du.model_card(forged, "model")
+    assert "a new example: the file claims at most 1.24e-07 %" in card.replace("\\", "")
+    assert "**Not verified" in card and "value: 0.000000001235\n" in card
+    with pytest.raises(InputError, match="value of the certificate"):
+        du.model_card(forged | {"value": -1}, "model")

@@ -3,12 +3,14 @@
 A card begins with YAML between two lines ``---``. The entry follows the model-index of
 huggingface_hub 2.4.0 (task, dataset, metrics); ``verified`` is left out, for it is the Hub's word.
 Texts are written as JSON writes them, with every sign beyond ASCII spelled out, which is YAML too.
-The metric is named as what it is: an upper bound, with its confidence.
+The metric is named as what it is: an upper bound, with its confidence. The table of a file may say
+anything: its numbers stand there as what the file claims.
 """
 
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 from dudley.certificates.certificate import RISK, Certificate
@@ -17,7 +19,8 @@ from dudley.core.confidence import confidence
 from dudley.core.rounding import ceiling
 from dudley.show.as_markdown import below
 from dudley.show.document import Points, Properties, Prose, Section
-from dudley.show.pages.certificate import amount, answers_of, counted, says
+from dudley.show.pages.certificate import amount, answers_of, checked, counted, says
+from dudley.show.pages.stamp import Stamp
 
 
 def model_card(
@@ -28,19 +31,20 @@ def model_card(
     dataset_type: str = "other",
 ) -> str:
     """The card: the model-index, and a section with the number and what it rests on."""
-    item = certificate.to_json() if isinstance(certificate, Certificate) else certificate
-    return (
-        f"---\n{model_index(item, model, task, dataset, dataset_type)}---\n\n{card_section(item)}"
-    )
+    made = isinstance(certificate, Certificate)
+    item, stamp = checked(certificate.to_json() if made else certificate), Stamp(made or None)
+    index = model_index(item, model, task, dataset, dataset_type, stamp)
+    return f"---\n{index}---\n\n{card_section(item, stamp)}"
 
 
 def model_index(
-    item: dict[str, Any], model: str, task: str, dataset: str, dataset_type: str
+    item: dict[str, Any], model: str, task: str, dataset: str, dataset_type: str, stamp: Stamp
 ) -> str:
     """The lines of YAML."""
     kind = "error_rate" if item["quantity"] == RISK else "risk"
     sure = confidence(item["delta"])
-    name = f"upper bound (confidence {sure}, {item['method']}): {item['quantity']}"
+    bound = stamp.says(f"upper bound (confidence {sure}, {item['method']})")
+    name = f"{bound}: {item['quantity']}"
     rows = [
         "model-index:",
         f"- name: {quoted(model)}",
@@ -52,15 +56,16 @@ def model_index(
         f"      type: {quoted(dataset_type)}",
         "    metrics:",
         f"    - type: {quoted(kind)}",
-        f"      value: {float(ceiling(item['value'])):.10f}",
+        f"      value: {Decimal(ceiling(item['value'])):f}",
         f"      name: {quoted(name)}",
     ]
     return "\n".join(rows) + "\n"
 
 
-def card_section(item: dict[str, Any]) -> str:
+def card_section(item: dict[str, Any], stamp: Stamp) -> str:
     """The Markdown below."""
-    number = f"{line(item['quantity'], 500)}: at most {amount(item, item['value'])}"
+    most = stamp.says(f"at most {amount(item, item['value'])}")
+    number = f"{line(item['quantity'], 500)}: {most}"
     sentence = f"With probability at least {confidence(item['delta'])} over the examples, {number}."
     rows = (
         ("method", line(item["method"], 80)),
@@ -69,7 +74,15 @@ def card_section(item: dict[str, Any]) -> str:
         ("data", f"sha256 {line(item['data']['sha256'], 64)}"),
     )
     points = Points(tuple(line(each, 500) for each in item["declarations"]))
-    blocks = (Prose(sentence), Properties(rows), Prose("It rests on:"), points, Prose(check(item)))
+    claim = () if stamp.holds else (stamp.notice(),)
+    blocks = (
+        *claim,
+        Prose(sentence),
+        Properties(rows),
+        Prose("It rests on:"),
+        points,
+        Prose(check(item)),
+    )
     sections = (Section("Certified error", blocks), *answers_of(item))
     return "\n\n".join(below(sections, 2)) + "\n"
 
