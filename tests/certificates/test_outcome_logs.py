@@ -184,6 +184,7 @@ def test_a_prediction_that_is_missing_is_refused(tmp_path: Path):
         ("another class", [[0.0, 1.0]], [2], "whole numbers from 0 to 1"),
         ("regression", [[0.0], [1.0]], [0.5, 1.0], "at least two classes"),
         ("ragged", [[0.0], [1.0, 2.0]], [0, 1], "logits n × classes"),
+        ("tables", [{"a": 1}, {"a": 2}], [0, 1], "labels: expected texts or whole numbers"),
     ],
 )
 def test_predictions_that_are_refused(name: str, predictions, labels, words: str):

@@ -2,6 +2,9 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +72,17 @@ def test_parquet_is_read(tmp_path, require):
     pq.write_table(pa.table(columns), tmp_path / "table.parquet")
     table = read(tmp_path / "table.parquet", groups=("site",))
     assert table.losses.tolist() == [0, 1, 0] and table.groups["site"].names == ("A", "B")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_the_place_of_parquet_is_not_waited_for(tmp_path):
+    pytest.importorskip("pyarrow")
+    os.mkfifo(tmp_path / "table.parquet")
+    reading = "from dudley import outcomes; outcomes('table.parquet')"
+    done = subprocess.run(  # what waits in C ends with its process alone
+        [sys.executable, "-c", reading], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert "a regular file, got a pipe" in done.stderr
 
 
 class Frame:

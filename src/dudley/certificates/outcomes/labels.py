@@ -61,7 +61,10 @@ class LabelColumn:
     @staticmethod
     def of(labels: Sequence[Any] | np.ndarray) -> LabelColumn:
         """The labels of a list or an array: texts, whole numbers or truth values."""
-        values, codes = np.unique(np.asarray(labels), return_inverse=True)
+        try:
+            values, codes = np.unique(np.asarray(labels), return_inverse=True)
+        except (TypeError, ValueError):  # tables, lists, or texts among numbers
+            raise InputError("labels", "texts or whole numbers", "others") from None
         if values.dtype.kind not in "biuUO" or np.ndim(labels) != 1:
             raise InputError("labels", "texts or whole numbers", f"{values.dtype}")
         return LabelColumn.sorted([label_text(value) for value in values.tolist()], codes)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dudley.certificates.outcomes.reader import PART, READERS, Choose, ColumnParts
 from dudley.core.boundary import tables
+from dudley.core.boundary.paths import regular
 from dudley.core.boundary.refusal import refusal
 from dudley.core.extras import missing
 
@@ -17,6 +18,7 @@ def parquet_parts(path: Path, choose: Choose) -> ColumnParts:
         import pyarrow.parquet as pq
     except ImportError:
         raise missing("pyarrow", f"reading {path}", "lab") from None
+    regular(path)  # pyarrow waits for a pipe
     try:
         header = list(pq.read_schema(path).names)
     except Exception as error:  # whatever a broken file raises
