@@ -102,6 +102,14 @@ def test_a_table_that_does_not_fit_is_refused(folder, tmp_path):
         recheck_texts(certificate(folder), tmp_path / "none", TEXTS)
 
 
+def test_no_model_is_built_that_no_checkpoint_could_hold(folder, tmp_path, monkeypatch):
+    for name in ("pass.json", "rank-0.log"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    monkeypatch.delattr(TextLearner, "__init__")
+    with pytest.raises(InputError, match="checkpoint-0: expected a readable file"):
+        recheck_texts(certificate(folder), tmp_path, TEXTS)
+
+
 def test_a_pass_that_broke_off_in_a_block_goes_on_to_the_same_certificate(
     folder, tmp_path, monkeypatch
 ):

@@ -27,6 +27,7 @@ from dudley.certificates.texts.state import PASS, SCHEMA, load_weights
 from dudley.certificates.verify import Verification
 from dudley.core.backend import torch
 from dudley.core.boundary import documents as json_documents
+from dudley.core.boundary.paths import regular
 from dudley.core.boundary.refusal import refusal
 from dudley.core.errors import InputError
 
@@ -120,8 +121,8 @@ def _smoothing(
 
 def _expect_weights(model: DocumentModel, folder: Path) -> None:
     """Refuse sizes that the file of the first checkpoint cannot hold, before they are built."""
+    path = regular(folder / "checkpoint-0")
     with torch.device("meta"):
         weights = sum(W.numel() for W in model.make().parameters())
-    path = folder / "checkpoint-0"
-    if path.is_file() and 4 * weights > path.stat().st_size:
+    if 4 * weights > path.stat().st_size:
         raise refusal(path, f"{weights:,} weights, as {PASS} says", "fewer")
