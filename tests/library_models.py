@@ -46,6 +46,8 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "bert tokens": ("BertForMaskedLM", "BertConfig", TEXT),
     "roberta": ("RobertaForSequenceClassification", "RobertaConfig", TEXT | {"pad_token_id": 1}),
     "roberta tokens": ("RobertaForMaskedLM", "RobertaConfig", TEXT | {"pad_token_id": 2}),
+    "xlm-roberta": ("XLMRobertaForMaskedLM", "XLMRobertaConfig", TEXT | {"pad_token_id": 1}),
+    "camembert": ("CamembertModel", "CamembertConfig", TEXT | {"pad_token_id": 1}),
     "distilbert": ("DistilBertForMaskedLM", "DistilBertConfig", DISTIL),
     "gpt2": ("GPT2LMHeadModel", "GPT2Config", GPT2 | {"scale_attn_by_inverse_layer_idx": True}),
     "vit": ("ViTForImageClassification", "ViTConfig", IMAGE),
@@ -112,6 +114,43 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "deit": ("DeiTForImageClassification", "DeiTConfig", IMAGE),
     "dinov2": ("Dinov2Model", "Dinov2Config", IMAGE),
     "clip_text_model": ("CLIPTextModel", "CLIPTextConfig", TEXT),
+    "clip_vision_model": ("CLIPVisionModel", "CLIPVisionConfig", IMAGE),
+    "siglip_text_model": ("SiglipTextModel", "SiglipTextConfig", TEXT | {"projection_size": 12}),
+}
+# Families whose norms are measured, and whose networks are refused.
+EXPERTS = GROUPED | {"num_local_experts": 3, "num_experts_per_tok": 2}
+BOTH = {"vocab_size": 31, "d_model": 16} | IDS
+SIDES = {
+    f"{side}_{name}": value
+    for side in ("encoder", "decoder")
+    for name, value in {"layers": 2, "attention_heads": 4, "ffn_dim": 20}.items()
+}
+DEBERTA = {
+    "relative_attention": True, "position_buckets": 4, "norm_rel_ebd": "layer_norm",
+    "pos_att_type": ["p2c", "c2p"], "position_biased_input": False, "share_att_key": True,
+}  # fmt: skip
+WHISPER = {"num_mel_bins": 4, "max_source_positions": 8, "max_target_positions": 8}
+MEASURED: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "mixtral": ("MixtralForCausalLM", "MixtralConfig", EXPERTS),
+    "qwen3_moe": (
+        "Qwen3MoeForCausalLM",
+        "Qwen3MoeConfig",
+        WIDE | {"num_experts": 3, "moe_intermediate_size": 8, "mlp_only_layers": [0]},
+    ),
+    "deberta-v2": ("DebertaV2ForSequenceClassification", "DebertaV2Config", TEXT | DEBERTA),
+    "t5": (
+        "T5ForConditionalGeneration",
+        "T5Config",
+        {"vocab_size": 31, "d_model": 16, "d_kv": 8, "d_ff": 20, "num_layers": 2, "num_heads": 4}
+        | {"num_decoder_layers": 3, "feed_forward_proj": "gated-gelu"},
+    ),
+    "bart": ("BartForConditionalGeneration", "BartConfig", BOTH | SIDES),
+    "whisper": (
+        "WhisperForConditionalGeneration",
+        "WhisperConfig",
+        BOTH | SIDES | WHISPER | {"decoder_start_token_id": 3, "begin_suppress_tokens": [1, 2]},
+    ),
+    "siglip_vision_model": ("SiglipVisionModel", "SiglipVisionConfig", IMAGE),
 }
 
 
@@ -120,7 +159,7 @@ def save(name: str, folder: Path) -> Path:
     import transformers  # pyright: ignore[reportMissingImports]
 
     transformers.utils.logging.disable_progress_bar()
-    made, config, settings = MODELS[name]
+    made, config, settings = (MODELS | MEASURED)[name]
     model = getattr(transformers, made)(getattr(transformers, config)(**settings))
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():

@@ -135,7 +135,7 @@ def test_a_mapping_that_fits_nothing_is_refused(dudley, tmp_path):
 
 REFUSED = {
     "nothing there": (["no-such-thing"], "no-such-thing"),
-    "no layout": (["tiny-bert", "--layout", "bart"], "did you mean bert"),
+    "no layout": (["tiny-bert", "--layout", "bort"], "did you mean bert"),
     "no file": (["tiny-bert", "--layout", "absent.toml"], "absent.toml"),
     "heads": (["tiny-bert", "--heads", "3"], "2, as the config says"),
     "no folder": (["tiny-bert", "--csv", "/no/such/folder/x.csv"], "--csv"),

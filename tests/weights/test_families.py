@@ -23,11 +23,11 @@ from each import each
 LIKE = {  # the family whose names a model type uses ↦ model types that are not that family
     "llama": (
         "gemma3n_text", "granitemoe", "cohere", "cohere2", "olmo", "olmo2", "qwen2_moe",
-        "qwen3_moe", "nemotron", "minicpm", "deepseek_v2", "deepseek_v3", "glm", "glm4", "exaone4",
+        "nemotron", "minicpm", "deepseek_v2", "deepseek_v3", "glm", "glm4", "exaone4",
         "persimmon", "falcon", "mllama", "llama4_text", "helium", "bitnet", "arcee",
     ),
     "gpt2": ("gpt_bigcode", "gpt_neo", "gptj", "codegen", "openai-gpt", "imagegpt", "bloom"),
-    "bert": ("deberta-v2", "deberta", "megatron-bert", "ernie", "nomic_bert", "layoutlm"),
+    "bert": ("deberta", "megatron-bert", "ernie", "nomic_bert", "layoutlm"),
     "roberta": ("longformer", "roberta-prelayernorm", "xlm-roberta-xl", "xmod", "luke", "mpnet"),
     "vit": ("beit", "dinov2_with_registers", "vit_mae", "vit_msn", "yolos"),
 }  # fmt: skip

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 import dudley as du
 from dudley.core.errors import InputError
 from dudley.core.extras import ExtraMissing
 from dudley.weights.forward import check_forward
+from dudley.weights.layout import LAYOUTS
 from dudley.weights.network import describe
 from each import each
-from library_models import MODELS, save
+from library_models import MEASURED, MODELS, save
 
 
 @pytest.fixture
@@ -40,6 +44,29 @@ def test_every_family_computes_what_the_library_computes(tmp_path, library, name
     described = describe(measurement, {"T": 4} | inputs)
     capacity = du.capacity(described.network, described.inputs, n=1e9, loss=described.loss)
     assert 0 < float(capacity.gap(0.05, union=du.Grid())) < math.inf
+
+
+@each("name", MEASURED)
+def test_a_family_without_a_bound_is_measured_and_refused_by_its_reason(
+    tmp_path, library, name: str
+):
+    folder = save(name, tmp_path / name)
+    measurement = du.measure(folder)
+    unknown = [use.name for use in measurement.tensors if "no role in this layout" in use.why]
+    assert measurement.layout == name and unknown == []
+    stored = load_file(folder / "model.safetensors")
+    whole = [row for row in measurement.rows if row.head is None]
+    assert len(whole) == measurement.tensors_used
+    for row in whole:
+        name_there, *start = row.source.removesuffix(".T").removesuffix("]").split("[")
+        tensor = stored[name_there].astype(float)[int(start[0].rstrip(":")) if start else 0 :]
+        assert row.norms["fro"] == pytest.approx(np.linalg.norm(tensor))
+        assert math.prod(row.shape) == tensor.size
+    reason = LAYOUTS[name].refused
+    with pytest.raises(InputError, match=re.escape(reason[:60])):
+        describe(measurement, {"T": 4})
+    with pytest.raises(InputError, match=re.escape(reason[:60])):
+        check_forward(measurement, folder)
 
 
 # What a description may get wrong ↦ a model where that shows.

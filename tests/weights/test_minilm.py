@@ -15,6 +15,7 @@ from dudley.show.as_text import text
 from dudley.show.pages.derivation import Derivation, document
 from dudley.show.pages.measurement import summary
 from dudley.weights.activations import with_levels
+from dudley.weights.forward import check_forward
 from dudley.weights.measurement import Measurement
 from dudley.weights.network import describe
 
@@ -98,6 +99,16 @@ def test_the_page_shows_its_bound(measured):
     derivation = Derivation(cap, 0.05, None, du.Grid(), description.assumptions)
     printed = text(document(description.title, derivation))
     assert re.fullmatch(shown('dudley derive --checkpoint "$MINILM" T=128 n=1e6'), printed)
+
+
+def test_the_page_shows_its_check(require, folder, measured, monkeypatch):
+    require("transformers", util.find_spec("transformers") is not None, "pip install '.[hf]'")
+    monkeypatch.setenv("COLUMNS", "100")
+    check = check_forward(measured, str(folder))
+    printed = text(summary(measured, check=check))
+    pattern = shown('dudley measure "$MINILM" --check-with transformers')
+    loose = re.sub(r"(difference|of\\ transformers).*", r"\1.*", pattern)  # digits differ elsewhere
+    assert re.fullmatch(loose, printed)
 
 
 @pytest.mark.slow

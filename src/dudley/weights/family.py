@@ -56,7 +56,7 @@ def choose(weights: Weights, config: dict, layout) -> tuple[Layout, Architecture
 def _read(name: str, config: dict) -> tuple[Layout, Architecture]:
     layout = LAYOUTS[name]
     architecture = layout.architecture(config)
-    odd = changing_setting(config, layout.honours) or architecture.odd
+    odd = layout.refused or changing_setting(config, layout.honours) or architecture.odd
     return layout, replace(architecture, odd=odd)
 
 

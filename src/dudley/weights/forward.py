@@ -130,12 +130,15 @@ class _Ours:
         self, described: DescribedCheckpoint, m: Measurement, folder: Path, head: Output, T: int
     ):
         stages: list[Any] = [part.node for part in described.network.stages()]
-        pooled = head.kind == "rows" and any(isinstance(stage, Pool) for stage in stages)
+        dense = head.dense is not None and m.find(f"W_{head.dense}") is not None
+        pooled = head.kind == "rows" and (dense or head.only)
         self.outputs = {"rows": "the pooled row" if pooled else "every row"}.get(
             head.kind, head.kind
         )
         if isinstance(stages[-1], Readout):
             stages.pop()
+            if pooled and not any(isinstance(stage, Pool) for stage in stages):
+                stages.append(Pool("cls"))
         elif head.kind == "language":
             stages = [stage for stage in stages if not isinstance(stage, Pool)]
             stages[-1] = replace(stages[-1], rows=T)

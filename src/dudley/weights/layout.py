@@ -14,14 +14,16 @@ W_1 is the gate and W_3 the other factor where there are two), ``ln_1.gain``, ``
 vocabulary's rows to that of the network), ``ln_f.…``, ``W_patch``, ``b_patch``, ``cls`` and
 ``dist`` (trained first rows). Roles of the output: ``W_pool`` (pooler), ``W_pre`` and ``ln_pre.…``
 (what stands before the logits otherwise), ``W_cls`` (logits of classes), ``W_out`` (logits of the
-vocabulary), each with ``b_…``.
+vocabulary), each with ``b_…``. ``R``: a table of relative positions; ``W_g``: which experts are
+chosen. A part of a network that is no chain of blocks stands in brackets: ``W_1[3]`` of expert 3,
+``W_Q[decoder]``, ``W_K[cross]``.
 
 >>> from dudley.weights.layout import LAYOUTS
 >>> LAYOUTS["bert"].match("encoder.layer.3.attention.self.query.weight").roles
 ('W_Q',)
->>> LAYOUTS["bart"]
+>>> LAYOUTS["bort"]
 Traceback (most recent call last):
-dudley.core.errors.UnknownName: unknown model type 'bart'; did you mean bert or ...
+dudley.core.errors.UnknownName: unknown model type 'bort'; did you mean bert or ...
 """
 
 from __future__ import annotations
@@ -41,11 +43,11 @@ STORED = ("out-in", "in-out", "row", "column", "patches")
 LAYER = (
     *ATTENTION, "b_Q", "b_K", "b_v", "b_c", "W_1", "b_1", "W_3", "b_3", "W_2", "b_2",
     *(f"ln_{j}.{part}" for j in (1, 2, 3, 4) for part in ("gain", "bias")),
-    "g_q", "g_k", "s_1", "s_2",
+    "g_q", "g_k", "s_1", "s_2", "W_g",
 )  # fmt: skip
 OUTSIDE = (
     "W_E", "P", "W_S", "W_patch", "b_patch", "cls", "dist", "ln_E.gain", "ln_E.bias",
-    "W_map", "b_map",
+    "W_map", "b_map", "R",
     "ln_f.gain", "ln_f.bias", *output.STORED,
 )  # fmt: skip
 INTERLEAVED = ("none", "heads", "groups")
@@ -70,6 +72,7 @@ class Slot:
     split: tuple[int, ...] | None = None
     interleaved: str | None = None
     plus: float = 0.0  # what the network adds to every entry of a gain
+    part: str = ""  # which part of the network it belongs to, where there are several
 
     def __post_init__(self):
         several = len(self.roles) > 1
@@ -88,8 +91,8 @@ class Slot:
 
     @cached_property
     def regex(self) -> re.Pattern:
-        parts = re.split(r"\{layer\}|\{head\}", self.pattern)
-        keys = re.findall(r"\{(layer|head)\}", self.pattern)
+        parts = re.split(r"\{layer\}|\{head\}|\{expert\}", self.pattern)
+        keys = re.findall(r"\{(layer|head|expert)\}", self.pattern)
         text = re.escape(parts[0])
         for key, part in zip(keys, parts[1:], strict=True):
             text += rf"(?P<{key}>[0-9]{{1,9}})" + re.escape(part)
@@ -127,6 +130,7 @@ class Layout:
     anchor: str  # the name whose prefix is the family's prefix
     outside: tuple[str, ...] = field(default=())  # names that never carry the prefix
     twins: tuple[tuple[str, str], ...] = ()  # names of one tensor, which a file may hold twice
+    refused: str = ""  # why no network of the family gets a bound, if none does
     assumable: bool = True  # may be assumed where no config names the family
     honours: tuple[str, ...] = ()  # settings of ``weights.computation`` that its reader describes
 
@@ -137,8 +141,10 @@ class Layout:
             if fitting:
                 keys = {key: int(value) for key, value in fitting.groupdict().items()}
                 inside = slot.roles[0] in LAYER
+                part = slot.part or str(keys.get("expert", ""))
+                roles = tuple(f"{role}[{part}]" if part else role for role in slot.roles)
                 return Match(
-                    slot.roles, keys.get("layer", 0 if inside else None), keys.get("head"), slot
+                    roles, keys.get("layer", 0 if inside else None), keys.get("head"), slot
                 )
         return None
 

@@ -45,10 +45,12 @@ SCHEMA = "dudley.layout/1"
 _SECTIONS = ("schema", "network", "tensors", "skip")
 _KEYS = ("role", "roles", "stored", "split", "interleaved", "plus")
 _SIZES = ("d", "L", "H", "groups", "k", "T", "window")
+_NUMBERS = ("embed_scale", "residual_scale", "logit_scale", "score_cap", "logit_cap")
+_UNWRITTEN = ("outputs", "turns", "first_position")
 _FLAGS = ("language", "bias")  # beside those whose default is one
 _SKIPS = 256  # regular expressions of a file
 _CHOICES = {
-    "order": ("pre", "post"),
+    "order": ("pre", "post", "sandwich", "parallel"),
     "inputs": ("tokens", "patches", "rows"),
     "head": KINDS,
     "row": ("first", "last", "mean"),
@@ -137,7 +139,7 @@ def _regex(pattern: str, path: Path) -> str:
 
 
 def _architecture(table: dict, path: Path, pooler: bool) -> Architecture:
-    known = {field.name: field for field in fields(Architecture) if field.name != "outputs"}
+    known = {field.name: field for field in fields(Architecture) if field.name not in _UNWRITTEN}
     known |= {"language": None, "row": None}
     values: dict = {}
     for name, value in table.items():
@@ -154,8 +156,10 @@ def _architecture(table: dict, path: Path, pooler: bool) -> Architecture:
         ):
             if not isinstance(value, bool):
                 raise InputError(where, "true or false", repr(value))
-        elif name == "eps":
+        elif name == "eps" or name in _NUMBERS:
             value = radius_of(where, value)
+            if value == 0 and name in _NUMBERS:
+                raise InputError(where, "a number > 0", value)
         elif name == "sigma":
             value = activation(value).name
         elif name == "scales":

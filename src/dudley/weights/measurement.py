@@ -161,7 +161,8 @@ class Measurement(Shown):
         largest: dict[str, float] = {}
         for row in self.rows:
             if min(row.shape) > 1 and (row.head is None or row.role in PRODUCTS):
-                largest[row.role] = max(largest.get(row.role, 0.0), row.op.upper)
+                role = row.role.partition("[")[0]
+                largest[role] = max(largest.get(role, 0.0), row.op.upper)
         whole = [row for row in self.rows if row.head is None]
         return {
             "matrices": len(self.rows),

@@ -188,7 +188,10 @@ class _Build:
                 self._say("first row", what, Status.CHECKED)
         radii = {n: float(up(places.norms[n] + more, 4)) for n in ("row2inf", "fro")}
         P = Constraint(tuple(Ball(n, Observed(r)) for n, r in radii.items()))
-        return Tokens(X, T, W.shape[0], l1), [patch, Positions(self.d, places.shape[0], P, True)]
+        nodes: list[Node] = [patch, Positions(self.d, places.shape[0], P, True)]
+        if self.m.find("ln_E.gain") is not None:
+            nodes.append(self.blocks.norm("ln_E", None))
+        return Tokens(X, T, W.shape[0], l1), nodes
 
     # -- output and loss -----------------------------------------------------------------------
 
@@ -197,7 +200,7 @@ class _Build:
         head, dense, self.width = self.head, self.head.dense, self.d
         stored = dense is not None and self.m.find(f"W_{dense}") is not None
         nodes: list[Node] = []
-        if head.row != "last" and (head.kind != "rows" or stored):
+        if head.row != "last" and (head.kind != "rows" or stored or head.only):
             nodes.append(Pool("cls" if head.row == "any" else head.row))
         if stored and dense is not None:
             W, b = self._of_width(self.m.row(f"W_{dense}")), self.blocks.bias(f"b_{dense}", None)
@@ -221,7 +224,7 @@ class _Build:
             pooled = self.head.dense is not None and self.m.find(f"W_{self.head.dense}")
             where = "the pooler's output" if pooled else "one row"
             self._say("readout", f"no logits are stored: one number from {where}, {w} of w")
-            row = "cls" if pooled or self.head.row == "last" else self.head.row
+            row = "cls" if pooled or self.head.only or self.head.row == "last" else self.head.row
             return Readout(w, row), read_loss(loss)
         W, V, stored = self._logits()
         for name in ("w.l2", "w.l1"):

@@ -38,7 +38,8 @@ class Output:
 
     ``row``: which one it reads (``first``, ``last``, ``mean``, or ``any``: that of a masked
     token). ``dense``: ``pool`` or ``pre``, where a dense layer W_pool or W_pre with activation
-    ``sigma`` stands before the logits; ``norm``: a norm layer ln_pre follows it.
+    ``sigma`` stands before the logits; ``norm``: a norm layer ln_pre follows it. ``only``: the
+    last norm is for the row that is read alone.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Output:
     dense: str | None = None
     sigma: str | None = None
     norm: bool = False
+    only: bool = False  # what the last norm does to other rows is no output
 
     def roles(self) -> tuple[str, ...]:
         """The roles of tensors that belong to it."""

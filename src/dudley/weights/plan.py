@@ -80,7 +80,8 @@ def plan(weights: Weights, layout: Layout, architecture: Architecture) -> Tensor
             vital = skip is None or skip.vital or (skip.head and headless)
             uses.append(_use(info, False, reason, vital))
             continue
-        for role, piece, shape in _pieces(info, match.slot, architecture):
+        pieces_here = _pieces(info, match.slot, architecture)
+        for role, (_, piece, shape) in zip(match.roles, pieces_here, strict=True):
             key = (role, match.layer)
             clash = [p.tensor for h, p, _, _ in pieces.get(key, []) if h == match.head]
             if clash:
@@ -219,6 +220,8 @@ def _check(made: TensorPlan, source: str) -> None:
         raise InputError(f"{source}: layers", f"{arch.L}, as the config says", L)
     for layer in range(L):
         roles = {m.role: m for m in made.of(layer)}
+        if all("[" in role for role in roles):  # of another part, which has more layers
+            continue
         for role in ATTENTION:
             if role not in roles:
                 raise InputError(f"{source}: layer {layer}", f"a tensor for {role}", "none")

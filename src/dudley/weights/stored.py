@@ -25,8 +25,9 @@ Place = tuple[str, int | None]  # role and layer
 class StoredNest:
     """The nest of a described network, from matrices by role and layer.
 
-    ``embeds``: it begins with the embedding of tokens, and with the norm layer of that if there is
-    one. ``depth``: how many blocks it has, where one stored block is used several times.
+    ``embeds``: it begins with the embedding of tokens. Where it does, or cuts an image, the norm
+    layer of that follows if there is one. ``depth``: how many blocks it has, where one stored block
+    is used several times.
     """
 
     def __init__(
@@ -43,7 +44,8 @@ class StoredNest:
             if (f"ln_{j}.gain", i) in places or (without and j < 3)
         ]
         again = 1 if depth is None else depth // self.layers
-        before = self._stored("ln_E") if embeds else []
+        patches = ("W_patch", None) in places
+        before = self._stored("ln_E") if embeds or patches else []
         self.norms = [*before, *inside * again, *self._stored("ln_f", "ln_pre")]
         self.count = -1  # of the attentions that were filled
 

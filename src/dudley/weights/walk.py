@@ -72,13 +72,13 @@ class Walk:
 
     def _layer(self, layer: int | None) -> list[MatrixRow]:
         rows = []
-        for matrix in sorted(self.plan.of(layer), key=lambda m: ORDER[m.role]):
+        for matrix in sorted(self.plan.of(layer), key=lambda m: _place(m.role)):
             if (matrix.role, layer) not in self.same:
                 rows.append(self._row(matrix))
             if matrix.role not in ATTENTION:  # the heads look at those again
                 for name in matrix.tensors:
                     self.loaded.pop(name, None)
-        if layer is None:
+        if layer is None or ("W_Q", layer) not in self.plan.matrices:
             return rows
         split = self.plan.architecture.heads(self.plan.matrices["W_Q", layer].shape[0])
         return rows if split is None else rows + self._heads(layer, *split)
@@ -211,6 +211,12 @@ class Walk:
         self.done += 1
         if self.progress is not None:
             self.progress(what, self.done, self.total)
+
+
+def _place(role: str) -> tuple[int, int, str]:
+    """Where a role stands in its layer; parts behind the whole, experts by their numbers."""
+    base, _, part = role.partition("[")
+    return ORDER[base], len(part), part
 
 
 @contextmanager

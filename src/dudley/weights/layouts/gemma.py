@@ -49,11 +49,10 @@ NORMED = (
 
 
 def _gemma(config: Config, base: float = USUAL, **more) -> Architecture:
-    """What all have in common. An activation "gelu" of the oldest configs means the one by tanh."""
-    sigma = config.sigma("hidden_activation", "hidden_act") or "gelu-tanh"
+    """What all have in common."""
     d = config.size("hidden_size")
     values = {
-        "sigma": "gelu-tanh" if sigma == "gelu" else sigma,
+        "sigma": config.sigma("hidden_activation") or "gelu-tanh",
         "tied": config.flag("tie_word_embeddings", True),
         "embed_scale": math.sqrt(d) if d else 1.0,
         "odd": "" if d else "tokens are multiplied by √d, and no hidden_size to tell it from",
@@ -63,7 +62,11 @@ def _gemma(config: Config, base: float = USUAL, **more) -> Architecture:
 
 @reader
 def gemma(config: Config) -> Architecture:
-    return _gemma(config, window=None)
+    """An activation "gelu" of the oldest configs means the one by tanh."""
+    names = ("hidden_activation", "hidden_act")
+    sigmas = {config.sigma(name) for name in names} - {None, "gelu"} or {"gelu-tanh"}
+    made = _gemma(config, window=None, sigma=min(sigmas, key=str))
+    return made if len(sigmas) == 1 else replace(made, odd="two activations in the config")
 
 
 @reader
