@@ -1,12 +1,17 @@
 """Eight-bit weights against exact fractions; unknown conventions are skipped, never guessed."""
 
+import json
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, strategies as st
+from safetensors.torch import save_file
 
+import checkpoints
+import dudley as du
 from dudley.core.errors import InputError
 from dudley.weights.named_tensors import open_weights
 from each import each
@@ -108,6 +113,48 @@ def test_packed_integers_are_skipped():
     }
     weights = open_weights(packed)
     assert weights.names() == [] and set(weights.skipped) == set(packed)
+
+
+PACKED = {
+    "integers of GPTQ": {"qweight": Q.int(), "scales": SCB, "g_idx": torch.arange(3)},
+    "integers of AWQ or GPTQ": {"qweight": Q.int(), "qzeros": Q.int(), "scales": SCB},
+    "integers of compressed-tensors": {"weight_packed": Q.int(), "weight_scale": SCB},
+    "nf4 codes of bitsandbytes": {
+        name: BYTES for name in ("weight", "weight.absmax", "weight.quant_state.bitsandbytes__nf4")
+    },
+}
+
+
+@each("kind", PACKED)
+def test_packed_weights_are_refused_by_name_with_what_to_do(tmp_path, kind: str):
+    config, tensors = checkpoints.llama()
+    at = "model.layers.0.self_attn.q_proj"
+    del tensors[f"{at}.weight"]
+    packed = {f"{at}.{name}": value.numpy() for name, value in PACKED[kind].items()}
+    folder = checkpoints.write(tmp_path / kind, config, tensors | packed)
+    with pytest.raises(InputError, match=rf"got {kind} \(model.*dequantise"):
+        du.measure(folder)
+
+
+def test_blocks_of_eight_bit_floats_are_read_exactly(tmp_path):
+    generator = torch.Generator().manual_seed(0)
+    q = torch.randn(5, 7, generator=generator).to(torch.float8_e4m3fn)
+    scale = torch.rand(2, 3, generator=generator)
+    settings = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [4, 3]}}
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    save_file({"m.weight": q, "m.weight_scale_inv": scale}, tmp_path / "model.safetensors")
+    weights = open_weights(tmp_path)
+    assert weights.names() == ["m.weight"] and weights.error("m.weight") == 0.0
+    loaded = weights.load("m.weight")
+    for i, j in np.ndindex(5, 7):
+        meant = Fraction(float(q[i, j])) * Fraction(float(scale[i // 4, j // 3]))
+        assert Fraction(float(loaded[i, j])) == meant
+    for sides in ([4, 4], [4], None, [0, 3]):
+        settings["quantization_config"]["weight_block_size"] = sides
+        (tmp_path / "config.json").write_text(json.dumps(settings))
+        weights = open_weights(tmp_path)
+        assert weights.names() == ["m.weight_scale_inv"]
+        assert "m.weight_scale_inv" in weights.skipped["m.weight"]
 
 
 @pytest.mark.parametrize("zero", [torch.tensor(0.5), torch.tensor(128), torch.tensor(float("nan"))])

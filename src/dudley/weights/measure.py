@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dudley.core.backend import torch
 from dudley.core.boundary.paths import expect_named
+from dudley.core.boundary.text import line
 from dudley.core.constraint import radius_of, size_of
 from dudley.core.errors import InputError
 from dudley.weights.family import choose, named_class
@@ -17,6 +18,7 @@ from dudley.weights.module_config import module_config
 from dudley.weights.named_tensors import Weights, open_weights
 from dudley.weights.plan import TensorPlan, plan
 from dudley.weights.readers.merged import Merged
+from dudley.weights.readers.scales import PACKING
 from dudley.weights.walk import Walk
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -85,10 +87,21 @@ def example(checkpoint: Checkpoint | None) -> Checkpoint | None:
     return checkpoint
 
 
+def expect_unpacked(weights: Weights) -> None:
+    """Refuse packed weights by the name of their format, and say what can be measured instead."""
+    for name, why in dict(weights.skipped or {}).items():
+        if why.startswith(PACKING):
+            expected = "weights as numbers, or of eight bits with their scales"
+            got = f"{why.removeprefix(PACKING)} ({line(name)})"
+            fix = "measure what it was made from, or save it dequantised (model.dequantize())"
+            raise InputError(f"{weights.source}: weights", expected, got, fix)
+
+
 def plan_of(
     weights: Weights, checkpoint: Checkpoint, layout, heads: int | None = None
 ) -> TensorPlan:
     """The plan of a checkpoint: layout chosen, architecture read, every tensor matched."""
+    expect_unpacked(weights)
     config = dict(weights.config or {})
     if isinstance(checkpoint, torch.nn.Module):
         config = module_config(checkpoint) | named_class(config, type(checkpoint).__name__)

@@ -83,6 +83,11 @@ class Dequantised(Weights):
     def _companion(self, companion: str, name: str) -> torch.Tensor:
         values = self._inner.load(companion)
         values = finite(values, companion, self.info(companion).file).double()
+        block = self._scalings[name].block
+        if block is not None:
+            rows, columns = self.info(name).shape
+            wide = values.repeat_interleave(block[0], 0).repeat_interleave(block[1], 1)
+            return wide[:rows, :columns]
         return values.reshape(()) if values.numel() == 1 else values.reshape(-1, 1)
 
 

@@ -6,11 +6,15 @@ Known, for a matrix NAME = MODULE.weight with one row for each output:
   than 0 (row-major) is not known;
 - int8, uint8 or 8-bit floats with scale and zero point, W = (q − z)·s: NAME.scale, NAME_scale or
   MODULE.scale, and NAME.zero_point, NAME_zero_point or MODULE.zero_point. One number each, or one
-  a row ((rows,) or (rows, 1)). The zero point is 0 if absent, except for uint8, which needs one.
+  a row ((rows,) or (rows, 1)). The zero point is 0 if absent, except for uint8, which needs one;
+- 8-bit floats with NAME_scale_inv of one scale a block, W = q·s; the sides of a block are
+  ``weight_block_size`` under ``quantization_config`` of the config.
 
 The scales are listed as skipped ("scales of …"). A matrix of eight-bit integers under any other
-convention (blocks, 4-bit packing, GPTQ, AWQ) is skipped with the reason: its numbers are not the
-weights. An 8-bit float matrix without any scale is handed out as it is.
+convention is skipped with the reason: its numbers are not the weights. So are the packed integers
+of GPTQ, AWQ and compressed-tensors and the four-bit codes of bitsandbytes, by name
+(`packed_format`): where the weights are such, `measure` refuses the checkpoint. An 8-bit float
+matrix without any scale is handed out as it is.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dudley.weights.named_tensors import TensorInfo, Weights
@@ -28,6 +33,7 @@ SCALES = ("float16", "bfloat16", "float32", "float64")
 ACTIVATIONS = ("input_scale", "output_scale", "input_zero_point", "output_zero_point")
 PACKED = ("qweight", "qzeros", "g_idx", "weight_packed")
 TELLING = ("scale", "absmax", "quant")
+PACKING = "packed: "  # how the reason of such a tensor begins
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,7 @@ class Scaling:
     scale: str
     zero: str | None = None
     divisor: int = 1
+    block: tuple[int, int] | None = None  # one scale for each block of these sides
 
 
 def find_scalings(inner: Weights) -> tuple[dict[str, Scaling], dict[str, str]]:
@@ -46,9 +53,8 @@ def find_scalings(inner: Weights) -> tuple[dict[str, Scaling], dict[str, str]]:
     skipped: dict[str, str] = {}
     for name in inner.names():
         info = inner.info(name)
-        module, _, last = name.rpartition(".")
-        if last in PACKED or (last == "scales" and f"{module}.qweight" in beside.names):
-            skipped[name] = "packed integers of a convention that is not known (GPTQ, AWQ, …)"
+        if packed := packed_format(name, beside.names):
+            skipped[name] = f"{PACKING}{packed}"
             continue
         if len(info.shape) < 2 or not (info.dtype in INTEGERS or info.dtype.startswith("float8")):
             continue
@@ -64,6 +70,25 @@ def find_scalings(inner: Weights) -> tuple[dict[str, Scaling], dict[str, str]]:
         elif scaling:
             skipped[name] = scaling
     return scalings, skipped
+
+
+def packed_format(name: str, names: set[str]) -> str:
+    """Which format a tensor of packed integers or codes is of; empty if it is none.
+
+    >>> packed_format("q.qweight", {"q.qweight", "q.qzeros", "q.scales", "q.g_idx"})
+    'integers of GPTQ'
+    """
+    module, _, last = name.rpartition(".")
+    prefix = f"{module}." if module else ""
+    if last in PACKED or (last == "scales" and f"{prefix}qweight" in names):
+        if last == "weight_packed":
+            return "integers of compressed-tensors"
+        return "integers of GPTQ" if f"{prefix}g_idx" in names else "integers of AWQ or GPTQ"
+    for kind in ("nf4", "fp4"):
+        whole = name.partition(".weight")[0] + ".weight" if ".weight" in name else name
+        if f"{whole}.quant_state.bitsandbytes__{kind}" in names:
+            return f"{kind} codes of bitsandbytes"
+    return ""
 
 
 class _Siblings:
@@ -106,6 +131,8 @@ def _scaling(inner: Weights, info: TensorInfo, beside: _Siblings) -> Scaling | s
         if form in beside.names and inner.load(form).reshape(-1).tolist() != [0]:
             return "bitsandbytes int8 in a weight_format that is not row-major"
         return _fitting(inner, info, Scaling(scb, None, 127))
+    if dtype.startswith("float8") and f"{name}_scale_inv" in beside.names:
+        return _by_block(inner, info, f"{name}_scale_inv")
     scales = [f"{name}.scale", f"{name}_scale"] + [f"{prefix}scale"] * weight
     zeros = [f"{name}.zero_point", f"{name}_zero_point"] + [f"{prefix}zero_point"] * weight
     known = {*scales, *zeros, *(prefix + a for a in ACTIVATIONS)}
@@ -122,6 +149,20 @@ def _scaling(inner: Weights, info: TensorInfo, beside: _Siblings) -> Scaling | s
     if dtype == "uint8" and not zero:
         return "uint8 with a scale and no zero point: 0 and 128 are both in use"
     return _fitting(inner, info, Scaling(scale[0], zero[0] if zero else None))
+
+
+def _by_block(inner: Weights, info: TensorInfo, scale: str) -> Scaling | str:
+    """Scales by block, if the config says how large a block is and the scales are that many."""
+    settings = (inner.config or {}).get("quantization_config")
+    sides = settings.get("weight_block_size") if isinstance(settings, Mapping) else None
+    plain = isinstance(sides, list) and len(sides) == 2 and all(type(s) is int for s in sides)
+    if not plain or min(sides) < 1:
+        return f"{info.dtype} with {scale}, and no weight_block_size of two sides in the config"
+    wanted = tuple(-(-a // b) for a, b in zip(info.shape, sides, strict=False))
+    stored = inner.info(scale)
+    if len(info.shape) != 2 or stored.shape != wanted or stored.dtype not in SCALES:
+        return f"{info.dtype} with {scale}: {stored.dtype} of shape {stored.shape}, not {wanted}"
+    return Scaling(scale, block=(sides[0], sides[1]))
 
 
 def _fitting(inner: Weights, info: TensorInfo, scaling: Scaling) -> Scaling | str:
