@@ -55,6 +55,13 @@ def one_arm(config: Config) -> Config:
     return config | {"heads": heads, "classes": config["classes"] | {"sizes": sizes}}
 
 
+def one_setting(config: Config) -> Config:
+    sizes = config["sizes"] | {"masked": [], "variants": []}
+    for name in ("planted", "T", "m", "depth", "width", "rate"):
+        sizes[name] = sizes[name][:1]
+    return config | {"sizes": sizes, "trials": 1}
+
+
 # What is run again of each experiment; of E1 and E2 it is the first steps of a trial (below).
 CELLS: dict[str, Callable[[Config], Config]] = {
     "beyond-depth": one_part,
@@ -66,16 +73,19 @@ CELLS: dict[str, Callable[[Config], Config]] = {
     "li2026-excess": one_arm,
     "mwigo2026-mnist": one_grid,
     "trauger2024-majority": one_short_run,
+    "which-bound": one_setting,
 }
 KEYS = {
     "trial", "T", "m", "L", "V", "task", "radius", "variant",  # beyond-*
     "problem", "name", "n", "statement", "form", "arm",  # li2026-excess
     "reading", "tokens", "pixels", "d_m", "N",  # mwigo2026-mnist
+    "family", "depth", "width", "dropout", "norm", "rate",  # which-bound
 }  # fmt: skip
 # Of the whole grid, not of a cell: δ is shared by all radii; what a shorter run ends with.
 OF_ALL = {
     "beyond-norms": {"gap_bound", "log10_needed_n"},
     "trauger2024-majority": {"trials.parquet"},
+    "which-bound": {"refusals.parquet"},
 }
 # Rounding (other processors, a trial alone or in its batch) grows over a training. Seen for the
 # vector instructions of three processors: 3e-2 in edelman2021-and-far (dropout, 1,000 steps), 3e-3

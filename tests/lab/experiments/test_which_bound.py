@@ -13,7 +13,7 @@ from beyond_cases import finding, study
 from dudley.lab.experiment import SCALES
 from dudley.lab.experiments.which_bound import bounds, outputs, weights
 from dudley.lab.experiments.which_bound.findings import concluded, decided
-from dudley.lab.experiments.which_bound.grid import AXES, TARGET, block, pre_norm, setting
+from dudley.lab.experiments.which_bound.grid import AXES, TARGET, block, parts, pre_norm, setting
 from dudley.lab.experiments.which_bound.ranking import quantile
 from dudley.train.problem import Problem
 from dudley.train.trainer import Memory, Trainer
@@ -263,7 +263,7 @@ def test_every_scale_is_a_grid_of_cells():
         config = experiment.config(scale)
         assert config == experiment.config(scale)
         cells = set()
-        for part in config["parts"]:
+        for part in parts(config["sizes"]):
             m = part["task"]["m"]
             for size in m if isinstance(m, list) else [m]:
                 task = part["task"] | {"m": size}

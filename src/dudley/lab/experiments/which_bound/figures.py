@@ -9,7 +9,8 @@ from dudley.lab.figures.sketch import Sketch, sketches
 from dudley.lab.pages.results import Results
 from dudley.show.figures import style
 
-SHOWN = 26  # measures of a group; of more, the best and the worst forms of the registry stay
+SHOWN = 26  # measures of a group, from both ends
+TOLD = ("1/m alone", "Control", "H1")  # findings below the figure
 NAMES = {
     "heads": "one head (the papers')",
     "blocks": "heads and blocks, all depths",
@@ -31,15 +32,17 @@ def figures(results: Results) -> list[Sketch]:
     most = max((len(chosen(rows, group)) for group in groups), default=1)
     text = (
         "Kendall's τ of each measure with the measured gap, intervals over cells that hold at once "
-        "with 95 % confidence; a line to the left ends at the same measure's τ in its worst "
-        "environment (two values of one setting, all else the same)."
+        "with 95 % confidence. A thin line ends at the same measure's τ in its worst environment "
+        "(two values of one setting, all else the same). Of each statement the form with the "
+        f"highest τ; of more than {SHOWN} measures those at both ends."
     )
+    told = [f for words in TOLD for f in results.findings if words in f.claim]
     return [
         Sketch(
             "ranking",
             text,
             partial(drawn, rows, groups),
-            tuple(finding for finding in results.findings if finding.kind == "hypothesis")[:3],
+            tuple(told),
             panels=(1, max(1, len(groups))),
             size=(5.2 * max(1, len(groups)), 1.9 + 0.19 * most),
         )
@@ -88,6 +91,7 @@ def drawn(rows: list[RankingRow], groups: list[str], axes: list) -> None:
         axis.set_xlim(-1.05, 1.05)
         axis.axvline(0, color=style.GREY, lw=0.8)
         models = max(row["models"] for row in some)
-        axis.set(xlabel=f"Kendall's τ with the gap: {NAMES[group]}, {models} models")
+        style.setting(axis, f"{NAMES[group]}, {models} models")
+        axis.set(xlabel="Kendall's τ with the gap")
     if groups:
         style.common_legend(axes[: len(groups)])

@@ -51,16 +51,18 @@ def training(rate: float, size: Mapping[str, Any]) -> PartConfig:
 
 
 def tasks(size: Mapping[str, Any], family: str = "blocks") -> list[PartConfig]:
-    """Planted functions, and masked tokens."""
+    """Planted functions, and masked tokens. What ``size`` says of a family counts there."""
     holdout, few = size["holdout"], size["pre-norm"] if family == "pre-norm" else {}
     planted = [
         task | {"T": T, "m": size["m"], "holdout": holdout}
         for task in few.get("planted", size["planted"])
         for T in few.get("T", size["T"])
     ]
-    V, T, m = size["masked"]
-    masked = {"name": "masked-tokens", "V": V, "T": T, "lag": 2, "m": m, "holdout": holdout}
-    return [*planted, masked]
+    masked = [
+        {"name": "masked-tokens", "V": V, "T": T, "lag": 2, "m": m, "holdout": holdout}
+        for V, T, m in size["masked"]
+    ]
+    return [*planted, *masked]
 
 
 def images(size: Mapping[str, Any]) -> list[PartConfig]:
@@ -107,23 +109,22 @@ def setting(config: PartConfig) -> PartConfig:
 
 SIZES = {
     "smoke": {
-        "planted": PLANTED[:1], "T": [6], "m": [12, 24], "masked": [3, 6, [40]], "images": [],
+        "planted": PLANTED[:1], "T": [6], "m": [12, 24], "masked": [[3, 6, [40]]], "images": [],
         "depth": [1, 2], "width": [8], "variants": [["layer", 0.1]], "rate": [1e-2],
-        "pre-norm": {}, "trials": 2, "steps": 300, "holdout": 200, "draws": 50, "noises": 4,
+        "pre-norm": {}, "steps": 300, "holdout": 200,
     },
     "laptop": {
-        "planted": PLANTED, "T": [8, 12], "m": [24, 48, 96], "masked": [4, 8, [60, 240]],
+        "planted": PLANTED, "T": [8, 12], "m": [24, 48, 96], "masked": [[4, 8, [60, 240]]],
         "images": [10, 40], "depth": [1, 2], "width": [8],
         "variants": [["layer", 0.0], ["layer", 0.1]], "rate": [3e-3, 1e-2],
         "pre-norm": {"planted": PLANTED[:1] + PLANTED[2:4], "T": [8]},
-        "trials": 2, "steps": 400, "holdout": 1000, "draws": 1000, "noises": 4,
+        "steps": 400, "holdout": 1000,
     },
     "paper": {
         "planted": PLANTED + MORE, "T": [12, 24], "m": [40, 80, 160, 320],
-        "masked": [8, 12, [100, 400, 1600]], "images": [10, 40], "depth": [1, 2, 4],
+        "masked": [[8, 12, [100, 400, 1600]]], "images": [10, 40], "depth": [1, 2, 4],
         "width": [8, 16], "variants": [["layer", 0.0], ["layer", 0.1], ["rms", 0.0]],
         "rate": [3e-3, 1e-2],
-        "pre-norm": {"T": [12]}, "trials": 2, "steps": 2000, "holdout": 5000, "draws": 2000,
-        "noises": 10,
+        "pre-norm": {"T": [12]}, "steps": 2000, "holdout": 5000,
     },
 }  # fmt: skip

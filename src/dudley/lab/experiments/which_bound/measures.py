@@ -20,7 +20,7 @@ from dudley.core.backend import torch
 from dudley.lab import TrialGrid
 from dudley.lab.experiment import Bench
 from dudley.lab.experiments.which_bound import bounds
-from dudley.lab.experiments.which_bound.grid import TARGET, setting
+from dudley.lab.experiments.which_bound.grid import TARGET, parts, setting
 from dudley.lab.experiments.which_bound.outputs import of_outputs, outcomes
 from dudley.lab.experiments.which_bound.weights import of_weights
 from dudley.lab.training import memory_of, pack, train_batch, train_grid, trainings
@@ -36,7 +36,9 @@ def trained(name: str, config: Mapping[str, Any], folder: Path, bench: Bench) ->
     Every part has a seed of its own, so that no two cells share data or first weights.
     """
     seed, trials = config["seed"], config["trials"]
-    some = [trainings(name, seed + i, part, trials) for i, part in enumerate(config["parts"])]
+    some = [
+        trainings(name, seed + i, part, trials) for i, part in enumerate(parts(config["sizes"]))
+    ]
     grid = TrialGrid([trial for one in some for trial in one.trials], name, seed)
     table = train_grid(
         grid,
