@@ -174,6 +174,9 @@ from dudley.theorems.comparison import (
     Comparison as Comparison,
     compare as compare,
 )
+from dudley.theorems.gaps import (
+    gaps as gaps,
+)
 from dudley.weights.measure import measure as measure
 from dudley.weights.measurement import Measurement as Measurement
 

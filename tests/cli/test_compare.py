@@ -19,7 +19,8 @@ def test_one_point(dudley, monkeypatch):
     done = dudley("compare", *WORDS, "n=1e5")
     assert done.code == 0 and done.err == ""
     assert re.search(r"trauger2024/lemma-3\.6 +true +\S+ +\S+ +\S+\n", done.out)
-    assert "covering number\n" in done.out and "Rademacher complexity\n" in done.out
+    assert "covering number of linear maps\n" in done.out
+    assert "Rademacher complexity of linear maps\n" in done.out
     assert "X.row1inf ≤ 2.82843 from X.row2inf and d" in done.out
     assert "missing, for " in done.out
 
@@ -27,8 +28,8 @@ def test_one_point(dudley, monkeypatch):
 def test_a_sweep_tells_both_ends_and_where_it_begins_to_tell(dudley, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     done = dudley("compare", *WORDS, *AXIS)
-    assert "Rademacher complexity, n from 1e3 to 1e7" in done.out
-    assert re.search(r"section-2\.5 .* → .* 1e\d\n", done.out)
+    assert "Rademacher complexity of linear maps, n from 1000 to 1e7" in done.out
+    assert re.search(r"section-2\.5 .* → .* \d+\n", done.out)
     assert "useful from n\n" in done.out
 
 
@@ -104,6 +105,39 @@ def test_bad_input_is_refused_before_anything_is_computed(
     monkeypatch.setattr(comparison, "_Curves", lambda *_: pytest.fail("computed"))
     assert message in dudley("compare", *WORDS, *words).refused()
     assert not list(tmp_path.iterdir())
+
+
+def test_all_as_gaps_best_first(dudley, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    words = (*NET, "w.l1=1", "T=8", "n=1e6", "margin=0.5", "delta=0.1", "--as", "gap")
+    done = dudley("compare", *words)
+    assert done.code == 0 and "best first at n = 1e6\n" in done.out
+    assert "at least 0.9 (delta = 0.1) over 1e6 examples, for the ramp at margin 0.5" in done.out
+    ids = re.findall(r"^  (\w+/\S+) .* 0\.\d+$", done.out, re.M)
+    assert "calculus/gap" in ids and "trauger2024/corollary-4.1.1" in ids
+    assert "an excess risk does not bound risk − training loss: " not in done.out  # none applies
+    assert "chained, then 2R + deviation (assumed: the loss is Lipschitz in" in done.out
+    (item,) = dudley("compare", *words, "--json").json()["items"]
+    ranked = [row["id"] for row in item["rows"]]
+    assert [id for id in ranked if id in ids] == ids
+    assert item["loss"]["lipschitz"] == 2 and item["unconverted"]
+
+
+def test_gaps_make_a_figure_and_a_page(dudley, tmp_path: Path):
+    pytest.importorskip("matplotlib")
+    words = ("n=1e5", "X.row2inf=1", "w.l2=1", "d=8", "--as", "gap", "--sweep", "n=1e3:1e6:log4")
+    for ending in ("svg", "html"):
+        assert dudley("compare", *words, "--out", tmp_path / f"gaps.{ending}").code == 0
+    page = (tmp_path / "gaps.html").read_text(encoding="utf-8")
+    assert "risk − training loss of linear functions" in page
+    assert "n, the number of examples" in dudley("compare", "d=8", "--as", "gap").refused()
+    assert "'kind', 'gap'" in dudley("compare", "d=8", "--as", "nice").refused()
+
+
+def test_what_does_not_depend_on_the_axis_is_named(dudley):
+    swept = dudley("compare", *WORDS, "n=1e5", "--sweep", "T=4:4096:log3").out
+    assert "T from 4 to 4096\n" in swept
+    assert re.search(r"does not depend on T: (\w+/\S+,\s+)*trauger2024/lemma-3\.6", swept)
 
 
 def test_nothing_given_says_what_is_missing(dudley):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -26,15 +27,36 @@ def swept():
 
 
 def test_panels_hold_every_curve_that_has_a_value(swept):
-    shown = {panel.measure: panel for panel in panels(swept)}
-    assert list(shown) == ["Rademacher complexity", "covering number"]
-    rademacher = shown["Rademacher complexity"]
-    labels = [curve.label for curve in rademacher.curves]
+    shown = {panel.heading: panel for panel in panels(swept)}
+    assert list(shown) == [
+        "Rademacher complexity of linear maps",
+        "Rademacher complexity of one head",
+        "covering number of linear maps",
+    ]
+    maps, head, covers = shown.values()
+    labels = [curve.label for panel in shown.values() for curve in panel.curves]
     assert "trauger2024/corollary-4.1.1 printed, false (AISTATS 2024)" in labels
     assert "trauger2024/section-2.5 derived, parameter counting" in labels
-    assert "1" in [level.label for level in rademacher.levels]
-    assert any(level.label.startswith("trivial: ") for level in rademacher.levels)
-    assert not [level for level in shown["covering number"].levels if level.label == "1"]
+    assert "1" in [level.label for level in maps.levels]
+    assert any(level.label.startswith("trivial: ") for level in head.levels)
+    assert not [level for level in covers.levels if level.label == "1"]
+
+
+def test_what_does_not_move_is_flat_and_named():
+    shown = {panel.heading: panel for panel in panels(compare(HERE, "T=2:512:log4"))}
+    words = {c.label: c.still for panel in shown.values() for c in panel.curves}
+    assert words["trauger2024/lemma-3.6 derived"] == "does not depend on T"
+    assert words["trauger2024/corollary-4.1.1 derived"] == "the same at every T here"
+    assert words["edelman2021/corollary-4.4 derived"] == ""
+    for panel in shown.values():
+        assert all(len(set(c.log10)) == 1 for c in panel.curves if c.still), panel.heading
+
+
+def test_statements_of_one_panel_differ_in_colour_and_marker():
+    looks = [figure.style(order) for order in range(56)]
+    assert len(set(looks)) == 56
+    for first, second in pairwise(looks):
+        assert first[0] != second[0] and first[1] != second[1]
 
 
 def test_negative_values_are_gaps_that_are_marked(swept):

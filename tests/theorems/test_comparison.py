@@ -97,9 +97,11 @@ def test_rows_are_grouped_and_complete():
     ids = [row.id for row in comparison.rows]
     assert len(ids) == len(set(ids)) and not set(ids) & set(comparison.missing)
     assert set(ids) | set(comparison.missing) == set(STATEMENTS)
-    assert [m for m in MEASURES if m in comparison.groups] == list(comparison.groups)
-    for measure, rows in comparison.groups.items():
-        assert measure == "other quantities" or all(measure in r.statement.quantity for r in rows)
+    measures = [rows[0].statement.measure for rows in comparison.groups.values()]
+    assert measures == sorted(measures, key=MEASURES.index)
+    for heading, rows in comparison.groups.items():
+        assert {row.statement.heading for row in rows} == {heading}
+        assert len({(row.statement.measure, row.statement.subject) for row in rows}) == 1
     assert sum(map(len, comparison.groups.values())) == len(ids)
 
 

@@ -24,6 +24,7 @@ from dudley.core.binding import arguments
 from dudley.core.bound import Bound, Sense
 from dudley.core.errors import DudleyError, InputError, UnknownName
 from dudley.core.paper import Paper
+from dudley.core.subject import subject
 from dudley.core.verdict import Verdict
 from dudley.core.vocabulary import VOCABULARY, check_value, describe
 
@@ -146,6 +147,18 @@ class Statement:
     def measure(self) -> str:
         """The kind of quantity it bounds: statements of one kind can be set side by side."""
         return next((kind for kind in MEASURES if kind in self.quantity), MEASURES[-1])
+
+    @cached_property
+    def subject(self) -> str:
+        """The class of functions that it is about."""
+        return subject(self.quantity, [i.name for i in self.inputs])
+
+    @property
+    def heading(self) -> str:
+        """What is bounded, and of what: statements under one heading answer one question."""
+        if self.measure == MEASURES[-1]:
+            return self.quantity
+        return f"{self.measure} of {self.subject}"
 
     def form(self, name: str) -> Form:
         """``printed``, ``derived`` or ``best``."""

@@ -227,7 +227,14 @@ def _chart(chart: doc.Chart) -> dict[str, Any]:
         "powers": chart.powers,
         "shaded": chart.shaded,
         "curves": [
-            {"label": line(c.label), "form": c.form, "order": c.order, "y": c.y, "below": c.below}
+            {
+                "label": line(c.label),
+                "note": line(c.note),
+                "form": c.form,
+                "order": c.order,
+                "y": c.y,
+                "below": c.below,
+            }
             for c in chart.lines
         ],
         "levels": [{"label": line(level.label), "y": level.y} for level in chart.levels],

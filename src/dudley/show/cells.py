@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 
 from dudley.core.bound import Bound, Sense
 from dudley.core.situation import Derived
 from dudley.show.numbers import short
+from dudley.theorems.by_form import ByForm
 from dudley.theorems.comparison import KINDS, Comparison, ComparisonRow
+from dudley.theorems.gaps import GapRow, Gaps
 
 MARKS = {
     "~": "up to a constant that the paper does not name; here c = 1 unless given",
@@ -35,7 +38,7 @@ def number(bound: Bound) -> str:
     return f"{mark}{text}{after}"
 
 
-def cell(row: ComparisonRow, form: str) -> str:
+def cell(row: ByForm, form: str) -> str:
     """A form's number; along an axis its first and last, ``–`` where it was refused."""
     if form not in row.curves:
         return ""
@@ -45,13 +48,27 @@ def cell(row: ComparisonRow, form: str) -> str:
     return texts[0] if len(set(texts)) == 1 else " → ".join(texts)
 
 
-def informs(comparison: Comparison) -> str:
+def still(rows: Iterable[ByForm], axis: str) -> list[str]:
+    """What does not move along the axis: it does not depend on it, or is the same everywhere."""
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        forms: dict[str, list[str]] = {}
+        for form in row.curves:
+            forms.setdefault(row.still(form, axis), []).append(form)
+        for words, some in forms.items():
+            every = len(some) == len(row.curves)
+            name = row.id if every else f"{row.id} ({', '.join(some)})"
+            names.setdefault(words, []).append(name)
+    return [f"{words}: {', '.join(some)}" for words, some in sorted(names.items()) if words]
+
+
+def informs(result: Comparison | Gaps) -> str:
     """The head of the column that :func:`informative` fills for derived forms."""
-    assert comparison.sweep is not None
-    return f"useful from {comparison.sweep.name}"
+    assert result.sweep is not None
+    return f"useful from {result.sweep.name}"
 
 
-def informative(comparison: Comparison, row: ComparisonRow, form: str) -> str:
+def informative(comparison: Comparison | Gaps, row: ComparisonRow | GapRow, form: str) -> str:
     """From where on a form is useful: below what is trivial, or below 1."""
     i = row.informative_from(form)
     return "" if i is None else short(comparison.points[i])
@@ -59,12 +76,17 @@ def informative(comparison: Comparison, row: ComparisonRow, form: str) -> str:
 
 def marks(comparison: Comparison) -> dict[str, str]:
     """The marks that occur, with what they mean; so too the last column along an axis."""
-    text = " ".join(cell(row, form) for row in comparison.rows for form in row.curves)
-    meanings = {mark: meaning for mark, meaning in MARKS.items() if mark in text}
+    meanings = marks_in(comparison.rows)
     if comparison.sweep is not None and any(row.can_inform for row in comparison.rows):
         head = f"{informs(comparison)}:"
         meanings[head] = "where the derived form is first below what holds without theory"
     return meanings
+
+
+def marks_in(rows: Iterable[ByForm]) -> dict[str, str]:
+    """The marks that occur in these rows, with what they mean."""
+    text = " ".join(cell(row, form) for row in rows for form in row.curves)
+    return {mark: meaning for mark, meaning in MARKS.items() if mark in text}
 
 
 def derivations(derived: dict[str, Derived]) -> list[str]:
@@ -94,7 +116,7 @@ def when_derived(comparison: Comparison) -> str:
     return f" at {sweep.name} = {short(comparison.points[0])}"
 
 
-def refusals(comparison: Comparison) -> list[str]:
+def refusals(comparison: Comparison | Gaps) -> list[str]:
     """Each form that was refused, with the first reason, which may repeat its name."""
     return [
         f"{row.id}, {form}: {why.removeprefix(f'{row.id}, {form}: ')}"
@@ -112,7 +134,7 @@ def readings(comparison: Comparison) -> list[str]:
     ]
 
 
-def lacking(comparison: Comparison) -> dict[tuple[str, ...], list[str]]:
+def lacking(comparison: Comparison | Gaps) -> dict[tuple[str, ...], list[str]]:
     """The statements that were not evaluated, by the names they miss; fewest names first."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for id, names in comparison.missing.items():
@@ -120,7 +142,7 @@ def lacking(comparison: Comparison) -> dict[tuple[str, ...], list[str]]:
     return dict(sorted(groups.items(), key=lambda item: (len(item[0]), item[0])))
 
 
-def most_wanted(comparison: Comparison, count: int = 6) -> list[str]:
+def most_wanted(comparison: Comparison | Gaps, count: int = 6) -> list[str]:
     """The names that most of the statements not evaluated miss, with how many do."""
     tally = Counter(name for names in comparison.missing.values() for name in names)
     return [f"{name} ({times})" for name, times in tally.most_common(count)]

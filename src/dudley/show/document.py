@@ -108,13 +108,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """One curve. ``form`` chooses the dash, ``order`` the colour, ``below`` marks points there."""
+    """One curve. ``form`` chooses the dash, ``order`` colour and marker, ``below`` marks points."""
 
     label: str
     y: tuple[float | None, ...]
     form: str = "derived"
     order: int = 0
     below: tuple[int, ...] = ()
+    note: str = ""  # said beside the label
 
 
 @dataclass(frozen=True)

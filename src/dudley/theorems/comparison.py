@@ -2,7 +2,8 @@
 
 A statement is evaluated where all its inputs are given, derivable (:mod:`dudley.core.situation`)
 or have a default of its own; for the others the comparison says what is missing. Nothing is
-ranked across kinds: a covering number is set beside covering numbers, a gap beside gaps.
+ranked across kinds: a covering number of one class is set beside covering numbers of that class.
+(:mod:`dudley.theorems.gaps` turns what can be turned into one kind, and ranks that.)
 
 >>> from dudley.core.situation import Situation
 >>> here = Situation({"d": 64, "k": 64, "n": 1e5, "W.l11": 3.0, "X.row2inf": 1.0, "epsilon": 0.5})
@@ -32,38 +33,29 @@ from dudley.core.statement import MEASURES, Statement
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import GIVEN
 from dudley.theorems import registry
+from dudley.theorems.by_form import BoundOrReason, ByForm
 from dudley.theorems.order import reading_order
 
 FORMS = ("printed", "derived", "best")
 SCALED_TO_ONE = ("excess risk", "risk − training loss", "Rademacher complexity")
-BoundOrReason = Bound | str  # a bound, or why there is none
 Evaluator = Callable[[Statement, Mapping[str, float], str], BoundOrReason]
 
 
 @dataclass(frozen=True)
-class ComparisonRow:
-    """One statement: each form's outcome at every point of the axis (at one, without a sweep)."""
+class ComparisonRow(ByForm):
+    """One statement along the axis."""
 
     statement: Statement
     curves: Mapping[str, tuple[BoundOrReason, ...]]
+    unmoved: frozenset[str] = frozenset()
 
     @property
-    def id(self) -> str:
+    def id(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.statement.id
 
-    def bounds(self, form: str) -> list[Bound | None]:
-        """The bounds of a form along the axis, ``None`` where it was refused."""
-        return [b if isinstance(b, Bound) else None for b in self.curves.get(form, ())]
-
     @property
-    def refusals(self) -> dict[str, str]:
-        """For each form that was refused somewhere, the first reason."""
-        reasons_by_form = {}
-        for form, outcomes in self.curves.items():
-            reasons = [outcome for outcome in outcomes if isinstance(outcome, str)]
-            if reasons:
-                reasons_by_form[form] = reasons[0]
-        return reasons_by_form
+    def standing(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.statement.standing
 
     @property
     def can_inform(self) -> bool:
@@ -117,9 +109,11 @@ class Comparison(Shown):
 
     @property
     def groups(self) -> dict[str, list[ComparisonRow]]:
-        """The rows by what they bound, in a fixed order."""
-        rows_of = {m: [row for row in self.rows if row.statement.measure == m] for m in MEASURES}
-        return {measure: rows for measure, rows in rows_of.items() if rows}
+        """The rows by what they bound, and of what; kinds of quantity in a fixed order."""
+        groups: dict[str, list[ComparisonRow]] = {}
+        for row in sorted(self.rows, key=lambda row: MEASURES.index(row.statement.measure)):
+            groups.setdefault(row.statement.heading, []).append(row)
+        return groups
 
     @property
     def readings(self) -> dict[str, dict[str, list[str]]]:
@@ -173,12 +167,18 @@ class Comparison(Shown):
     def _row_json(self, row: ComparisonRow) -> dict:
         s = row.statement
         forms = {
-            form: [{"refused": o} if isinstance(o, str) else _point(o) for o in outcomes]
+            form: [{"refused": o} if isinstance(o, str) else point_json(o) for o in outcomes]
             for form, outcomes in row.curves.items()
         }
         senses = {form: f.sense.value for form, f in s.forms.items() if form in forms}
-        head = {"id": s.id, "verdict": s.verdict_json, "measure": s.measure}
-        return head | {"quantity": s.quantity, "senses": senses, "forms": forms}
+        head = {"id": s.id, "verdict": s.verdict_json, "measure": s.measure, "of": s.subject}
+        unmoved = [form for form in forms if form in row.unmoved]
+        return head | {
+            "quantity": s.quantity,
+            "senses": senses,
+            "forms": forms,
+            "unmoved": unmoved,
+        }
 
 
 # As section 2.5 of trauger2024 tells bounds apart: names of details, and words for them.
@@ -191,7 +191,8 @@ def _lead(kinds: Mapping[str, float]) -> float:
     return math.log(first) - math.log(second) if first > 0 and second > 0 else 0.0
 
 
-def _point(bound: Bound) -> dict:
+def point_json(bound: Bound) -> dict:
+    """A bound's numbers as plain data."""
     whole = bound.to_json()
     names = ("value", "log_value", "vacuous", "negative", "trivial")
     kinds = {kind: bound.details[kind] for kind in KINDS if kind in bound.details}
@@ -228,7 +229,7 @@ def compare(
         if form not in FORMS:
             raise UnknownName("form", form, FORMS)
     here = [situation] if axis is None else [situation.but(axis.name, x) for x in axis.values]
-    statements = _statements(papers)
+    statements = statements_of(papers)
     missing = {s.id: names for s in statements if (names := lacking(s, here[0]))}
     wanted = None if among is None else set(among)
     curves = [
@@ -240,7 +241,7 @@ def compare(
         for point in here:  # all statements at one before the next: many speak of one network
             for curve in curves:
                 curve.extend(point)
-    rows = tuple(ComparisonRow(curve.statement, curve.outcomes) for curve in curves)
+    rows = tuple(ComparisonRow(c.statement, c.outcomes, c.unmoved(axis)) for c in curves)
     followed = _followed(here[0], rows)
     inputs = {canonical(i.name) for s in statements for i in s.inputs}
     inputs |= {canonical(source) for one in followed.values() for source in one.sources}
@@ -255,7 +256,7 @@ def applicable(situation: Situation, papers: tuple[str, ...] = ()) -> list[State
     >>> [s.id for s in applicable(here, ("trauger2024",))]
     ['trauger2024/equation-2.4']
     """
-    return [s for s in _statements(papers) if not lacking(s, situation)]
+    return [s for s in statements_of(papers) if not lacking(s, situation)]
 
 
 def lacking(s: Statement, situation: Situation) -> tuple[str, ...]:
@@ -263,7 +264,7 @@ def lacking(s: Statement, situation: Situation) -> tuple[str, ...]:
     return tuple(i.name for i in s.inputs if i.default is None and situation.find(i.name) is None)
 
 
-def _statements(papers: tuple[str, ...]) -> list[Statement]:
+def statements_of(papers: tuple[str, ...]) -> list[Statement]:
     """The statements of these papers (all, if none is named), in the order of reading."""
     for paper in papers:
         registry.expect_paper(paper)
@@ -309,16 +310,24 @@ class _Curves:
         self.statement, self.evaluate = s, evaluate
         self._outcomes: dict[str, list[BoundOrReason]] = {f: [] for f in s.forms if f in forms}
         self._known: dict[tuple, BoundOrReason] = {}
+        self._inputs: dict[str, set[tuple]] = {f: set() for f in self._outcomes}
 
     def extend(self, here: Situation) -> None:
         """One more point of the axis."""
         s = self.statement
-        values, reason = inputs_of(s, here), _not_this(s, here)
+        values, reason = inputs_of(s, here), not_this(s, here)
         for form, outcomes in self._outcomes.items():
             key = (form, reason, *sorted(s.form(form).select(values).items()))
             if key not in self._known:
                 self._known[key] = reason or self.evaluate(s, values, form)
             outcomes.append(self._known[key])
+            self._inputs[form].add(key)
+
+    def unmoved(self, axis: Sweep | None) -> frozenset[str]:
+        """The forms whose inputs were the same at every point of an axis."""
+        if axis is None or len(axis.values) < 2:
+            return frozenset()
+        return frozenset(form for form, keys in self._inputs.items() if len(keys) == 1)
 
     @property
     def outcomes(self) -> dict[str, tuple[BoundOrReason, ...]]:
@@ -326,7 +335,7 @@ class _Curves:
         return {form: tuple(outcomes) for form, outcomes in self._outcomes.items()}
 
 
-def _not_this(s: Statement, here: Situation) -> str:
+def not_this(s: Statement, here: Situation) -> str:
     """Why a statement does not speak of this situation, if it does not."""
     names = {i.name for i in s.inputs}
     square = "d" in names and "k" not in names

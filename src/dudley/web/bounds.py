@@ -134,9 +134,9 @@ def point(words: Sequence[str], view: View, visitor: Visitor) -> dict[str, Any]:
         here, None, view.papers, view.forms, among=among, evaluate=visitor.evaluate
     )
     tables = {
-        measure: fragment(Document("", section(comparison, measure, rows, None).blocks))["html"]
-        for measure, rows in comparison.groups.items()
-        if view.measure in (None, measure)
+        heading: fragment(Document("", section(comparison, heading, rows, None).blocks))["html"]
+        for heading, rows in comparison.groups.items()
+        if view.measure in (None, rows[0].statement.measure)
     }
     entries += [
         {"id": s.id, "form": form, "measure": s.measure}

@@ -1,102 +1,21 @@
-"""The network that a situation describes, by the calculus: L layers of H heads and a readout.
-
-Its gap is what no printed statement of these papers gives: risk − training loss of the ramp loss
-of the margin, or of a loss with the given range and Lipschitz constant. The network is a network
-file (`networks.files`) whose numbers are the situation's.
-"""
+"""The gap of the network that a situation describes, as it is drawn."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from dudley.calculus.memory import remembered, sweeping
-from dudley.core.bound import Bound
-from dudley.core.errors import DudleyError, InputError
+from dudley.calculus.memory import sweeping
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import describe
-from dudley.networks import files
-from dudley.networks.capacity import Capacity, capacity
+from dudley.networks.described import ID, MATRICES as MATRICES, gap_of as gap_of
 from dudley.show.as_html import fragment
 from dudley.show.document import Chart, Document, Line
 from dudley.show.figures.curves import log10
 from dudley.web.attend import Visitor
 
 NAME = "calculus"
-ID = "calculus/gap"
 MEASURE = "risk − training loss"
-MATRICES = ("W_QK", "W_Q", "W_K", "W_v", "W_c", "w")
-NEEDED = ("T", "d", "X.row2inf")
-
-
-def tables(values: dict[str, float]) -> dict[str, Any]:
-    """The network file of a situation.
-
-    >>> tables({"T": 8, "d": 4, "X.row2inf": 1.0, "W_v.op": 2.0, "W_c.op": 1.0,
-    ...         "w.l1": 1.0})["output"]
-    {'node': 'readout', 'w': {'l1': 1.0}}
-    """
-    missing = [name for name in NEEDED if name not in values]
-    if missing:
-        raise InputError("network", f"{', '.join(NEEDED)}", f"no {missing[0]}")
-    norms: dict[str, dict[str, float]] = {}
-    for name, value in values.items():
-        owner, dot, norm = name.partition(".")
-        if dot and owner in MATRICES:
-            norms.setdefault(owner, {})[norm] = value
-    for name in ("W_v", "W_c", "w"):
-        if name not in norms:
-            raise InputError("network", f"a norm of {name}, such as {name}.l11", "none")
-    readout = norms.pop("w")
-    X = {
-        name.partition(".")[2]: v
-        for name, v in values.items()
-        if name in ("X.row2inf", "X.row1inf")
-    }
-    layer = {
-        "node": "heads",
-        "H": int(values.get("H", 1)),
-        "repeat": int(values.get("L", 1)),
-        **norms,
-    }
-    if "k" in values:
-        layer["k"] = int(values["k"])
-    if "sigma.lipschitz" in values:
-        layer["sigma"] = {"lipschitz": values["sigma.lipschitz"]}
-    loss = {"margin": values["margin"]} if "margin" in values else {
-        name.partition(".")[2]: values[name]
-        for name in ("loss.lipschitz", "loss.range")
-        if name in values
-    }  # fmt: skip
-    return {
-        "schema": files.SCHEMA,
-        "input": {"T": int(values["T"]), "d": int(values["d"]), "X": X},
-        "layer": [layer],
-        "output": {"node": "readout", "w": readout},
-        "loss": loss,
-    }
-
-
-def capacity_of(values: dict[str, float]) -> Capacity:
-    """The capacity of that network."""
-    if "n" not in values:
-        raise InputError("network", "n, the number of examples", "none")
-    made = files.build(tables(values), {})
-    return capacity(made.network, made.inputs, values["n"], made.loss)
-
-
-def gap_of(values: dict[str, float]) -> Bound | str:
-    """The gap at one point, or why there is none."""
-    return _gap(tuple(sorted(values.items())))
-
-
-@remembered(1 << 10)
-def _gap(items: tuple[tuple[str, float], ...]) -> Bound | str:
-    values = dict(items)
-    try:
-        return capacity_of(values).gap(values.get("delta", 0.05))
-    except DudleyError as refusal:
-        return str(refusal)
 
 
 def at(values: dict[str, float]) -> dict[str, Any]:

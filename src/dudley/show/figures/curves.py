@@ -12,7 +12,10 @@ from dataclasses import dataclass
 
 from dudley.core.bound import Bound
 from dudley.core.errors import InputError
+from dudley.core.statement import MEASURES
+from dudley.theorems.by_form import ByForm
 from dudley.theorems.comparison import KINDS, SCALED_TO_ONE, Comparison, ComparisonRow, Crossing
+from dudley.theorems.gaps import Gaps
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class Curve:
     order: int  # of the statement within its panel: chooses the colour
     log10: tuple[float | None, ...]
     below: tuple[int, ...]
+    still: str = ""  # in words, that it does not move along the axis
 
     @property
     def refuted(self) -> bool:
@@ -55,9 +59,9 @@ class Level:
 
 @dataclass(frozen=True)
 class Panel:
-    """The curves of one kind of quantity."""
+    """The curves of one kind of quantity, of one class of functions."""
 
-    measure: str
+    heading: str
     curves: tuple[Curve, ...]
     levels: tuple[Level, ...]
     crossings: tuple[Crossing, ...]
@@ -68,22 +72,37 @@ class Panel:
         return {curve.id: curve.verdict for curve in self.curves}
 
 
-def panels(comparison: Comparison) -> list[Panel]:
-    """The panels of a swept comparison, one for each kind of quantity that moves along the axis.
+def panels(result: Comparison | Gaps) -> list[Panel]:
+    """The panels of a sweep: one for what is bounded and of what.
 
-    Where nothing moves at all, every kind has its panel.
+    What does not depend on the axis is drawn as well, flat: that is the answer there. Of the
+    quantities that are parts of proofs only those that move have a panel.
     """
-    if comparison.sweep is None:
+    if result.sweep is None:
         raise InputError("figure", "a sweep, such as n=1e3:1e9:log40", "one point")
-    drawn = []
-    for measure, rows in comparison.groups.items():
+    if isinstance(result, Gaps):
+        return _gap_panels(result)
+    drawn, axis = [], result.sweep.name
+    for heading, rows in result.groups.items():
         ids = {row.id for row in rows}
-        curves = [c for k, row in enumerate(rows) for c in _curves(row, k) if _seen(c)]
-        if curves:
-            crossings = tuple(c for c in comparison.crossings if c.id in ids)
-            drawn.append(Panel(measure, tuple(curves), _levels(measure, rows), crossings))
-    moving = [panel for panel in drawn if any(map(_moves, panel.curves))]
-    return moving or drawn
+        curves = [c for k, row in enumerate(rows) for c in _curves(row, k, axis) if _seen(c)]
+        if any(map(_moves, curves)) or (curves and rows[0].statement.measure != MEASURES[-1]):
+            crossings = tuple(c for c in result.crossings if c.id in ids)
+            measure = rows[0].statement.measure
+            drawn.append(Panel(heading, tuple(curves), _levels(measure, rows), crossings))
+    return drawn
+
+
+def _gap_panels(result: Gaps) -> list[Panel]:
+    """Gaps by class, best first; above the level they say nothing."""
+    axis = "" if result.sweep is None else result.sweep.name
+    heights = (math.log10(result.task.range),) * len(result.points)
+    levels = (Level("range of the loss", heights),)
+    drawn = []
+    for heading, rows in result.groups.items():
+        curves = [c for k, row in enumerate(rows) for c in _curves(row, k, axis) if _seen(c)]
+        drawn += [Panel(heading, tuple(curves), levels, ())] if curves else []
+    return drawn
 
 
 def _moves(curve: Curve) -> bool:
@@ -94,24 +113,25 @@ def _seen(curve: Curve) -> bool:
     return any(y is not None for y in curve.log10) or bool(curve.below)
 
 
-def _curves(row: ComparisonRow, order: int):
+def _curves(row: ByForm, order: int, axis: str):
     for form in row.curves:
         bounds = row.bounds(form)
         below = tuple(i for i, b in enumerate(bounds) if b is not None and log10(b) is None)
         heights = tuple(None if b is None else log10(b) for b in bounds)
-        yield Curve(row.id, form, row.statement.standing, order, heights, below)
-    yield from _kinds(row, order)
+        still = row.still(form, axis)
+        yield Curve(row.id, form, row.standing, order, heights, below, still)
+    yield from _kinds(row, order, axis)
 
 
-def _kinds(row: ComparisonRow, order: int):
+def _kinds(row: ByForm, order: int, axis: str):
     """Parameter counting and norm-based, where a statement tells them apart."""
     for form in row.curves:
         for kind, words in KINDS.items():
             ratios = [None if b is None else b.details.get(kind) for b in row.bounds(form)]
             if any(v is not None for v in ratios):
                 heights = tuple(math.log10(v) if v else None for v in ratios)
-                verdict = row.statement.standing
-                yield Curve(row.id, f"{form}, {words}", verdict, order, heights, ())
+                name, still = f"{form}, {words}", row.still(form, axis)
+                yield Curve(row.id, name, row.standing, order, heights, (), still)
 
 
 def log10(bound: Bound) -> float | None:

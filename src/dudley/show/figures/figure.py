@@ -1,13 +1,15 @@
 """A comparison as a figure: SVG, PDF or PNG, the same bytes for the same numbers.
 
-One panel for each kind of quantity, both axes as the sweep and the numbers ask. Printed forms are
-dashed, derived solid, best dotted; a colour (safe for colour-blind readers) and a marker belong to
-each statement. A printed curve of a false statement is named as such, and where a formula is
-negative a triangle at the lower edge stands for it.
+One panel for what is bounded and of what, both axes as the sweep and the numbers ask. Printed forms
+are dashed, derived solid, best dotted; a colour (safe for colour-blind readers) and a marker belong
+to each statement. What does not depend on the axis is flat, and the legend says so. A printed curve
+of a false statement is named as such, and where a formula is negative a triangle at
+the lower edge stands for it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -20,11 +22,13 @@ from dudley.core.files import written
 from dudley.core.sweep import Sweep
 from dudley.core.vocabulary import describe
 from dudley.show.figures.curves import Curve, Level, Panel, panels
+from dudley.show.numbers import short
 from dudley.theorems.comparison import KINDS, Comparison
+from dudley.theorems.gaps import Gaps
 
 # Okabe and Ito's palette without its yellow, which fades on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-MARKERS = ("", "o", "s", "^", "D", "v")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")  # no multiple of the colours: 56 pairs
 LINES = {"printed": ("--", 1.3), "derived": ("-", 1.8), "best": (":", 1.4)}
 KIND = ((0, (6, 1, 1, 1)), 1.0)  # parameter counting, norm-based
 ENDINGS = (".svg", ".pdf", ".png")
@@ -38,7 +42,7 @@ SETTINGS = {
 }
 
 
-def draw(comparison: Comparison, path: Path) -> None:
+def draw(comparison: Comparison | Gaps, path: Path) -> None:
     """Write the figure; nothing is left at ``path`` if anything fails."""
     figure, kind = of(comparison), path.suffix[1:]
     empty = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
@@ -46,13 +50,13 @@ def draw(comparison: Comparison, path: Path) -> None:
         figure.savefig(temporary, format=kind, metadata=empty[kind], dpi=150)
 
 
-def of(comparison: Comparison) -> Any:
+def of(comparison: Comparison | Gaps) -> Any:
     """The figure, in matplotlib's own class: a notebook shows it."""
     shown = panels(comparison)
     heights = [max(3.4, 0.6 + 0.175 * len(_entries(panel))) for panel in shown]
     with drawn(heights) as (figure, axes):
         for axis, panel in zip(axes, shown, strict=True):
-            _panel(axis, panel, comparison)
+            _panel(axis, panel, comparison.sweep)
     return figure
 
 
@@ -95,8 +99,7 @@ def _entries(panel: Panel) -> list[Curve]:
     return list({curve.id: curve for curve in reversed(panel.curves)}.values())[::-1]
 
 
-def _panel(axis, panel: Panel, comparison: Comparison) -> None:
-    sweep = comparison.sweep
+def _panel(axis, panel: Panel, sweep: Sweep | None) -> None:
     assert sweep is not None
     x = sweep.values
     if sweep.log:
@@ -123,11 +126,15 @@ def _panel(axis, panel: Panel, comparison: Comparison) -> None:
             color="#444444",
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6},
         )
+    axis.xaxis.set_major_formatter(lambda x, _: short(x))
     axis.yaxis.set_major_formatter(lambda y, _: power(y))
-    axis.yaxis.get_major_locator().set_params(integer=high - low > 3)
+    if high - low > 3:
+        axis.yaxis.get_major_locator().set_params(integer=True)
+    else:
+        axis.set_yticks(round_heights(low - room, high + room))
     axis.grid(True, color="#e6e6e6", lw=0.6)
     axis.set_axisbelow(True)
-    axis.set_title(panel.measure, loc="left", fontweight="bold")
+    axis.set_title(panel.heading, loc="left", fontweight="bold")
     axis.set_xlabel(f"{sweep.name}   ({describe(sweep.name)})")
     _legend(axis, panel)
 
@@ -142,7 +149,7 @@ def _draw(axis, curve: Curve, x, floor: float) -> None:
         ls=line,
         lw=width,
         color=colour,
-        marker=marker or None,
+        marker=marker,
         markevery=(curve.order % every, every),
         ms=3.5,
         mfc="white",
@@ -161,7 +168,7 @@ def _draw(axis, curve: Curve, x, floor: float) -> None:
 
 def style(order: int) -> tuple[str, str]:
     """The colour and marker of a statement by its place in the panel."""
-    return COLOURS[order % len(COLOURS)], MARKERS[order // len(COLOURS) % len(MARKERS)]
+    return COLOURS[order % len(COLOURS)], MARKERS[order % len(MARKERS)]
 
 
 def power(y: float) -> str:
@@ -170,9 +177,21 @@ def power(y: float) -> str:
     >>> power(3.0), power(-1.0), power(0.5), power(12.0)
     ('1000', '0.1', '3.16', '1e12')
     """
-    if -3 <= y < 4:
-        return f"{float(f'{10**y:.3g}'):g}"
+    if -3 <= y < 6:
+        return short(10**y)
     return f"1e{y:.4g}"
+
+
+def round_heights(low: float, high: float) -> list[float]:
+    """log₁₀ of the round numbers in between: of 1, 2 and 5, or of all digits in a narrow range.
+
+    >>> [power(y) for y in round_heights(-0.5, 1.1)]
+    ['0.5', '1', '2', '5', '10']
+    """
+    digits = (1, 2, 5) if high - low > 0.7 else range(1, 10)
+    powers = range(math.floor(low), math.ceil(high) + 1)
+    every = [p + math.log10(digit) for p in powers for digit in digits]
+    return [y for y in every if low <= y <= high]
 
 
 def _gaps(heights) -> list[float]:
@@ -203,11 +222,11 @@ def _legend(axis, panel: Panel) -> None:
     handles = []
     for curve in _entries(panel):
         colour, marker = style(curve.order)
-        name = curve.id + (f" † {curve.version}" if curve.is_false else "")
+        label = curve.id + (f" † {curve.version}" if curve.is_false else "")
+        words = {c.still for c in panel.curves if c.id == curve.id}
+        label += f" – {words.pop()}" if len(words) == 1 and "" not in words else ""
         handles.append(
-            lines.Line2D(
-                [], [], color=colour, marker=marker or None, ms=3.5, mfc="white", label=name
-            )
+            lines.Line2D([], [], color=colour, marker=marker, ms=3.5, mfc="white", label=label)
         )
     forms = [form for form in LINES if any(c.form == form for c in panel.curves)]
     for form in forms:

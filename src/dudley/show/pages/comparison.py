@@ -1,7 +1,8 @@
-"""A comparison of bounds as a document: a chart and a table for each kind of quantity, notes."""
+"""A comparison of bounds as a document: a chart and a table for what is bounded and of what."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dudley.core.sweep import Sweep
@@ -20,20 +21,22 @@ from dudley.show.document import (
     Table,
 )
 from dudley.show.figures.curves import Panel, panels
-from dudley.show.numbers import short
+from dudley.show.numbers import plain, short
 from dudley.show.pages import BUILDERS, made_by
 from dudley.theorems import registry
+from dudley.theorems.by_form import ByForm
 from dudley.theorems.comparison import FORMS, KINDS, Comparison, ComparisonRow, compare
+from dudley.theorems.gaps import Gaps
 
 NEAR = 1  # a statement that misses so few names is named on a terminal
 
 
 def document(comparison: Comparison) -> Document:
     """Everything that `dudley compare` says."""
-    shown = {p.measure: p for p in panels(comparison)} if comparison.sweep else {}
+    shown = {p.heading: p for p in panels(comparison)} if comparison.sweep else {}
     blocks: list[DocumentBlock] = [
-        section(comparison, measure, rows, shown.get(measure))
-        for measure, rows in comparison.groups.items()
+        section(comparison, heading, rows, shown.get(heading))
+        for heading, rows in comparison.groups.items()
     ]
     if not blocks:
         blocks.append(Prose("No statement applies: see what is missing."))
@@ -56,33 +59,38 @@ def from_json(items: list[dict[str, Any]]) -> Document:
     return document(compare(item["situation"], axis))
 
 
-def situation(comparison: Comparison) -> tuple[str, ...]:
+def situation(comparison: Comparison | Gaps) -> tuple[str, ...]:
     """What was given, and the axis."""
     swept = comparison.sweep.name if comparison.sweep else None
-    values = [f"{n} = {v:g}" for n, v in comparison.situation.values.items() if n != swept]
+    values = [f"{n} = {plain(v)}" for n, v in comparison.situation.values.items() if n != swept]
     if comparison.sweep:
         x = comparison.points
-        values.append(f"{swept} from {x[0]:g} to {x[-1]:g} in {len(x)} points")
+        values.append(f"{swept} from {plain(x[0])} to {plain(x[-1])} in {len(x)} points")
     return tuple(values)
 
 
 def section(
-    comparison: Comparison, measure: str, rows: list[ComparisonRow], panel: Panel | None
+    comparison: Comparison, heading: str, rows: list[ComparisonRow], panel: Panel | None
 ) -> Section:
-    """One kind of quantity."""
-    charts = () if panel is None else (chart(comparison, panel),)
-    return Section(measure, (*charts, table(comparison, rows)))
+    """What is bounded, and of what."""
+    charts = () if panel is None else (chart(comparison.sweep, panel),)
+    return Section(heading, (*charts, table(comparison, rows), *still(comparison.sweep, rows)))
 
 
-def chart(comparison: Comparison, panel: Panel) -> Chart:
-    """The curves of one kind of quantity."""
-    sweep = comparison.sweep
+def still(sweep: Sweep | None, rows: Sequence[ByForm]) -> tuple[Points, ...]:
+    """What does not move along the axis, by name."""
+    lines = cells.still(rows, sweep.name) if sweep else []
+    return (Points(tuple(lines), mark=""),) if lines else ()
+
+
+def chart(sweep: Sweep | None, panel: Panel) -> Chart:
+    """The curves of one panel."""
     assert sweep is not None
     return Chart(
         sweep.name,
         describe(sweep.name),
         tuple(sweep.values),
-        tuple(Line(c.label, c.log10, c.form, c.order, c.below) for c in panel.curves),
+        tuple(Line(c.label, c.log10, c.form, c.order, c.below, c.still) for c in panel.curves),
         log=sweep.log,
         levels=tuple(Line(level.label, level.log10) for level in panel.levels),
         crossings=tuple(
@@ -153,8 +161,11 @@ def summary(comparison: Comparison, every_missing: bool = False) -> Document:
         ends = (short(comparison.points[i]) for i in (0, -1))
         along = f", {comparison.sweep.name} from {' to '.join(ends)}"
     blocks: list[DocumentBlock] = [
-        Section(f"{measure}{along}", (table(comparison, rows, absent="–"),))
-        for measure, rows in comparison.groups.items()
+        Section(
+            f"{heading}{along}",
+            (table(comparison, rows, absent="–"), *still(comparison.sweep, rows)),
+        )
+        for heading, rows in comparison.groups.items()
     ]
     if not blocks:
         blocks.append(Prose("no statement applies to what is given"))
@@ -178,7 +189,7 @@ def summary(comparison: Comparison, every_missing: bool = False) -> Document:
     return Document("", tuple(blocks), kind="comparison")
 
 
-def missing(comparison: Comparison, every: bool) -> Folded:
+def missing(comparison: Comparison | Gaps, every: bool) -> Folded:
     """What the other statements miss: the nearest by name, the rest by what they want most."""
     groups = cells.lacking(comparison)
     near = {names: ids for names, ids in groups.items() if every or len(names) <= NEAR}

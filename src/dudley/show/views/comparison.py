@@ -39,7 +39,7 @@ class ComparisonView(ResultView[Comparison]):
                 "bounds": row.statement.measure,
                 "form": form,
                 name: x,
-                **_outcome(outcome),
+                **numbers_of(outcome),
             }
             for row in self.result.rows
             for form, outcomes in row.curves.items()
@@ -50,7 +50,7 @@ class ComparisonView(ResultView[Comparison]):
         return figure.of(self.result)
 
 
-def _outcome(outcome: BoundOrReason) -> dict[str, Any]:
+def numbers_of(outcome: BoundOrReason) -> dict[str, Any]:
     """A bound's numbers, or why there is none."""
     if not isinstance(outcome, Bound):
         return {"value": None, "log value": None, "vacuous": None, "refused": outcome}
