@@ -1,7 +1,7 @@
 """What a move of a slider costs the server, as a ratio to the library's own call in one run.
 
-The same situation is asked through the app, without a socket: headers, checks, the comparison or
-the gaps of the network, JSON. CPU time, the smallest of three: from empty tables, and where the
+The same situation is asked through the app, without a socket: headers, checks, all bounds as gaps,
+JSON. CPU time, the smallest of three: from empty tables, and where the
 library remembers everything, so that what the server adds weighs most.
 """
 
@@ -14,18 +14,23 @@ from urllib.parse import urlencode
 import pytest
 
 from dudley.calculus import hull
-from dudley.core.sweep import Sweep
 from dudley.theorems import registry
-from dudley.theorems.comparison import FORMS, compare
+from dudley.theorems.comparison import FORMS
+from dudley.theorems.gaps import gaps
 from dudley.theorems.registry import PAPERS
-from dudley.web import calculus
 from dudley.web.app import create_app
 from dudley.web.bounds import SLIDERS
 from dudley.web.check import ask
 from dudley.web.safety import Settings
 
 HERE = {name: float(at) for name, (_, _, at) in SLIDERS.items() if at is not None}
-THEIRS = {name: value for name, value in HERE.items() if name != "margin"}
+CURVES = [
+    "calculus/gap derived",
+    "li2026/equation-14 derived",
+    "trauger2024/corollary-4.1.1 derived",
+    "trauger2024/corollary-4.2.1 derived",
+    "trauger2024/lemma-3.6 printed",
+]
 ALLOWED = 3.0
 
 
@@ -41,25 +46,16 @@ def seconds(work: Callable[[], object], empty: bool) -> float:
 
 
 def library(axis: str | None) -> None:
-    """What a move asks for: every statement, and the network."""
-    compare(THEIRS, axis, PAPERS, FORMS)
-    if axis is None:
-        calculus.capacity_of(HERE).gap(HERE["delta"])
-        return
-    sweep = Sweep.parse(axis)
-    for value in sweep.values:
-        situation = HERE | {sweep.name: value}
-        calculus.capacity_of(situation).gap(situation["delta"])
+    """What a move asks for: every bound as a gap at the point, or the curves that are shown."""
+    among = None if axis is None else [name.partition(" ")[0] for name in CURVES]
+    gaps(HERE, axis, PAPERS, FORMS, among=among)
 
 
 def served(app, axis: str | None) -> None:
-    """The same, as the page asks for it: the point at once, curves source by source."""
-    if axis is None:
-        assert ask(app, "/api/bounds?" + urlencode(HERE)).status == 200
-        return
-    for source in (calculus.NAME, *PAPERS):
-        query = urlencode(HERE | {"source": source, "sweep": axis})
-        assert ask(app, "/api/bounds?" + query).status == 200
+    """The same, as the page asks for it."""
+    curves = {} if axis is None else {"sweep": axis, "curve": CURVES}
+    query = urlencode(HERE | {"form": FORMS} | curves, doseq=True)
+    assert ask(app, "/api/bounds?" + query).status == 200
 
 
 @pytest.mark.parametrize("empty", [True, False], ids=["empty", "remembered"])

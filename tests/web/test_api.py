@@ -10,14 +10,17 @@ import pytest
 
 from dudley.networks import files
 from dudley.networks.capacity import capacity
-from dudley.show.figures.curves import panels
+from dudley.networks.described import ID
+from dudley.show.figures.curves import log10
 from dudley.theorems import registry
 from dudley.theorems.comparison import compare
-from dudley.web import bounds, calculus, page
+from dudley.theorems.gaps import gaps
+from dudley.web import bounds, page
 
 HERE = {"n": 1e5, "T": 16, "d": 8, "k": 8, "X.row2inf": 1.0, "W_QK.l11": 2.0, "W_v.l11": 1.0,
         "W_c.l11": 1.0, "w.l1": 1.0, "epsilon": 0.5}  # fmt: skip
 AXIS = "n=1e3:1e7:log5"
+COVERS = "covering number of linear maps"
 
 
 def query(**more) -> str:
@@ -25,25 +28,53 @@ def query(**more) -> str:
 
 
 def test_the_point_is_the_comparison(fetch):
-    answer = fetch(query(source="trauger2024", form="derived")).json()
-    comparison = compare(HERE, papers=("trauger2024",), forms=("derived",))
-    assert answer["rows"] == comparison.to_json()["rows"] and len(answer["rows"]) > 3
-    assert set(answer["tables"]) == set(comparison.groups)
-    assert answer["network"] is None
+    answer = fetch(query(source="trauger2024", form="derived", quantity=COVERS)).json()
+    rows = compare(HERE, papers=("trauger2024",), forms=("derived",)).groups[COVERS]
+    values = {f"{row.id} derived": row.bounds("derived")[0].value for row in rows}
+    assert {one["name"]: one["value"] for one in answer["entries"]} == values and len(values) > 3
+    assert answer["picked"] == list(values)[: bounds.SHOWN]
+    assert "Rademacher complexity of linear maps" in answer["others"]
+    assert answer["table"].count("<tr>") == 1 + len(rows)
 
 
-def test_the_curves_are_those_of_the_comparison(fetch):
-    answer = fetch(query(source="trauger2024", sweep=AXIS)).json()["charts"]
-    shown = {p.measure: p for p in panels(compare(HERE, AXIS, papers=("trauger2024",)))}
-    assert set(answer) == set(shown) and answer
-    for measure, panel in shown.items():
-        assert [c["label"] for c in answer[measure]["curves"]] == [c.label for c in panel.curves]
-        assert [c["y"] for c in answer[measure]["curves"]] == [list(c.log10) for c in panel.curves]
+def test_all_bounds_are_gaps_as_the_library_converts_them(fetch):
+    answer = fetch(query(margin=0.5, delta=0.1)).json()
+    ranked = gaps({**HERE, "margin": 0.5, "delta": 0.1})
+    values = {
+        f"{row.id} {form}": b.value
+        for row in ranked.rows
+        for form in row.curves
+        if (b := row.bounds(form)[0]) is not None
+    }
+    entries = {one["name"]: one.get("value") for one in answer["entries"]}
+    assert {name: x for name, x in entries.items() if x is not None} == values
+    assert answer["picked"][0] == f"{ID} derived"
+    assert len(answer["picked"]) == bounds.SHOWN <= len(values)
+    assert "compare within a class" in answer["table"]
+
+
+def test_the_curves_are_those_that_are_shown(fetch):
+    names = ["trauger2024/lemma-3.6 printed", f"{ID} derived"]
+    chart = fetch(query(sweep=AXIS, curve=names)).json()["chart"]
+    swept = gaps(HERE, AXIS)
+    assert chart["names"] == names and [c["order"] for c in chart["curves"]] == [0, 1]
+    for name, curve in zip(names, chart["curves"], strict=True):
+        id, form = name.split()
+        assert curve["y"] == [log10(b) for b in swept.row(id).bounds(form)]
+    picked = fetch(query()).json()["picked"]
+    assert len(fetch(query(sweep=AXIS)).json()["chart"]["names"]) == len(picked)
+    nothing = fetch(
+        "/api/bounds?" + urlencode({"d": 3, "sweep": AXIS, "quantity": "excess risk of one head"})
+    )
+    assert nothing.json() == {"chart": None}
+    flat = fetch(query(sweep="T=2:64:log3", curve=names[:1])).json()["chart"]["curves"][0]
+    assert flat["note"] == "does not depend on T"
 
 
 @pytest.mark.parametrize("margin", [0.5, 2.0])
 def test_the_network_of_a_situation_is_that_of_the_calculus(fetch, margin: float):
-    answer = fetch(query(source="calculus", margin=margin, L=2, H=3, delta=0.1)).json()["network"]
+    address = query(source="calculus", margin=margin, L=2, H=3, delta=0.1)
+    (answer,) = fetch(address).json()["entries"]
     tables = {
         "schema": "dudley.net/1",
         "input": {"T": 16, "d": 8, "X": {"row2inf": 1.0}},
@@ -55,18 +86,19 @@ def test_the_network_of_a_situation_is_that_of_the_calculus(fetch, margin: float
     made = files.build(tables, {})
     gap = capacity(made.network, made.inputs, 1e5, made.loss).gap(0.1)
     assert answer["value"] == pytest.approx(gap.value, rel=1e-12)
+    assert answer["of"] == "L layers"
 
 
 def test_the_margin_moves_the_network(fetch):
-    chart = fetch(query(source="calculus", sweep="margin=0.1:10:log4")).json()["charts"]
-    (curve,) = chart[calculus.MEASURE]["curves"]
+    address = query(source="calculus", sweep="margin=0.1:10:log4", curve=f"{ID} derived")
+    (curve,) = fetch(address).json()["chart"]["curves"]
     assert curve["y"] == sorted(curve["y"], reverse=True) and len(set(curve["y"])) > 1
 
 
 def test_without_a_norm_there_is_no_network(fetch):
     fewer = {name: value for name, value in HERE.items() if name != "W_c.l11"}
-    answer = fetch("/api/bounds?" + urlencode(fewer | {"source": "calculus"})).json()["network"]
-    assert "a norm of W_c" in answer["refused"] and "value" not in answer
+    answer = fetch("/api/bounds?" + urlencode(fewer | {"source": "calculus"})).json()
+    assert answer["entries"] == [] and "a norm of W_c" in answer["notes"]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +111,8 @@ def test_without_a_norm_there_is_no_network(fetch):
         ({"source": "nobody"}, "source: expected"),
         ({"source": "calculus", "sweep": "n=1e3:1e7:log999"}, "at most 200 points"),
         ({"source": "calculus", "sweep": "n=0:1:log5"}, "n: expected an integer"),
-        ({"source": ["calculus", "li2026"], "sweep": AXIS}, "the calculus alone, or papers"),
+        ({"quantity": "covering number of linear map"}, "did you mean covering number of linear"),
+        ({"curve": [str(i) for i in range(8)], "sweep": AXIS}, "at most 7"),
     ],
 )
 def test_bad_input_gives_a_refusal_and_no_number(fetch, more: dict, words: str):
@@ -94,6 +127,9 @@ def test_every_statement_has_its_page(fetch):
     answer = fetch("/api/statements/trauger2024/lemma-3.5").json()
     assert answer["verdict"] == "false" and "AISTATS 2024" in answer["judgement"]
     assert answer["charts"] and "<math" in answer["html"]
+    inputs = answer["counterexamples"]["wrong-side"]
+    assert inputs["k"] == 10000 and "<code>k=10000</code>" in answer["html"]
+    assert answer["heading"] == COVERS
     missing = fetch("/api/statements/trauger2024/lemma-3.55")
     assert missing.status == 404 and "lemma-3.5" in missing.json()["error"]
 

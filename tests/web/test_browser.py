@@ -7,14 +7,15 @@ import json
 import shutil
 import tomllib
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
+from dudley.core.bound import Bound
 from dudley.networks import files
 from dudley.networks.capacity import capacity
-from dudley.theorems.comparison import compare
-from dudley.web.bounds import SLIDERS
+from dudley.theorems.gaps import gaps
+from dudley.web.bounds import SHOWN, SLIDERS
 
 EXAMPLES = files.EXAMPLES
 VENDOR = Path(__file__).parent / "vendor"
@@ -43,8 +44,9 @@ def at_first() -> dict[str, float]:
 
 
 def library(values: dict[str, float], id: str, form: str) -> float:
-    inputs = {name: value for name, value in values.items() if name != "margin"}
-    (bound,) = compare(inputs, papers=(id.partition("/")[0],)).row(id).curves[form]
+    """A gap at one point, as the library converts it."""
+    (bound,) = gaps(values, among=[id]).row(id).curves[form]
+    assert isinstance(bound, Bound)
     return bound.value
 
 
@@ -57,7 +59,7 @@ def test_it_loads_light_and_asks_no_one_else(visit):
     assert 4 <= len(addresses) <= 10
     assert all(url.startswith(visit.site) for url in addresses)
     assert 50_000 < sum(len(answer.body()) for answer in answers) < 1_000_000
-    assert visit.page.locator("#curves canvas").count() == 1
+    assert visit.page.locator("#curves .u-wrap canvas").count() == 1
     visit.shot("bounds")
 
 
@@ -67,6 +69,7 @@ def test_a_slider_moves_every_bound(visit):
     values = at_first()
     number = visit.page.locator("#number")
     followed = visit.page.locator("#follow").input_value()
+    assert followed == "calculus/gap derived"
     id, form = followed.rsplit(" ", 1)
     first = float(number.get_attribute("data-value"))
     assert first == pytest.approx(library(values, id, form), rel=1e-12)
@@ -83,16 +86,15 @@ def test_a_slider_moves_every_bound(visit):
         now = float(number.get_attribute("data-value"))
     assert now < first
     assert visit.page.locator("#live").inner_text().startswith(followed)
-    key = (
-        visit.page.locator(f'#rows tr:has-text("{id}") td.number').nth(1).get_attribute("data-key")
-    )
+    row = visit.page.locator(f'#rows tr:has-text("{id}")')
+    key = row.locator("td.number").nth(1).get_attribute("data-key")
     assert 2.718281828459045 ** float(key) == pytest.approx(now, rel=1e-9)
 
 
 @pytest.mark.slow
 def test_the_address_restores_the_state(visit):
     visit.open("#bounds?n=50000&T=64&d=32&k=32&X.row2inf=1&W.l11=2&W_QK.l11=3&W_v.l11=1"
-               "&W_c.l11=1&w.l1=1&epsilon=0.25&.axis=T&.points=8&.quantity=covering+number"
+               "&W_c.l11=1&w.l1=1&epsilon=0.25&.axis=T&.points=8&.quantity=covering+number+of+linear+maps"
                "&.sources=trauger2024&.forms=derived")  # fmt: skip
     visit.settled("bounds")
     page = visit.page
@@ -102,16 +104,16 @@ def test_the_address_restores_the_state(visit):
     )
     assert not page.locator('input[aria-label="delta is given"]').is_checked()
     assert [page.locator(f"#{name}").input_value() for name in ("axis", "points", "quantity")] == [
-        "T", "8", "covering number"
+        "T", "8", "covering number of linear maps"
     ]  # fmt: skip
     fields = parse_qs(urlsplit(page.url).fragment.partition("?")[2])
     assert fields["n"] == ["50000"] and fields[".sources"] == ["trauger2024"]
-    page.locator("#quantity").select_option("Rademacher complexity")
+    page.locator("#quantity").select_option("Rademacher complexity of linear maps")
     again = page.url
     visit.open(again.removeprefix(visit.site))
     visit.settled("bounds")
     assert page.url == again
-    assert page.locator("#quantity").input_value() == "Rademacher complexity"
+    assert page.locator("#quantity").input_value() == "Rademacher complexity of linear maps"
 
 
 @pytest.mark.slow
@@ -129,6 +131,55 @@ def test_any_name_can_be_added_and_an_unknown_one_is_refused(visit):
     assert "did you mean" in visit.page.locator("#problem").inner_text()
 
 
+def test_seven_curves_are_told_apart_and_the_others_are_found(visit):
+    visit.open("#bounds?" + urlencode({".forms": "printed derived best"}))
+    state = visit.settled("bounds")
+    icons = visit.page.locator("#curves .icon")
+    looks = icons.evaluate_all("every => every.map(i => [i.dataset.colour, i.dataset.marker])")
+    assert len(looks) == len({c for c, _ in looks}) == len({m for _, m in looks}) == SHOWN
+    visit.page.locator("#search").fill("4.2.1 best")
+    visit.page.locator("#found button").click()
+    state = visit.settled("bounds", state)
+    labels = visit.page.locator("#curves .u-label").all_inner_texts()
+    assert labels[SHOWN].startswith("trauger2024/corollary-4.2.1 best")
+    assert "corollary-4.2.1+best" in visit.page.url
+    visit.page.locator("#curves .remove").first.click()
+    state = visit.settled("bounds", state)
+    assert icons.count() == SHOWN - 1
+    visit.page.locator("#search").fill("no such bound")
+    assert visit.page.locator("#found").inner_text() == "nothing of that name"
+    visit.page.locator("#first").click()
+    visit.settled("bounds", state)
+    assert icons.count() == SHOWN
+
+
+def test_the_followed_number_follows_the_quantity(visit):
+    visit.open()
+    state = visit.settled("bounds")
+    visit.page.locator("#quantity").select_option("covering number of linear maps")
+    visit.settled("bounds", state)
+    followed = visit.page.locator("#follow").input_value()
+    assert followed == "edelman2021/lemma-4.5 derived"
+    assert "log covering number of" in visit.page.locator("#sense").inner_text()
+    every = visit.page.locator("#follow option").all_inner_texts()
+    assert "calculus/gap derived" not in every and len(every) > 8
+
+
+def test_it_says_that_it_loads_and_keeps_its_theme(visit):
+    visit.page.route("**/api/**", lambda route: None)  # no answer comes
+    visit.open()
+    assert visit.page.locator("#progress").inner_text() == "Loading the bounds…"
+    assert visit.page.locator("#number").inner_text() == "loading"
+    for view in ("statements", "experiments", "architecture"):
+        visit.open(f"#{view}")
+        assert "Loading the" in visit.page.locator(f"#view-{view}").inner_text()
+    theme = "document.documentElement.dataset.theme"
+    assert visit.page.evaluate(theme) == "light"
+    visit.page.locator("#theme").click()
+    visit.open("#files")
+    assert visit.page.evaluate(theme) == "dark"
+
+
 def test_a_statement_shows_formulas_verdict_and_counterexample(visit):
     visit.open("#statements")
     visit.page.wait_for_selector("#list tbody tr")
@@ -139,6 +190,9 @@ def test_a_statement_shows_formulas_verdict_and_counterexample(visit):
     assert visit.page.locator("#statement .verdict").inner_text().startswith("false (AISTATS 2024)")
     heads = visit.page.locator("#statement h2").all_inner_texts()
     assert {"Hypotheses", "Printed form", "Derived form", "Erratum"} <= set(heads)
+    assert "Inputs: d=1, k=10000" in visit.page.locator("#statement").inner_text()
+    at = visit.page.get_by_role("link", name="the inputs of wrong-side").get_attribute("href")
+    assert "k=10000" in at and "covering+number+of+linear+maps" in at
     assert visit.page.evaluate("document.activeElement.id") == "title-statements"
     visit.shot("statement")
 

@@ -3,14 +3,15 @@
 const dudleyCharts = (() => {
   const HEIGHT = 380;
   const dashes = { printed: [7, 4], derived: [], best: [2, 3] };
-  const short = (x) =>
-    Math.abs(x) >= 1e4 || (x !== 0 && Math.abs(x) < 1e-3)
-      ? x.toExponential(2).replace("e+", "e")
-      : String(Number(x.toPrecision(4)));
+  // Whole numbers and all digits before the point below a million; an exponent beyond.
+  const short = (x) => {
+    const size = Math.abs(x);
+    if (size >= 1e6 || (x !== 0 && size < 1e-3))
+      return x.toExponential(2).replace(/\.?0*e\+?/, "e");
+    return String(size >= 1000 ? Math.round(x) : Number(x.toPrecision(4)));
+  };
   const power = (y) =>
-    y >= -3 && y < 6
-      ? String(Number(Math.pow(10, y).toPrecision(3)))
-      : "10^" + String(Number(y.toFixed(2)));
+    y >= -12 && y < 6 ? short(Number(Math.pow(10, y).toPrecision(6))) : "10^" + Number(y.toFixed(2));
   const shown = (panel, y) =>
     y === null || y === undefined ? "–" : panel.powers ? power(y) : short(y);
   const ink = (look) => (look.light ? "#1a1a1a" : "#e8e8e8");
@@ -19,6 +20,59 @@ const dudleyCharts = (() => {
     const found = look.colours[order % look.colours.length];
     return found === "#000000" ? ink(look) : found;
   };
+  // The marker of a statement by its place, so that colour is not all that tells curves apart.
+  const SHAPES = ["circle", "square", "up", "diamond", "down", "plus", "cross", "star"];
+  const CORNERS = {
+    square: [[-1, -1], [1, -1], [1, 1], [-1, 1]],
+    up: [[0, -1.2], [1.1, 0.9], [-1.1, 0.9]],
+    down: [[0, 1.2], [1.1, -0.9], [-1.1, -0.9]],
+    diamond: [[0, -1.3], [1.1, 0], [0, 1.3], [-1.1, 0]],
+  };
+  const STROKES = {
+    plus: [[0, -1.3, 0, 1.3], [-1.3, 0, 1.3, 0]],
+    cross: [[-1, -1, 1, 1], [-1, 1, 1, -1]],
+    star: [[0, -1.3, 0, 1.3], [-1.2, -0.7, 1.2, 0.7], [-1.2, 0.7, 1.2, -0.7]],
+  };
+  function marker(ctx, order, x, y, r) {
+    const shape = SHAPES[order % SHAPES.length];
+    ctx.beginPath();
+    if (shape in STROKES) {
+      for (const [a, b, c, d] of STROKES[shape]) {
+        ctx.moveTo(x + a * r, y + b * r);
+        ctx.lineTo(x + c * r, y + d * r);
+      }
+    } else if (shape === "circle") ctx.arc(x, y, r, 0, 2 * Math.PI);
+    else {
+      CORNERS[shape].forEach(([a, b], i) => ctx[i ? "lineTo" : "moveTo"](x + a * r, y + b * r));
+      ctx.closePath();
+    }
+    if (!(shape in STROKES)) ctx.fill();
+    ctx.stroke();
+  }
+
+  // The line and the marker of a curve, for its name.
+  function icon(look, curve) {
+    const canvas = document.createElement("canvas"),
+      scale = devicePixelRatio || 1;
+    Object.assign(canvas, { width: 34 * scale, height: 12 * scale, className: "icon" });
+    canvas.dataset.marker = SHAPES[curve.order % SHAPES.length];
+    canvas.dataset.colour = colour(look, curve.order);
+    canvas.setAttribute("aria-hidden", "true");
+    const ctx = canvas.getContext("2d");
+    ctx.scale(scale, scale);
+    ctx.strokeStyle = colour(look, curve.order);
+    ctx.fillStyle = look.light ? "#ffffff" : "#16181c";
+    ctx.lineWidth = 2;
+    ctx.setLineDash(dashes[curve.form] || [10, 3, 2, 3]);
+    ctx.beginPath();
+    ctx.moveTo(0, 6);
+    ctx.lineTo(34, 6);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    ctx.lineWidth = 1.5;
+    marker(ctx, curve.order, 17, 6, 3.6);
+    return canvas;
+  }
   const wide = (panel) => {
     const y = panel.curves.flatMap((c) => c.y).filter((v) => v !== null);
     return panel.powers && Math.max(...y) - Math.min(...y) >= 2;
@@ -63,11 +117,32 @@ const dudleyCharts = (() => {
     ctx.restore();
   }
 
+  // About eight markers along a curve, each curve's a little further on.
+  function markers(u, panel, look, curve) {
+    const { ctx, bbox } = u,
+      step = Math.max(1, Math.round(panel.x.length / 8));
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left - 6, bbox.top - 6, bbox.width + 12, bbox.height + 12);
+    ctx.clip();
+    ctx.setLineDash([]);
+    ctx.strokeStyle = colour(look, curve.order);
+    ctx.fillStyle = look.light ? "#ffffff" : "#16181c";
+    ctx.lineWidth = 1.5 * devicePixelRatio;
+    for (let k = curve.order % step; k < panel.x.length; k += step) {
+      if (curve.y[k] === null) continue;
+      const at = [u.valToPos(panel.x[k], "x", true), u.valToPos(curve.y[k], "y", true)];
+      marker(ctx, curve.order, ...at, 3.6 * devicePixelRatio);
+    }
+    ctx.restore();
+  }
+
   function marks(u, panel, look) {
     const { ctx, bbox } = u;
     ctx.save();
     panel.curves.forEach((curve, i) => {
       if (!u.series[i + 1].show) return;
+      markers(u, panel, look, curve);
       ctx.fillStyle = colour(look, curve.order);
       for (const k of curve.below) {
         const x = u.valToPos(panel.x[k], "x", true),
@@ -109,7 +184,7 @@ const dudleyCharts = (() => {
     const series = [{ label: panel.name, value: (u, x) => (x === null ? "–" : short(x)) }];
     panel.curves.forEach((curve, i) =>
       series.push({
-        label: curve.label,
+        label: curve.note ? `${curve.label} (${curve.note})` : curve.label,
         stroke: colour(look, curve.order),
         width: curve.form === "derived" ? 2 : 1.4,
         dash: dashes[curve.form] || [10, 3, 2, 3],
@@ -156,15 +231,6 @@ const dudleyCharts = (() => {
           values: (u, ticks) => ticks.map((y) => shown(panel, y)),
         },
       ],
-      legend: {
-        markers: {
-          width: 2,
-          dash: (u, i) => {
-            const form = i > 0 && i <= n ? panel.curves[i - 1].form : "derived";
-            return form === "derived" ? "solid" : form === "best" ? "dotted" : "dashed";
-          },
-        },
-      },
       cursor: { focus: { prox: 24 } },
       focus: { alpha: 0.35 },
       hooks: {
@@ -182,7 +248,21 @@ const dudleyCharts = (() => {
     const plot = place.querySelector(".plot"),
       made = new uPlot(options, values, plot);
     reachable(made, plot);
+    made.root.querySelectorAll(".u-legend .u-series").forEach((row, i) => {
+      const place = row.querySelector(".u-marker");
+      if (i < 1 || i > n) return;
+      if (place) place.replaceWith(icon(look, panel.curves[i - 1]));
+      if (look.remove) row.append(remover(panel.curves[i - 1].label, () => look.remove(i - 1)));
+    });
     return made;
+  }
+
+  function remover(name, act) {
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", className: "remove", textContent: "×" });
+    button.setAttribute("aria-label", `take ${name} away`);
+    button.addEventListener("click", act);
+    return button;
   }
 
   // The picture is one image; the names of its curves are boxes that a keyboard can tick.

@@ -31,7 +31,7 @@ except ImportError:
     raise missing("fastapi", "the explorer", "web") from None
 
 OWN = (  # parameters of an address that are no names of a situation
-    "sweep", "coarse", "source", "form", "measure", "follow",
+    "sweep", "coarse", "source", "form", "quantity", "curve",
 )  # fmt: skip
 HEADS = re.compile("[1-9][0-9]{0,3}")
 MOST_BODY = 256 << 10  # bytes of a network
@@ -110,11 +110,13 @@ def create_app(settings: Settings) -> FastAPI:
             busy.release()
 
     @app.get("/api/experiments")
-    def experiments() -> Response:
+    def experiments(request: Request) -> Response:
         try:
             from dudley.web import lab
 
-            return _json(lab.list_experiments(settings.results, settings.runs))
+            at_once = "at-once" in request.query_params
+            listed = lab.list_results if at_once else lab.list_experiments
+            return _json(listed(settings.results, settings.runs))
         except ExtraMissing as absent:  # the other views do without
             return _json({"experiments": [], "runs": [], "absent": str(absent)})
 
@@ -140,8 +142,8 @@ def _bounds(query: QueryParams, visitor: Visitor) -> dict[str, Any]:
     view = bounds.View(
         tuple(query.getlist("source")) or bounds.sources(),
         tuple(query.getlist("form")) or bounds.FORMS,
-        query.get("measure"),
-        query.get("follow"),
+        query.get("quantity", bounds.GAPS),
+        tuple(query.getlist("curve")),
     )
     if "sweep" in query:
         return bounds.curves(words, query["sweep"], view, visitor, "coarse" in query)

@@ -15,10 +15,10 @@ from typing import Any
 
 from dudley.core.boundary.damage import refusing
 from dudley.core.errors import DudleyError, InputError, UnknownName
-from dudley.lab.figures.draw import draw
+from dudley.lab.figures.draw import draw, figures as sketches_of
 from dudley.lab.finding import counts
 from dudley.lab.pages.page import made
-from dudley.lab.pages.results import FINDINGS, RECORD, Results, committed
+from dudley.lab.pages.results import FINDINGS, RECORD, Results, committed, committed_folder
 from dudley.lab.pages.run import findings_table, readings_sections
 from dudley.show.as_html import fragment
 from dudley.show.document import Document, Folded, Listing, Section
@@ -35,14 +35,29 @@ def list_experiments(results: Path | None, runs: Path) -> dict[str, Any]:
     from dudley.lab.outside import known
 
     known()
-    experiments = []
-    for name, experiment in in_order():
-        damaged: dict[str, str] = {}
-        whole = committed(name, results, damaged)
-        scales = {scale: counts(held.findings) for scale, held in whole.items()}
-        about = {"name": name, "source": experiment.source, "question": experiment.question}
-        experiments.append(about | {"scales": scales, "damaged": damaged})
+    experiments = [
+        {"name": name, "source": one.source, "question": one.question, **_standing(name, results)}
+        for name, one in in_order()
+    ]
     return {"experiments": experiments, "runs": [run(location, runs) for location in folders(runs)]}
+
+
+def list_results(results: Path | None, runs: Path) -> dict[str, Any]:
+    """The same from the folders alone, at once: experiments take seconds to import."""
+    root = committed_folder() if results is None else results
+    names = sorted(path.name for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+    listed = [{"name": name, "source": "", "question": "", **_standing(name, root)}
+              for name in sorted(names, key=lambda name: name.startswith("beyond"))]  # fmt: skip
+    experiments = [one for one in listed if one["scales"] or one["damaged"]]
+    return {"experiments": experiments, "runs": [run(location, runs) for location in folders(runs)]}
+
+
+def _standing(name: str, results: Path | None) -> dict[str, Any]:
+    """The committed results of an experiment, counted, and what is damaged."""
+    damaged: dict[str, str] = {}
+    whole = committed(name, results, damaged)
+    scales = {scale: counts(held.findings) for scale, held in whole.items()}
+    return {"scales": scales, "damaged": damaged}
 
 
 def folders(runs: Path) -> list[str]:
@@ -101,10 +116,12 @@ def page(source: str, location: str, results: Path | None, runs: Path) -> dict[s
     document = Document(
         f"{shown.name}, {shown.scale}", blocks, (experiment.question, experiment.source)
     )
-    figures = [
-        {"name": name, "shows": shows, "address": f"/api/figures/{source}/{location}/{name}.svg"}
-        for name, (shows, _) in _figures(shown).items()
-    ]
+    with refusing(f"results folder {shown.folder.name}", "tables and findings of its figures"):
+        figures = [
+            {"name": s.name, "shows": s.shows,
+             "address": f"/api/figures/{source}/{location}/{s.name}.svg"}
+            for s in sketches_of(shown)
+        ]  # fmt: skip
     return fragment(document) | {"figures": figures}
 
 

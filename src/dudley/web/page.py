@@ -11,7 +11,7 @@ from dudley.show.figures.figure import COLOURS
 from dudley.web import bounds
 
 SCRIPTS = (
-    "parts", "sliders", "curves", "bounds", "statements", "fields", "builder", "costs",
+    "parts", "sliders", "curves", "picks", "bounds", "statements", "fields", "builder", "costs",
     "architecture", "files", "experiments", "start",
 )  # fmt: skip
 

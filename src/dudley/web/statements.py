@@ -31,6 +31,8 @@ def page(id: str) -> dict[str, Any]:
         "id": id,
         "verdict": s.verdict.as_printed.value,
         "judgement": s.judgement,
+        "heading": s.heading,
         "example": {n: float(v) for n, v in s.example.items()},
+        "counterexamples": {c["name"]: c["inputs"] for c in item["counterexamples"]},
     }
     return about | fragment(document([item]))

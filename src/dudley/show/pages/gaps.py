@@ -94,13 +94,13 @@ def table(result: Gaps, rows: Sequence[GapRow]) -> Table:
 
 
 def _line(result: Gaps, row: GapRow, forms: Sequence[str]) -> list[Cell]:
-    look = "false" if row.false else ""
-    name = Cell(f"{row.id} †" if row.false else row.id, why=row.standing, look=look)
-    columns = [name, Cell(row.subject)]
+    columns = [Cell(row.id, why=row.standing), Cell(row.subject)]
     for form in forms:
         last = next((b for b in reversed(row.bounds(form)) if b is not None), None)
         key = None if last is None else last.log_value
-        columns.append(Cell(cells.cell(row, form), key, row.refusals.get(form, "")))
+        false = row.false and form == "printed"
+        text, look = cells.cell(row, form) + ("†" if false else ""), "false" if false else ""
+        columns.append(Cell(text, key, row.refusals.get(form, ""), look))
     if _over_n(result):
         proved = "best" if "best" in row.curves else "derived"
         i = row.informative_from(proved)

@@ -81,6 +81,7 @@ def counterexample(example: dict[str, Any]) -> Section:
     checked = Folded("Hypotheses that it keeps", (Points(tuple(example["hypotheses"])),))
     blocks: list[DocumentBlock] = [
         Prose(example["story"]),
+        Prose("Inputs: " + ", ".join(f"``{word}``" for word in words(example["inputs"])) + "."),
         checked,
         Table.of(["form", "value"], rows),
     ]

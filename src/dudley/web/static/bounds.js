@@ -1,22 +1,22 @@
 "use strict";
 (() => {
   const { data, by, make, button, options, faint, ask, lastWins, complete, problem } = explorer;
-  const { say, linked, hashOf, keep, number, sliders, curves, views } = explorer;
+  const { say, linked, hashOf, keep, number, sliders, curves, picks, views } = explorer;
   const { known } = sliders;
-  const LISTS = ["axis", "points", "quantity", "follow"],
+  const LISTS = ["axis", "points", "quantity"],
     BOXES = ["sources", "forms"];
   const chosen = {
     axis: "n",
     points: "16",
-    quantity: "Rademacher complexity",
-    follow: "trauger2024/section-2.5 derived",
+    quantity: data.quantities[0].name,
+    follow: "", // by name; empty: what the library puts first
     sources: new Set(data.sources),
     forms: new Set(["printed", "derived"]),
   };
   const first = { ...chosen, sources: new Set(chosen.sources), forms: new Set(chosen.forms) };
   let ready = false,
     answer = null, // the numbers at one point
-    panels = {}, // the curves, by quantity
+    panel = null, // the curves
     drawn = null; // what was asked for them
 
   function boxes(name) {
@@ -30,6 +30,18 @@
     }
   }
 
+  // The quantities, those of one kind together.
+  function quantities() {
+    const kinds = new Map();
+    for (const { name, kind } of data.quantities) {
+      if (!kinds.has(kind)) kinds.set(kind, []);
+      kinds.get(kind).push(name);
+    }
+    return [...kinds].map(([kind, names]) =>
+      make("optgroup", { label: kind }, ...options(names)),
+    );
+  }
+
   function build() {
     const form = document.querySelector("#view-bounds .known");
     const reset = () => {
@@ -39,34 +51,43 @@
     sliders.build(form, update);
     form.append(button("reset", reset, { id: "reset" }));
     form.addEventListener("submit", (event) => event.preventDefault());
-    by("quantity").replaceChildren(...options(data.measures));
+    by("quantity").replaceChildren(...quantities());
     BOXES.forEach(boxes);
     for (const name of LISTS) {
       by(name).addEventListener("change", () => {
         chosen[name] = by(name).value;
-        if (name === "follow" && entries().some((e) => e.name === chosen.follow)) {
-          follow();
-          save();
-        } else update();
+        if (name === "quantity") {
+          chosen.follow = "";
+          picks.forget();
+        }
+        update();
       });
     }
+    by("follow").addEventListener("change", () => {
+      chosen.follow = by("follow").value;
+      follow();
+      save();
+    });
+    picks.build(again);
     ready = true;
   }
 
   function save() {
     const query = new URLSearchParams();
     sliders.write(query);
-    for (const name of LISTS) if (chosen[name] !== first[name]) query.set("." + name, chosen[name]);
+    for (const name of [...LISTS, "follow"])
+      if (chosen[name] !== first[name]) query.set("." + name, chosen[name]);
     for (const name of BOXES) {
       const now = [...chosen[name]].join(" ");
       if (now !== [...first[name]].join(" ")) query.set("." + name, now);
     }
+    if (picks.write() !== null) query.set(".curves", picks.write());
     keep(hashOf("bounds", query));
   }
 
   function restore(query) {
     sliders.restore(query);
-    for (const name of LISTS) chosen[name] = query.get("." + name) ?? first[name];
+    for (const name of [...LISTS, "follow"]) chosen[name] = query.get("." + name) ?? first[name];
     for (const name of BOXES) {
       const names = query.has("." + name) ? query.get("." + name).split(" ") : [...first[name]];
       chosen[name].clear();
@@ -74,19 +95,26 @@
       for (const input of by(name).querySelectorAll("input"))
         input.checked = chosen[name].has(input.value);
     }
+    // A link may name a kind of quantity: the first of that kind is meant.
+    const names = data.quantities.map((q) => q.name);
+    if (!names.includes(chosen.quantity))
+      chosen.quantity = names.find((name) => name.startsWith(chosen.quantity)) ?? first.quantity;
+    picks.read(query.get(".curves"));
     for (const name of ["points", "quantity"]) {
       by(name).value = chosen[name];
       if (!by(name).value) by(name).value = chosen[name] = first[name];
     }
   }
 
-  // What is looked at, and no more: one quantity of these sources.
-  function queryOf(sources) {
+  // What is looked at, and no more.
+  function queryOf() {
     const query = new URLSearchParams();
     sliders.write(query);
-    sources.forEach((source) => query.append("source", source));
+    data.sources
+      .filter((s) => chosen.sources.has(s))
+      .forEach((source) => query.append("source", source));
     chosen.forms.forEach((form) => query.append("form", form));
-    query.append("measure", chosen.quantity);
+    query.append("quantity", chosen.quantity);
     return query;
   }
   const get = (query, moved) => ask("/api/bounds?" + query, { signal: moved });
@@ -104,24 +132,38 @@
     save();
     refresh();
   }
+  // Other curves are shown: the numbers stay.
+  function again() {
+    save();
+    refresh();
+  }
 
   // The numbers at the point, then the curves, until someone moves on.
+  let asked = ""; // of which the answer is
   const refresh = lastWins(async (moved) => {
-    const sources = data.sources.filter((s) => chosen.sources.has(s));
     try {
-      if (!sources.length || !chosen.forms.size)
+      if (!chosen.sources.size || !chosen.forms.size)
         throw new Error("choose at least one source and one form");
-      const query = queryOf(sources);
-      query.append("follow", chosen.follow.split(" ")[0]);
-      answer = await get(query, moved);
-      problem(null);
-      follow();
-      table();
-      by("notes").innerHTML = answer.notes;
-      await along(sources, moved);
+      const query = String(queryOf());
+      if (query !== asked) {
+        if (!answer) by("progress").textContent = "Loading the bounds…";
+        by("view-bounds").classList.add("loading");
+        answer = await get(query, moved);
+        asked = query;
+        by("view-bounds").classList.remove("loading");
+        problem(null);
+        picks.update(answer, [chosen.quantity, ...chosen.sources, ...chosen.forms].join());
+        follow();
+        table();
+        by("notes").innerHTML = answer.notes;
+      }
+      picks.search(again);
+      await along(moved);
       complete("bounds");
     } catch (error) {
       if (error.name !== "AbortError") {
+        by("view-bounds").classList.remove("loading");
+        asked = "";
         problem(error);
         by("progress").textContent = "";
       }
@@ -131,119 +173,74 @@
   });
 
   // The curves, at a few points first. Where the axis itself was moved they are those there are.
-  async function along(sources, moved) {
+  async function along(moved) {
     const axis = known.get(chosen.axis),
-      own = data.calculus,
-      here = answer.entries.filter((e) => e.measure === chosen.quantity).map((e) => e.id),
-      began = performance.now();
-    const any = (test) => !axis.on || here.some(test); // an axis may give what the point lacks
-    const queries = [
-      any((id) => !id.startsWith(own)) ? sources.filter((s) => s !== own) : [],
-      any((id) => id.startsWith(own)) ? sources.filter((s) => s === own) : [],
-    ]
-      .filter((some) => some.length)
-      .map((some) => {
-        const query = queryOf(some);
-        query.delete(axis.name);
-        query.append("sweep", `${axis.name}=${axis.from}:${axis.to}:log${chosen.points}`);
-        return query;
-      });
-    const wanted = queries.join(" ");
+      names = picks.shown(),
+      began = performance.now(),
+      query = queryOf();
+    query.delete(axis.name);
+    query.append("sweep", `${axis.name}=${axis.from}:${axis.to}:log${chosen.points}`);
+    names.forEach((name) => query.append("curve", name));
+    const some = names.length > 0 || !axis.on, // an axis may give what the point lacks
+      wanted = some ? String(query) : "";
     if (wanted !== drawn) {
       by("curves").classList.add("busy");
-      by("progress").textContent = `curves over ${axis.name}…`;
-      for (const coarse of [true, false]) {
-        const fresh = {};
-        for (const query of queries) {
-          const { charts } = await get(coarse ? `${query}&coarse=1` : query, moved);
-          for (const [measure, panel] of Object.entries(charts))
-            fresh[measure] = curves.merged(fresh[measure], panel);
-        }
-        panels = fresh;
+      by("progress").textContent = some ? `Loading the curves over ${axis.name}…` : "";
+      for (const coarse of some ? [true, false] : []) {
+        panel = (await get(coarse ? `${query}&coarse=1` : query, moved)).chart;
         drawn = coarse ? null : wanted;
         if (coarse) paint();
       }
-      by("progress").textContent =
-        `curves over ${axis.name} in ${((performance.now() - began) / 1000).toFixed(1)} s`;
+      if (!some) [panel, drawn] = [null, wanted];
+      const seconds = ((performance.now() - began) / 1000).toFixed(1);
+      if (some) by("progress").textContent = `curves over ${axis.name} in ${seconds} s`;
     }
     paint();
   }
 
-  const paint = () => curves.paint(panels, chosen, known.get(chosen.axis));
-  const entries = () => {
-    const rows = answer.rows.flatMap((row) =>
-      Object.entries(row.forms).map(([form, [point]]) => ({
-        name: `${row.id} ${form}`,
-        sense: row.senses[form],
-        measure: row.measure,
-        ...point,
-      })),
-    );
-    const { network } = answer;
-    return network ? [{ name: `${network.id} derived`, ...network }, ...rows] : rows;
+  const remove = (name) => {
+    picks.remove(name);
+    again();
   };
+  const paint = () => curves.paint(panel, known.get(chosen.axis), chosen.quantity, remove);
 
   // The one number that is followed, large and read aloud.
   function follow() {
     if (!answer) return;
-    const every = entries(),
-      names = answer.entries.map((e) => `${e.id} ${e.form}`),
-      select = by("follow");
-    if (!names.includes(chosen.follow) && names.length) {
-      chosen.follow = (every[0] || { name: names[0] }).name;
-      if (!every.length) refresh(); // it was not asked for
-    }
-    select.replaceChildren(...options(names));
-    select.value = chosen.follow;
-    const followed = every.find((e) => e.name === chosen.follow),
+    const names = answer.entries.map((e) => e.name),
+      name = names.includes(chosen.follow) ? chosen.follow : (answer.picked[0] ?? names[0]),
+      followed = answer.entries.find((e) => e.name === name),
       output = by("number");
+    by("follow").replaceChildren(...options(names));
     if (!followed) {
       output.textContent = "–";
+      output.dataset.value = "";
       by("sense").textContent = "nothing applies";
       return;
     }
+    by("follow").value = name;
     output.textContent = followed.refused ? "–" : number(followed.value, followed.log_value);
     output.dataset.value = followed.value ?? "";
     output.classList.toggle("vacuous", Boolean(followed.vacuous));
     by("sense").textContent = followed.refused
       ? followed.refused
-      : [followed.vacuous ? "vacuous" : "", followed.measure, followed.sense].filter(Boolean).join(" · ");
-    say(`${followed.name}: ${output.textContent}${followed.vacuous ? ", vacuous" : ""}`);
+      : [followed.vacuous ? "vacuous" : "", followed.quantity, followed.sense]
+          .filter(Boolean)
+          .join(" · ");
+    say(`${name}: ${output.textContent}${followed.vacuous ? ", vacuous" : ""}`);
   }
 
   function table() {
-    if (!answer) return;
-    const html = answer.tables[chosen.quantity],
-      rows = by("rows");
-    rows.innerHTML = html || "";
-    if (answer.network?.measure === chosen.quantity) rows.prepend(network(answer.network));
-    else if (!html)
-      rows.replaceChildren(
+    const rows = by("rows");
+    rows.innerHTML = answer.table;
+    if (!answer.entries.length)
+      rows.prepend(
         faint(
-          `No statement about this quantity applies; some do about ${[...new Set(answer.entries.map((e) => e.measure))].join(", ") || "nothing"}.`,
+          `Nothing about this quantity applies; something does about ${answer.others.join("; ") || "nothing"}.`,
         ),
       );
     dudleyTables(rows);
     linked(rows);
-  }
-
-  function network(derived) {
-    const terms = derived.refused
-      ? derived.refused
-      : derived.terms.map((t) => `${t.name} ${number(t.value)}`).join(" + ");
-    return make(
-      "p",
-      {},
-      make("strong", {}, "The network described, by the calculus: "),
-      derived.refused ? "" : `${number(derived.value, derived.log_value)}${derived.vacuous ? " (vacuous)" : ""} = `,
-      terms,
-      ". ",
-      make(
-        "span",
-        { class: "faint" },
-        "L layers of H heads and a readout; ramp loss where a margin is given.",
-      ),
-    );
   }
 
   views.bounds = {

@@ -9,8 +9,9 @@
       "li",
       {},
       make("h3", {}, experiment.name),
-      make("p", {}, experiment.question),
-      faint(experiment.source),
+      ...(experiment.question
+        ? [make("p", {}, experiment.question), faint(experiment.source)]
+        : []),
       ...(scales.length
         ? scales.map(([scale, verdicts]) =>
             make(
@@ -69,23 +70,27 @@
     );
   }
 
+  function show(answer) {
+    by("experiments").replaceChildren(
+      make("h2", {}, "Committed results"),
+      answer.absent
+        ? faint(answer.absent)
+        : make("ul", { class: "cards" }, ...answer.experiments.map(card)),
+      make("h2", {}, "Runs on this machine"),
+      runs(answer.runs),
+    );
+  }
+
   async function open({ path }) {
     by("experiments").hidden = Boolean(path);
     by("experiment").hidden = !path;
     by("title-experiments").textContent = "Experiments";
     try {
       if (!path) {
-        const answer = await ask("/api/experiments");
-        by("experiments").replaceChildren(
-          make("h2", {}, "Committed results"),
-          answer.absent
-            ? faint(answer.absent)
-            : make("ul", { class: "cards" }, ...answer.experiments.map(card)),
-          make("h2", {}, "Runs on this machine"),
-          runs(answer.runs),
-        );
+        show(await ask("/api/experiments?at-once"));
+        show(await ask("/api/experiments")); // with their questions
       } else {
-        by("experiment").replaceChildren(faint("Drawing the figures…"));
+        by("experiment").replaceChildren(faint("Loading the findings…"));
         const answer = await ask("/api/experiments/" + path),
           body = make("div");
         if (where().path !== path) return;

@@ -5,6 +5,7 @@ const explorer = (() => {
   const by = (id) => document.getElementById(id);
   const dark = matchMedia("(prefers-color-scheme: dark)");
   let light = !dark.matches;
+  const THEME = "dudley-theme";
   const drawn = new Set();
   const views = {};
 
@@ -84,15 +85,16 @@ const explorer = (() => {
   };
 
   // Charts: each is drawn anew when the theme changes, and fitted when the width does.
-  const width = (drawing) => Math.max(300, drawing.place.clientWidth);
+  const width = (drawing) => Math.max(240, drawing.place.clientWidth);
   function draw(drawing) {
     if (drawing.chart) drawing.chart.destroy();
-    const look = { light, colours: data.colours, hidden: drawing.hidden, width: width(drawing) };
+    const { hidden, remove } = drawing;
+    const look = { light, colours: data.colours, hidden, remove, width: width(drawing) };
     drawing.chart = dudleyCharts.chart(drawing.place, drawing.panel, look);
     drawing.light = light;
   }
-  function show(place, panel, hidden = new Set(), withForms = true) {
-    const drawing = { place, panel, hidden, chart: null };
+  function show(place, panel, hidden = new Set(), withForms = true, remove = null) {
+    const drawing = { place, panel, hidden, remove, chart: null };
     drawn.add(drawing);
     if (withForms) dudleyCharts.forms(place, panel, () => drawing.chart);
     draw(drawing);
@@ -108,6 +110,21 @@ const explorer = (() => {
       if (!drawing.place.clientWidth) continue;
       if (drawing.light !== light) draw(drawing);
       else dudleyCharts.resize(drawing.chart, width(drawing));
+    }
+  }
+  // As chosen on an earlier visit, else as the system asks; a browser may refuse to keep it.
+  function theme() {
+    try {
+      return localStorage.getItem(THEME) ?? (dark.matches ? "dark" : "light");
+    } catch {
+      return dark.matches ? "dark" : "light";
+    }
+  }
+  function keepTheme() {
+    try {
+      localStorage.setItem(THEME, light ? "light" : "dark");
+    } catch {
+      return;
     }
   }
   function dress(to) {
@@ -172,6 +189,8 @@ const explorer = (() => {
     show,
     redraw,
     dress,
+    theme,
+    keepTheme,
     fill,
     linked,
     where,

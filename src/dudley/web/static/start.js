@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const { by, where, views, dress, dark, isLight, redraw } = explorer;
+  const { by, where, views, dress, theme, keepTheme, dark, isLight, redraw } = explorer;
   let visited = false;
 
   function route() {
@@ -21,9 +21,12 @@
     redraw();
   }
 
-  dress(!dark.matches);
-  dark.addEventListener("change", () => dress(!dark.matches));
-  by("theme").addEventListener("click", () => dress(!isLight()));
+  dress(theme() === "light");
+  dark.addEventListener("change", () => dress(theme() === "light"));
+  by("theme").addEventListener("click", () => {
+    dress(!isLight());
+    keepTheme();
+  });
   by("skip").addEventListener("click", (event) => {
     event.preventDefault();
     by("main").focus();

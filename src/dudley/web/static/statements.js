@@ -52,18 +52,28 @@
         problem(null);
         return;
       }
-      by("statement").replaceChildren(faint("…"));
+      by("statement").replaceChildren(faint(`Loading ${path}…`));
       const told = await ask("/api/statements/" + path);
       if (where().path !== path) return;
-      const body = make("div"),
-        query = new URLSearchParams(told.example);
+      const body = make("div");
+      // The numbers of an instance, beside all bounds of the same thing.
+      const compared = (inputs, words) => {
+        const query = new URLSearchParams(inputs);
+        query.set(".quantity", told.heading);
+        return make("a", { href: hashOf("bounds", query) }, words);
+      };
+      const examples = Object.entries(told.counterexamples).flatMap(([name, inputs]) => [
+        " · ",
+        compared(inputs, `the inputs of ${name}`),
+      ]);
       by("statement").replaceChildren(
         make(
           "p",
           {},
           make("a", { href: "#statements" }, "all statements"),
           " · ",
-          make("a", { href: hashOf("bounds", query) }, "its example among all bounds"),
+          compared(told.example, "its example among all bounds"),
+          ...examples,
         ),
         make(
           "p",
