@@ -48,7 +48,7 @@ def seconds(work: Callable[[], object], empty: bool) -> float:
 def library(axis: str | None) -> None:
     """What a move asks for: every bound as a gap at the point, or the curves that are shown."""
     among = None if axis is None else [name.partition(" ")[0] for name in CURVES]
-    gaps(HERE, axis, PAPERS, FORMS, among=among)
+    gaps(HERE, axis, tuple(PAPERS), FORMS, among=among)
 
 
 def served(app, axis: str | None) -> None:

@@ -1,4 +1,4 @@
-"""What every test shares: hypothesis profiles, `require` for what a machine may lack, `smoke`.
+"""What every test shares: hypothesis profiles, `require` for what a machine may lack, a browser.
 
 `--skipped-to FILE` writes the ids of the skipped tests, and `--only-from FILE` runs no others: so
 `.ci/run` runs on a bare machine first, and then what was skipped there.
@@ -7,10 +7,13 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -31,6 +34,7 @@ settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
+ROOT = Path(__file__).resolve().parents[1]
 Require = Callable[[str, bool, str], None]
 
 
@@ -55,6 +59,36 @@ def require() -> Require:
         pytest.skip(f"{name}: {why}")
 
     return ask
+
+
+@pytest.fixture(scope="module")
+def browser(require: Require) -> Iterator[Any]:
+    """Headless Chromium; closed after the module, for it keeps an event loop in this thread."""
+    path = shutil.which("chromium")
+    require("chromium", path is not None, "no chromium on PATH")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def docs_site(require: Require, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site as `make docs` builds it: a warning is an error."""
+    absent = [name for name in ("sphinx", "furo", "myst_parser") if find_spec(name) is None]
+    require("sphinx", not absent, "make docs-deps")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-E"]
+    done = subprocess.run(
+        [*command, "-d", str(folder / "doctrees"), str(ROOT / "docs"), str(folder / "html")],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder / "html"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

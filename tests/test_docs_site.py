@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tomllib
 from html.parser import HTMLParser
-from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -91,27 +88,10 @@ def test_what_a_page_loads_is_seen():
 
 
 @pytest.fixture(scope="module")
-def site(require, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site as `make docs` builds it: a warning is an error."""
-    absent = [name for name in ("sphinx", "furo", "myst_parser") if find_spec(name) is None]
-    require("sphinx", not absent, "make docs-deps")
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q", "-E"]
-    done = subprocess.run(
-        [*command, "-d", str(folder / "doctrees"), str(DOCS), str(folder / "html")],
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return folder / "html"
-
-
-@pytest.fixture(scope="module")
-def built(site: Path) -> dict[str, Links]:
+def built(docs_site: Path) -> dict[str, Links]:
     pages = {
-        page.relative_to(site).as_posix(): Links(page.read_text(encoding="utf-8"))
-        for page in site.rglob("*.html")
+        page.relative_to(docs_site).as_posix(): Links(page.read_text(encoding="utf-8"))
+        for page in docs_site.rglob("*.html")
     }
     assert len(pages) > 20
     return pages
@@ -124,17 +104,17 @@ def test_every_page_is_built(built: dict[str, Links]):
 
 
 @pytest.mark.slow
-def test_nothing_is_loaded_from_elsewhere(site: Path, built: dict[str, Links]):
+def test_nothing_is_loaded_from_elsewhere(docs_site: Path, built: dict[str, Links]):
     for name, page in built.items():
         assert foreign(page) == [], name
-    for sheet in site.rglob("*.css"):
+    for sheet in docs_site.rglob("*.css"):
         text = sheet.read_text(encoding="utf-8")
         assert not re.search(r"@import\s|url\(\s*[\"']?(https?:)?//", text), sheet
 
 
 @pytest.mark.slow
 def test_every_link_of_the_site_leads_to_a_page_and_a_place_in_it(
-    site: Path, built: dict[str, Links]
+    docs_site: Path, built: dict[str, Links]
 ):
     wrong = []
     for name, page in built.items():
@@ -142,17 +122,19 @@ def test_every_link_of_the_site_leads_to_a_page_and_a_place_in_it(
             if re.match(r"[a-z]+:", link):
                 continue
             target, _, anchor = unquote(link).partition("#")
-            file = (site / name).parent / target if target else site / name
-            key = file.resolve().relative_to(site.resolve()).as_posix()
+            file = (docs_site / name).parent / target if target else docs_site / name
+            key = file.resolve().relative_to(docs_site.resolve()).as_posix()
             if not file.exists() or (anchor and key in built and anchor not in built[key].ids):
                 wrong.append((name, link))
     assert wrong == []
 
 
 @pytest.mark.slow
-def test_formulas_are_mathml_and_every_public_name_is_told(site: Path, built: dict[str, Links]):
+def test_formulas_are_mathml_and_every_public_name_is_told(
+    docs_site: Path, built: dict[str, Links]
+):
     for name in ("calculus.html", "reference.html", "errata.html"):
-        text = (site / name).read_text(encoding="utf-8")
+        text = (docs_site / name).read_text(encoding="utf-8")
         assert "<math" in text
         shown = re.sub(r"<(pre|code).*?</\1>", "", text, flags=re.S)
         assert not re.search(r"\\(frac|le|sqrt|log|bigl|varepsilon)\b|\$\$", shown), name

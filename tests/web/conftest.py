@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import socket
 import threading
 import time
@@ -49,19 +48,6 @@ def site() -> Iterator[str]:
     yield f"http://127.0.0.1:{port}/"
     server.should_exit = True
     thread.join(timeout=30)
-
-
-@pytest.fixture(scope="module")
-def browser(require) -> Iterator[Any]:
-    """Headless Chromium; closed after the module, for it keeps an event loop in this thread."""
-    path = shutil.which("chromium")
-    require("chromium", path is not None, "no chromium on PATH")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @dataclass

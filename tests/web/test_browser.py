@@ -16,27 +16,10 @@ from dudley.networks import files
 from dudley.networks.capacity import capacity
 from dudley.theorems.gaps import gaps
 from dudley.web.bounds import SHOWN, SLIDERS
+from explorer_views import LOADED, VIEWS
 
 EXAMPLES = files.EXAMPLES
 VENDOR = Path(__file__).parent / "vendor"
-VIEWS = {
-    "bounds": "#bounds",
-    "statements": "#statements",
-    "statement": "#statements/trauger2024/lemma-3.5",
-    "architecture": "#architecture",
-    "files": "#files",
-    "experiments": "#experiments",
-    "experiment": "#experiments/committed/edelman2021-parity/laptop",
-}
-LOADED = {
-    "bounds": "#view-bounds[data-state]",
-    "statements": "#list tbody tr",
-    "statement": "#statement .u-wrap",
-    "architecture": "#view-architecture[data-state]",
-    "files": "#drop",
-    "experiments": "#experiments .cards",
-    "experiment": "#experiment img",
-}
 
 
 def at_first() -> dict[str, float]:

@@ -201,8 +201,10 @@ def entries(row: ByForm) -> list[dict[str, Any]]:
             numbers.append(about | {"refused": outcome})
             continue
         record = outcome.to_json()
-        kept = {key: record[key] for key in ("value", "log_value", "vacuous", "quantity", "sense")}
-        numbers.append(about | kept)
+        numeric = {
+            key: record[key] for key in ("value", "log_value", "vacuous", "quantity", "sense")
+        }
+        numbers.append(about | numeric)
     return numbers
 
 
@@ -210,8 +212,8 @@ def picked(result: Gaps | Comparison, values: dict[str, float]) -> list[str]:
     """The curves to begin with: what each statement proves, those of one's own class first."""
     rows: list[ByForm] = list(result.rows)
     if isinstance(result, Gaps):
-        own = kind_of(Situation(values))
-        rows = sorted(result.rows, key=lambda row: row.subject != own)
+        class_here = kind_of(Situation(values))
+        rows = [*sorted(result.rows, key=lambda row: row.subject != class_here)]
     proved = [f"{row.id} {form}" for row in rows if (form := _proved(row))]
     rest = [f"{row.id} {form}" for row in rows for form in row.curves if row.bounds(form)[0]]
     return list(dict.fromkeys(proved + rest))[:SHOWN]
@@ -252,8 +254,8 @@ def curves(
 
 def shown(drawn: Sequence[Panel], names: Sequence[str]) -> Panel | None:
     """One panel with the curves of these names, each with a colour and a marker of its own."""
-    found = {f"{c.id} {c.form}": c for panel in drawn for c in panel.curves}
-    chosen = [replace(found[n], order=i) for i, n in enumerate(names) if n in found]
+    by_name = {f"{c.id} {c.form}": c for panel in drawn for c in panel.curves}
+    chosen = [replace(by_name[n], order=i) for i, n in enumerate(names) if n in by_name]
     if not chosen:
         return None
     levels = {(level.label, level.log10): level for panel in drawn for level in panel.levels}
