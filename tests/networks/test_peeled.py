@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import dudley as du
-from dudley.networks import explain
+from dudley.networks import capacity as capacities
+from dudley.networks import chained, explain
 from dudley.networks.chained import CoveredNetwork, PeeledNetwork, peeled
 from each import each
+from planting import goes_red
 
 S, TOKENS = du.Spectral(1.0), du.Tokens(1.0, T=4, d=8)
 HEAD = du.Head(8, W_QK=du.L11(2.0), W_v=du.L11(1.0), W_c=du.L11(1.0))
@@ -63,6 +66,52 @@ def test_lipschitz_constant_and_norm_of_the_readout_are_one_factor(scale):
     assert cap(HEAD, du.L2(scale)).rademacher(1e8) == pytest.approx(
         scale * cap(HEAD).rademacher(1e8), rel=1e-6
     )
+
+
+def check_what_is_chained():
+    """Losses are off by L times the network, and by L·B times the vectors before the readout."""
+    body, n = du.capacity(HEAD, TOKENS), 1e6
+    R = float(body.facts.out.radius)
+    for L, B, b in ((3.0, 0.5, 1e9), (0.2, 7.0, 1e9), (3.0, 7.0, 0.4)):
+        c, A = cap(HEAD, du.L2(B), loss=du.Loss(L, b, "any")), L * B * R
+        covered, way = c.chained
+        assert isinstance(way, PeeledNetwork)
+        assert math.exp(covered.log_A) == pytest.approx(min(b / 2, A), rel=1e-9)
+        assert math.exp(way.log_A) == pytest.approx(A, rel=1e-9)
+        assert way.reach * A == pytest.approx(min(b / 2, A), rel=1e-9)
+        for entropy, whole, factor in (
+            (covered.entropy, c.allocated, L),
+            (way.entropy, body.allocated, L * B),
+        ):
+            for ε in (1e-4, 0.07, 0.3):
+                assert entropy(factor * ε, n) == pytest.approx(whole(ε, n), rel=1e-9)
+            assert entropy(A * (1 + 1e-9), n) == 0 < entropy(0.99 * A, n)
+
+
+def test_what_is_chained_is_the_network_in_units_of_the_loss():
+    check_what_is_chained()
+
+
+@each("far", [1 / 1.2, 1.2])
+def test_a_planted_unit_is_seen(far):
+    """In the weights of the blocks alone, in the radius of the outputs, and in that of losses."""
+    right = chained.stretched
+
+    def blocks(entropy, by):
+        return replace(right(entropy, by * far), log_output=right(entropy, by).log_output)
+
+    def output(entropy, by):
+        wrong = right(entropy, by)
+        return replace(wrong, log_output=wrong.log_output + math.log(far))
+
+    for wrong in (blocks, output):
+        with pytest.MonkeyPatch.context() as plant:
+            plant.setattr(chained, "stretched", wrong)
+            plant.setattr(capacities, "stretched", wrong)
+            goes_red(check_what_is_chained)
+    with pytest.MonkeyPatch.context() as plant:
+        plant.setattr(chained, "PeeledNetwork", lambda *way: PeeledNetwork(*way[:2], far * way[2]))
+        goes_red(check_what_is_chained)
 
 
 def test_a_readout_around_a_centre_pays_for_the_centre():
