@@ -16,9 +16,12 @@ from dudley.audit.problem import signal_of
 from dudley.calculus import tie
 from dudley.calculus.assemble import compose
 from dudley.calculus.compose import Chain, Heads, Parallel
+from dudley.calculus.facts import Parameter, Use
 from dudley.calculus.repeat import Repeat
 from dudley.classes.covers.base import COVERS
 from dudley.core.entropy import Scope
+from dudley.core.magnitude import ONE
+from each import each
 from words_of_corrections import EXAMPLES, check_words
 
 d, N = 64, 10.0**4
@@ -99,6 +102,22 @@ def test_biases_and_gains_see_given_points():
     assert by_name.pop("W") == {Scope.UNIFORM, Scope.ADAPTIVE}
     assert by_name
     assert all(Scope.POINTS in kinds for kinds in by_name.values())
+
+
+@each(
+    ("rows", "l1", "form", "given"),
+    [
+        (6, 1.0, "linear", True),
+        (6, 0.5, "logits", True),
+        (5, 1.0, "linear", False),  # six basis vectors are more points than five
+        (6, 1.01, "linear", False),
+        (6, None, "linear", False),
+        (6, 1.0, "bilinear", False),
+    ],
+)
+def test_points_are_given_where_the_basis_serves_and_is_counted(rows, l1, form, given):
+    use = Use("W", Parameter((6, 4), W), ONE, form, rows, l1=l1)
+    assert tie._on_the_basis(use) == given
 
 
 def test_blocks_are_counted_that_are_chosen_together():
