@@ -103,6 +103,8 @@ def test_margins_by_hand():
     assert fast_rate.margins(0.0, 0.05, 2000.0) == pytest.approx(1 - math.exp(-0.05), rel=1e-9)
     upper = fast_rate.margins(3 / 500, 0.03, 500.0)
     assert stats.binom.cdf(3, 500, upper) == pytest.approx(math.exp(-15), rel=1e-6)
+    assert upper == fast_rate.margins(2.1 / 500, 0.03, 500.0)  # a share of errors that is no count
+    assert upper == fast_rate.margins(3 / 500 + 1e-12, 0.03, 500.0)
     huge = fast_rate.margins(0.006, 0.03, 1e12)  # kl, which is larger
     assert upper < huge
     kl = 0.006 * math.log(0.006 / huge) + 0.994 * math.log(0.994 / (1 - huge))
