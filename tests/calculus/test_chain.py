@@ -182,7 +182,7 @@ def test_covers_on_points_serve_the_sizes_that_they_are_asked_for():
 
 def test_a_planted_size_is_seen():
     """A fifth less everywhere, or for the power of two below n alone."""
-    goes_red(check_sizes, lambda *asked: chain.complexity(*asked) / 1.2)
+    goes_red(check_sizes, lambda *arguments: chain.complexity(*arguments) / 1.2)
     program = chain._chained
     with pytest.MonkeyPatch.context() as plant:
 

@@ -105,7 +105,7 @@ def test_biases_and_gains_see_given_points():
 
 
 @each(
-    ("rows", "l1", "form", "given"),
+    ("rows", "l1", "form", "expected"),
     [
         (6, 1.0, "linear", True),
         (6, 0.5, "logits", True),
@@ -115,9 +115,9 @@ def test_biases_and_gains_see_given_points():
         (6, 1.0, "bilinear", False),
     ],
 )
-def test_points_are_given_where_the_basis_serves_and_is_counted(rows, l1, form, given):
+def test_points_are_given_where_the_basis_serves_and_is_counted(rows, l1, form, expected):
     use = Use("W", Parameter((6, 4), W), ONE, form, rows, l1=l1)
-    assert tie._on_the_basis(use) == given
+    assert tie._on_the_basis(use) == expected
 
 
 def test_blocks_are_counted_that_are_chosen_together():
