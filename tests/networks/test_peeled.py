@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import dudley as du
-from dudley.networks import capacity as capacities
-from dudley.networks import chained, explain
+from dudley.networks import capacity as capacities, chained, explain
 from dudley.networks.chained import CoveredNetwork, PeeledNetwork, peeled
 from each import each
 from planting import goes_red

@@ -26,7 +26,7 @@ SHAKE-128 stands in for a random function, so that different texts with one seed
 orders.
 
 **What needs no seed.** Bounds that treat all examples alike: a count, a sum, a product of fixed
-bets. Keys of pick-to-learn where no examples are equal (`methods.pick_to_learn.tags`). Draws whose
+bets. Keys of pick-to-learn, which copies share (`methods.pick_to_learn.tags`). Draws whose
 text has a hash of the model and of the data, which both would have to be searched to change them;
 that neither was searched is declared there (`methods.pac_bayes.monte_carlo`, `methods.language`,
 `around.draws`).

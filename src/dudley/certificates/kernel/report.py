@@ -64,14 +64,16 @@ def _theorem(claim: KernelClaim) -> str:
     }[claim.form]
     counted = {
         "cover": f"at most {claim.k:,} of {claim.n:,} margins up to γ",
-        "picks": f"exactly {claim.k:,} picks and remaining errors of {claim.n:,} examples",
+        "picks": f"exactly {claim.k:,} picks and remaining failures of {claim.n:,} examples",
         "losses": f"these {claim.n:,} losses",
     }.get(claim.form, f"at most {claim.k:,} of {claim.n:,} examples wrong")
-    risk = "mean loss" if claim.form == "losses" else "risk"
+    fails = {
+        "picks": "fails a new example with a probability",
+        "losses": "has a mean loss",
+    }.get(claim.form, "has a risk")
     return (
         f"theorem: {THEOREMS[claim.form]}: but for samples of probability at most "
-        f"{_fraction(claim.delta)}, {what} with {counted} has a {risk} of at most "
-        f"{number(claim.bound)}"
+        f"{_fraction(claim.delta)}, {what} with {counted} {fails} of at most {number(claim.bound)}"
     )
 
 

@@ -37,14 +37,14 @@ class LearnerTable:
 class PickDeclared(MethodDeclared):
     """The learner and the rule, all fixed before the data.
 
-    ``seed`` gives the tags and the initial share; where there is a share, or where rows are equal,
-    it was drawn at random. ``batches`` says how many examples each round picks, the last number for
-    all rounds after it. ``rounds`` lists the rounds after which one may stop; the best of several
-    pays for its choice. ``initial`` examples are for ordinary training and are not counted. An
-    example fails where its margin is at most ``tolerance``, or for the event ``loss`` where its
-    cross-entropy is at least ``level`` less ``tolerance``. ``expected`` concentrates the weights of
-    the bound around so many picks and failures; ``most`` declares a maximum of picks (the capped
-    form); ``pool`` is the size of the finite pool from which the sample was drawn.
+    ``seed`` gives the tags and the initial share; where there is a share, it was drawn at random.
+    ``batches`` says how many examples each round picks, the last number for all rounds after it.
+    ``rounds`` lists the rounds after which one may stop; the best of several pays for its choice.
+    ``initial`` examples are for ordinary training and are not counted. An example fails
+    where its margin is at most ``tolerance``, or for the event ``loss`` where its cross-entropy is
+    at least ``level`` less ``tolerance``. ``expected`` concentrates the weights of the bound around
+    so many picks and failures; ``most`` declares a maximum of picks (the capped form); ``pool`` is
+    the size of the finite pool from which the sample was drawn.
     """
 
     learner: LearnerTable = field(default_factory=LearnerTable)
