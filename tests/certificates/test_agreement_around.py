@@ -123,3 +123,9 @@ def test_draws_of_one_posterior_are_not_those_of_another_with_its_hash():
     file = drawn(30.0)
     assert file["facts"]["mean_failure"] > 0.4
     assert not du.verify_around(file, here.start, DATA, here).holds
+
+
+def test_a_file_that_asks_for_more_examples_than_there_are_takes_no_room():
+    forged = drawn(0.0)
+    forged["declared"]["examples"] = 2**52
+    assert not du.verify_around(forged, start(0.0), DATA, posterior(0.0)).holds

@@ -92,7 +92,8 @@ def _count(
     keys = keys_tensor([key("draws around a start", Q.sha256, data.sha256)], device)
     mean, σ = flat.vector(Q.mean), flat.spread(Q.sigma)
     shares = {tolerance: np.empty(draws) for tolerance in tolerances}
-    every, bounds = torch.arange(flat.n, device=device), torch.full((m,), flat.n, device=device)
+    every = torch.arange(flat.n, device=device)
+    bounds = torch.full((min(m, flat.n),), flat.n, device=device)  # m comes from a file
     for k in range(draws):
         if k % 100 == 0:
             watch.say(f"draw {k} of {draws}")
