@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 import typer
 
+import dudley as dudley_package
 from dudley.cli.app import app
+from dudley.show.pages import BUILDERS
 from each import each
 from shown import complaints
 from tiny_run import tiny
@@ -37,6 +39,13 @@ EXAMPLES = [
     pytest.param(name, marks=[pytest.mark.slow] if name in LONG else [])
     for name in COMMANDS
     if name != "dudley tour"
+]
+
+TRAIN = {"dudley certify train", "dudley tour"}
+FOR_PROGRAMS = [
+    pytest.param(name, marks=[pytest.mark.slow] if name in LONG | TRAIN else [])
+    for name, command in COMMANDS.items()
+    if any("--json" in parameter.opts for parameter in command.params)
 ]
 
 
@@ -82,6 +91,26 @@ def test_help_says_what_it_does_and_shows_an_example(dudley, name: str):
     assert "Example: dudley" in done.out
     for parameter in command.params:
         assert getattr(parameter, "help", None), f"{name}: {parameter.name} has no help"
+
+
+@pytest.mark.parametrize("name", FOR_PROGRAMS)
+def test_what_is_printed_for_programs_is_a_page(dudley, name: str, here: Path):
+    """The JSON of every command is taken by ``dudley report``, under its own kind."""
+    done = dudley(*shlex.split(example_of(COMMANDS[name]))[1:], "--json")
+    assert done.code in (0, 1) and done.json()["kind"] in BUILDERS
+    (here / "printed.json").write_text(done.out, encoding="utf-8")
+    page = dudley("report", "printed.json")
+    assert (page.code, page.err) == (0, "") and page.out.startswith("# ")
+    assert dudley("report", "printed.json", "--out", "page.html").code == 0
+    assert "<h1" in (here / "page.html").read_text(encoding="utf-8")
+
+
+def test_every_kind_that_a_command_prints_has_a_page():
+    """No command that is added later prints a kind that ``report`` does not know."""
+    source = Path(dudley_package.__file__).parent / "cli"
+    words = "".join(file.read_text(encoding="utf-8") for file in source.rglob("*.py"))
+    kinds = set(re.findall(r"print_json\(\s*\"([\w-]+)\"", words))
+    assert len(kinds) > 20 and kinds <= set(BUILDERS)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

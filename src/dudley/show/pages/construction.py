@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dudley.show.document import Cell, Document, DocumentBlock, Properties, Prose, Section, Table
+from dudley.show.pages import BUILDERS, made_by
 from dudley.theorems.constructions.assemble import Construction
 from dudley.theorems.constructions.selector import NormClaim
 from dudley.theorems.constructions.verify import ConstructionCheck
@@ -24,6 +27,39 @@ def document(title: str, built: Construction, checked: ConstructionCheck) -> Doc
     return Document(
         "",
         (about, Section("", (norms(built),)), Section("", tuple(run(built, checked)))),
+        kind="construction",
+    )
+
+
+@BUILDERS.register("construct")
+def from_json(items: list[dict[str, Any]]) -> Document:
+    """What ``dudley construct --json`` prints."""
+    (item,) = items
+    answers = {True: "yes", False: "NO", None: "—"}
+    rows = [
+        [
+            n["name"],
+            number(n["true"]),
+            number(n["claimed"]),
+            answers[n["holds"]],
+            number(n["proved"]),
+        ]
+        for n in item["norms"]
+    ]
+    inputs = f"{item['inputs']:,}" + ("" if item["exhaustive"] else " drawn")
+    settings = ("form", "heads", "basis", "mapping", "seed")
+    about = (
+        ("task", f"{item['task']}, T = {item['T']}, s = {item['s']}"),
+        *((name, str(item[name])) for name in settings),
+        ("coherence", f"{item['coherence']:.6g} (measured)"),
+        ("gamma", f"{item['gamma']:.6g}"),
+        ("head error", f"{item['head_error']:.6g}, stated {item['stated_error']:.6g}"),
+        ("wrong", f"{item['wrong']:,} of {inputs} inputs"),
+    )
+    return Document(
+        f"Constructed: {item['id']}",
+        (Properties(about), Section("Norms", (Table.of(HEADS, rows),))),
+        made=made_by(),
         kind="construction",
     )
 

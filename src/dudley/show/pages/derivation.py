@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from dudley.calculus.union import Grid, pay
 from dudley.core.assumption import Assumption
@@ -12,8 +13,19 @@ from dudley.core.bound import Bound
 from dudley.networks import explain, files
 from dudley.networks.capacity import Capacity
 from dudley.networks.proof.steps import Proof
-from dudley.show.document import Document, DocumentBlock, Listing, Properties, Section
-from dudley.show.pages import proof as proofs
+from dudley.show.document import (
+    Cell,
+    Document,
+    DocumentBlock,
+    Folded,
+    Listing,
+    Points,
+    Properties,
+    Prose,
+    Section,
+    Table,
+)
+from dudley.show.pages import BUILDERS, made_by, proof as proofs
 
 
 @dataclass(frozen=True)
@@ -79,6 +91,79 @@ def document(
     if with_proof:
         blocks.append(Section("", proofs.document(derivation.proof).blocks))
     return Document("", tuple(blocks), kind="derivation")
+
+
+@BUILDERS.register("derive")
+def from_json(items: list[dict[str, Any]]) -> Document:
+    """What ``dudley derive --json`` prints, with blocks and proof if it has them."""
+    (item,) = items
+    half = f"gap ≤ {item['needed_n_target']:g}"
+    needs = item["needed_n_log10"]
+    rows = [
+        ("output radius", ten(item["radius_log10"])),
+        ("Lipschitz", ten(item["lipschitz_log10"])),
+        (half, f"needs n = {examples(math.inf if needs is None else needs)}"),
+    ]
+    if item.get("rademacher") is not None:
+        rows.insert(2, (f"Rademacher, n={item['n']:g}", f"{item['rademacher']:.4g}"))
+    if "entropy" in item:
+        log = item["entropy"]["log_value"]
+        shown = "0" if log is None else explain.power(log)
+        rows.insert(2, (f"log N({item['entropy']['epsilon']:g})", shown))
+    blocks: list[DocumentBlock] = [Properties(tuple(rows))]
+    if "n" in item:
+        blocks.append(evaluation(item))
+    if item.get("assumptions"):
+        lines = (f"{a['statement']} ({a['status']})" for a in item["assumptions"])
+        blocks.append(Folded("What it rests on", (Points(tuple(lines)),), open=True))
+    blocks.append(Prose(f"Culprit: {item['culprit']}."))
+    if "explain" in item:
+        heads = ("block", "constraint", "count", "largest weight", "share", "cover")
+        table = Table.of(heads, [block(row) for row in item["explain"]["blocks"]])
+        blocks.append(Section("What each block costs", (table,)))
+    if "proof" in item:
+        blocks.append(Section("Proof", proofs.blocks(item["proof"])))
+    return Document(
+        f"Derived: {item['id']}",
+        tuple(blocks),
+        lead=(f"δ = {item['delta']:g}",) + ((f"n = {item['n']:g}",) if "n" in item else ()),
+        made=made_by(),
+        kind="derivation",
+    )
+
+
+def evaluation(item: dict[str, Any]) -> Section:
+    """A bound from its JSON: what it bounds, its number, and the terms of it."""
+    value = "past the floats" if item["value"] is None else f"{item['value']:.6g}"
+    says = ", which says nothing" if item["vacuous"] else ""
+    rows = [
+        [
+            term["name"],
+            Cell("–") if (x := term["value"]) is None else Cell(f"{x:.6g}", x),
+            term["note"],
+        ]
+        for term in item["terms"]
+    ]
+    table = (Table.of(["term", "value", ""], rows),) if rows else ()
+    return Section("", (Prose(f"{item['quantity']} ≤ {value}{says} ({item['sense']})."), *table))
+
+
+def block(row: dict[str, Any]) -> list[Cell]:
+    """A block of weights in the table of costs."""
+    weight, share = row["log10_weight"][1], row["share"]
+    return [
+        Cell(row["block"]),
+        Cell(row["constraint"]),
+        Cell(str(row["count"]), row["count"]),
+        Cell(ten(weight), weight),
+        Cell(f"{share:.1%}", share),
+        Cell(row["cover"]),
+    ]
+
+
+def ten(log10: float | None) -> str:
+    """A magnitude by its log₁₀, which is null where it is 0 or unknown."""
+    return "0 or unknown" if log10 is None else explain.power(log10 * math.log(10))
 
 
 def numbers(title: str, derivation: Derivation) -> list[tuple[str, str]]:

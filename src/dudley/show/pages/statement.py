@@ -52,6 +52,50 @@ def document(items: list[dict[str, Any]]) -> Document:
     )
 
 
+@BUILDERS.register("theorems")
+def listed(items: list[dict[str, Any]]) -> Document:
+    """What ``dudley theorems --json`` prints: what each statement says, and its verdict."""
+    rows = [[item["id"], worded(item["verdict"]), item["says"]] for item in items]
+    errata = [(item["id"], item["erratum"]) for item in items if item["erratum"]]
+    blocks: list[DocumentBlock] = [Table.of(["statement", "verdict", "says"], rows)]
+    if errata:
+        blocks.append(Folded(f"Errata ({len(errata)})", (Properties(tuple(errata)),)))
+    count = f"{len(items)} statement{'s' * (len(items) != 1)}"
+    return Document("Statements", tuple(blocks), lead=(count,), made=made_by(), kind="statements")
+
+
+@BUILDERS.register("evaluate")
+def from_json(items: list[dict[str, Any]]) -> Document:
+    """What ``dudley evaluate --json`` prints: the number of each form, and its terms."""
+    rows = []
+    for item in items:
+        x = item["log_value"] if item["value"] is None else item["value"]
+        log = "–" if x is None else f"e^{x:.6g}"
+        shown = log if item["value"] is None else f"{x:.6g}"
+        remark = "negative: it bounds nothing" if item["negative"] else ""
+        remark = remark or ("says nothing" if item["vacuous"] else "")
+        rows.append([item["form"], Cell(shown, x), item["sense"], remark])
+    blocks: list[DocumentBlock] = [
+        Prose(f"Bounds: {items[0]['quantity']}."),
+        *examined(items[0]["verdict"]),
+        Table.of(["form", "value", "holds", ""], rows),
+    ]
+    for item in items:
+        if item["terms"]:
+            terms = [[t["name"], cell_of(t["value"]), t["note"]] for t in item["terms"]]
+            table = Table.of(["term", "value", ""], terms)
+            blocks.append(Section(f"Terms of the {item['form']} form", (table,)))
+    assumptions = {f"{a['statement']} ({a['status']})" for i in items for a in i["assumptions"]}
+    if assumptions:
+        blocks.append(Folded("What it rests on", (Points(tuple(sorted(assumptions))),)))
+    lead = (worded(items[0]["verdict"]),)
+    return Document(items[0]["id"], tuple(blocks), lead, made=made_by(), kind="evaluation")
+
+
+def cell_of(x: float | None) -> Cell:
+    return Cell("–") if x is None else Cell(f"{x:.6g}", x)
+
+
 def worded(verdict: dict[str, str | None]) -> str:
     """The verdict of a statement's JSON in words."""
     fails = None if verdict["fails"] is None else Extent(verdict["fails"])

@@ -64,6 +64,21 @@ def document(items: list[dict[str, Any]], stamp: Stamp | None = None) -> Documen
     )
 
 
+@BUILDERS.register("standing")
+def stands(items: list[dict[str, Any]]) -> Document:
+    """What ``dudley certify picture --json`` prints: every bound on one model."""
+    from dudley.certificates.standing.row import from_json
+
+    (item,) = items
+    return Document(
+        "Every bound on one model",
+        tuple(bounds(from_json(item))),
+        lead=(f"n = {item['n']:,}", f"δ = {item['delta']:g}"),
+        made=made_by(),
+        kind="standing",
+    )
+
+
 def trained(how: dict[str, Any]) -> Properties:
     """What was trained, on what, and how it did."""
     task, wrong = how["task"], how["errors"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dudley.core.rounding import ceiling
-from dudley.show.document import Document, Points, Prose, Section
+from dudley.show.document import Document, DocumentBlock, Points, Prose, Section
+from dudley.show.pages import BUILDERS, made_by, records
 
 if TYPE_CHECKING:
     from dudley.certificates.kernel.report import KernelReport
@@ -29,6 +30,25 @@ def document(
         return Document("", (Section(title, tuple(blocks)), *answers(kernel)), kind="verification")
     blocks.append(Points(tuple(f"declared: {words}" for words in verification.declarations)))
     return Document("", (Section(title, tuple(blocks)),), kind="verification")
+
+
+@BUILDERS.register("verification")
+def from_json(items: list[dict[str, Any]]) -> Document:
+    """What ``dudley verify --json`` printed when it computed a certificate again."""
+    (item,) = items
+    holds, kernel = item["holds"], item.get("coq")
+    blocks: list[DocumentBlock] = []
+    if holds:
+        words = f"The number {ceiling(item['value'], 6)}: "
+        blocks.append(Prose(f"{words}{item['recomputed']} fields computed again and equal."))
+    lists = {"What differs": item["differences"], "Remarks": item["remarks"]}
+    blocks += [Section(title, (Points(tuple(lines)),)) for title, lines in lists.items() if lines]
+    declared = Points(tuple(item["declarations"]))
+    blocks.append(Section("Declared: what no one can check", (declared,)))
+    if kernel is not None:
+        blocks.append(Section("What the kernel of Coq says", tuple(records.blocks([kernel]))))
+    title = "A certificate that holds" if holds else "A certificate that does not hold"
+    return Document(title, tuple(blocks), made=made_by(), kind="verification")
 
 
 def answers(kernel: KernelReport) -> tuple[Section, ...]:
