@@ -123,7 +123,7 @@ def test_the_walk_and_the_facts_agree(case):
     cap = proved(case)[0]
     cap = pay(cap, du.Grid())[0]
     (table,) = (t for step in local.steps(cap) for t in step.tables if t.heads[0] == "block")
-    walked = sorted((log(str(row[5])), row[2]) for row in table.rows)
+    walked = sorted((log(str(row[4])), row[1]) for row in table.rows)
     facts = sorted((w, use.copies) for use in cap.facts.uses for w in np.ravel(use.weight.log))
     np.testing.assert_allclose(walked, facts, rtol=1e-9, atol=1e-9)
 

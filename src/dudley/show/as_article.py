@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from dudley.core.boundary.text import line
 from dudley.show import document as doc
-from dudley.show.as_latex import escaped, formula, tabular
+from dudley.show.as_latex import escaped, formula
 
 PREAMBLE = r"""\documentclass{article}
 \usepackage[utf8]{inputenc}
@@ -25,6 +25,7 @@ PREAMBLE = r"""\documentclass{article}
 \sloppy"""
 LEVELS = ("section*", "subsection*", "paragraph")
 SHORT = 40  # rows of a table that stays on one page
+LONG, NARROW, WIDEST = 40, 0.3, 0.6  # letters of a column that is broken, and parts of a line
 _INDEXED = re.compile(r"(?<![\w\\])([A-Za-z])\\_(\w{1,2}|\$\\ell\$)(?!\w)")
 
 
@@ -65,11 +66,7 @@ def words_of(text: str) -> str:
     >>> print(words_of("W_QK costs 5 %"))
     W$_{QK}$ costs 5 \\%
     """
-    return _indexed(escaped(text))
-
-
-def _indexed(latex: str) -> str:
-    return _INDEXED.sub(lambda mark: f"{mark[1]}$_{{{mark[2].strip('$')}}}$", latex)
+    return _INDEXED.sub(lambda mark: f"{mark[1]}$_{{{mark[2].strip('$')}}}$", escaped(text))
 
 
 def heading(title: str, level: int) -> str:
@@ -85,7 +82,7 @@ def below(blocks: Sequence[doc.DocumentBlock], level: int) -> list[str]:
                 parts += [heading(block.title, level)] if block.title else []
                 parts += below(block.blocks, level + 1)
             case doc.Chart():
-                parts.append(longtable(block.ends()))
+                parts.append(table_of(block.ends()))
             case _:
                 parts.append(single(block))
     return parts
@@ -110,7 +107,7 @@ def single(block: doc.DocumentBlock) -> str:
             items = "\n".join(named)
             return f"\\begin{{description}}\n{items}\n\\end{{description}}" if rows else ""
         case doc.Table():
-            return longtable(block)
+            return table_of(block)
         case doc.Picture():
             return rf"\emph{{{words_of(block.caption or block.alt)}}}"
         case _:
@@ -126,16 +123,25 @@ def listing(text: str) -> str:
     return "\\begin{flushleft}\\footnotesize\n" + "\\\\\n".join(rows) + "\n\\end{flushleft}"
 
 
-def longtable(table: doc.Table) -> str:
-    """A table; a long one runs over pages, its heads on each."""
+def table_of(table: doc.Table) -> str:
+    """A table, its last column broken where it is long; a long one runs over pages."""
     if not table.rows:
         return ""
-    if len(table.rows) <= SHORT:
-        return f"{{\\footnotesize\n{_indexed(tabular(table))}\n}}"
-    right = set(table.numbers)
-    columns = "".join("r" if i in right else "l" for i in range(len(table.heads)))
     rows = [" & ".join(words_of(cell.text) for cell in row) + r" \\" for row in table.rows]
     head = " & ".join(map(words_of, table.heads)) + r" \\"
-    top = [rf"\begin{{longtable}}[l]{{{columns}}}", r"\toprule", head, r"\midrule", r"\endhead"]
-    lines = [*top, *rows, r"\bottomrule", r"\end{longtable}"]
-    return "\n".join([r"{\footnotesize", *lines, "}"])
+    name, above = ("tabular", ""), [r"\toprule", head, r"\midrule"]
+    if len(table.rows) > SHORT:
+        name, above = ("longtable", "[l]"), [*above, r"\endhead"]
+    begin = rf"\begin{{{name[0]}}}{name[1]}{{{columns(table)}}}"
+    lines = [r"{\footnotesize", begin, *above, *rows, r"\bottomrule", rf"\end{{{name[0]}}}", "}"]
+    return "\n".join(lines)
+
+
+def columns(table: doc.Table) -> str:
+    """Numbers to the right, texts to the left; the last column has a width where it is long."""
+    right = set(table.numbers)
+    letters = ["r" if i in right else "l" for i in range(len(table.heads))]
+    longest = max(len(row[-1].text) for row in table.rows)
+    if letters[-1] == "l" and longest > LONG:
+        letters[-1] = rf"p{{{WIDEST if len(letters) < 4 else NARROW}\linewidth}}"
+    return "".join(letters)

@@ -140,9 +140,9 @@ def _row(here: PlacedNode) -> tuple[ProofValue, ...]:
 
 def _blocks(nodes: list[PlacedNode], alarmed: bool) -> Numbers:
     """Each block of weights: its constraint, its weight in its node and in the network."""
-    heads = ("block", "constraint", "times", "own weight", "slopes behind", "w")
+    heads = ("block", "times", "own weight", "slopes behind", "w")
     rows = [row for here in nodes for row in _block_rows(here, alarmed)]
-    return Numbers("blocks of weights", (*heads, "alarm") if alarmed else heads, tuple(rows))
+    return Numbers("blocks of weights", (*heads, *("alarm",) * alarmed, "constraint"), tuple(rows))
 
 
 def _block_rows(here: PlacedNode, alarmed: bool) -> Iterator[tuple[ProofValue, ...]]:
@@ -156,7 +156,7 @@ def _block_rows(here: PlacedNode, alarmed: bool) -> Iterator[tuple[ProofValue, .
             numbers = [power_of(weight), power_of(slope), power_of(product)]
             if alarmed:
                 numbers.append(power_of(np.ravel(alarms)[index]))
-            yield (name, _constraint(use), use.copies * here.times, *numbers)
+            yield (name, use.copies * here.times, *numbers, _constraint(use))
 
 
 def _constraint(use: Use) -> str:
