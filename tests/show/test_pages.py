@@ -27,11 +27,17 @@ COMMANDS = {
     "audit": ["audit", "li2026/lemma-B.6", "--jobs", "1"],
     "compare": ["compare", "d=8", "k=8", "X.row2inf=1", "W.l11=2", "epsilon=.5",
                 "--sweep", "n=1e3:1e5:log3"],
+    "construct": ["construct", "majority", "--T", "6", "--s", "2", "--coherence", "0.05"],
+    "derive": ["derive", "single-head", "n=1e6", "epsilon=0.1", "--explain", "--proof"],
+    "evaluate": ["evaluate", "trauger2024/lemma-3.6", "d=64", "k=64", "W.l11=1",
+                 "X.row2inf=1", "epsilon=0.5"],
     "measure": ["measure", "tiny-bert"],
+    "theorems": ["theorems", "--paper", "edelman2021"],
     "theorem": ["theorems", "show", "edelman2021/corollary-A.3"],
 }  # fmt: skip
-KINDS = {"audit": "audit", "compare": "comparison", "measure": "measurement",
-         "theorem": "statement"}  # fmt: skip
+KINDS = {"audit": "audit", "compare": "comparison", "construct": "construction",
+         "derive": "derivation", "evaluate": "evaluation", "measure": "measurement",
+         "theorem": "statement", "theorems": "statements"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +66,19 @@ def test_what_a_command_prints_is_a_report(kind: str, printed):
     assert not re.search(r"<(script|img|link|iframe)[^>]*\s(src|href)=", page)
     assert not re.search(r"<!--[A-Z]+-->", page)
     assert made.title in page and "|" in text and r"\begin{tabular}" in tables
+
+
+def test_a_derivation_keeps_its_numbers_and_its_proof(printed):
+    """The page has every number of the proof that the text has."""
+    text = markdown(of_json(printed["derive"]))
+    (item,) = printed["derive"]["items"]
+    assert f"{item['value']:.6g}" in text and f"{item['rademacher']:.4g}" in text
+    for step in item["proof"]:
+        assert step["title"] in text
+        for table in step["tables"]:
+            numbers = [x for row in table["rows"] for x in row if isinstance(x, float)]
+            assert all(f"{x:.9g}" in text for x in numbers)
+    assert all(block["block"].replace("_", "\\_") in text for block in item["explain"]["blocks"])
 
 
 def test_a_certificate_says_its_number_and_what_it_cost():
