@@ -120,6 +120,8 @@ def shatterings(cap: Capacity) -> Iterator[Shattering]:
     last, width, lengths = stages[-1], cap.signal.width, (float(cap.inputs.row2inf) * INSIDE,)
     if not isinstance(last, Readout | Logits):
         raise InputError("network", "one that ends in a readout or in logits", type(last).__name__)
+    if isinstance(last, Logits) and last.cap is not None:
+        raise InputError("network", "logits without a cap", f"a cap of {last.cap:g}")
     readout, body = (last.w if isinstance(last, Readout) else last.W), stages[:-1]
     if readout.tie is not None:  # to the embedding, the first of them
         body, width, lengths = stages[1:-1], stages[0].parameters(width)[1], EMBEDDED

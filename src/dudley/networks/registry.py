@@ -14,6 +14,7 @@ from dudley.core.registry import Registry
 READING_ORDER = (
     *("head", "attention", "trauger-block", "li-block", "pre-ln-block", "post-ln-block"),
     *("dense", "mlp", "swiglu", "activate", "project-rows", "layer-norm", "rms-norm", "pool"),
+    *("scale", "layer-scale"),
     *("positions", "embedding", "shallow-encoder", "readout", "logits", "heads"),
 )
 

@@ -176,7 +176,7 @@ def _mixing(node: Node) -> bool:
         and isinstance(last, MultiHeadAttention)
         and last.attention == "softmax"
         and last.groups in (None, last.H)
-        and not (last.causal or last.rope or last.qk_norm)
+        and not (last.causal or last.rope or last.qk_norm or last.cap)
         and all(b is None for b in (last.b_Q, last.b_K, last.b_v, last.b_c))
     )
 
