@@ -109,6 +109,29 @@ def test_what_the_library_does_not_read_or_derive_refuses_is_refused(tmp_path, l
         check_forward(measurement, folder)
 
 
+def test_a_mapping_file_is_checked_too(tmp_path, library):
+    """The first Gemma, as a mapping file says it; without its factor on tokens it is another."""
+    folder = save("gemma", tmp_path / "gemma")
+    slots = [slot for slot in LAYOUTS["gemma"].slots if slot.roles[0] not in ("b_out", "W_cls")]
+    names = {slot.pattern: slot for slot in slots if ".bias" not in slot.pattern}
+    lines = [
+        f'"model.{name}" = {{ role = "{slot.roles[0]}", plus = {int(slot.plus)} }}'
+        for name, slot in names.items()
+        if not name.startswith("lm_head") and "beta" not in name and "gamma" not in name
+    ]
+    network = ['order = "pre"', "rms = true", "gated = true", "causal = true", "rope = true"]
+    network += ["tied = true", 'head = "language"', "eps = 1e-6", 'sigma = "gelu-tanh"', "H = 4"]
+    file = tmp_path / "gemma.toml"
+    for scale, agrees in ((4.0, True), (1.0, False)):
+        parts = ['schema = "dudley.layout/1"', "[network]", *network, f"embed_scale = {scale}"]
+        file.write_text("\n".join([*parts, "[tensors]", *lines]), encoding="utf-8")
+        measurement = du.measure(folder, layout=file)
+        assert check_forward(measurement, folder, layout=file).agrees is agrees
+    file.write_text(file.read_text().replace("embed_scale = 1.0", "embed_scale = 0"))
+    with pytest.raises(InputError, match="embed_scale: expected a number > 0"):
+        du.measure(folder, layout=file)
+
+
 def test_without_the_library_the_way_is_shown(monkeypatch):
     monkeypatch.setattr("dudley.core.extras.find_spec", lambda name: None)
     with pytest.raises(ExtraMissing, match=r"needs transformers.*pip install '\.\[hf\]'"):

@@ -83,8 +83,12 @@ def check_forward(
     library: str = "transformers",
     seed: int = 0,
     tolerance: float = TOLERANCE,
+    layout: str | Path | None = None,
 ) -> ForwardCheck:
-    """Compare the described network of a measured folder with the library's model of it."""
+    """Compare the described network of a measured folder with the library's model of it.
+
+    ``layout``: as it was measured with.
+    """
     expect_library(library)
     radius_of("tolerance", tolerance)
     folder = _folder(checkpoint)
@@ -99,7 +103,7 @@ def check_forward(
     head = output_of(measurement)
     with _quiet():
         model = _model(folder, measurement, head)
-        ours = _Ours(described, measurement, folder, head, T)
+        ours = _Ours(described, measurement, folder, head, T, layout)
         rng = np.random.default_rng(seed)
         pairs = []
         for _ in range(EXAMPLES):
@@ -127,7 +131,13 @@ class _Ours:
     """The described network with the stored weights, up to what is compared."""
 
     def __init__(
-        self, described: DescribedCheckpoint, m: Measurement, folder: Path, head: Output, T: int
+        self,
+        described: DescribedCheckpoint,
+        m: Measurement,
+        folder: Path,
+        head: Output,
+        T: int,
+        layout: str | Path | None,
     ):
         stages: list[Any] = [part.node for part in described.network.stages()]
         dense = head.dense is not None and m.find(f"W_{head.dense}") is not None
@@ -148,7 +158,7 @@ class _Ours:
         self.body = Chain(tuple(stages))
         self.embeds = isinstance(stages[0], Dense) and stages[0].names[0] == "W_E"
         with open_weights(folder) as weights:
-            plan = plan_of(weights, folder, m.layout if m.assumed else None)
+            plan = plan_of(weights, folder, layout, m.architecture.H)
             loaded: dict = {}
 
             def load(role: str, layer: int | None) -> np.ndarray:
@@ -172,24 +182,21 @@ def _model(folder: Path, m: Measurement, head: Output) -> Any:
     """The library's model, by the class that the config names or else by the kind of its output."""
     import transformers  # pyright: ignore[reportMissingImports]
 
-    config = transformers.AutoConfig.from_pretrained(
-        folder, local_files_only=True, trust_remote_code=False
-    )
+    offline = {"local_files_only": True, "trust_remote_code": False}
     kind = IMAGES if m.architecture.inputs == "patches" else TEXT
     masked = head.kind == "language" and not m.architecture.causal
     automatic = "AutoModelForMaskedLM" if masked else AUTO.get(head.kind, kind)
-    named = (config.architectures or [""])[0]
-    made = getattr(transformers, str(named), None) or getattr(transformers, automatic)
     try:
+        config = transformers.AutoConfig.from_pretrained(folder, **offline)
+        named = str((config.architectures or [""])[0])
+        made = getattr(transformers, named, None) or getattr(transformers, automatic)
         model, seen = made.from_pretrained(
-            folder, config=config, local_files_only=True, trust_remote_code=False,
-            use_safetensors=True, output_loading_info=True, dtype=torch.float64,
-            attn_implementation="eager",
+            folder, config=config, use_safetensors=True, output_loading_info=True,
+            dtype=torch.float64, attn_implementation="eager", **offline,
         )  # fmt: skip
     except Exception as error:  # whatever the library raises at what it does not read
-        raise InputError(
-            f"{folder}: --check-with", "a model that the library reads", error
-        ) from None
+        expected = "a model that the library reads"
+        raise InputError(f"{folder}: --check-with", expected, error) from None
     if missing := sorted(seen["missing_keys"]):
         expected = f"every weight of {type(model).__name__}"
         raise InputError(f"{folder}: --check-with", expected, f"none for {missing[0]}")
@@ -205,10 +212,18 @@ def _inputs(
         tokens = rng.choice([token for token in range(min(V or 0, LONGEST)) if token != pad], T)
         ids = torch.from_numpy(tokens)[None]
         return tokens, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    side, p = config.image_size, config.patch_size
-    pixels = rng.standard_normal((1, config.num_channels, side, side))
+    sizes: list[Any] = [
+        getattr(config, name, None) for name in ("num_channels", "image_size", "patch_size")
+    ]
+    if not all(type(size) is int and size > 0 for size in sizes):
+        expected = "num_channels, image_size and patch_size, whole numbers"
+        raise InputError("config of --check-with", expected, sizes)
+    channels, side, p = sizes
+    pixels = rng.standard_normal((1, channels, side, side))
     image = torch.from_numpy(pixels)
     rows = torch.nn.functional.unfold(image, p, stride=p)[0].T.numpy()
+    if len(rows) > T:
+        raise InputError("config of --check-with", f"at most {T} patches of an image", len(rows))
     return np.concatenate([np.zeros((T - len(rows), rows.shape[1])), rows]), {"pixel_values": image}
 
 

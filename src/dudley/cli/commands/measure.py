@@ -72,7 +72,9 @@ def measure(
         other = None
         if sibling is not None:
             other = run(sibling, None, layout, device, None, heads, base, tell)
-    check = None if check_with is None else check_forward(measurement, checkpoint, check_with)
+    check = None
+    if check_with is not None:
+        check = check_forward(measurement, checkpoint, check_with, layout=layout)
     if csv is not None:
         with written(Path(csv)) as temporary:
             temporary.write_text(measurement.to_csv(), encoding="utf-8")
