@@ -69,6 +69,37 @@ def test_a_family_without_a_bound_is_measured_and_refused_by_its_reason(
         check_forward(measurement, folder)
 
 
+# Settings as older releases wrote them, in the place of those of today.
+OLDER = {
+    "llama": {"rope_theta": 700.0, "rope_scaling": {"type": "linear", "factor": 2.0}},
+    "gpt_neox": {"rotary_pct": 0.5, "rotary_emb_base": 700},
+    "stablelm": {"partial_rotary_factor": 0.5, "rope_theta": 700.0},
+    "phi": {"partial_rotary_factor": 0.5, "rope_theta": 700.0},
+    "smollm3": {"no_rope_layers": None, "no_rope_layer_interval": 2, "rope_theta": 700.0},
+    "gemma3_text": {
+        "rope_theta": 700.0, "rope_local_base_freq": 50.0, "layer_types": None,
+        "sliding_window_pattern": 2, "rope_scaling": {"rope_type": "linear", "factor": 4.0},
+    },
+    "modernbert": {
+        "global_rope_theta": 700.0, "local_rope_theta": 50.0, "layer_types": None,
+        "global_attn_every_n_layers": 2,
+    },
+    "gemma": {"hidden_act": "gelu", "hidden_activation": None},
+}  # fmt: skip
+
+
+@each("name", OLDER)
+def test_settings_of_older_releases_mean_what_the_library_makes_of_them(
+    tmp_path, library, name: str
+):
+    folder = save(name, tmp_path / name)
+    config = folder / "config.json"
+    settings = json.loads(config.read_text()) | {"rope_parameters": None} | OLDER[name]
+    stated = {key: value for key, value in settings.items() if value is not None}
+    config.write_text(json.dumps(stated))
+    assert check_forward(du.measure(folder), folder).agrees
+
+
 # What a description may get wrong ↦ a model where that shows.
 WRONG = {
     "score_cap": ("gemma2", None),
