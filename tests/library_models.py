@@ -155,16 +155,21 @@ MEASURED: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 def save(name: str, folder: Path) -> Path:
-    """The folder of a model with random weights; gains are near where they do nothing."""
+    """The folder of a model with random weights."""
     import transformers  # pyright: ignore[reportMissingImports]
 
     transformers.utils.logging.disable_progress_bar()
     made, config, settings = (MODELS | MEASURED)[name]
     model = getattr(transformers, made)(getattr(transformers, config)(**settings))
+    randomise(model)
+    model.save_pretrained(folder)
+    return folder
+
+
+def randomise(model: torch.nn.Module) -> None:
+    """Random weights; gains are near where they do nothing."""
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for parameter in model.parameters():
             start = parameter.mean() if parameter.ndim == 1 else 0.0
             parameter.copy_(start + 0.4 * torch.randn(parameter.shape, generator=generator))
-    model.save_pretrained(folder)
-    return folder

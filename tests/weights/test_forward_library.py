@@ -69,6 +69,18 @@ def test_a_family_without_a_bound_is_measured_and_refused_by_its_reason(
         check_forward(measurement, folder)
 
 
+@each("name", ["vit", "deit", "dinov2", "gpt_neox", "gemma2", "albert"])
+def test_a_live_module_is_measured_as_its_folder_is(tmp_path, library, name: str):
+    import transformers  # pyright: ignore[reportMissingImports]
+
+    folder = save(name, tmp_path / name)
+    live = getattr(transformers, MODELS[name][0]).from_pretrained(folder)
+    ours, theirs = du.measure(live), du.measure(folder)
+    places = {(row.role, row.layer, row.head): row.norms for row in theirs.rows}
+    assert {(row.role, row.layer, row.head): row.norms for row in ours.rows} == places
+    assert [use.name for use in ours.tensors if use.vital] == []
+
+
 # Settings as older releases wrote them, in the place of those of today.
 OLDER = {
     "llama": {"rope_theta": 700.0, "rope_scaling": {"type": "linear", "factor": 2.0}},

@@ -132,6 +132,7 @@ class Layout:
     twins: tuple[tuple[str, str], ...] = ()  # names of one tensor, which a file may hold twice
     refused: str = ""  # why no network of the family gets a bound, if none does
     assumable: bool = True  # may be assumed where no config names the family
+    live_anchor: str = ""  # the anchor in a live module, whose names a file may not have
     honours: tuple[str, ...] = ()  # settings of ``weights.computation`` that its reader describes
 
     def match(self, name: str) -> Match | None:
@@ -160,7 +161,8 @@ class Layout:
         """
         if not self.anchor:
             return ""
-        regex = re.compile(rf"(?P<prefix>(?:.*\.)?){re.escape(self.anchor)}")
+        anchors = "|".join(re.escape(name) for name in (self.anchor, self.live_anchor) if name)
+        regex = re.compile(rf"(?P<prefix>(?:.*\.)?)(?:{anchors})")
         prefixes = {m["prefix"] for m in map(regex.fullmatch, names) if m}
         if len(prefixes) > 1:
             raise InputError(

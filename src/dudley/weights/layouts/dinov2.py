@@ -17,7 +17,7 @@ from dudley.weights.layouts import vit
 from dudley.weights.output import Output
 
 _LAYER = "encoder.layer.{layer}"
-DEIT = (*vit.SLOTS, Slot("embeddings.distillation_token", ("dist",), "row"))
+DEIT = (*vit.SLOTS, *vit.LIVE, Slot("embeddings.distillation_token", ("dist",), "row"))
 DINOV2 = (
     *(
         slot
@@ -34,6 +34,10 @@ DINOV2 = (
     Slot(f"{_LAYER}.mlp.weights_in.weight", ("W_1", "W_3"), interleaved="none"),
     Slot(f"{_LAYER}.mlp.weights_in.bias", ("b_1", "b_3"), "row", interleaved="none"),
     *linear(f"{_LAYER}.mlp.weights_out", "2"),
+    *linear(f"{_LAYER}.attention.q_proj", "Q"),
+    *linear(f"{_LAYER}.attention.k_proj", "K"),
+    *linear(f"{_LAYER}.attention.v_proj", "v"),
+    *linear(f"{_LAYER}.attention.o_proj", "c"),
 )
 SKIPS = (
     *vit.SKIPS,
@@ -51,9 +55,19 @@ def dinov2(config: Config) -> Architecture:
     )
 
 
-LAYOUTS.register("deit")(
-    Layout("deit", DEIT, SKIPS, vit.architecture, vit.ANCHOR, vit.OUTSIDE, assumable=False)
-)
-LAYOUTS.register("dinov2")(
-    Layout("dinov2", DINOV2, SKIPS, dinov2, vit.ANCHOR, vit.OUTSIDE, assumable=False)
-)
+for _name, _slots, _reader, _live in (
+    ("deit", DEIT, vit.architecture, vit.LIVE_ANCHOR),
+    ("dinov2", DINOV2, dinov2, "encoder.layer.0.attention.q_proj.weight"),
+):
+    LAYOUTS.register(_name)(
+        Layout(
+            _name,
+            _slots,
+            SKIPS,
+            _reader,
+            vit.ANCHOR,
+            vit.OUTSIDE,
+            live_anchor=_live,
+            assumable=False,
+        )
+    )

@@ -28,6 +28,7 @@ SLOTS = (
     *linear(f"{LAYER}.mlp.dense_4h_to_h", "2"),
     *norm("final_layer_norm", "ln_f"),
     *linear("embed_out", "out"),
+    *linear("lm_head", "out"),
     Slot("score.weight", ("W_cls",)),
 )
 SKIPS = (
@@ -73,7 +74,7 @@ def phi(config: Config) -> Architecture:
 
 
 _anchor = "layers.0.attention.query_key_value.weight"
-_outside = ("embed_out.weight", "embed_out.bias", "score.weight")
+_outside = ("embed_out.weight", "embed_out.bias", "lm_head.weight", "lm_head.bias", "score.weight")
 LAYOUTS.register("gpt_neox")(
     Layout("gpt_neox", SLOTS, SKIPS, gpt_neox, _anchor, _outside, honours=HONOURED, assumable=False)
 )

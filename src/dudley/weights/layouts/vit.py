@@ -28,6 +28,17 @@ SLOTS = (
     *linear("pooler.dense", "pool"),
     *linear("classifier", "cls"),
 )
+_LIVE = "layers.{layer}"
+LIVE = (  # as modules of transformers 5 call them; files keep the older names
+    *norm(f"{_LIVE}.layernorm_before", "ln_1"),
+    *linear(f"{_LIVE}.attention.q_proj", "Q"),
+    *linear(f"{_LIVE}.attention.k_proj", "K"),
+    *linear(f"{_LIVE}.attention.v_proj", "v"),
+    *linear(f"{_LIVE}.attention.o_proj", "c"),
+    *norm(f"{_LIVE}.layernorm_after", "ln_2"),
+    *linear(f"{_LIVE}.mlp.fc1", "1"),
+    *linear(f"{_LIVE}.mlp.fc2", "2"),
+)
 SKIPS = (
     Skip(r"embeddings\.mask_token$", "mask token: used in pre-training only"),
     Skip(r"^decoder\.", "head: masked patches", head=True),
@@ -58,4 +69,7 @@ def architecture(config: Config) -> Architecture:
 
 ANCHOR = "encoder.layer.0.attention.attention.query.weight"
 OUTSIDE = ("classifier.weight", "classifier.bias")
-LAYOUTS.register("vit")(Layout("vit", SLOTS, SKIPS, architecture, ANCHOR, OUTSIDE))
+LIVE_ANCHOR = "layers.0.attention.q_proj.weight"
+LAYOUTS.register("vit")(
+    Layout("vit", (*SLOTS, *LIVE), SKIPS, architecture, ANCHOR, OUTSIDE, live_anchor=LIVE_ANCHOR)
+)
