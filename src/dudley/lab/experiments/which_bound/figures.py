@@ -36,13 +36,13 @@ def figures(results: Results) -> list[Sketch]:
         "(two values of one setting, all else the same). Of each statement the form with the "
         f"highest τ; of more than {SHOWN} measures those at both ends."
     )
-    told = [f for words in TOLD for f in results.findings if words in f.claim]
+    below = [f for words in TOLD for f in results.findings if words in f.claim]
     return [
         Sketch(
             "ranking",
             text,
             partial(drawn, rows, groups),
-            tuple(told),
+            tuple(below),
             panels=(1, max(1, len(groups))),
             size=(5.2 * max(1, len(groups)), 1.9 + 0.19 * most),
         )

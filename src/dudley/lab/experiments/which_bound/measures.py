@@ -62,8 +62,9 @@ def at_the_end(trainer: Trainer, results: list[ModelRow], noises: int) -> None:
     """Add to every result what is measured of its last weights."""
     problem, whole = trainer.problem, trainer.whole
     weights, first = whole.weights, whole.first
-    sizes = [config["task"]["m"] for config in problem.configs]
-    m = torch.tensor(sizes, dtype=torch.float64, device=problem.device)
+    # A GPU takes singular values of small matrices one by one: a processor is faster.
+    here, start = ({n: W.detach().cpu() for n, W in some.items()} for some in (weights, first))
+    m = torch.tensor([config["task"]["m"] for config in problem.configs], dtype=torch.float64)
     train, holdout = (outcomes(problem, weights, split) for split in ("train", "holdout"))
     loss = torch.tensor([result["metrics"]["train_loss"] for result in results])
     ends = {
@@ -75,9 +76,10 @@ def at_the_end(trainer: Trainer, results: list[ModelRow], noises: int) -> None:
         "reached": (loss <= TARGET).double(),
         "least_margin": train["margins"].nan_to_num(torch.inf).amin(1),
     }
-    measures = of_weights(weights, first, m) | of_outputs(problem, weights, first, m, noises)
+    measures = of_weights(here, start, m)
+    measures |= of_outputs(problem, weights, first, m.to(problem.device), noises)
     ends |= {f"measure.{name}": values for name, values in measures.items()}
-    ends |= bounds.measured_norms(weights)
+    ends |= bounds.measured_norms(here)
     columns = {name: values.double().tolist() for name, values in ends.items()}
     for e, result in enumerate(results):
         result["end"] = {name: values[e] for name, values in columns.items()}

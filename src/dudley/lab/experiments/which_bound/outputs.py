@@ -64,7 +64,8 @@ def of_outputs(
     """All of them, (E,) each."""
     base = outcomes(problem, weights, "train")
     γ = base["margins"].nanquantile(0.1, 1)
-    size = torch.stack([torch.linalg.matrix_norm(W, 2) for W in matrices(weights).values()])
+    here = matrices({name: W.cpu() for name, W in weights.items()})  # many small matrices
+    size = torch.stack([torch.linalg.matrix_norm(W, 2) for W in here.values()]).to(γ.device)
     moved = sum((W - first[n]).double().flatten(1).square().sum(1) for n, W in weights.items())
     count = sum(W[0].numel() for W in weights.values())
 
