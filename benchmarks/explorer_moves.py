@@ -87,9 +87,10 @@ class Explorer:
         quantity, axis = view
         page.goto(f"{site}#bounds?{urlencode({'.quantity': quantity, '.axis': axis})}")
         self.settle("")
-        if page.locator("#quantity").input_value() != quantity:  # it does not know classes
+        kind = re.split(" of |,", quantity)[0]
+        if page.locator("#quantity").input_value() not in (quantity, kind):
             state = page.locator("#view-bounds").get_attribute("data-state")
-            page.locator("#quantity").select_option(re.split(" of |,", quantity)[0])
+            page.locator("#quantity").select_option(kind)
             self.settle(state)
 
     def count(self, address: str) -> None:

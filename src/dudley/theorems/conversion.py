@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from dudley.calculus.deviate import deviation
 from dudley.core.assumption import Assumption, Status
@@ -49,7 +50,7 @@ class GapTask:
     lipschitz: float
     range: float
 
-    @property
+    @cached_property
     def deviation(self) -> float:
         """b√(ln(1/δ)/2n)."""
         return float(deviation(self.n, self.delta, self.range))

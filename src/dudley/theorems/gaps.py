@@ -232,17 +232,19 @@ def _row(
 ) -> GapRow:
     """A statement's forms as gaps, along the axis."""
     outcomes: dict[str, list[BoundOrReason]] = {f: [] for f in s.forms if f in forms}
-    inputs: dict[str, set[tuple]] = {form: set() for form in outcomes}
+    known: dict[str, dict[tuple, BoundOrReason]] = {form: {} for form in outcomes}
     for point, (here, task) in zip(points, losses, strict=True):
         values, reason = inputs_of(s, here), not_this(s, here)
         if s.subject == OWN_LOSS and "loss.range" in point.values:
             b = point.values["loss.range"]
             values, task = {**values, "loss.range": b}, replace(task, range=b)
         for form, curve in outcomes.items():
-            curve.append(reason or as_gap(s, values, form, task, evaluate))
-            inputs[form].add((task, *sorted(s.form(form).select(values).items())))
+            key = (task, reason, *sorted(s.form(form).select(values).items()))
+            if key not in known[form]:
+                known[form][key] = reason or as_gap(s, values, form, task, evaluate)
+            curve.append(known[form][key])
     curves = {form: tuple(curve) for form, curve in outcomes.items()}
     swept = len(points) > 1
-    unmoved = frozenset(form for form, keys in inputs.items() if swept and len(keys) == 1)
+    unmoved = frozenset(form for form, keys in known.items() if swept and len(keys) == 1)
     standing, false = s.standing, s.verdict.is_false
     return GapRow(s.id, s.subject, standing, false, conversion, curves, unmoved)
