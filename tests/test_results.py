@@ -63,6 +63,17 @@ def test_moves_in_the_explorer_ask_for_less_and_cost_less():
             assert costs["cpu"][1] < before[view][slider]["cpu"][1], (view, slider)
 
 
+def test_all_bounds_as_gaps_ask_for_no_more_than_one_quantity_did():
+    record = read(RESULTS / "explorer-gaps/moves.json")
+    before, after = (record[name]["moves"] for name in ("before", "after"))
+    assert record["after"]["largest_median"]["cpu"] <= record["before"]["largest_median"]["cpu"]
+    for view, sliders in after.items():
+        for slider, costs in sliders.items():
+            assert costs["requests"] == before[view][slider]["requests"], (view, slider)
+            if not view.startswith("risk"):  # these show fewer curves, of one class
+                assert costs["cpu"][1] <= before[view][slider]["cpu"][1], (view, slider)
+
+
 def trials_of(name: str) -> dict[str, np.ndarray]:
     table = pq.read_table(RESULTS / name)
     return {column: table[column].to_numpy() for column in table.column_names}
