@@ -213,7 +213,8 @@ def picked(result: Gaps | Comparison, values: dict[str, float]) -> list[str]:
     rows: list[ByForm] = list(result.rows)
     if isinstance(result, Gaps):
         class_here = kind_of(Situation(values))
-        rows = [*sorted(result.rows, key=lambda row: row.subject != class_here)]
+        own_first = sorted(result.rows, key=lambda row: row.subject != class_here)
+        rows = list(own_first)
     proved = [f"{row.id} {form}" for row in rows if (form := _proved(row))]
     rest = [f"{row.id} {form}" for row in rows for form in row.curves if row.bounds(form)[0]]
     return list(dict.fromkeys(proved + rest))[:SHOWN]

@@ -55,8 +55,10 @@ def check(
     certificate: Mapping[str, Any], verification: Verification, data: Path | None = None
 ) -> KernelReport:
     """The kernel's word on a certificate that holds; ``data`` are those of a table of losses."""
-    needed = data is not None and needs_losses(certificate)
-    claim = claim_of(certificate, losses_of(certificate, data) if needed else None)
+    losses = None
+    if data is not None and needs_losses(certificate):
+        losses = losses_of(certificate, data)
+    claim = claim_of(certificate, losses)
     program = coq()
     return KernelReport(
         claim,

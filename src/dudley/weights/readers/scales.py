@@ -155,8 +155,8 @@ def _by_block(inner: Weights, info: TensorInfo, scale: str) -> Scaling | str:
     """Scales by block, if the config says how large a block is and the scales are that many."""
     settings = (inner.config or {}).get("quantization_config")
     sides = settings.get("weight_block_size") if isinstance(settings, Mapping) else None
-    plain = isinstance(sides, list) and len(sides) == 2 and all(type(s) is int for s in sides)
-    if not plain or min(sides) < 1:
+    sides = sides if isinstance(sides, list) and len(sides) == 2 else [0, 0]
+    if not all(type(side) is int and side >= 1 for side in sides):
         return f"{info.dtype} with {scale}, and no weight_block_size of two sides in the config"
     wanted = tuple(-(-a // b) for a, b in zip(info.shape, sides, strict=False))
     stored = inner.info(scale)
