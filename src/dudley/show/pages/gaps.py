@@ -98,7 +98,7 @@ def _line(result: Gaps, row: GapRow, forms: Sequence[str]) -> list[Cell]:
     for form in forms:
         last = next((b for b in reversed(row.bounds(form)) if b is not None), None)
         key = None if last is None else last.log_value
-        false = row.false and form == "printed"
+        false = row.false and form == "printed" and last is not None
         text, look = cells.cell(row, form) + ("†" if false else ""), "false" if false else ""
         columns.append(Cell(text, key, row.refusals.get(form, ""), look))
     if _over_n(result):
