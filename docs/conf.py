@@ -52,7 +52,7 @@ html_show_sphinx = False
 pygments_style = "friendly"
 
 ANCHOR = re.compile(r'<a id="([^"]+)"></a>\n')
-LINK = re.compile(r"\]\(((?:\.\./)*(?:src|results|benchmarks)/[^)]*)\)")
+LINK = re.compile(r"\]\(((?:\.\./)*(?:src|results|benchmarks|proof)/[^)]*)\)")
 
 
 def errata(text: str) -> str:

@@ -200,7 +200,7 @@ def test_a_browser_shows_formulas_charts_and_both_themes(tmp_path: Path, printed
       const before = document.documentElement.dataset.theme;
       document.getElementById("theme").click();
       document.title = JSON.stringify({
-        canvases: document.querySelectorAll("canvas").length,
+        canvases: document.querySelectorAll("canvas:not(.icon)").length,
         math: [...document.querySelectorAll("math")]
           .every((m) => m.getBoundingClientRect().height > 5),
         copies: document.querySelectorAll(".copy").length,

@@ -73,11 +73,10 @@ def _parts(here: PlacedNode) -> Iterator[PlacedNode]:
     """What is inside the node, in the order of computation."""
     parts = list(entering(here.node, here.into))
     names = [_name(part, here.place) for part, _ in parts]
-    follows = isinstance(here.node, Chain | Repeat)
     slope, alarm, ways = here.slope, here.alarm, {}
     for (part, into), name in zip(reversed(parts), reversed(names), strict=True):
         ways.setdefault(name, (part.node, into, slope, alarm))
-        if follows:
+        if not part.reads_input:  # but what comes from the part before
             facts = facts_with_alarm(part.node, into)
             alarm = largest(facts.alarm or ZERO, behind(facts.lipschitz, alarm))
             slope = slope * facts.lipschitz
