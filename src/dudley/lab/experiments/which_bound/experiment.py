@@ -1,32 +1,38 @@
 """Which quantity tracks the generalisation of trained Transformers? The plan, written before a run.
 
-**Models.** Every combination of task, T, m, depth, width, learning rate and, in practice's family,
-norm layer and dropout, with two seeds each, trained by Adam on all examples until the training loss
-is .05. Models that do not reach it are kept apart: they are counted, and ranked nowhere. Two
-families, never mixed: *blocks* are the papers' networks, for which the statements are, and *heads*
-those of depth 1, which most statements are for; *pre-norm* are Transformers of practice, of which
-no statement speaks, and the calculus does.
+The models are every combination of task, T, m, depth, width, learning rate and, in practice's
+family, norm layer and dropout, with two seeds each, trained by Adam on all examples until the
+training loss is .05. Models that do not reach it are kept apart: they are counted, and ranked
+nowhere. There are two families, never mixed:
 
-**Gap.** The mean on held-out examples less that on training examples of the ramp loss at margin 1.
+- blocks are the papers' networks, for which the statements are; heads are those of depth 1, which
+  most statements are for;
+- pre-norm are Transformers of practice, of which no statement speaks, and the calculus does.
 
-**Measures.** Every statement of the registry on whole networks in its printed, derived and best
+The gap is the mean on held-out examples less that on training examples of the ramp loss at
+margin 1.
+
+The measures are every statement of the registry on whole networks in its printed, derived and best
 form; the calculus; parameter counts; norm sums and products; distances from the start; margins;
 sharpness and flatness; path norms; spectra; terms of a PAC-Bayes and of an Occam certificate; and a
 random number as a control. All are oriented so that more means a larger gap. A statement that
 cannot be evaluated on a model says why.
 
-**Statistics.** Kendall's τ over pairs of models from different cells (only the seed differs within
-a cell). Granulated ψ (Jiang et al., 2020): τ over pairs that differ in one setting, averaged over
-settings. K, the share of the information about the gap's sign that no two settings have (Jiang et
-al., 2020). The largest sign error over environments, two values of one setting with all else the
-same, with pairs left out whose gaps differ by less than two standard errors (Dziugaite et al.,
-2020).
+The statistics of each measure are these:
 
-**Intervals.** Cells are drawn again, whole; a standard error is multiplied by the normal quantile
+- Kendall's τ over pairs of models from different cells (only the seed differs within a cell);
+- granulated ψ (Jiang et al., 2020): τ over pairs that differ in one setting, averaged over
+  settings;
+- K, the share of the information about the gap's sign that no two settings have (Jiang et al.,
+  2020);
+- the largest sign error over environments, two values of one setting with all else the same, with
+  pairs left out whose gaps differ by less than two standard errors (Dziugaite et al., 2020).
+
+For intervals cells are drawn again, whole; a standard error is multiplied by the normal quantile
 at 1 − .05/2M for M rankings (measures times groups), so that all intervals hold at once with 95 %
 confidence. Differences of two measures are drawn together, and their number is M too.
 
-**Hypotheses**, each decided by such intervals:
+The hypotheses, each decided by such intervals:
 
 - control: τ of the random number, and of every measure with shuffled gaps, has 0 in its interval;
 - H1: the plain sum of column norms ranks gaps better than every published bound (heads, blocks);
