@@ -21,18 +21,19 @@ def optimiser(rate: float = 1e-3) -> dict[str, Any]:
 
 
 def sparse_and(
-    T: list[int],
-    m: list[int],
+    T: list[int] | int,
+    m: list[int] | int,
     dropout: tuple[float, float, float] = (0.1, 0.1, 0.1),
     steps: int = 1000,
     holdout: int = 10_000,
     sizes: dict[str, int] | None = None,
     every: int = 10,
     rate: float = 1e-3,
+    s: int = 3,
 ) -> dict[str, Any]:
-    """Trainings on sparse AND of three bits."""
+    """Trainings on sparse AND of s bits."""
     return {
-        "task": {"name": "and", "T": T, "s": 3, "m": m, "holdout": holdout},
+        "task": {"name": "and", "T": T, "s": s, "m": m, "holdout": holdout},
         "model": {"name": "and-classifier"} | (sizes or {"d": 64, "H": 16})
         | {"dropout": list(dropout)},
         "training": {"optimiser": optimiser(rate), "steps": steps, "evaluate_every": every},

@@ -1,0 +1,1 @@
+"""The laws of the critical m, by s and by the length of training."""
