@@ -33,6 +33,8 @@ INERT: dict[str, tuple] = {
     "logits_scaling": (1,), "logit_scale": (1,), "final_logit_softcapping": (),
     # several MLPs in the place of one
     "num_local_experts": (), "num_experts": (), "n_routed_experts": (),
+    # what `readers.gguf_names` found in a file and does not know
+    "unread setting": (),
 }  # fmt: skip
 _LAYERS = ("full_attention", "sliding_attention")  # kinds whose mask is all that differs
 

@@ -21,6 +21,7 @@ from dudley.weights.layout import LAYOUTS, Layout
 from dudley.weights.mapping import read_mapping
 from dudley.weights.named_tensors import Weights
 from dudley.weights.readers.adapter import is_adapter
+from dudley.weights.readers.gguf_names import ARCHITECTURES
 
 MAPPING = "name the tensors in a mapping file: --layout FILE.toml"
 # Sizes by their names in configs of any family.
@@ -47,7 +48,7 @@ def choose(weights: Weights, config: dict, layout) -> tuple[Layout, Architecture
     if layout is not None:
         why = "as asked for; no config names the model type"
         return *_read(str(layout), config), f"{layout}: {why}"
-    name = _by_names(weights)
+    name = _by_names(weights, config)
     live = config and name.startswith("torch-")  # a module that was asked itself
     why = "assumed from the names of the tensors; no config names the model type"
     return *_read(name, config), "" if live else f"{name}: {why}"
@@ -97,7 +98,7 @@ def _expect_same(weights: Weights, config: dict, stated: str, chosen: str) -> No
         )
 
 
-def _by_names(weights: Weights) -> str:
+def _by_names(weights: Weights, config: dict) -> str:
     """The first family whose names are there."""
     names = weights.names()
     for name, layout in LAYOUTS.items():
@@ -106,6 +107,10 @@ def _by_names(weights: Weights) -> str:
     if is_adapter(weights):
         expected = "the checkpoint that this LoRA adapter changes"
         raise InputError(f"{weights.source}: base", expected, "none", "give --base PATH")
+    architecture = config.get("general.architecture")  # of a GGUF file
+    if architecture is not None:
+        expected = f"a GGUF file of an architecture that is known ({', '.join(ARCHITECTURES)})"
+        raise InputError(f"{weights.source}: layout", expected, line(architecture), MAPPING)
     raise InputError(
         f"{weights.source}: layout",
         f"a config.json with a model_type, or names of {', '.join(LAYOUTS)}",
