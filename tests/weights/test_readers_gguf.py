@@ -16,7 +16,7 @@ from dudley.weights.measure import measure
 from dudley.weights.named_tensors import open_weights
 
 KINDS = {"float32": 0, "float16": 1, "Q4_0": 2, "Q4_1": 3, "Q5_0": 6, "Q5_1": 7, "Q8_0": 8}
-KINDS |= {"Q6_K": 14, "bfloat16": 30}
+KINDS |= {"Q5_K": 13, "Q6_K": 14, "bfloat16": 30}
 
 
 def text(value: str) -> bytes:
@@ -70,6 +70,32 @@ def scalar(kind: str, block: bytes) -> list[Fraction]:
     return made
 
 
+def sixes(block: bytes) -> list[Fraction]:
+    """Q6_K number by number: place p is l of the r-th quarter of a run."""
+    d, made = Fraction(float(np.frombuffer(block[208:], "<f2")[0])), []
+    for p in range(256):
+        run, inside = divmod(p, 128)
+        r, l = divmod(inside, 32)
+        byte = block[64 * run + 32 * (r % 2) + l]
+        four = byte & 15 if r < 2 else byte >> 4
+        two = block[128 + 32 * run + l] >> 2 * r & 3
+        s = struct.unpack("<b", block[192 + p // 16 : 193 + p // 16])[0]
+        made.append(d * s * (four + 16 * two - 32))
+    return made
+
+
+def test_blocks_of_six_bits_are_exact(tmp_path):
+    rng, path = np.random.default_rng(6), tmp_path / "m.gguf"
+    heads = [np.array([d], "<f2").tobytes() for d in (0.0371, -(2.0**-20), 6e4, 0.0)]
+    blocks = [rng.bytes(208) + d for d in heads]
+    path.write_bytes(gguf({"W": ("Q6_K", (2, 512), b"".join(blocks))}))
+    with open_weights(path) as weights:
+        assert weights.error("W") == 0.0
+        made = weights.load("W").reshape(-1, 256).tolist()
+    for block, row in zip(blocks, made, strict=True):
+        assert [Fraction(x) for x in row] == sixes(block)
+
+
 @pytest.mark.parametrize(("kind", "size"), [
     ("Q8_0", 34), ("Q4_0", 18), ("Q4_1", 20), ("Q5_0", 22), ("Q5_1", 24),
 ])  # fmt: skip
@@ -96,14 +122,14 @@ def test_plain_elements_come_as_stored_and_others_are_named(tmp_path):
         "a": ("float32", (2, 3), X.tobytes()),
         "b": ("float16", (2, 3), X.astype(np.float16).tobytes()),
         "c": ("bfloat16", (2, 3), bf16.view(torch.int16).numpy().tobytes()),
-        "d": ("Q6_K", (1, 256), bytes(210)),
+        "d": ("Q5_K", (1, 256), bytes(176)),
     }, {"tokens": ["a", "ü"], "general.architecture": "other"}))  # fmt: skip
     weights = open_weights(path)
-    assert weights.names() == ["a", "b", "c"] and "Q6_K" in weights.skipped["d"]
+    assert weights.names() == ["a", "b", "c"] and "Q5_K" in weights.skipped["d"]
     assert torch.equal(weights.load("a"), torch.tensor(X))
     assert torch.equal(weights.load("b"), torch.tensor(X).half())
     assert torch.equal(weights.load("c"), bf16)
-    with pytest.raises(InputError, match="Q6_K"):
+    with pytest.raises(InputError, match="Q5_K"):
         weights.load("d")
 
 

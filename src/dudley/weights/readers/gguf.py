@@ -1,7 +1,8 @@
 """GGUF files: the tensors of llama.cpp's format, by the names and the config of their family.
 
 Elements are float16, bfloat16, float32 and float64, as stored, and the blocks of `readers.blocks`,
-which come out as float64 without rounding. Other types (K-quants, integers) are skipped and named.
+which come out as float64 without rounding. Other types (other K-quants, integers) are skipped, and
+named.
 
 Where ``general.architecture`` is one of `readers.gguf_names`, tensors have the names that the
 family has elsewhere, and the sizes are read from the settings. What the format changed is put back,
