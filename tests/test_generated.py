@@ -87,6 +87,7 @@ def test_an_absent_file_is_stale(copy: Path, fresh: dict[str, str], capsys):
     assert check(copy, capsys) == (1, content(path for path in fresh if path.startswith("docs/")))
 
 
+@pytest.mark.slow
 def test_what_is_generated_is_always_the_same(fresh: dict[str, str]):
     assert generate.generated() == fresh
 

@@ -93,6 +93,7 @@ def test_help_says_what_it_does_and_shows_an_example(dudley, name: str):
         assert getattr(parameter, "help", None), f"{name}: {parameter.name} has no help"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FOR_PROGRAMS)
 def test_what_is_printed_for_programs_is_a_page(dudley, name: str, here: Path):
     """The JSON of every command is taken by ``dudley report``, under its own kind."""

@@ -82,20 +82,23 @@ def test_no_sign_of_a_text_reaches_tex(case):
             assert len(re.split(r"(?<!\\)&", row)) == len(re.sub(r"\{.*\}", "", columns))
 
 
+@pytest.fixture
+def compiler(require) -> str:
+    path = shutil.which("pdflatex")
+    require("pdflatex", path is not None, "no pdflatex on PATH")
+    assert path is not None
+    return path
+
+
 @each("case", CASES)
-def test_pdflatex_compiles_it(require, tmp_path, case):
-    compiler = shutil.which("pdflatex")
-    require("pdflatex", compiler is not None, "no pdflatex on PATH")
-    assert compiler is not None
+def test_pdflatex_compiles_it(compiler, tmp_path, case):
     (tmp_path / "proof.tex").write_text(latex(case), encoding="utf-8")
     command = [compiler, "-halt-on-error", "-interaction=nonstopmode", "-draftmode", "proof.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60)
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
 
 
-def test_the_check_of_pdflatex_can_fail(require, tmp_path):
-    compiler = shutil.which("pdflatex")
-    require("pdflatex", compiler is not None, "no pdflatex on PATH")
+def test_the_check_of_pdflatex_can_fail(compiler, tmp_path):
     (tmp_path / "bad.tex").write_text(
         latex("single-head").replace("\\bottomrule", "\\bottomrul", 1)
     )

@@ -35,6 +35,7 @@ def test_every_attack_is_in_the_record():
     assert {row.attack for row in ROWS} == listed, AGAIN
 
 
+@pytest.mark.slow
 @each("row", ROWS, ids=lambda row: f"{row.statement}-{row.form}-{row.attack}")
 def test_the_claims_are_those_of_this_code(row: Judgement):
     bound = registry.load()[row.statement].evaluate_on(row.inputs, row.form)

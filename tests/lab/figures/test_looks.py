@@ -312,7 +312,7 @@ def test_headings_of_the_trends_are_names_and_the_plateau_has_its_margin():
 
 
 def test_no_caption_names_a_class_of_the_code():
-    for name in SKETCHES:
+    for name in (name for name in SKETCHES if committed(name)):
         for sketch in draw.figures(largest(name)):
             assert "PaperReading" not in sketch.caption
 
