@@ -31,6 +31,8 @@ from dudley.show.figures.drawing import Drawing, painted
 from each import each
 from figure_looks import complaints, series
 
+NAMES = [name for name in SKETCHES if committed(name)]
+
 
 def largest(name: str) -> Results:
     return next(iter(committed(name).values()))
@@ -43,7 +45,7 @@ def sketch_of(name: str, figure: str) -> Sketch:
 @pytest.mark.slow  # it draws every figure twice
 def test_committed_figures_can_be_read_and_bare_ones_have_no_prose():
     wrong, count = [], 0
-    for name in SKETCHES:
+    for name in NAMES:
         for sketch in draw.figures(largest(name)):
             count += 1
             with painted(sketch) as figure:
@@ -312,7 +314,7 @@ def test_headings_of_the_trends_are_names_and_the_plateau_has_its_margin():
 
 
 def test_no_caption_names_a_class_of_the_code():
-    for name in (name for name in SKETCHES if committed(name)):
+    for name in NAMES:
         for sketch in draw.figures(largest(name)):
             assert "PaperReading" not in sketch.caption
 
