@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from dudley.core.errors import InputError
@@ -50,6 +50,8 @@ def _file(location: RunLocation, folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _advisory(location: RunLocation) -> Iterator[None]:
+    from sqlalchemy.exc import SQLAlchemyError
+
     digest = hashlib.sha256(f"dudley {location.run}".encode()).digest()
     key = int.from_bytes(digest[:8], "big", signed=True)
     database = Database.of(location)
@@ -64,7 +66,11 @@ def _advisory(location: RunLocation) -> Iterator[None]:
                 taken = connection.execute(attempt).scalar_one()
             if not taken:
                 raise _busy(location)
-            yield
+            try:
+                yield
+            finally:  # at once: a server sees the end of a connection in its own time
+                with suppress(SQLAlchemyError):
+                    connection.execute(sa.select(sa.func.pg_advisory_unlock(key)))
     finally:
         database.close()  # the connection's end is the lock's
 
