@@ -35,7 +35,13 @@ SLOW = (
 SET_UP = ("pip ", "make ")
 LONG = ("around", "attack", "certify", "cluster", "features", "grid")
 LONG += ("language", "training", "trainings")
-TRAINS = ("certify.md", "train.md", *(f"howto/{name}.md" for name in LONG))
+TRAINS = (
+    "calculus.md",
+    "certify.md",
+    "gallery.md",
+    "train.md",
+    *(f"howto/{name}.md" for name in LONG),
+)
 # Packages that a machine may lack, and the modules by which they are imported.
 NEEDS = {
     "howto/cluster.md": {"ray": "ray", "submitit": "submitit"},

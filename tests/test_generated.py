@@ -34,6 +34,7 @@ def once(fresh: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generate, "generated", lambda: fresh)
 
 
+@pytest.mark.slow
 def test_what_is_committed_is_fresh(once: None, capsys: pytest.CaptureFixture):
     """Texts; `make check` runs the whole script, which draws the figures too."""
     assert check(ROOT, capsys) == (0, "")
@@ -65,6 +66,7 @@ def content(paths: Iterable[str]) -> str:
     return "".join(f"generate: {path} is stale; run make generate\n" for path in paths)
 
 
+@pytest.mark.slow
 def test_every_stale_file_is_named_and_mended(copy: Path, fresh: dict[str, str], capsys):
     for path in fresh:
         spoil(copy / path)
@@ -74,6 +76,7 @@ def test_every_stale_file_is_named_and_mended(copy: Path, fresh: dict[str, str],
     assert check(copy, capsys) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_stale_file_is_named_alone(copy: Path, fresh: dict[str, str], capsys):
     for path in fresh:
         before = (copy / path).read_text(encoding="utf-8")
@@ -82,6 +85,7 @@ def test_a_stale_file_is_named_alone(copy: Path, fresh: dict[str, str], capsys):
         (copy / path).write_text(before, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_an_absent_file_is_stale(copy: Path, fresh: dict[str, str], capsys):
     shutil.rmtree(copy / "docs")
     assert check(copy, capsys) == (1, content(path for path in fresh if path.startswith("docs/")))

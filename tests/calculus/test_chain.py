@@ -55,6 +55,7 @@ STAIRS = du.LinearMap((5, 4), du.L11(3.0)).entropy()  # its covers change by who
 CURVES = [PowerLaw(1.0), STAIRS, du.LinearMap((30, 1), du.L2(1.0)).entropy()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["dudley", "tree"])
 @pytest.mark.parametrize("entropy", CURVES, ids=["power", "stairs", "vector"])
 def test_a_looser_radius_never_makes_a_bound_smaller(form, entropy):

@@ -92,6 +92,7 @@ LAYERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_million_layers_answer(name, monkeypatch):
     """Few evaluations of a layer's facts, and few entries to allocate."""
@@ -109,6 +110,7 @@ def test_a_million_layers_answer(name, monkeypatch):
         assert counted == pytest.approx(np.size(block.weight.log) * block.copies)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "c"), [(du.Spectral, 0.01), (du.L11, 1.0), (du.Spectral, 3.0)])
 def test_residual_gated_layers_without_a_norm_ask_for_little_memory(make, c):
     """Radii square in each layer: after 96 of them log R itself is 10^28."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 import dudley as du
 from dudley.calculus import chain, hull
@@ -25,6 +26,7 @@ def entropies():
     return [first, columns, cap.allocated]
 
 
+@pytest.mark.slow
 def test_a_sweep_gives_each_value_to_the_last_digit():
     for entropy in entropies():
         log_A = 0.3

@@ -93,6 +93,7 @@ def test_betting_is_nearly_tight_so_a_wrong_capital_is_seen():
 # -- the traps --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_trap_1_the_best_of_several_methods(monkeypatch):
     names = [f"part-{i}" for i in range(4)]
     for i, name in enumerate(names):
@@ -136,6 +137,7 @@ def test_trap_3_an_order_chosen_after_looking():
     leaky_fails(draw, lambda z: upper("betting", np.sort(z), C), P, repetitions=500)
 
 
+@pytest.mark.slow
 def test_trap_4_a_hold_out_used_for_selection():
     M = 8
     tight_for = {looks: tight(5, N, δ / looks) for looks in (1, M)}
@@ -238,6 +240,7 @@ def test_trap_25_several_models_at_once():
         holds(toy, lambda data, c=c, toy=toy: min(bound(e, N, c) for e in toy.errors(data)), risk)
 
 
+@pytest.mark.slow
 def test_trap_25_several_sizes_of_one_data_set():
     sizes = [20 * 2**i for i in range(8)]
     for ways, holds in ((1, leaky_fails), (len(sizes), ours_holds)):

@@ -220,6 +220,7 @@ def sample(folder, **arrays) -> str:
     return str(folder / "sample.npz")
 
 
+@pytest.mark.slow
 def test_derive_reads_levels_off_activations(dudley, tmp_path):
     """A bound that says something falls, and says of whose loss it is."""
     data = sample(tmp_path, X=np.random.default_rng(0).integers(0, 11, (300, 4)))
@@ -260,6 +261,7 @@ def test_derive_refuses_activations_without_a_checkpoint(dudley, tmp_path):
     assert "--checkpoint" in dudley("derive", "bert-base", "--activations", data).refused()
 
 
+@pytest.mark.slow
 def test_derive_takes_an_adapter_with_its_base(dudley, tmp_path):
     words = ["--checkpoint", lora(tmp_path / "lora"), "--base", "tiny-bert", "T=4", "n=1e6"]
     with_it = dudley("derive", *words, "--json").json()["items"][0]
@@ -291,6 +293,7 @@ def test_derive_refuses_in_one_line(dudley, what: str):
     assert message in dudley("derive", *words).refused()
 
 
+@pytest.mark.slow
 def test_derive_takes_the_number_of_heads_where_no_config_says_it(dudley, tmp_path):
     config, tensors = checkpoints.distilbert()  # whose ε and order need no config
     folder = checkpoints.write(tmp_path / "some", {"activation": "gelu"}, tensors)
@@ -304,6 +307,7 @@ def test_derive_takes_the_number_of_heads_where_no_config_says_it(dudley, tmp_pa
     assert "heads: expected 2, as the config says, got 4" in line
 
 
+@pytest.mark.slow
 def test_a_larger_classifier_has_a_larger_bound(dudley, tmp_path):
     values = []
     for factor in (1.0, 100.0):

@@ -60,6 +60,7 @@ def expect_within(columns: int, done) -> None:
     assert not [line for line in done.out.splitlines() if len(line) > columns]
 
 
+@pytest.mark.slow
 @each("id", STATEMENTS)
 def test_a_statement_fits_the_terminal(page, id: str):
     expect_within(80, page(id))

@@ -32,6 +32,7 @@ def shipped(name: str) -> du.Capacity:
     return du.capacity(network.network, network.inputs, loss=network.loss)
 
 
+@pytest.mark.slow
 @each(("name", "log10"), [("bert-base", 10.55), ("trauger2024-head", 5.85)])
 def test_at_zero_error_a_sixth_of_the_examples_will_do(name, log10):
     c = shipped(name)

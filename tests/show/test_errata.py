@@ -54,6 +54,7 @@ def plain(text: str) -> str:
     return re.sub(r"\\([\\`*_\[\]<>|~$#])", r"\1", text)
 
 
+@pytest.mark.slow
 @each("id", WRONG)
 def test_an_entry_says_what_the_statement_says(id: str):
     s, text = STATEMENTS[id], entry(id)
@@ -212,6 +213,7 @@ def test_a_broken_formula_is_whole(id: str):
     assert r"\begin{gathered}" in markdown.display(long)
 
 
+@pytest.mark.slow
 def test_it_is_the_same_every_time():
     text = errata()
     errata.cache_clear()

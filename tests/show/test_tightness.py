@@ -86,6 +86,7 @@ def test_every_shipped_network_is_in_the_record():
         assert 0 < row.lower <= row.claimed, AGAIN
 
 
+@pytest.mark.slow
 def test_the_page_has_no_number_that_is_none():
     page = tightness.page(RECORD, GAINS).partition("## Gains")[0]
     assert "nan" not in page and "inf " not in page and " inf" not in page

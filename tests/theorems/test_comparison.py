@@ -55,6 +55,7 @@ def test_a_swept_value_is_the_single_one_to_the_last_digit(axis: str):
                 )
 
 
+@pytest.mark.slow
 @each("id", STATEMENTS)
 def test_its_own_example_gives_a_statement_its_own_value_or_less(id: str):
     """What else follows from the example may only help."""

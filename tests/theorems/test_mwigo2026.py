@@ -69,6 +69,7 @@ def exact_complexity(X: np.ndarray, η_O: float, η_V: float) -> float:
     return η_O * η_V * float(np.abs(signs @ heights).max(axis=1).mean()) / len(X)
 
 
+@pytest.mark.slow
 @each("id", ["lemma-1", "lemma-2"])
 @each("n", [1, 2, 3, 5, 8])
 def test_derived_complexities_are_above_exact_ones(id, n):

@@ -58,6 +58,7 @@ def test_a_declared_rate_is_the_measured_one(id, form):
     assert slope(s, form) == pytest.approx(s.rates[form], abs=LOGARITHMS)
 
 
+@pytest.mark.slow
 def test_norm_based_bounds_do_not_have_the_rate_they_claim():
     """li2026, Theorem 5.3 claims 1/n; one scale has n^{-1/3}, chaining n^{-1/2}."""
     s = STATEMENTS["li2026/theorem-5.3"]

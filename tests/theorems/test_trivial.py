@@ -24,6 +24,7 @@ def on(id: str, form: str, change: dict[str, float]):
     return load()[id].evaluate_on({**load()[id].example, **known}, form)
 
 
+@pytest.mark.slow
 @each("id, form", OURS)
 def test_nothing_of_ours_exceeds_the_trivial_bound(id, form):
     for change in HARD:

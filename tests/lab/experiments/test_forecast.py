@@ -66,6 +66,7 @@ def test_measuring_ends_with_its_budget_and_the_heaviest_parts_come_first(monkey
     ]
 
 
+@pytest.mark.slow
 def test_one_that_trains_on_a_task_of_its_own_can_be_foreseen_in_a_fresh_process():
     """Its task is registered by a module that another test may have imported already."""
     code = """

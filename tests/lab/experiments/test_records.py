@@ -159,6 +159,7 @@ def config_of(record: Path) -> Config:
     return json.loads((record / "provenance.json").read_text(encoding="utf-8"))["config"]
 
 
+@pytest.mark.slow
 def test_first_steps_of_sparse_and():
     """Of a processor's record to its rounding, and nobody else's; of the GPU's in accuracy."""
     record, cell = RESULTS / "edelman2021-and/laptop", {"T": 160, "m": 50}
@@ -176,6 +177,7 @@ def test_first_steps_of_sparse_and():
     assert ours == pytest.approx(same, abs=0.01) and ours != pytest.approx(other, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_first_steps_of_sparse_parity():
     """Of the GPU's record, on a processor."""
     record = RESULTS / "edelman2021-parity/paper"

@@ -83,6 +83,7 @@ def test_penalties_come_before_balls():
     assert torch.equal(weights["0.W_K"], start["0.W_K"])
 
 
+@pytest.mark.slow
 def test_compiled_the_same():
     """Balls without singular values, traced without a break."""
     ends = []
