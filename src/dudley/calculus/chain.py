@@ -95,11 +95,15 @@ def cheapest(
     """
     below, back = np.zeros(0), None
     if entropy.uses_points:
-        below = np.floor(log_n / math.log(2) * (1 + 2.0**-50)) * math.log(2)
-        below, back = np.unique(below, return_inverse=True)
+        below, back = np.unique(_octave_below(log_n), return_inverse=True)
     values = _chained(entropy, log_A, np.concatenate([log_n, below]), price, first)
     best = values[: len(log_n)]
     return best if back is None else np.minimum(best, values[len(log_n) :][back])
+
+
+def _octave_below(log_n: np.ndarray) -> np.ndarray:
+    """log of the power of two that is n or next below it; log n may be off in its last places."""
+    return np.floor(log_n / math.log(2) * (1 + 2.0**-50)) * math.log(2)
 
 
 def _chained(
@@ -315,7 +319,7 @@ def chosen(
     """
     sizes, members = [log_n], entropy.proper()
     if entropy.uses_points:
-        sizes.append(math.floor(log_n / math.log(2) * (1 + 2.0**-50)) * math.log(2))
+        sizes.append(float(_octave_below(np.array(log_n))))
     chains = []
     for kind, proper in ((members, True), (entropy, False)):
         for size in sizes:

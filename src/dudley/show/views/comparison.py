@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, final
 
 from dudley.core.bound import Bound
@@ -10,6 +11,7 @@ from dudley.show.figures import figure
 from dudley.show.pages import comparison as page
 from dudley.show.views.base import VIEWS, ResultView
 from dudley.theorems.comparison import BoundOrReason, Comparison
+from dudley.theorems.gaps import Gaps
 
 
 @final
@@ -28,26 +30,33 @@ class ComparisonView(ResultView[Comparison]):
         return page.summary(self.result)
 
     def rows(self) -> list[dict[str, Any]]:
-        sweep = self.result.sweep
-        name = "n" if sweep is None else sweep.name
-        here = self.result.situation.values.get(name)
-        points = [here] if sweep is None else sweep.values
-        return [
-            {
+        about = {
+            row.id: {
                 "statement": row.id,
-                "as printed": row.statement.standing,
+                "as printed": row.standing,
                 "bounds": row.statement.measure,
-                "form": form,
-                name: x,
-                **numbers_of(outcome),
             }
             for row in self.result.rows
-            for form, outcomes in row.curves.items()
-            for x, outcome in zip(points, outcomes, strict=True)
-        ]
+        }
+        return outcomes_of(self.result, about)
 
     def figure(self) -> Any:
         return figure.of(self.result)
+
+
+def outcomes_of(
+    result: Comparison | Gaps, about: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """What is said about each row, by its id, with its number for every form and point."""
+    sweep = result.sweep
+    name = "n" if sweep is None else sweep.name
+    points = [result.situation.values.get(name)] if sweep is None else sweep.values
+    return [
+        {**about[row.id], "form": form, name: x, **numbers_of(outcome)}
+        for row in result.rows
+        for form, outcomes in row.curves.items()
+        for x, outcome in zip(points, outcomes, strict=True)
+    ]
 
 
 def numbers_of(outcome: BoundOrReason) -> dict[str, Any]:

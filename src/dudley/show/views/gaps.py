@@ -8,7 +8,7 @@ from dudley.show.document import Document
 from dudley.show.figures import figure
 from dudley.show.pages import gaps as page
 from dudley.show.views.base import VIEWS, ResultView
-from dudley.show.views.comparison import numbers_of
+from dudley.show.views.comparison import outcomes_of
 from dudley.theorems.gaps import Gaps
 
 
@@ -28,22 +28,11 @@ class GapsView(ResultView[Gaps]):
         return page.summary(self.result)
 
     def rows(self) -> list[dict[str, Any]]:
-        sweep = self.result.sweep
-        name = "n" if sweep is None else sweep.name
-        points = [self.result.situation.values.get(name)] if sweep is None else sweep.values
-        return [
-            {
-                "bound": row.id,
-                "of": row.subject,
-                "as printed": row.standing,
-                "form": form,
-                name: x,
-                **numbers_of(outcome),
-            }
+        about = {
+            row.id: {"bound": row.id, "of": row.subject, "as printed": row.standing}
             for row in self.result.rows
-            for form, outcomes in row.curves.items()
-            for x, outcome in zip(points, outcomes, strict=True)
-        ]
+        }
+        return outcomes_of(self.result, about)
 
     def figure(self) -> Any:
         return figure.of(self.result)
