@@ -2,7 +2,7 @@
 
     python benchmarks/certificates/language_scaling.py --sample reviews --data FOLDER \
         --out results/certificates/language-reviews.json
-    python benchmarks/certificates/debian_texts.py --root / --out packages.jsonl
+    python benchmarks/certificates/debian_texts.py --root ROOT --out packages.jsonl
     python benchmarks/certificates/language_scaling.py --sample packages --texts packages.jsonl \
         --out results/certificates/language-packages.json
 
@@ -17,9 +17,10 @@ byte of what was measured, and the one on totals below what ``xz -9`` needs for 
 one file. Packages are few, and no margin is expected of them.
 
 Each run has a folder of its own below ``--work``, and goes on from there after a kill when the same
-command is given again; runs that ``--out`` has are passed over. ``--size``, ``--units``, ``--seed``
-and ``--longest`` make other runs than the plan's, at any size on a processor; a row says which it
-was.
+command is given again; runs that ``--out`` has are passed over, and ``--rows`` adds those of other
+records. Compressors need no GPU, and minutes: ``--train-only`` leaves them out, and the same
+command without it adds them. ``--size``, ``--units``, ``--seed`` and ``--longest`` make other runs
+than the plan's, at any size on a processor; a row says which it was.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from dudley.certificates.methods.prequential.units import UnitOrder
 from dudley.certificates.sources.base import SOURCES
 from dudley.certificates.texts.base import model_of
+from dudley.certificates.texts.beside import Compared, compared
 from dudley.certificates.texts.documents import Documents
 from dudley.certificates.texts.forms import TextPass
 from dudley.certificates.texts.learner import TextDescent
@@ -92,15 +95,17 @@ MARGINS = {"reviews": 0.01}  # bits per byte, of runs over all units
 
 
 def units_of(sample: str, data: Path | None, texts: Path | None) -> tuple[Iterator[bytes], Any]:
-    """The texts of a sample, and where they are from."""
+    """The texts of a sample, and where they are from: what is said beside a file of texts."""
     if texts is not None:
-        return texts_of(texts), {"file": texts.name}
+        said = texts.with_suffix(".json")
+        words = json.loads(said.read_text(encoding="utf-8")) if said.is_file() else {}
+        return texts_of(texts), {"file": texts.name} | words
     pool = SOURCES["imdb"]().pool(data)
     return (text.encode().replace(b"\0", b" ") for text in pool.items.X), asdict(pool.provenance)
 
 
-def row_of(run: PassRun, made: CertifiedTexts, margin: float | None) -> dict[str, Any]:
-    """Certificates, what stands beside them, and whether what was expected came."""
+def row_of(run: PassRun, made: CertifiedTexts) -> dict[str, Any]:
+    """The certificates of a pass."""
     forms = {
         name: {
             "value": certificate.value,
@@ -111,22 +116,33 @@ def row_of(run: PassRun, made: CertifiedTexts, margin: float | None) -> dict[str
         }
         for name, certificate in made.certificates.items()
     }
-    beside = [asdict(compared) for compared in made.beside]
-    xz = next(compared["totals"] for compared in beside if compared["name"].startswith("xz"))
-    apart = {name: form["value"] - form["mean_loss"] for name, form in forms.items()}
-    expected = {"below_xz": forms["totals"]["value"] < xz}
-    if margin is not None and run.units == 0:
-        expected["within_margin"] = max(apart.values()) <= margin
     return {
         "run": asdict(run),
         "weights": made.weights,
         "bytes": sum(map(len, made.stretch)),
         "forms": forms,
-        "apart": apart,
-        "expected": expected,
-        "beside": beside,
+        "apart": {name: form["value"] - form["mean_loss"] for name, form in forms.items()},
         "seconds_of_last_call": round(made.seconds, 1),
     }
+
+
+def stretch_of(row: dict[str, Any], documents: Documents) -> tuple[bytes, ...]:
+    """The documents of the stretch of a row."""
+    run = row["run"]
+    order = UnitOrder.of(documents.texts, run["seed"]).rows[: run["units"] or documents.n]
+    texts = tuple(documents.texts[i] for i in order[len(order) // 2 :])
+    if sum(map(len, texts)) != row["bytes"]:
+        raise SystemExit(f"{run} read other texts than these")
+    return texts
+
+
+def add_compared(row: dict[str, Any], compressors: list[Compared], margin: float | None) -> None:
+    """What compressors need for the same stretch, and whether what was expected came."""
+    xz = next(each.totals for each in compressors if each.name.startswith("xz"))
+    row["beside"] = [asdict(each) for each in compressors]
+    row["expected"] = {"below_xz": row["forms"]["totals"]["value"] < xz}
+    if margin is not None and row["run"]["units"] == 0:
+        row["expected"]["within_margin"] = max(row["apart"].values()) <= margin
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -137,6 +153,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
     parser.add_argument("--work", type=Path, default=WORK)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--rows", type=Path, action="append", default=[])
+    parser.add_argument("--train-only", action="store_true")
     parser.add_argument("--size", action="append", choices=SIZES)
     parser.add_argument("--units", action="append", type=int)
     parser.add_argument("--seed", action="append", type=int)
@@ -164,8 +182,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "device": torch.cuda.get_device_name() if options.device == "cuda" else "cpu",
         "rows": [],
     }
-    if options.out.exists():
-        record["rows"] = json.loads(options.out.read_text(encoding="utf-8"))["rows"]
+    for path in (options.out, *options.rows):
+        if path.exists():
+            earlier = json.loads(path.read_text(encoding="utf-8"))
+            record |= {name: earlier[name] for name in ("descent", "device", "provenance")}
+            record["rows"] += [row for row in earlier["rows"] if row not in record["rows"]]
+
+    def write() -> None:
+        order = [asdict(run) for run in plan]
+        record["rows"].sort(key=lambda row: order.index(row["run"]) if row["run"] in order else -1)
+        with written(options.out) as file:
+            file.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
     for run in plan:
         if asdict(run) in [row["run"] for row in record["rows"]]:
             continue
@@ -179,11 +207,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
             device=options.device,
             say=lambda line: print(line, flush=True),
         )
-        record["rows"].append(row_of(run, made, MARGINS.get(options.sample)))
+        record["rows"].append(row_of(run, made))
         print(json.dumps(record["rows"][-1]), flush=True)
         record["provenance"] = provenance()
-        with written(options.out) as file:
-            file.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        write()
+    if options.train_only:
+        return
+    of_stretch: dict[tuple[int, int], list[Compared]] = {}
+    for row in record["rows"]:
+        if "beside" not in row:
+            key = row["run"]["units"], row["run"]["seed"]
+            if key not in of_stretch:
+                of_stretch[key] = list(compared(stretch_of(row, documents)))
+            add_compared(row, of_stretch[key], MARGINS.get(options.sample))
+    write()
 
 
 if __name__ == "__main__":

