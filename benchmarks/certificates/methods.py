@@ -1,4 +1,4 @@
-"""Methods side by side on six tasks: one training and certificate, or all of them at once.
+"""Methods side by side on several tasks: one training and certificate, or all of them at once.
 
     python benchmarks/certificates/methods.py export POOLS           # reads the packages, once
     python benchmarks/certificates/methods.py run POOLS ROWS --device cuda --workers 14

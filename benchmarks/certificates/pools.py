@@ -16,7 +16,12 @@ import numpy as np
 from dudley.certificates.data import Dataset
 from dudley.certificates.samples import draw_examples
 
-PACKAGES = {"mnist": ("mnist", None), "spam": ("spam-assassin", "head"), "imdb": ("imdb", "ends")}
+PACKAGES = {
+    "mnist": ("mnist", None),
+    "fashion": ("fashion-mnist", None),
+    "spam": ("spam-assassin", "head"),
+    "imdb": ("imdb", "ends"),
+}
 LENGTH = 256  # tokens of a text; what is longer is cut
 
 
