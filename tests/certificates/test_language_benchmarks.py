@@ -120,7 +120,7 @@ def test_a_pass_over_reviews_stands_beside_its_hold_out(script, tmp_path, requir
     command += ["--device", "cpu", "--out", str(out)]
     reviews.main(command)
     (row,) = json.loads(out.read_text())["rows"]
-    assert (row["n"], row["counted"], row["hold_out"]["held_out"]) == (150, 120, 30)
+    assert (row["n"], row["counted"], row["hold_out"]["held_out"]) == (150, 75, 30)
     assert "had not come before" in row["quantity"]
     assert row["within_margin"] == (row["value"] <= row["hold_out"]["value"] + 0.01)
     before = out.read_bytes()

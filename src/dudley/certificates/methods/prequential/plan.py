@@ -94,7 +94,7 @@ class PassPlan:
 
     @cached_property
     def expected(self) -> float | None:
-        """The ratio to expect of totals: declared, or that of the last half before the start."""
+        """The ratio to expect of totals: declared, or that of the last units before the start."""
         declared, log = self.declared, self.log
         if not declared.totals or declared.expected is not None:
             return declared.expected
@@ -124,8 +124,8 @@ def bill_of(declared: PassDeclared) -> Bill:
 def expected_ratio(
     declared: PassDeclared, losses: np.ndarray, sizes: np.ndarray | None
 ) -> float | None:
-    """Bits over sizes in the last half before the start; none where that says nothing."""
-    part = slice(declared.start // 2, declared.start)
+    """Bits over sizes in the last eighth before the start; none where that says nothing."""
+    part = slice(declared.start - -(-declared.start // 8), declared.start)
     if sizes is None or declared.start < 2 or len(losses) < declared.start:
         return None
     ratio = math.fsum(losses[part].tolist()) / max(1, int(sizes[part].sum()))

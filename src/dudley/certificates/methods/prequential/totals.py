@@ -20,9 +20,10 @@ means Π μ_t ≤ ((1/m)Σ μ_t)^m = (1 − a_j(ρ − c_j)ℓ)^m, and S ≤ ℓ
 So e_j(ρ) ≤ ln M. D_j falls as c grows, and D_j(c) > 0 for c < B, since a_j(c − c_j)S is less than
 (c − c_j)/(B − c_j). ∎
 
-The pairs do well where some c_j is near the bound: `pairs` puts 47 of them around a ratio that is
-declared, or read off the units before the start of the stretch, which are past: every 1/400 of it
-within 1/25, then every 1/80 within 1/8, then some up to a half. Each comes with four bets.
+The pairs do well where some c_j is near the bound: `pairs` puts 85 of them around a ratio that is
+declared, or read off the last units before the start of the stretch, which are past. The ratio of a
+model that still learns falls, so they lie every 1/200 of it from 8/25 below to 3/50 above, and a
+few farther off. Each comes with four bets.
 
 >>> rng = np.random.default_rng(0)
 >>> sizes = rng.integers(100, 1000, 20_000)
@@ -43,8 +44,8 @@ import numpy as np
 from dudley.certificates.methods.prequential.form import Tally
 from dudley.core.errors import InputError
 
-FAR = np.array([1 / 20, 1 / 16, 3 / 40, 7 / 80, 1 / 10, 1 / 8, 1 / 4])
-NEAR = np.concatenate([-FAR[::-1], np.arange(-16, 17) / 400, FAR])  # c_j over the expected, less 1
+BELOW, ABOVE = (-1 / 2, -2 / 5), (1 / 12, 1 / 10, 1 / 8, 1 / 6, 1 / 4, 1 / 2)
+AROUND = np.concatenate([BELOW, np.arange(-64, 13) / 200, ABOVE])  # c_j over the expected, less 1
 EVERYWHERE = 64  # as many c_j where nothing is expected
 BETS = 15 / 16 * 0.25 ** np.arange(4)  # a_j over the largest that is allowed
 TERMS = 1024
@@ -72,7 +73,7 @@ def pairs(extent: UnitExtent, expected: float | None) -> tuple[np.ndarray, np.nd
     if expected is None:
         levels = extent.B * np.arange(EVERYWHERE) / EVERYWHERE
     else:
-        levels = expected * (1 + NEAR)
+        levels = expected * (1 + AROUND)
     levels = levels[(levels >= 0) & (levels < extent.B * (1 - 2.0**-20))]
     if not len(levels):
         raise InputError("expected", f"a ratio in (0, {extent.B:g})", expected)
