@@ -114,7 +114,8 @@ def pictured() -> Standing:
 def compared() -> side_by_side.MethodsRecord:
     """The committed record of methods side by side."""
     folder = ROOT / "results/certificates"
-    return side_by_side.read(folder / "methods.json", folder / "one-pass.json")
+    passes = (folder / "one-pass.json", folder / "one-pass-pools.json")
+    return side_by_side.read(folder / "methods.json", *passes)
 
 
 def readme() -> str:

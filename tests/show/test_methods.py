@@ -63,11 +63,13 @@ def test_a_hold_out_pays_for_its_recipe_where_the_rows_beside_it_do(tmp_path):
         binomial_upper(3, 90, math.log(60 / 0.05)), rel=1e-9
     )
     assert alone.of("coin", "hold-out")[0].value == 0.1
-    assert [row.value for row in both.of("coin", "one pass")] == [0.07]
+    assert [row.value for row in alone.of("coin", "one pass")] == [0.07]
+    (paying,) = both.of("coin", "one pass")
+    assert paying.value == side_by_side.pass_that_pays(paying, 20, 0.05)
     page = methods.page(both)
     assert "errs on at most 0.0501, of those that were not drawn on at most 0.3," in page
-    assert "| 0.07 | 2 errors before updates, 90 examples counted | – |" in page
-    assert both.winner("coin", 100) == "one pass"
+    assert " | 2 errors before updates, 90 examples counted | – |" in page
+    assert alone.winner("coin", 100) == "one pass" and both.winner("coin", 100) == "hold-out"
 
 
 def test_without_a_hold_out_nobody_wins():
@@ -84,6 +86,16 @@ def test_a_code_of_a_model_that_stayed_wins_nothing():
         many = MethodsRecord(0.05, (TASK,), (*rows, code))
         assert ("**0.2**" in methods.compact(many)) == mark, counts
         assert ("0.1 ‡" in methods.compact(many)) == mark == ("0.1 ‡" in methods.page(many))
+
+
+def test_a_handful_of_picks_after_a_share_wins_nothing():
+    rows = record(("hold-out", 100, 0, 0.2)).rows
+    for picks, mark in ((8, 1), (9, 0)):
+        shared = MethodRow("coin", side_by_side.SHARED, 100, 0, 0.1, 0.1, {"picks": picks})
+        many = MethodsRecord(0.05, (TASK,), (*rows, shared))
+        assert ("**0.2**" in methods.compact(many)) == mark == ("0.1 ‡" in methods.page(many))
+    alone = MethodRow("coin", "pick-to-learn", 100, 0, 0.1, 0.1, {"picks": 2})
+    assert not alone.still
 
 
 def test_the_figure_is_the_same_for_the_same_numbers(tmp_path):

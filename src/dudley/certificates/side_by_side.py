@@ -4,8 +4,11 @@ A record (`results/certificates/methods.json`, made by ``benchmarks/certificates
 tasks, and a row for every training: the task, the method, the number n of labelled examples that
 the method may use in all, the seed, the certificate and what it was computed from. All methods of
 a task have the same kind of model and the same n: what a hold-out tests on is missing in training.
-A hold-out pays for a choice among recipes where the other rows of its task do, so that numbers
-side by side cost alike. The passes of a second record (`one-pass.json`) are rows of their own.
+A hold-out and a pass pay for a choice among recipes where the other rows of their task do, so that
+numbers side by side cost alike. Passes come from records of their own (`one-pass.json`).
+
+A model that stays where a share of the examples had left it, or takes a handful of picks from
+there, is certified by the errors on the rest: that is a hold-out in effect (`MethodRow.still`).
 
 >>> rows = [MethodRow("and", "hold-out", 100, seed, v, 0.0, {}) for seed, v in enumerate((2, 9, 4))]
 >>> spread(rows)
@@ -19,15 +22,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dudley.calculus.inversion import binomial_upper
+from dudley.certificates.methods.prequential.form import upper
 from dudley.certificates.price import Bill, one_of
 from dudley.core.errors import InputError
 
 SCHEMA = "dudley.methods/1"
+SHARED = "pick-to-learn after a share"
 STILL = {"bits": 2.0, "nats of divergence": 1e-6}  # no more than that says: nothing moved
+HANDFUL = 8  # picks after a share
 METHOD_TITLES = {
     "pick-to-learn": "pick-to-learn, from the start alone",
-    "pick-to-learn after a share": "pick-to-learn, after training on a share",
+    SHARED: "pick-to-learn, after training on a share",
     "hold-out": "hold-out, the best of three declared splits",
     "occam": "code around a model that a share gave",
     "pac-bayes": "PAC-Bayes around a model that a share gave",
@@ -60,7 +68,9 @@ class MethodRow:
 
     @property
     def still(self) -> bool:
-        """Is the certified model the one that the share gave? Then this is a hold-out in effect."""
+        """Is the certified model all but the one that a share gave?"""
+        if self.method == SHARED and self.counts["picks"] <= HANDFUL:
+            return True
         return any(self.counts.get(name, most + 1) <= most for name, most in STILL.items())
 
 
@@ -115,32 +125,43 @@ def hold_out_that_pays(row: MethodRow, among: int, delta: float) -> float:
     return binomial_upper(row.counts["errors"], row.counts["examples held out"], c)
 
 
+def pass_that_pays(row: MethodRow, among: int, delta: float) -> float:
+    """The bound of a pass with so many errors, if it paid for its recipe as others do."""
+    errors, m = row.counts["errors before updates"], row.counts["examples counted"]
+    c = Bill(delta, (one_of("recipe", among),)).log_confidence
+    return upper("mixture", np.repeat([1.0, 0.0], [errors, m - errors]), c)
+
+
 def spread(rows: list[MethodRow]) -> tuple[float, float, float]:
     """The least, the (lower) median and the largest certificate."""
     values = sorted(row.value for row in rows)
     return values[0], values[(len(values) - 1) // 2], values[-1]
 
 
-def read(path: Path, passes: Path | None = None) -> MethodsRecord:
-    """The record of a file, with the rows of a record of passes."""
+def read(path: Path, *passes: Path) -> MethodsRecord:
+    """The record of a file, with the rows of records of passes."""
     record = json.loads(path.read_text(encoding="utf-8"))
     if record.get("schema") != SCHEMA:
         raise InputError(str(path), f"a record with schema {SCHEMA}", "another file")
-    δ, rows = record["delta"], [_row(row) for row in record["rows"]]
-    among = {task: max(r.among for r in rows if r.task == task) for task in {r.task for r in rows}}
+    rows = [_row(row) for row in record["rows"]]
+    of_passes = (json.loads(file.read_text(encoding="utf-8"))["rows"] for file in passes)
+    rows += [_pass(row) for each in of_passes for row in each if row["learner"] != "linear"]
+    δ, among = record["delta"], {row.task: 1 for row in rows}
+    for row in rows:
+        among[row.task] = max(among[row.task], row.among)
     rows = [_alike(row, among[row.task], δ) for row in rows]
-    if passes is not None:
-        rows += [_pass(row) for row in json.loads(passes.read_text(encoding="utf-8"))["rows"]
-                 if row["learner"] != "linear"]  # fmt: skip
     tasks = [TaskFacts(**task) for task in record["tasks"]]
     return MethodsRecord(δ, tuple(tasks), tuple(rows))
 
 
 def _alike(row: MethodRow, among: int, delta: float) -> MethodRow:
-    """A hold-out at the price that the rows beside it pay; other rows as they are."""
-    if row.method != "hold-out" or among == 1:
+    """A hold-out or a pass at the price that the rows beside it pay; other rows as they are."""
+    if row.method not in PAYING or among == 1:
         return row
-    return replace(row, value=hold_out_that_pays(row, among, delta), among=among)
+    return replace(row, value=PAYING[row.method](row, among, delta), among=among)
+
+
+PAYING = {"hold-out": hold_out_that_pays, "one pass": pass_that_pays}
 
 
 def _pass(row: dict[str, Any]) -> MethodRow:

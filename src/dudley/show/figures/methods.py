@@ -1,7 +1,8 @@
 """Methods side by side as one figure: certificate against the number of examples, a panel a task.
 
-A line joins the medians of a method, dots are single seeds. Grey is where guessing does as well;
-the black dashes are the error on fresh examples of ordinary training (the model of the hold-out).
+A line joins the medians of a method, dots are single seeds. Pale is what is a hold-out in effect.
+Grey is where guessing does as well; the black dashes are the error on fresh examples of ordinary
+training (the model of the hold-out).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dudley.certificates.side_by_side import METHOD_TITLES, MethodsRecord, TaskF
 from dudley.show.figures import style
 from dudley.show.figures.drawing import Drawing, render
 
-SHADE = "#eeeeee"
+SHADE, PALE = "#eeeeee", 0.4
 COLUMNS = 3
 
 
@@ -32,7 +33,8 @@ def drawing(record: MethodsRecord) -> Drawing:
             "Upper bounds on the error of trained models, each with probability "
             f"{1 - record.delta:g}, against all labelled examples that were used, by training and "
             "by certificate together. Lines join medians over seeds. PAC-Bayes is about weights "
-            "that are drawn at random, one pass about its models, not the last one. Dashes: the "
+            "that are drawn at random, one pass about its models, not the last one. Pale: the model "
+            "stayed where a share had left it, in effect a hold-out of the rest. Dashes: the "
             "error of ordinary training on fresh examples, "
             "where it is not 0."
         ),
@@ -59,9 +61,10 @@ def _panel(axis, record: MethodsRecord, task: TaskFacts) -> None:
             continue
         sizes = sorted({row.n for row in rows})
         look = style.distinct(i)
+        look["alpha"] = PALE if all(row.still for row in rows) else 1.0
         single = {"marker": look["marker"], "color": look["color"], "mfc": look["color"], "ms": 2}
         x, y = [row.n for row in rows], [row.value for row in rows]
-        axis.plot(x, y, ls="", zorder=2, alpha=0.5, **single)
+        axis.plot(x, y, ls="", zorder=2, alpha=0.5 * look["alpha"], **single)
         medians = [spread(record.of(task.name, method, n))[1] for n in sizes]
         axis.plot(sizes, medians, label=title, zorder=3, **look)
     _tests(axis, record, task)
