@@ -70,8 +70,8 @@ def unpack(archive: Path, record: dict[str, str], root: Path) -> None:
     _output([*extract, "--skip-old-files"], tar)
 
 
-def _output(command: list[str | Path], given: bytes = b"") -> bytes:
-    return subprocess.run(command, input=given, check=True, capture_output=True).stdout
+def _output(command: list[str | Path], stdin: bytes = b"") -> bytes:
+    return subprocess.run(command, input=stdin, check=True, capture_output=True).stdout
 
 
 def download(

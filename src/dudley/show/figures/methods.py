@@ -1,8 +1,8 @@
 """Methods side by side as one figure: certificate against the number of examples, a panel a task.
 
-A line joins the medians of a method, dots are single seeds. Pale is what is a hold-out in effect.
-Grey is where guessing does as well; the black dashes are the error on fresh examples of ordinary
-training (the model of the hold-out).
+A task of which only one size was tried has no panel. A line joins the medians of a method, dots are
+single seeds. Pale is what is a hold-out in effect. Grey is where guessing does as well; the black
+dashes are the error on fresh examples of ordinary training (the model of the hold-out).
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ def draw(record: MethodsRecord, paths: list[Path]) -> None:
 
 def drawing(record: MethodsRecord) -> Drawing:
     """The figure before it is drawn."""
-    rows = -(-len(record.tasks) // COLUMNS)
+    rows = -(-len(_curved(record)) // COLUMNS)
     return Drawing(
         name="methods",
         shows=(
             "Upper bounds on the error of trained models, each with probability "
             f"{1 - record.delta:g}, against all labelled examples that were used, by training and "
             "by certificate together. Lines join medians over seeds. PAC-Bayes is about weights "
-            "that are drawn at random, one pass about its models, not the last one. Pale: the model "
-            "stayed where a share had left it, in effect a hold-out of the rest. Dashes: the "
-            "error of ordinary training on fresh examples, "
-            "where it is not 0."
+            "that are drawn at random, one pass about its models, not the last one. Pale: the "
+            "model stayed where a share had left it, in effect a hold-out of the rest. Dashes: the "
+            "error of ordinary training on fresh examples, where it is not 0."
         ),
         paint=partial(_paint, record=record),
         panels=(rows, COLUMNS),
@@ -45,11 +44,16 @@ def drawing(record: MethodsRecord) -> Drawing:
 
 
 def _paint(axes: list[Any], record: MethodsRecord) -> None:
-    for axis, task in zip(axes, record.tasks, strict=False):
+    tasks = _curved(record)
+    for axis, task in zip(axes, tasks, strict=False):
         _panel(axis, record, task)
-    for axis in axes[len(record.tasks) :]:
+    for axis in axes[len(tasks) :]:
         axis.set_axis_off()
-    style.common_legend(axes[: len(record.tasks)], 3, tuple(METHOD_TITLES.values()))
+    style.common_legend(axes[: len(tasks)], 3, tuple(METHOD_TITLES.values()))
+
+
+def _curved(record: MethodsRecord) -> list[TaskFacts]:
+    return [task for task in record.tasks if len(record.sizes(task.name)) > 1]
 
 
 def _panel(axis, record: MethodsRecord, task: TaskFacts) -> None:

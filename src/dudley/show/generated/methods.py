@@ -32,12 +32,12 @@ declared (a tenth, a fifth, two fifths held out), each holds at δ/3, and the be
 a share*, a share of the n examples goes into ordinary training and is not counted; then the \
 model picks from the rest. Codes and PAC-Bayes describe how far a model moved from one that such a \
 share gave, and count the rest. ‡ marks a model that stayed where the share had left it (a word of \
-2 bits, no divergence, or at most 8 picks): a hold-out of the rest in effect, which wins nothing of \
-its own. There PAC-Bayes pays for its draws: 4,000 posterior draws, each on 32 examples, leave the \
-mean failure open by about .002. All rows of images and texts, those of the hold-out and of one pass \
-too, pay for a choice among twenty recipes. *One pass* reads every example once; its number is \
-about the models of the pass, one of them drawn anew for every prediction, and not about the last \
-one. Certificates are rounded up.
+2 bits, no divergence, or at most 8 picks): a hold-out of the rest in effect, which wins nothing \
+of its own. There PAC-Bayes pays for its draws: 4,000 of the posterior, each on 32 examples, leave \
+the mean failure open by about .002. All rows of images and texts, those of the hold-out and of \
+one pass too, pay for a choice among twenty recipes. *One pass* reads every example once; its \
+number is about the models of the pass, one of them drawn anew for every prediction, and not about \
+the last one. Certificates are rounded up.
 
 Images and texts are drawn without replacement from a pool. The numbers in the tables read the \
 sample as independent draws of a population from which the pool came, too; what holds for the pool \
