@@ -13,6 +13,7 @@ from dudley.certificates.methods.pick_to_learn.bound import risk_upper
 from dudley.certificates.methods.pick_to_learn.capped import capped_upper
 from dudley.certificates.price import Bill, bits, one_of
 from dudley.core.errors import InputError
+from dudley.core.rounding import ceiling
 
 RECORD = Path(__file__).parents[2] / "results/certificates/methods.json"
 ALONE = {"and": 0.0003, "majority": 0.0007, "mnist01": 0.009, "mnist": 0.045, "spam": 0.07,
@@ -100,6 +101,18 @@ def test_the_error_on_fresh_examples_is_below_the_certificate():
     record = side_by_side.read(RECORD)
     above = [row for row in record.rows if (row.test_error or 0) > row.value]
     assert len(above) <= 0.05 * len(record.rows), above
+
+
+def test_what_units_cost_stands_on_the_page_of_data():
+    page = RECORD.parents[2].joinpath("docs/howto/data.md").read_text(encoding="utf-8")
+    record = side_by_side.read(RECORD)
+    mails, threads = (
+        record.of(task, "hold-out", n) for task, n in (("spam", 5000), ("threads", 2900))
+    )
+    for row in (*mails, *threads):
+        assert row.test_error is not None
+        assert f" {ceiling(row.value, 3)}".replace(" 0.", " .") in page, row
+        assert f" {row.test_error:.4f}".replace(" 0.", " .") in page, row
 
 
 def test_another_method_or_file_is_refused(tmp_path):

@@ -12,11 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.torch import save_file
 
 from dudley.certificates import tensors
 from dudley.certificates.methods.prequential.passlog import read_pass
 from dudley.certificates.methods.prequential.smoothing import UnitSmoothing
 from dudley.certificates.methods.prequential.units import UnitOrder
+from dudley.certificates.methods.selection.causal_prior import CausalTextModel
+from dudley.certificates.methods.selection.prior import expect_kraft, text_prior
 from dudley.certificates.texts import one_pass
 from dudley.certificates.texts.base import model_of
 from dudley.certificates.texts.beside import compared
@@ -377,6 +380,25 @@ def test_tokens_of_other_texts_are_learnt_and_verified_again(tmp_path, require):
         recheck_texts(file, out, TEXTS, start=str(other))
     with pytest.raises(InputError, match="context"):
         model.expect(41)
+
+
+def test_a_causal_folder_with_weights_prices_prompts(causal_folder):
+    with pytest.raises(InputError, match="weights are needed"):
+        CausalTextModel(causal_folder)
+    module = model_of(f"hf:{causal_folder}", {}).make()
+    save_file({k: v.contiguous() for k, v in module.state_dict().items() if k != "lm_head.weight"},
+              causal_folder / "model.safetensors", {"format": "pt"})  # fmt: skip
+    prior = CausalTextModel(causal_folder)
+    prompts = ("the cat", "the mat sat", "on a mat")
+    rows = [prior.model.read([prompt.encode() + b"\0"])[0][0].tolist() for prompt in prompts]
+    for prompt, row in zip(prompts, rows, strict=True):
+        logits = prior.module(input_ids=torch.tensor([[0, *row[:-1]]])).logits.double()
+        logs = logits.detach().log_softmax(-1)[0, range(len(row)), row]
+        assert prior.log_probability(prompt) == pytest.approx(float(logs.sum()), rel=1e-5)
+    assert rows[0][-1] == 0, "the end is paid for"
+    expect_kraft("prompts", text_prior(prior, prompts))
+    with pytest.raises(InputError, match="at most 63 bytes"):
+        prior.log_probability("the cat " * 10)
 
 
 def test_a_causal_folder_that_does_not_fit_is_refused(tmp_path, causal_folder):
