@@ -325,6 +325,18 @@ def test_compressors_are_measured_on_the_same_bytes():
     assert fixed.totals == pytest.approx(-(shares * np.log2(shares)).sum())
 
 
+def test_settings_that_were_tried_are_paid_for(tmp_path):
+    """The choice among three costs as much as δ/3."""
+    numbers = {}
+    for name, words in (("three", {"tried": 3}), ("third", {"delta": 0.05 / 3}), ("one", {})):
+        declared = TextPass(seed=0, **words)
+        model = model_of("gru", SMALL["gru"])
+        made = certify_texts(model, TEXTS, tmp_path / name, declared, DESCENT).certificates
+        numbers[name] = [made[form].value for form in ("mean", "totals")]
+    assert numbers["three"] == pytest.approx(numbers["third"], rel=1e-12)
+    assert min(np.subtract(numbers["three"], numbers["one"])) > 0
+
+
 @pytest.fixture
 def causal_folder(tmp_path, require):
     """A tiny GPT-2 shape with a byte-level tokenizer, without weights."""

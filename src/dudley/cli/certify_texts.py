@@ -60,6 +60,9 @@ def certify_texts(
     coded: Annotated[
         int, typer.Option(min=0, help="Steps of a coded model beside, certified on all documents.")
     ] = 0,
+    tried: Annotated[
+        int, typer.Option(min=1, help="Settings that were tried on these texts; all are paid for.")
+    ] = 1,
     population: Annotated[str, typer.Option(help="What the documents are drawn from.")] = "",
     unit: Annotated[
         str, typer.Option(help="What a document is and was drawn as: review, source package, …")
@@ -93,7 +96,7 @@ def certify_texts(
     declared = TextPass(
         n=n, start=start, smoothing=smoothing, seed=seed, delta=delta,
         population=population, unit=unit, tokens=tokens, checkpoints=checkpoints,
-        tolerance=tolerance, coded=coded,
+        tolerance=tolerance, coded=coded, tried=tried,
     )  # fmt: skip
     reading = TextReading(separator, field, longest, shortest, distinct)
     options = TextOptions(texts, reading, model, settings_of(settings), device, out)

@@ -42,8 +42,9 @@ class TextPass:
     K blocks, each predicted by the checkpoint before it, so that others can evaluate them
     (`blocks`); ``tolerance`` bits are then added for every byte, for arithmetic that is another
     machine's. ``coded`` steps train a coded model beside (`coded`); its certificate is one of those
-    that hold together. ``seed`` gives the order; one that is not given is drawn, and a pass that
-    goes on reads it back.
+    that hold together. The settings are one of ``tried`` that were tried on these texts, and every
+    certificate pays for the choice. ``seed`` gives the order; one that is not given is drawn, and a
+    pass that goes on reads it back.
     """
 
     n: int = 0
@@ -56,12 +57,13 @@ class TextPass:
     tokens: bool = False
     checkpoints: int = 0
     coded: int = 0
+    tried: int = 1
     tolerance: float = 1e-4
 
     @property
     def among(self) -> int:
-        """How many certificates hold together."""
-        return 2 + self.tokens + (self.coded > 0)
+        """How many certificates hold together, whichever of the settings was chosen."""
+        return self.tried * (2 + self.tokens + (self.coded > 0))
 
 
 @dataclass(frozen=True, eq=False)
