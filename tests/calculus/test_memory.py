@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dudley as du
-from dudley.calculus import chain, hull
+from dudley.calculus import allocate, chain, hull
 from dudley.calculus.allocate import Allocated, log_sum
 from dudley.calculus.compose import Residual
 from dudley.calculus.memory import along, forget, remembered, scanning, sweeping
@@ -61,9 +61,9 @@ def test_all_sizes_are_found_at_once_when_asked_again():
 def test_scales_asked_one_by_one_are_solved_together(monkeypatch):
     head = du.Head(d=16, W_QK=du.Col21(2.0), W_v=du.L11(1.0), W_c=du.Frobenius(1.0))
     solved, scales = [], -0.3 * np.arange(1, 30)
-    solve = Allocated._solve
+    solve = allocate.solve
     monkeypatch.setattr(
-        Allocated, "_solve", lambda self, x, hulls: solved.append(len(x)) or solve(self, x, hulls)
+        allocate, "solve", lambda problem: solved.append(len(problem.log_ε)) or solve(problem)
     )
 
     def one_by_one() -> list[float]:

@@ -8,6 +8,7 @@ finer where they grow faster, and in log space: x = e^{−y}, log H.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,16 @@ class Hull(NamedTuple):
     slopes: np.ndarray
     steps: tuple[np.ndarray, np.ndarray]  # far end of each step of the table, and its log H
 
+    def vertices(self, log_prices: np.ndarray) -> np.ndarray:
+        """Which vertex each price of the budget buys; NaN, of ∞ − ∞, buys nothing."""
+        return np.searchsorted(self.slopes, np.fmax(log_prices, -math.inf))
+
+    def y_of(self, vertices: np.ndarray) -> np.ndarray:
+        return self.y[vertices]
+
+    def log_H_of(self, vertices: np.ndarray) -> np.ndarray:
+        return self.log_H[vertices]
+
     def at(self, y: np.ndarray) -> np.ndarray:
         """log H at resolutions e^{−y}, by the next finer one that is tabulated."""
         ends, log_H = self.steps
@@ -33,6 +44,39 @@ class Hull(NamedTuple):
         """The finest resolution, as y, that a price of the table buys."""
         ends, prices = self.steps
         return ends[np.minimum(np.searchsorted(prices, log_H), len(ends) - 1)]
+
+
+class HullsBeside:
+    """Hulls side by side, each for so many columns: asked like one hull, of rows × columns."""
+
+    def __init__(self, hulls: Sequence[Hull], columns: Sequence[int]) -> None:
+        ends = np.cumsum(columns)
+        new = [i for i, h in enumerate(hulls) if i == 0 or h is not hulls[i - 1]]
+        starts = [0, *ends[[i - 1 for i in new[1:]]]]
+        stops = [*starts[1:], ends[-1]]
+        self.runs = [(hulls[i], slice(*at)) for i, *at in zip(new, starts, stops, strict=True)]
+
+    def some(self, columns: np.ndarray) -> HullsBeside:
+        """The same for some columns, in their order."""
+        counts = [int(((columns >= s.start) & (columns < s.stop)).sum()) for _, s in self.runs]
+        some = [(h, count) for (h, _), count in zip(self.runs, counts, strict=True) if count]
+        return HullsBeside(*map(list, zip(*some, strict=True)))
+
+    def _each(self, name: str, values: np.ndarray) -> np.ndarray:
+        parts = [getattr(h, name)(values[:, here]) for h, here in self.runs]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def vertices(self, log_prices: np.ndarray) -> np.ndarray:
+        return self._each("vertices", log_prices)
+
+    def y_of(self, vertices: np.ndarray) -> np.ndarray:
+        return self._each("y_of", vertices)
+
+    def log_H_of(self, vertices: np.ndarray) -> np.ndarray:
+        return self._each("log_H_of", vertices)
+
+    def at(self, y: np.ndarray) -> np.ndarray:
+        return self._each("at", y)
 
 
 _COARSE = np.concatenate([np.arange(0, 12, 0.05), 12 * 1.05 ** np.arange(310)])  # to e^{−4·10^7}

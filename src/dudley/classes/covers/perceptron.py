@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -122,10 +123,33 @@ class PerceptronCol21(Cover):
 
 
 def by_column_norms(b: int, per_step: float, ratio: Ratio) -> np.ndarray:
-    """log min_q ((1 + b/q)² (B/ε)² · per_step + log C(b+q, b))."""
-    best = np.full(np.shape(ratio.log), math.inf)
+    """log min_q ((1 + b/q)² (B/ε)² · per_step + log C(b+q, b)), over q = b/8, b/4, …, 256b.
+
+    These are lines in s = (B/ε)² · per_step, each best between where the lines before and after it
+    cross it.
+    """
+    log_slopes, extras, log_crossings = _lines(b)
+    log_s = 2 * ratio.log + math.log(per_step)
+    best = np.searchsorted(log_crossings, log_s)
+    return np.logaddexp(log_s + log_slopes[best] + 1e-12, log_of(extras)[best])
+
+
+@lru_cache(maxsize=1024)
+def _lines(b: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Those of the lines that are least somewhere, from where s is small: log of their slopes,
+    their values at s = 0, and log of s where each gives way to the next.
+    """
+    lines: list[tuple[float, float]] = []
+    crossings: list[float] = []
     for q in np.unique(np.ceil(b * 2.0 ** np.arange(-3, 9))):
-        steps = 2 * ratio.log + 2 * math.log1p(b / q) + math.log(per_step) + 1e-12
-        extra = log_binomial(b, q)
-        best = np.minimum(best, np.logaddexp(steps, log_of(extra)))
-    return best
+        slope, extra = (1 + b / q) ** 2, log_binomial(b, q)
+        while lines:
+            at = (extra - lines[-1][1]) / (lines[-1][0] - slope)
+            if len(lines) == 1 or at > crossings[-1]:
+                crossings.append(at)
+                break
+            lines.pop()
+            crossings.pop()
+        lines.append((slope, extra))
+    slopes, extras = np.array(lines).T
+    return np.log(slopes), extras, np.log(crossings)
