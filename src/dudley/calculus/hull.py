@@ -103,6 +103,24 @@ def _table(entropy: Entropy, nodes_of: Entropy, log_n: float | None) -> np.ndarr
     return entropy.log_log(entropy.log_radius - _nodes(nodes_of), log_n)
 
 
+def _where_less(
+    table: np.ndarray, entropy: Entropy, nodes_of: Entropy, log_n: float | None
+) -> np.ndarray:
+    """log H of a part that counts points, infinite where the table is less for any number of them.
+
+    Along T only the other nodes are computed anew: none or a quarter of them, for most classes.
+    """
+    fewest = entropy.on_fewest_points()
+    if fewest == entropy:
+        return _table(entropy, nodes_of, log_n)
+    log_H = np.full(table.shape, math.inf)
+    may_help = _table(fewest, nodes_of, log_n) < table
+    if may_help.any():
+        nodes = _nodes(nodes_of)[may_help]
+        log_H[may_help] = entropy.log_log(entropy.log_radius - nodes, log_n)
+    return log_H
+
+
 def hull(entropy: Entropy, log_n: float | None) -> Hull:
     """Vertices (y, log H) of the lower convex hull of H(x), x = e^{−y}, and log slopes between.
 
@@ -113,11 +131,11 @@ def hull(entropy: Entropy, log_n: float | None) -> Hull:
 
 @remembered(512)
 def _hull(entropy: Entropy, log_n: float | None) -> Hull:
-    parts = entropy.parts()
-    tables = [_table(part, parts[0], log_n if part.uses_points else None) for part in parts]
-    y, log_H = _nodes(parts[0]), np.minimum.reduce(tables)
-    if len(parts) > 1 and np.array_equal(log_H, tables[0]):  # the number of points helps nowhere
-        return _hull(parts[0], None)
+    uniform, *others = entropy.parts()
+    y, table = _nodes(uniform), _table(uniform, uniform, log_n if uniform.uses_points else None)
+    log_H = np.minimum.reduce([table, *(_where_less(table, x, uniform, log_n) for x in others)])
+    if others and np.array_equal(log_H, table):  # the number of points helps nowhere
+        return _hull(uniform, None)
     log_H = np.maximum.accumulate(np.where(y == 0, -math.inf, log_H))
     ends = np.append(log_H[1:] > log_H[:-1], True) & (log_H < math.inf)  # far end of each step
     y, log_H = y[ends], log_H[ends]

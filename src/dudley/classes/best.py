@@ -55,6 +55,10 @@ class BestOf(Entropy):
         groups = ([c for c in self.covers if c.scope is scope] for scope in Scope)
         return tuple(replace(self, covers=tuple(group)) for group in groups if group)
 
+    def on_fewest_points(self) -> BestOf:
+        """The same covers where each example has one point."""
+        return replace(self, covers=tuple(c.on_fewest_points() for c in self.covers))
+
     def unit(self) -> BestOf:
         """The same covers with bounds in units of the radius, rounded up to a dozen digits."""
         return self._unit

@@ -22,14 +22,14 @@ import numpy as np
 from dudley.networks.capacity import Capacity, log_sizes
 from dudley.networks.chained import chain_together
 
-_AT_ONCE = 32  # networks: the tables of more are not all remembered
+AT_ONCE = 32  # networks: the tables of more are not all remembered
 
 
 def gaps(capacities: Sequence[Capacity], n: float, delta: float) -> np.ndarray:
     """The gap of each network at n examples."""
     values = np.zeros(len(capacities))
-    for start in range(0, len(capacities), _AT_ONCE):
-        some = capacities[start : start + _AT_ONCE]
+    for start in range(0, len(capacities), AT_ONCE):
+        some = capacities[start : start + AT_ONCE]
         foresee(some, n)
         values[start : start + len(some)] = [one.gaps([n], delta)[0] for one in some]
     return values
