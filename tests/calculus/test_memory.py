@@ -117,6 +117,21 @@ def test_classes_that_differ_by_a_factor_share_a_hull_that_serves_both():
         assert (at_unit >= at_own - 1e-12).all() and np.allclose(at_unit, at_own, atol=1e-9)
 
 
+@pytest.mark.parametrize("norm", [du.L11, du.Col21, du.Frobenius, du.Spectral, du.Row21])
+@pytest.mark.parametrize("form", ["linear", "bilinear", "logits"])
+def test_where_one_point_does_not_help_more_do_not_either(norm, form):
+    """A hull is what all covers at all nodes give, though those on points are asked at few."""
+    for rows, log_n in ((1, 5.0), (3, 11.0), (500, 11.0), (500, 30.0)):
+        entropy = du.LinearMap((24, 12), norm(1.0)).entropy(form, rows=rows, pairs=rows**2)
+        few = hull.hull(entropy, log_n)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(entropy), "on_fewest_points", lambda self: self)
+            forget()
+            every = hull.hull(entropy, log_n)
+        forget()
+        assert all(np.array_equal(a, b) for a, b in zip(few[:3], every[:3], strict=True))
+
+
 def test_equal_allocations_are_equal_and_unequal_ones_are_not():
     def cap(r):
         net = du.Head(d=8, W_QK=du.L11(r), W_v=du.L11(1.0)) >> du.Readout(w=du.L1(1.0))

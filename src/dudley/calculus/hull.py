@@ -152,7 +152,7 @@ def _vertices(y: np.ndarray, log_H: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     coarse = np.append(np.arange(0, len(y) - 1, 16), len(y) - 1)
     coarse = coarse[_scan(y[coarse].tolist(), log_H[coarse].tolist())]
     keep = _below(y, log_H, coarse)
-    for _ in range(16):
+    for _ in range(64):
         y, log_H = y[keep], log_H[keep]
         slopes = _log_slopes(y, log_H)
         keep = np.ones(len(y), dtype=bool)

@@ -41,6 +41,13 @@ class BestOf(Entropy):
     has_center: bool = True
     scale: float = 1.0
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.covers, self.radius, self.metric, self.has_center, self.scale))
+
+    def __hash__(self) -> int:  # tables are looked up by what they are of
+        return self._hash
+
     @property
     def log_radius(self) -> float:
         reach = self.radius * self.scale
