@@ -64,6 +64,10 @@ class BestOf(Entropy):
 
     def on_fewest_points(self) -> BestOf:
         """The same covers where each example has one point."""
+        return self._on_fewest_points
+
+    @cached_property
+    def _on_fewest_points(self) -> BestOf:
         return replace(self, covers=tuple(c.on_fewest_points() for c in self.covers))
 
     def unit(self) -> BestOf:
@@ -140,6 +144,10 @@ class BestOf(Entropy):
 
     def proper(self) -> BestOf:
         """Centres that are members: a cover by others serves at half its resolution."""
+        return self._proper
+
+    @cached_property
+    def _proper(self) -> BestOf:
         covers = tuple(
             c if c.proper else replace(c, bound=2 * c.bound, proper=True) for c in self.covers
         )

@@ -129,9 +129,9 @@ def by_column_norms(b: int, per_step: float, ratio: Ratio) -> np.ndarray:
     cross it.
     """
     log_slopes, extras, log_crossings = _lines(b)
-    log_s = 2 * ratio.log + math.log(per_step)
-    best = np.searchsorted(log_crossings, log_s)
-    return np.logaddexp(log_s + log_slopes[best] + 1e-12, log_of(extras)[best])
+    best = np.searchsorted(log_crossings, 2 * ratio.log + math.log(per_step))
+    steps = 2 * ratio.log + log_slopes[best] + math.log(per_step) + 1e-12
+    return np.logaddexp(steps, log_of(extras)[best])
 
 
 @lru_cache(maxsize=1024)
@@ -142,14 +142,14 @@ def _lines(b: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     lines: list[tuple[float, float]] = []
     crossings: list[float] = []
     for q in np.unique(np.ceil(b * 2.0 ** np.arange(-3, 9))):
-        slope, extra = (1 + b / q) ** 2, log_binomial(b, q)
+        log_slope, extra = 2 * math.log1p(b / q), log_binomial(b, q)
         while lines:
-            at = (extra - lines[-1][1]) / (lines[-1][0] - slope)
+            at = (extra - lines[-1][1]) / (math.exp(lines[-1][0]) - math.exp(log_slope))
             if len(lines) == 1 or at > crossings[-1]:
                 crossings.append(at)
                 break
             lines.pop()
             crossings.pop()
-        lines.append((slope, extra))
-    slopes, extras = np.array(lines).T
-    return np.log(slopes), extras, np.log(crossings)
+        lines.append((log_slope, extra))
+    log_slopes, extras = np.array(lines).T
+    return log_slopes, extras, np.log(crossings)
