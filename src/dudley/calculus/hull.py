@@ -80,6 +80,7 @@ class HullsBeside:
 
 
 _COARSE = np.concatenate([np.arange(0, 12, 0.05), 12 * 1.05 ** np.arange(310)])  # to e^{−4·10^7}
+_FEW = 4 * math.log(2)  # numbers of examples for which covers on points are known not to help
 _STEP, _MOST = 0.01, 100  # between coarse nodes, as many as keep steps of log H near one percent
 
 
@@ -106,15 +107,17 @@ def _table(entropy: Entropy, nodes_of: Entropy, log_n: float | None) -> np.ndarr
 def _where_less(
     table: np.ndarray, entropy: Entropy, nodes_of: Entropy, log_n: float | None
 ) -> np.ndarray:
-    """log H of a part that counts points, infinite where the table is less for any number of them.
+    """log H of a part that counts points, infinite where the table is less for fewer of them.
 
-    Along T only the other nodes are computed anew: none or a quarter of them, for most classes.
+    Fewer are one per example, for a sixteenth of the examples or more. Along T and n only the other
+    nodes are computed anew: none or a quarter of them, for most classes.
     """
     fewest = entropy.on_fewest_points()
-    if fewest == entropy:
+    if fewest == entropy or log_n is None:
         return _table(entropy, nodes_of, log_n)
     log_H = np.full(table.shape, math.inf)
-    may_help = _table(fewest, nodes_of, log_n) < table
+    log_few = math.floor(log_n / _FEW) * _FEW
+    may_help = _table(fewest, nodes_of, log_few) < table
     if may_help.any():
         nodes = _nodes(nodes_of)[may_help]
         log_H[may_help] = entropy.log_log(entropy.log_radius - nodes, log_n)
