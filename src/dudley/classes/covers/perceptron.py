@@ -104,6 +104,10 @@ class PerceptronCol21(Cover):
 
     log N ≤ (1 + b/q)² (B/ε)² log(2N+1) + log C(b+q, b).
 
+    One factor would do for the steps that are taken, as Σ ‖W_j‖²/(k_j+1) ≤ (B/q) Σ ‖W_j‖. The
+    other one lets the k_j alone say how many steps each column may take, so that words need not
+    say it again: that would cost log C(b+K, b), K the steps in all.
+
     Reference: repairs trauger2024, Lemmas 3.4 and 3.5 (their norm sums the wrong side).
     """
 
