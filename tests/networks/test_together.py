@@ -8,7 +8,6 @@ import pytest
 import dudley as du
 from dudley.calculus import allocate, chain, hull, solve
 from dudley.networks import files, together
-from planting import goes_red
 
 
 def head(norm, r=2.0, T=9, readout=True):
@@ -77,9 +76,14 @@ def test_two_hundred_points_ask_the_solver_a_few_times(monkeypatch):
     assert counts["together"] <= 20 * counts["alone"], counts
 
 
-def test_a_network_that_is_solved_by_the_tables_of_its_neighbour_is_seen(monkeypatch):
-    beside = solve.HullsBeside
-    monkeypatch.setattr(
-        solve, "HullsBeside", lambda hulls, columns: beside([hulls[0]] * len(hulls), columns)
-    )
-    goes_red(test_each_gap_is_the_one_that_the_network_has_alone, "T", 1e5)
+@pytest.mark.parametrize("along", ["norm", "T"])
+def test_a_network_that_is_solved_with_the_rows_of_its_neighbour_is_seen(monkeypatch, along):
+    alone = [float(one.gaps([1e5], 0.05)[0]) for one in ALONG[along]()]
+    beside = solve._beside
+
+    def planted(problems):
+        return beside([one._replace(rows=problems[0].rows) for one in problems])
+
+    monkeypatch.setattr(solve, "_beside", planted)
+    hull.forget()
+    assert together.gaps(ALONG[along](), 1e5, 0.05).tolist() != alone

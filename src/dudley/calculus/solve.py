@@ -58,8 +58,9 @@ def solve_together(problems: Sequence[SplitProblem]) -> list[np.ndarray]:
     for i, problem in enumerate(problems):
         alike.setdefault(problem.shape, []).append(i)
     solved: dict[int, np.ndarray] = {}
+    first: dict[int, int] = {}  # by the id of a hull: which one it is
     for group in alike.values():  # those that share hulls side by side
-        group.sort(key=lambda i: [id(one.hull) for one in problems[i].rows])
+        group.sort(key=lambda i: [first.setdefault(id(one.hull), i) for one in problems[i].rows])
         for some in _portions(group, [len(problems[i].log_ε) for i in group]):
             log_H = _solve([problems[i] for i in some])[1]
             ends = np.cumsum([len(problems[i].log_ε) for i in some])
