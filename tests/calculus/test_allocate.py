@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 import calculus_checks as checks
 import dudley as du
-from dudley.calculus import allocate
+from dudley.calculus import allocate, solve
 from dudley.calculus.allocate import Allocated, WeightBlock, log_sum, solve_ahead
 from dudley.calculus.memory import forget
 from dudley.calculus.splits import best_shares
@@ -321,3 +321,24 @@ def test_log_sum():
     assert log_sum(np.array([math.inf, 0.0])) == math.inf
     assert float(log_sum(np.array([1e5, 1e5]))) == pytest.approx(1e5 + math.log(2))
     assert log_sum(np.array([[0.0, -math.inf], [0.0, 3.0]])) == pytest.approx([math.log(2), 3.0])
+
+
+def test_what_is_solved_at_once_is_small(monkeypatch):
+    """Portions of many problems are bounded in columns, and in rows times columns."""
+    sizes = []
+    right = solve._solve
+
+    def counting(problems):
+        rows = sum(len(one.log_counts) for one in problems[0].rows)
+        sizes.append((rows, sum(len(one.log_ε) for one in problems)))
+        return right(problems)
+
+    monkeypatch.setattr(solve, "_solve", counting)
+    forget()
+    wide = [Allocated((block(ENTROPY, np.linspace(1, w, 200)),)) for w in range(2, 60)]
+    slim = [Allocated((block(ENTROPY, float(w)),)) for w in range(2, 200)]
+    solve_ahead([(one, np.linspace(-9, 0, 97), None) for one in wide + slim])
+    assert sum(columns for _, columns in sizes) == 97 * len(wide + slim)
+    assert all(columns <= solve._COLUMNS for _, columns in sizes)
+    assert all(rows * columns <= solve._NUMBERS for rows, columns in sizes)
+    assert len(sizes) <= 9

@@ -25,7 +25,7 @@ _FEASIBLE = math.log1p(-1e-9)  # the budget is kept with room for rounding
 _COARSE = 4.0  # log of reach over resolution up to which splits without a multiplier are tried
 _RESOLVED = 1e-3  # log λ is searched among the multiples of this
 _STRIDE = 1024.0  # of which one in so many is tried first
-_COLUMNS = 4096  # so many are solved at once
+_COLUMNS, _NUMBERS = 4096, 1 << 19  # at most so many columns, and rows times columns, at once
 
 
 class SplitProblem(NamedTuple):
@@ -61,19 +61,21 @@ def solve_together(problems: Sequence[SplitProblem]) -> list[np.ndarray]:
     first: dict[int, int] = {}  # by the id of a hull: which one it is
     for group in alike.values():  # those that share hulls side by side
         group.sort(key=lambda i: [first.setdefault(id(one.hull), i) for one in problems[i].rows])
-        for some in _portions(group, [len(problems[i].log_ε) for i in group]):
+        rows = sum(len(one.log_counts) for one in problems[group[0]].rows)
+        most = min(_COLUMNS, _NUMBERS // rows)
+        for some in _portions(group, [len(problems[i].log_ε) for i in group], most):
             log_H = _solve([problems[i] for i in some])[1]
             ends = np.cumsum([len(problems[i].log_ε) for i in some])
             solved.update(zip(some, np.split(log_H, ends[:-1]), strict=True))
     return [solved[i] for i in range(len(problems))]
 
 
-def _portions(group: Sequence[int], columns: Sequence[int]) -> list[list[int]]:
-    """The group in portions of few enough columns."""
+def _portions(group: Sequence[int], columns: Sequence[int], most: int) -> list[list[int]]:
+    """The group in portions of so many columns, or of one problem that has more."""
     portions: list[list[int]] = [[]]
     total = 0
     for i, count in zip(group, columns, strict=True):
-        if portions[-1] and total + count > _COLUMNS:
+        if portions[-1] and total + count > most:
             portions.append([])
             total = 0
         portions[-1].append(i)
