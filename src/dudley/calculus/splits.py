@@ -61,19 +61,24 @@ def filled(
     """
     result = []
     for rows, k, end in zip(blocks, chosen, coarser, strict=True):
-        h, log_sizes = rows.hull, np.broadcast_to(rows.log_sizes, k.shape)
-        y, log_H, ends = h.y_of(k), h.log_H_of(k), h.y_of(end)
-        moves = (end < k) & (left > 0)
-        for i in np.flatnonzero(moves.any(axis=1)):
-            j = np.flatnonzero(moves[i])
-            finest, coarsest, log_size = y[i, j], ends[i, j], log_sizes[i, j] - target[j]
+        h = rows.hull
+        y, log_H = h.y_of(k), h.log_H_of(k)
+        i, j = np.nonzero((end < k) & (left > 0))
+        if i.size:
+            log_size = np.broadcast_to(rows.log_sizes, k.shape)[i, j] - target[j]
+            finest, coarsest = y[i, j], h.y_of(end)[i, j]
             with np.errstate(over="ignore", divide="ignore"):
                 part = np.exp(log_size - finest)
                 room = np.exp(log_size - coarsest) - part
-                between = log_size - np.log(part + np.minimum(room, left[j]))
-            y[i, j] = np.where(room > left[j], np.clip(between, coarsest, finest), coarsest)
-            left[j] = np.maximum(left[j] - room, 0.0)
-        result.append((y, np.where(moves, np.minimum(h.at(y), log_H), log_H)))
+            rooms = np.zeros((len(k) + 1, len(left)))
+            rooms[0], rooms[i + 1, j] = left, room
+            lefts = np.subtract.accumulate(rooms, axis=0)  # before each row, one after the other
+            rest, left = np.maximum(lefts[i, j], 0.0), np.maximum(lefts[-1], 0.0)
+            with np.errstate(over="ignore", divide="ignore"):
+                between = log_size - np.log(part + np.minimum(room, rest))
+            y[i, j] = np.where(room > rest, np.clip(between, coarsest, finest), coarsest)
+            log_H = np.where((end < k), np.minimum(h.at(y), log_H), log_H)
+        result.append((y, log_H))
     return result
 
 
