@@ -9,8 +9,9 @@ from hypothesis import given, strategies as st
 
 import calculus_checks as checks
 import dudley as du
-from dudley.calculus import allocate
-from dudley.calculus.allocate import Allocated, WeightBlock, log_sum
+from dudley.calculus import allocate, solve
+from dudley.calculus.allocate import Allocated, WeightBlock, log_sum, solve_ahead
+from dudley.calculus.memory import forget
 from dudley.calculus.splits import best_shares
 from dudley.core.entropy import PowerLaw
 from dudley.core.magnitude import Magnitude
@@ -232,6 +233,47 @@ def test_splits_of_few_blocks_are_monotone_in_every_cost():
     assert before[0] == pytest.approx(by_hand)
 
 
+def test_splits_below_a_limit_are_found_and_others_add_up():
+    """Where the limit is the least cost or more, the split is the least one; else any one."""
+    rng = np.random.default_rng(4)
+    for blocks in (1, 2, 3, 5):
+        with np.errstate(divide="ignore"):
+            costs = np.exp(rng.normal(size=(blocks, 200, 1))) / (np.arange(41) / 40) ** 2
+        costs = np.where(rng.random((blocks, 200, 1)) < 0.2, np.round(costs), costs)
+        right = best_shares(costs)
+        least = total_cost(costs, right)
+        for limit in (least, 1.01 * least, 3 * least + 1):
+            assert (best_shares(costs, limit) == right).all()
+        below = best_shares(costs, 0.999 * least)
+        assert (below.sum(axis=0) == 40).all() and (total_cost(costs, below) >= least).all()
+
+
+def total_cost(costs, parts):
+    return np.take_along_axis(costs, parts[:, :, None], axis=2)[:, :, 0].sum(axis=0)
+
+
+def test_problems_side_by_side_have_the_answers_that_each_has_alone():
+    """Of several shapes, with hulls in common and of their own, at one scale and at many."""
+    rng = np.random.default_rng(5)
+    several = [Allocated(random_blocks(rng)) for _ in range(12)]
+    several += [Allocated((block(ENTROPY, w, copies=5), block(OTHER))) for w in (0.1, 1.0, 7.0)]
+    several += [Allocated((block(ENTROPY, Magnitude(np.linspace(0, w, 80))),)) for w in (1.0, 9.0)]
+    several.append(Allocated((block(ENTROPY, math.inf), block(OTHER))))
+    questions = [
+        (one, rng.uniform(-6, 1, 1 + 20 * (i % 3)), log_n)
+        for i, one in enumerate(several)
+        for log_n in (None, math.log(1e4))
+    ]
+    forget()
+    alone = [Allocated(one.blocks).log_log(log_ε, log_n) for one, log_ε, log_n in questions]
+    forget()
+    solve_ahead(questions)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(allocate, "solve", None)  # nothing is left to be solved
+        together = [one.log_log(log_ε, log_n) for one, log_ε, log_n in questions]
+    assert all(np.array_equal(a, b) for a, b in zip(alone, together, strict=True))
+
+
 def test_ninety_six_layers_share_one_table():
     weights = Magnitude(np.linspace(0, 96 * math.log(50), 96))
     allocated = Allocated((block(ENTROPY, weights), block(OTHER, weights)))
@@ -279,3 +321,24 @@ def test_log_sum():
     assert log_sum(np.array([math.inf, 0.0])) == math.inf
     assert float(log_sum(np.array([1e5, 1e5]))) == pytest.approx(1e5 + math.log(2))
     assert log_sum(np.array([[0.0, -math.inf], [0.0, 3.0]])) == pytest.approx([math.log(2), 3.0])
+
+
+def test_what_is_solved_at_once_is_small(monkeypatch):
+    """Portions of many problems are bounded in columns, and in rows times columns."""
+    sizes = []
+    right = solve._solve
+
+    def counting(problems):
+        rows = sum(len(one.log_counts) for one in problems[0].rows)
+        sizes.append((rows, sum(len(one.log_ε) for one in problems)))
+        return right(problems)
+
+    monkeypatch.setattr(solve, "_solve", counting)
+    forget()
+    wide = [Allocated((block(ENTROPY, np.linspace(1, w, 200)),)) for w in range(2, 60)]
+    slim = [Allocated((block(ENTROPY, float(w)),)) for w in range(2, 200)]
+    solve_ahead([(one, np.linspace(-9, 0, 97), None) for one in wide + slim])
+    assert sum(columns for _, columns in sizes) == 97 * len(wide + slim)
+    assert all(columns <= solve._COLUMNS for _, columns in sizes)
+    assert all(rows * columns <= solve._NUMBERS for rows, columns in sizes)
+    assert len(sizes) <= 9

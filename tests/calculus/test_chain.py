@@ -2,6 +2,7 @@
 
 import functools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -187,13 +188,11 @@ def test_a_planted_size_is_seen():
     program = chain._chained
     with pytest.MonkeyPatch.context() as plant:
 
-        def larger(entropy, log_A, log_n, *prices):
-            return program(
-                entropy,
-                log_A,
-                log_n + np.where(log_n % math.log(2) < 1e-9, 2 * math.log(1.2), 0),
-                *prices,
-            )
+        def larger(tasks):
+            more = 2 * math.log(1.2)
+            sizes = [t.log_n + np.where(t.log_n % math.log(2) < 1e-9, more, 0) for t in tasks]
+            pairs = zip(tasks, sizes, strict=True)
+            return program([replace(task, log_n=log_n) for task, log_n in pairs])
 
         plant.setattr(chain, "_chained", larger)
         goes_red(check_sizes, chain.complexity)

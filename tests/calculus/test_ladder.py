@@ -14,6 +14,7 @@ from dudley.calculus.compose import Residual
 from dudley.calculus.repeat import Repeat
 from dudley.core.magnitude import Magnitude
 from dudley.networks.pointwise import MLP, LayerNorm, SwiGLU
+from planting import goes_red
 
 LOG2 = math.log(2)
 MAPS = {  # log R ↦ log φ(R)
@@ -68,6 +69,15 @@ def test_a_guess_that_is_too_small_is_not_accepted(monkeypatch):
     )
     bound = ladder.radii(MAPS["R + 1"], np.array(0.0), 2000)
     assert (np.exp(bound) >= np.arange(1, 2001) * (1 - 1e-12)).all()
+
+
+def test_a_run_that_is_confirmed_a_fifth_too_low_is_seen(monkeypatch):
+    def tolerant(step, last, run, layers):
+        return holds(lambda r: step(r) - math.log(1.2), last, run, layers)
+
+    holds = ladder._holds
+    monkeypatch.setattr(ladder, "_holds", tolerant)
+    goes_red(test_a_guess_that_is_too_small_is_not_accepted, monkeypatch)
 
 
 def test_arrays_of_radii_are_bounded_entry_by_entry():
@@ -134,6 +144,9 @@ def test_runs_of_weights_are_charged_as_their_largest():
     entropy = du.LinearMap((3, 2), du.L11(1.5)).entropy()
     for weights in (rng.normal(0, 3, 2000), np.linspace(0, 2000, 2000), np.zeros(999)):
         block = WeightBlock("", entropy, Magnitude(weights))
+        counts = np.exp(block.log_counts).round().astype(int)
+        charged = np.repeat(block.log_reach, counts) - entropy.log_radius
+        assert (charged >= np.sort(weights)[::-1] - 1e-9).all(), "a run is charged too little"
         assert np.array_equal(block.log_reach, weights[block.places] + entropy.log_radius)
         allocated = Allocated((block,))
         for below in (1.0, 30.0):
@@ -152,3 +165,14 @@ def test_runs_cost_a_few_percent():
     ratio = np.exp(runs.log_log(log_ε) - apart.log_log(log_ε))
     assert (ratio >= 0.99).all()
     assert (ratio <= 1.06).all()
+
+
+def test_runs_that_are_charged_a_fifth_too_little_are_seen(monkeypatch):
+    def cheaper(block):
+        reach, counts, places = right(block)
+        return reach - math.log(1.2) * (np.size(block.weight.log) > _ALONE), counts, places
+
+    right = WeightBlock._rows.func
+    monkeypatch.setattr(WeightBlock, "_rows", property(cheaper))
+    with pytest.raises(AssertionError, match="charged too little"):
+        test_runs_of_weights_are_charged_as_their_largest()

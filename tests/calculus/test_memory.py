@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dudley as du
-from dudley.calculus import chain, hull
+from dudley.calculus import allocate, chain, hull
 from dudley.calculus.allocate import Allocated, log_sum
 from dudley.calculus.compose import Residual
 from dudley.calculus.memory import along, forget, remembered, scanning, sweeping
@@ -61,9 +61,9 @@ def test_all_sizes_are_found_at_once_when_asked_again():
 def test_scales_asked_one_by_one_are_solved_together(monkeypatch):
     head = du.Head(d=16, W_QK=du.Col21(2.0), W_v=du.L11(1.0), W_c=du.Frobenius(1.0))
     solved, scales = [], -0.3 * np.arange(1, 30)
-    solve = Allocated._solve
+    solve = allocate.solve
     monkeypatch.setattr(
-        Allocated, "_solve", lambda self, x, hulls: solved.append(len(x)) or solve(self, x, hulls)
+        allocate, "solve", lambda problem: solved.append(len(problem.log_ε)) or solve(problem)
     )
 
     def one_by_one() -> list[float]:
@@ -115,6 +115,21 @@ def test_classes_that_differ_by_a_factor_share_a_hull_that_serves_both():
         at_unit = entropy.unit().log_log(np.log(fraction))
         at_own = entropy.log_log(entropy.log_radius + np.log(fraction))
         assert (at_unit >= at_own - 1e-12).all() and np.allclose(at_unit, at_own, atol=1e-9)
+
+
+@pytest.mark.parametrize("norm", [du.L11, du.Col21, du.Frobenius, du.Spectral, du.Row21])
+@pytest.mark.parametrize("form", ["linear", "bilinear", "logits"])
+def test_where_one_point_does_not_help_more_do_not_either(norm, form):
+    """A hull is what all covers at all nodes give, though those on points are asked at few."""
+    for rows, log_n in ((1, 5.0), (3, 11.0), (500, 11.0), (500, 30.0)):
+        entropy = du.LinearMap((24, 12), norm(1.0)).entropy(form, rows=rows, pairs=rows**2)
+        few = hull.hull(entropy, log_n)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(type(entropy), "on_fewest_points", lambda self: self)
+            forget()
+            every = hull.hull(entropy, log_n)
+        forget()
+        assert all(np.array_equal(a, b) for a, b in zip(few[:3], every[:3], strict=True))
 
 
 def test_equal_allocations_are_equal_and_unequal_ones_are_not():

@@ -9,7 +9,7 @@ import pytest
 import calculus_checks
 import checks
 import dudley as du
-from dudley.calculus import allocate, chain, deviate, offset, splits, union
+from dudley.calculus import allocate, chain, deviate, offset, solve, splits, union
 from dudley.core.magnitude import Magnitude
 from planting import changed, goes_red
 
@@ -29,17 +29,13 @@ def blocks():
 
 
 def test_allocation_that_ignores_a_block(plant):
-    total = allocate.Allocated._total
-
-    def forgetful(self, logs, weighted):
-        return total(allocate.Allocated(self.blocks[:1]), logs[:1], weighted)
-
-    plant(allocate.Allocated, "_total", forgetful)
+    spent = solve.spent
+    plant(solve, "spent", lambda rows, vertices: spent(rows[:1], vertices[:1]))
     goes_red(calculus_checks.check_feasible, blocks(), 0.0)
 
 
 def test_allocation_that_overspends(plant):
-    plant(allocate, "_FEASIBLE", math.log(1.05))
+    plant(solve, "_FEASIBLE", math.log(1.05))
     goes_red(calculus_checks.check_feasible, blocks(), 0.0)
 
 
@@ -58,8 +54,8 @@ def test_splits_of_a_budget_that_is_too_large(plant, form):
     right = getattr(splits, form)
     extra = {"shared": (math.log(1.2), 0.0), "single": (0.0, -math.log(1.2))}[form]
 
-    def wrong(rows, target, log_reach):
-        return right(rows, target + extra[0], log_reach + extra[1])
+    def wrong(rows, target, log_reach, log_limit):
+        return right(rows, target + extra[0], log_reach + extra[1], log_limit)
 
     plant(splits, form, wrong)
     goes_red(feasible_anywhere)
@@ -76,7 +72,7 @@ def test_feasible_without_a_mistake():
 
 
 def test_allocation_that_forgets_copies(plant):
-    plant(allocate.Allocated, "_total_entropy", lambda self, splits: np.zeros(1))
+    plant(solve, "total_entropy", lambda rows, logs: np.zeros(logs[0].shape[1]))
     goes_red(calculus_checks.check_feasible, blocks(), 0.0)
 
 

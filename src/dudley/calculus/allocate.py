@@ -5,22 +5,28 @@ with Σ β_i ε_i ≤ ε make a cover of the whole at ε, of log size Σ log N_i
 split is a valid upper bound; an optimiser can only fail to be tightest.
 
 Closed forms (trauger2024, Lemma E.1; li2026, eq. 20): :func:`power_law`, :func:`logarithmic`.
-General entropies: :class:`Allocated`, by one multiplier.
+General entropies: :class:`Allocated`, by one multiplier (``calculus.solve``).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dudley.calculus import splits
 from dudley.calculus.hull import Hull, hull
 from dudley.calculus.memory import in_company, remembered
-from dudley.calculus.splits import BlockRows, Resolutions
+from dudley.calculus.solve import (
+    SplitProblem,
+    log_sum as log_sum,
+    solve,
+    solve_together,
+)
+from dudley.calculus.splits import BlockRows
 from dudley.core.entropy import Entropy
 from dudley.core.magnitude import Magnitude
 
@@ -119,12 +125,8 @@ class WeightBlock:
         return self.entropy, self.copies, weights.shape, weights.tobytes()
 
 
-_FEASIBLE = math.log1p(-1e-9)  # the budget is kept with room for rounding
 _APART, _ALONE = 64, 256  # so many copies, and so many weights, are allocated one by one
 _PART = 16  # of more weights, a run is at most this part of those before it
-_COARSE = 4.0  # log of reach over resolution up to which splits without a multiplier are tried
-_RESOLVED = 1e-3  # log λ is searched among the multiples of this
-_STRIDE = 1024.0  # of which one in so many is tried first
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +185,8 @@ class Allocated(Entropy):
     @cached_property
     def _log_reach(self) -> float:
         """log of how far all blocks together can move the output."""
-        return float(self._total([np.zeros_like(b.log_reach) for b in self.blocks], weighted=True))
+        every = [b.log_counts + b.log_reach for b in self.blocks]
+        return float(log_sum(np.concatenate(every)))
 
     @cached_property
     def uses_points(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -207,12 +210,23 @@ class Allocated(Entropy):
         same = _first(self)
         hulls = same._hulls(log_n)
         scales, place = in_company(log_ε)
-        key = (scales.tobytes(), *map(id, hulls))
+        key = _key(scales, hulls)
         if key not in same._solved:
-            log_H = same._solve(scales, hulls)[1]
-            log_H.flags.writeable = False
-            same._solved[key] = (log_H, hulls)  # the hulls stay alive, so their ids stay theirs
+            same._keep(scales, hulls, solve(same.problem(scales, hulls))[1])
         return same._solved[key][0][place].reshape(log_ε.shape)
+
+    def _keep(self, scales: np.ndarray, hulls: Hulls, log_H: np.ndarray) -> None:
+        """Remember what was solved; the hulls stay alive, so their ids stay theirs."""
+        log_H.flags.writeable = False
+        self._solved[_key(scales, hulls)] = (log_H, hulls)
+
+    def problem(self, log_ε: np.ndarray, hulls: Hulls) -> SplitProblem:
+        """What is to be solved at these scales."""
+        rows = tuple(
+            BlockRows(b.log_reach[:, None], b.log_counts, h)
+            for b, h in zip(self.blocks, hulls, strict=True)
+        )
+        return SplitProblem(rows, log_ε, self._log_reach)
 
     @cached_property
     def _by_blocks(self) -> Allocated:
@@ -233,7 +247,7 @@ class Allocated(Entropy):
         Both have an entry for each one of its ``log_reach``, which stands for as many blocks as
         ``log_counts`` says. All of them together have the entropy, below the output radius.
         """
-        result, _ = self._solve(np.array([log_ε]), self._hulls(log_n))
+        result, _ = solve(self.problem(np.array([log_ε]), self._hulls(log_n)))
         return [(-y[:, 0], log_H[:, 0]) for y, log_H in result]
 
     def bought(
@@ -243,7 +257,7 @@ class Allocated(Entropy):
         that price was evaluated. It uses no more of the budget.
         """
         hulls = self._hulls(log_n)
-        result, _ = self._solve(np.array([log_ε]), hulls)
+        result, _ = solve(self.problem(np.array([log_ε]), hulls))
         return [
             (-np.maximum(h.finest(log_H[:, 0]), y[:, 0]), log_H[:, 0])
             for h, (y, log_H) in zip(hulls, result, strict=True)
@@ -257,116 +271,32 @@ class Allocated(Entropy):
             )
         return self._tables[log_n]
 
-    def _solve(self, log_ε: np.ndarray, hulls: Hulls) -> tuple[Resolutions, np.ndarray]:
-        """The best split that is found, and its log Σ H.
 
-        The multiplier is the least multiple of the resolution that fits, found for each ε by
-        itself: so it never grows with ε, neither does Σ H, and company changes no answer.
-        """
-        enough = log_ε >= self._log_reach  # nothing need be bought
-        target = np.where(enough, math.inf, log_ε + _FEASIBLE)
-        low, high = self._bracket(hulls, np.where(enough, 0.0, target))
-        low, high = self._narrowed(hulls, target, low, high)
-        while (open_ := high - low > np.maximum(1.0, 8 * np.spacing(np.abs(high)))).any():
-            middle = np.floor((low + high) / 2)
-            fits = self._spent(hulls, self._vertices(hulls, middle * _RESOLVED)) <= target
-            low = np.where(open_ & ~fits, middle, low)
-            high = np.where(open_ & fits, middle, high)
-        chosen, coarser = (
-            self._vertices(hulls, np.where(enough, -math.inf, multiple * _RESOLVED))
-            for multiple in (high, low)
-        )
-        spent = self._spent(hulls, chosen)
-        fits = spent <= target
-        rows = [
-            BlockRows(b.log_reach, b.log_counts, h) for b, h in zip(self.blocks, hulls, strict=True)
-        ]
-        left = -np.expm1(np.minimum(spent - target, 0.0))
-        result = splits.filled(rows, target, left, chosen, coarser)
-        best = np.where(fits, self._total_entropy(result), math.inf)
-        coarse = np.flatnonzero(fits & ~enough & (target > self._log_reach - _COARSE))
-        for search in (splits.shared, splits.single) if coarse.size else ():
-            others = search(rows, target[coarse], self._log_reach)
-            log_H = self._total_entropy(others)
-            better = log_H < best[coarse]
-            best[coarse[better]] = log_H[better]
-            for mine, other in zip(result, others, strict=True):
-                for values, other_values in zip(mine, other, strict=True):
-                    values[:, coarse[better]] = other_values[:, better]
-        return result, best
-
-    def _bracket(self, hulls: Hulls, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Multipliers at which nothing is bought, and at which every block fits an equal share."""
-        shares = math.log(sum(np.size(b.weight.log) * b.copies for b in self.blocks))
-        low, high = np.full(len(target), math.inf), np.full(len(target), -math.inf)
-        for block, h in zip(self.blocks, hulls, strict=True):
-            y, slopes = h.y, h.slopes
-            reach = block.log_reach[np.isfinite(block.log_reach)][:, None]
-            if not (reach.size and slopes.size):
-                continue
-            bought = np.clip(np.searchsorted(y, reach + shares - target), 1, len(slopes)) - 1
-            low = np.minimum(low, slopes[0] - reach.max() - 1)
-            high = np.maximum(high, (slopes[bought] - reach).max(axis=0) + 1e-6)
-        known = np.isfinite(low) & np.isfinite(high)
-        low, high = np.where(known, np.minimum(low, high), 0.0), np.where(known, high, 0.0)
-        return np.floor(low / _RESOLVED), np.ceil(high / _RESOLVED)
-
-    def _narrowed(
-        self, hulls: Hulls, target: np.ndarray, low: np.ndarray, high: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The bracket, by multipliers tried for all ε at once: what is spent falls with λ."""
-        first, last = np.floor(low.min() / _STRIDE), np.ceil(high.max() / _STRIDE)
-        if not 2 <= last - first <= _STRIDE:
-            return low, high
-        tried = _STRIDE * np.arange(first, last)
-        spent = self._spent(hulls, self._vertices(hulls, tried * _RESOLVED))
-        falls = np.minimum.accumulate(spent)
-        first = np.searchsorted(-falls, -target)  # the first that fits
-        fits = tried[np.minimum(first, len(tried) - 1)]
-        fits = np.where((first < len(tried)) & (fits > low) & (fits < high), fits, high)
-        fails = tried[np.maximum(first - 1, 0)]
-        return np.where((first > 0) & (fails > low) & (fails < fits), fails, low), fits
-
-    def _vertices(self, hulls: Hulls, log_λ: np.ndarray) -> list[np.ndarray]:
-        with np.errstate(invalid="ignore"):
-            prices = [log_λ[None, :] + block.log_reach[:, None] for block in self.blocks]
-        return [
-            np.searchsorted(h.slopes, np.fmax(price, -math.inf))  # NaN, of ∞ − ∞, buys nothing
-            for price, h in zip(prices, hulls, strict=True)
-        ]
-
-    def _spent(self, hulls: Hulls, vertices: list[np.ndarray]) -> np.ndarray:
-        return self._total([-h.y[k] for h, k in zip(hulls, vertices, strict=True)], weighted=True)
-
-    def _total_entropy(self, result: Resolutions) -> np.ndarray:
-        return self._total([log_H for _, log_H in result], weighted=False)
-
-    def _total(self, logs: list[np.ndarray], weighted: bool) -> np.ndarray:
-        """log Σ_i copies_i e^{logs_i}, each term weighted by its block's reach if asked."""
-        parts = []
-        for block, log in zip(self.blocks, logs, strict=True):
-            column = (-1,) + (1,) * (log.ndim - 1)
-            reach = block.log_reach.reshape(column) if weighted else 0.0
-            parts.append(log + block.log_counts.reshape(column) + reach)
-        return log_sum(np.concatenate(parts, axis=0))
+def _key(scales: np.ndarray, hulls: Hulls) -> tuple:
+    return (scales.tobytes(), *map(id, hulls))
 
 
-@remembered(64)
+@remembered(512)
 def _first(entropy: Allocated) -> Allocated:
     """The first of all equal allocations: the one that remembers."""
     return entropy
 
 
+def solve_ahead(questions: Iterable[tuple[Entropy, np.ndarray, float | None]]) -> None:
+    """Solve side by side what allocations will be asked: log_log(log ε, log n) of each entropy."""
+    ahead: dict[tuple, tuple[Allocated, np.ndarray, Hulls]] = {}
+    for entropy, log_ε, log_n in questions:
+        if isinstance(entropy, Allocated):
+            same = _first(entropy if entropy.log_output == math.inf else entropy._by_blocks)
+            hulls, scales = same._hulls(log_n), np.atleast_1d(log_ε)
+            key = _key(scales, hulls)
+            if key not in same._solved:
+                ahead[id(same), *key] = (same, scales, hulls)
+    problems = [same.problem(scales, hulls) for same, scales, hulls in ahead.values()]
+    for (same, scales, hulls), log_H in zip(ahead.values(), solve_together(problems), strict=True):
+        same._keep(scales, hulls, log_H)
+
+
 def octaves(log_n: float | np.ndarray) -> np.ndarray:
     """⌈log₂ n⌉, for a log n that may be off in its last places."""
     return np.ceil(log_n / math.log(2) * (1 - 2.0**-50))
-
-
-def log_sum(logs: np.ndarray) -> np.ndarray:
-    """log Σ e^{logs} along the first axis; −∞ for an empty or vanishing sum."""
-    peak = np.max(logs, axis=0)
-    safe = np.where(np.isfinite(peak), peak, 0.0)
-    # numpy adds a lone column in another order than several: so each is laid out as a row
-    terms = np.ascontiguousarray(np.moveaxis(np.exp(logs - safe), 0, -1))
-    with np.errstate(divide="ignore"):
-        return np.where(np.isfinite(peak), safe + np.log(terms.sum(axis=-1)), peak)

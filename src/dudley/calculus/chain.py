@@ -25,13 +25,13 @@ A class with one member has complexity 0: E Σ τ_i f(x_i) = 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dudley.calculus.allocate import octaves
+from dudley.calculus.allocate import octaves, solve_ahead
 from dudley.calculus.memory import along
 from dudley.core.entropy import Entropy, InverseSquare
 
@@ -85,20 +85,42 @@ def complexity(entropy: Entropy, log_A: float, log_n: np.ndarray) -> np.ndarray:
     return cheapest(entropy, log_A, log_n, massart, massart)
 
 
+@dataclass(frozen=True, eq=False)
+class ChainTask:
+    """What is to be chained, for each n; ``first`` is the price of a link from the top."""
+
+    entropy: Entropy
+    log_A: float
+    log_n: np.ndarray
+    price: LinkPrice
+    first: LinkPrice
+
+
 def cheapest(
     entropy: Entropy, log_A: float, log_n: np.ndarray, price: LinkPrice, first: LinkPrice
 ) -> np.ndarray:
-    """The best chain for each n, by proper and other covers; ``first``: of a link from the top.
+    """The best chain for each n, by proper and other covers; ``first``: of a link from the top."""
+    return cheapest_of([ChainTask(entropy, log_A, log_n, price, first)])[0]
+
+
+def cheapest_of(tasks: Sequence[ChainTask]) -> list[np.ndarray]:
+    """The best chains of several tasks, computed side by side: each as by itself.
 
     Covers on points round n up to a power of two. The complexity of the worst sample falls with
     n, so its value at the power of two below serves as well.
     """
-    below, back = np.zeros(0), None
-    if entropy.uses_points:
-        below, back = np.unique(_octave_below(log_n), return_inverse=True)
-    values = _chained(entropy, log_A, np.concatenate([log_n, below]), price, first)
-    best = values[: len(log_n)]
-    return best if back is None else np.minimum(best, values[len(log_n) :][back])
+    every, backs = [], []
+    for task in tasks:
+        below, back = np.zeros(0), None
+        if task.entropy.uses_points:
+            below, back = np.unique(_octave_below(task.log_n), return_inverse=True)
+        every.append(replace(task, log_n=np.concatenate([task.log_n, below])))
+        backs.append(back)
+    results = []
+    for task, back, values in zip(tasks, backs, _chained(every), strict=True):
+        best, at_below = np.split(values, [len(task.log_n)])
+        results.append(best if back is None else np.minimum(best, at_below[back]))
+    return results
 
 
 def _octave_below(log_n: np.ndarray) -> np.ndarray:
@@ -106,21 +128,35 @@ def _octave_below(log_n: np.ndarray) -> np.ndarray:
     return np.floor(log_n / math.log(2) * (1 + 2.0**-50)) * math.log(2)
 
 
-def _chained(
-    entropy: Entropy, log_A: float, log_n: np.ndarray, price: LinkPrice, first: LinkPrice
-) -> np.ndarray:
+def _chained(tasks: Sequence[ChainTask]) -> list[np.ndarray]:
     """The better of any covers and covers by members, all in one program."""
-    grid, members = scales(log_n), entropy.proper()
-    kinds = [members] if members == entropy else [members, entropy]
-    tables = [entropies(one, log_A, log_n, grid) for one in kinds]
-    if len(tables) == 2 and np.array_equal(
-        tables[0], tables[1]
-    ):  # then links between members are not longer
-        del tables[1]
-    log_H, sizes = np.concatenate(tables, axis=1), np.tile(log_n, len(tables))
-    proper = np.repeat([True, False], len(log_n))[: len(sizes)]
-    best = _program(price(log_H, sizes), grid, proper, first(log_H, sizes))
-    return _ended(best, grid).reshape(len(tables), -1).min(axis=0)
+    grid = scales(max(task.log_n.max() for task in tasks))
+    blanks = [
+        [_Table(one, task.log_A, task.log_n, grid) for one in _kinds(task.entropy)]
+        for task in tasks
+    ]
+    solve_ahead(question for tables in blanks for one in tables for question in one.questions())
+    prices, firsts, proper = [], [], []
+    for task, tables in zip(tasks, blanks, strict=True):
+        filled = [one.filled() for one in tables]
+        if len(filled) == 2 and np.array_equal(
+            filled[0], filled[1]
+        ):  # links between members are not longer
+            del filled[1]
+        prices += [task.price(log_H, task.log_n) for log_H in filled]
+        firsts += [task.first(log_H, task.log_n) for log_H in filled]
+        proper.append([is_proper for is_proper, _ in zip((True, False), filled, strict=False)])
+    widths = [len(task.log_n) for task, kinds in zip(tasks, proper, strict=True) for _ in kinds]
+    flags = np.repeat([flag for kinds in proper for flag in kinds], widths)
+    best = _program(np.concatenate(prices, axis=1), grid, flags, np.concatenate(firsts, axis=1))
+    parts = iter(np.split(_ended(best, grid), np.cumsum(widths)[:-1]))
+    return [np.minimum.reduce([next(parts) for _ in kinds]) for kinds in proper]
+
+
+def _kinds(entropy: Entropy) -> list[Entropy]:
+    """The covers by members, and any covers where these are others."""
+    members = entropy.proper()
+    return [members] if members == entropy else [members, entropy]
 
 
 def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarray) -> np.ndarray:
@@ -129,15 +165,37 @@ def entropies(entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarra
     Scales past the length of an n's own chain are closed (infinite), so that a sweep and a single
     evaluation agree to the last digit; so are those that a huge log A swallows.
     """
-    if entropy.uses_points:
-        sizes = octaves(log_n)
-        tables = {o: entropy.log_log(log_A + grid, o * math.log(2)) for o in np.unique(sizes)}
-        log_H = np.stack([tables[o] for o in sizes], axis=1)
-    else:
-        log_H = entropy.log_log(log_A + grid)[:, None]
-    deepest = -math.log(2) * (octaves_down(log_n) + 0.5 / FINE)
-    is_open = (grid[:, None] > deepest) & ((log_A + grid < log_A) | (grid == 0))[:, None]
-    return np.where(is_open, log_H, math.inf)
+    return _Table(entropy, log_A, log_n, grid).filled()
+
+
+class _Table:
+    """The table of :func:`entropies`: what it asks for, and then its numbers."""
+
+    def __init__(self, entropy: Entropy, log_A: float, log_n: np.ndarray, grid: np.ndarray) -> None:
+        self.entropy, self.log_ε = entropy, log_A + grid
+        deepest = -math.log(2) * (octaves_down(log_n) + 0.5 / FINE)
+        swallowed = ~((self.log_ε < log_A) | (grid == 0))
+        self.is_open = (grid[:, None] > deepest) & ~swallowed[:, None]
+        sizes = octaves(log_n) if entropy.uses_points else np.zeros(len(log_n))
+        self.parts: list[tuple[float | None, np.ndarray, np.ndarray]] = []
+        for size in np.unique(sizes):
+            columns = np.flatnonzero(sizes == size)
+            rows = np.flatnonzero(self.is_open[:, columns].any(axis=1))
+            log_octave = size * math.log(2) if entropy.uses_points else None
+            self.parts.append((log_octave, rows, columns))
+
+    def questions(self) -> Iterator[tuple[Entropy, np.ndarray, float | None]]:
+        """What the entropy is asked: scales, and log of how many examples."""
+        for log_octave, rows, _ in self.parts:
+            yield self.entropy, self.log_ε[rows], log_octave
+
+    def filled(self) -> np.ndarray:
+        """The table."""
+        log_H = np.full(self.is_open.shape, math.inf)
+        for log_octave, rows, columns in self.parts:
+            values = self.entropy.log_log(self.log_ε[rows], log_octave)
+            log_H[np.ix_(rows, columns)] = values[:, None]
+        return np.where(self.is_open, log_H, math.inf)
 
 
 def _roots(log_H: np.ndarray, log_n: float | np.ndarray) -> np.ndarray:
@@ -242,7 +300,10 @@ def _program(
     d = np.exp(grid)[:, None]
     best, extra = np.zeros_like(price), np.where(proper, 0.0, d)
     first = np.broadcast_to(first, price.shape)
-    for k in range(1, len(d)):
+    reached = np.flatnonzero(np.isfinite(np.minimum(price, first)).any(axis=1))
+    deepest = int(reached.max(initial=0))
+    best[deepest + 1 :] = math.inf
+    for k in range(1, deepest + 1):
         starts = _starts(k)
         best[k] = (best[starts] + (d[starts] + extra[k]) * price[k]).min(axis=0)
         best[k] = np.minimum(best[k], first[k])

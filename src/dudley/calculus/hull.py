@@ -8,6 +8,7 @@ finer where they grow faster, and in log space: x = e^{−y}, log H.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,16 @@ class Hull(NamedTuple):
     slopes: np.ndarray
     steps: tuple[np.ndarray, np.ndarray]  # far end of each step of the table, and its log H
 
+    def vertices(self, log_prices: np.ndarray) -> np.ndarray:
+        """Which vertex each price of the budget buys; NaN, of ∞ − ∞, buys nothing."""
+        return np.searchsorted(self.slopes, np.fmax(log_prices, -math.inf))
+
+    def y_of(self, vertices: np.ndarray) -> np.ndarray:
+        return self.y[vertices]
+
+    def log_H_of(self, vertices: np.ndarray) -> np.ndarray:
+        return self.log_H[vertices]
+
     def at(self, y: np.ndarray) -> np.ndarray:
         """log H at resolutions e^{−y}, by the next finer one that is tabulated."""
         ends, log_H = self.steps
@@ -35,7 +46,41 @@ class Hull(NamedTuple):
         return ends[np.minimum(np.searchsorted(prices, log_H), len(ends) - 1)]
 
 
+class HullsBeside:
+    """Hulls side by side, each for so many columns: asked like one hull, of rows × columns."""
+
+    def __init__(self, hulls: Sequence[Hull], columns: Sequence[int]) -> None:
+        ends = np.cumsum(columns)
+        new = [i for i, h in enumerate(hulls) if i == 0 or h is not hulls[i - 1]]
+        starts = [0, *ends[[i - 1 for i in new[1:]]]]
+        stops = [*starts[1:], ends[-1]]
+        self.runs = [(hulls[i], slice(*at)) for i, *at in zip(new, starts, stops, strict=True)]
+
+    def some(self, columns: np.ndarray) -> HullsBeside:
+        """The same for some columns, in their order."""
+        counts = [int(((columns >= s.start) & (columns < s.stop)).sum()) for _, s in self.runs]
+        some = [(h, count) for (h, _), count in zip(self.runs, counts, strict=True) if count]
+        return HullsBeside(*map(list, zip(*some, strict=True)))
+
+    def _each(self, name: str, values: np.ndarray) -> np.ndarray:
+        parts = [getattr(h, name)(values[:, here]) for h, here in self.runs]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def vertices(self, log_prices: np.ndarray) -> np.ndarray:
+        return self._each("vertices", log_prices)
+
+    def y_of(self, vertices: np.ndarray) -> np.ndarray:
+        return self._each("y_of", vertices)
+
+    def log_H_of(self, vertices: np.ndarray) -> np.ndarray:
+        return self._each("log_H_of", vertices)
+
+    def at(self, y: np.ndarray) -> np.ndarray:
+        return self._each("at", y)
+
+
 _COARSE = np.concatenate([np.arange(0, 12, 0.05), 12 * 1.05 ** np.arange(310)])  # to e^{−4·10^7}
+_FEW = 4 * math.log(2)  # numbers of examples for which covers on points are known not to help
 _STEP, _MOST = 0.01, 100  # between coarse nodes, as many as keep steps of log H near one percent
 
 
@@ -59,6 +104,26 @@ def _table(entropy: Entropy, nodes_of: Entropy, log_n: float | None) -> np.ndarr
     return entropy.log_log(entropy.log_radius - _nodes(nodes_of), log_n)
 
 
+def _where_less(
+    table: np.ndarray, entropy: Entropy, nodes_of: Entropy, log_n: float | None
+) -> np.ndarray:
+    """log H of a part that counts points, infinite where the table is less for fewer of them.
+
+    Fewer are one per example, for a sixteenth of the examples or more. Along T and n only the other
+    nodes are computed anew: none or a quarter of them, for most classes.
+    """
+    fewest = entropy.on_fewest_points()
+    if fewest == entropy or log_n is None:
+        return _table(entropy, nodes_of, log_n)
+    log_H = np.full(table.shape, math.inf)
+    log_few = math.floor(log_n / _FEW) * _FEW
+    may_help = _table(fewest, nodes_of, log_few) < table
+    if may_help.any():
+        nodes = _nodes(nodes_of)[may_help]
+        log_H[may_help] = entropy.log_log(entropy.log_radius - nodes, log_n)
+    return log_H
+
+
 def hull(entropy: Entropy, log_n: float | None) -> Hull:
     """Vertices (y, log H) of the lower convex hull of H(x), x = e^{−y}, and log slopes between.
 
@@ -69,11 +134,11 @@ def hull(entropy: Entropy, log_n: float | None) -> Hull:
 
 @remembered(512)
 def _hull(entropy: Entropy, log_n: float | None) -> Hull:
-    parts = entropy.parts()
-    tables = [_table(part, parts[0], log_n if part.uses_points else None) for part in parts]
-    y, log_H = _nodes(parts[0]), np.minimum.reduce(tables)
-    if len(parts) > 1 and np.array_equal(log_H, tables[0]):  # the number of points helps nowhere
-        return _hull(parts[0], None)
+    uniform, *others = entropy.parts()
+    y, table = _nodes(uniform), _table(uniform, uniform, log_n if uniform.uses_points else None)
+    log_H = np.minimum.reduce([table, *(_where_less(table, x, uniform, log_n) for x in others)])
+    if others and np.array_equal(log_H, table):  # the number of points helps nowhere
+        return _hull(uniform, None)
     log_H = np.maximum.accumulate(np.where(y == 0, -math.inf, log_H))
     ends = np.append(log_H[1:] > log_H[:-1], True) & (log_H < math.inf)  # far end of each step
     y, log_H = y[ends], log_H[ends]
@@ -90,7 +155,7 @@ def _vertices(y: np.ndarray, log_H: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     coarse = np.append(np.arange(0, len(y) - 1, 16), len(y) - 1)
     coarse = coarse[_scan(y[coarse].tolist(), log_H[coarse].tolist())]
     keep = _below(y, log_H, coarse)
-    for _ in range(16):
+    for _ in range(64):
         y, log_H = y[keep], log_H[keep]
         slopes = _log_slopes(y, log_H)
         keep = np.ones(len(y), dtype=bool)

@@ -41,6 +41,13 @@ class BestOf(Entropy):
     has_center: bool = True
     scale: float = 1.0
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.covers, self.radius, self.metric, self.has_center, self.scale))
+
+    def __hash__(self) -> int:  # tables are looked up by what they are of
+        return self._hash
+
     @property
     def log_radius(self) -> float:
         reach = self.radius * self.scale
@@ -54,6 +61,14 @@ class BestOf(Entropy):
         """The same minimum as that of covers of uniform scope and of covers on points."""
         groups = ([c for c in self.covers if c.scope is scope] for scope in Scope)
         return tuple(replace(self, covers=tuple(group)) for group in groups if group)
+
+    def on_fewest_points(self) -> BestOf:
+        """The same covers where each example has one point."""
+        return self._on_fewest_points
+
+    @cached_property
+    def _on_fewest_points(self) -> BestOf:
+        return replace(self, covers=tuple(c.on_fewest_points() for c in self.covers))
 
     def unit(self) -> BestOf:
         """The same covers with bounds in units of the radius, rounded up to a dozen digits."""
@@ -129,6 +144,10 @@ class BestOf(Entropy):
 
     def proper(self) -> BestOf:
         """Centres that are members: a cover by others serves at half its resolution."""
+        return self._proper
+
+    @cached_property
+    def _proper(self) -> BestOf:
         covers = tuple(
             c if c.proper else replace(c, bound=2 * c.bound, proper=True) for c in self.covers
         )

@@ -96,11 +96,13 @@ def lines(b: int) -> Directions:
     return ((float(b), math.log(b)), *((t, log_random(b, t)) for t in _STRETCHES))
 
 
+@lru_cache(maxsize=256)
 def products(first: Directions, second: Directions) -> Directions:
     """Pairs of a line of each kind: stretches multiply, and so do numbers."""
     return tuple((float(up(t * u)), log_m + log_k) for t, log_m in first for u, log_k in second)
 
 
+@lru_cache(maxsize=256)
 def worth_trying(choices: Directions) -> Directions:
     """Those of the choices that make t·(log m + κ) least for some κ: few, at no loss to speak of.
 

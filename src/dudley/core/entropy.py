@@ -101,6 +101,10 @@ class Entropy(ABC):
         """Entropies whose minimum this one is, so that what ignores n is tabulated once."""
         return (self,)
 
+    def on_fewest_points(self) -> Entropy:
+        """An entropy that is nowhere larger, however many points an example has; or this one."""
+        return self
+
     def unit(self) -> Entropy:
         """One entropy for all that differ by a factor on ε only, so that they share tables.
 

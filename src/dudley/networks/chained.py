@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -35,19 +35,27 @@ class Chained(ABC):
 
     entropy: Entropy
     log_A: float
+    _known: dict[bytes, np.ndarray] = field(default_factory=dict, init=False, repr=False)
 
     @abstractmethod
     def relative(self, log_n: np.ndarray) -> np.ndarray:
         """The complexity in units of A, for each n."""
 
     @abstractmethod
-    def prices(self, log_H: np.ndarray, log_n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What a link costs per unit of its length, and what one from the top costs."""
+    def price(self, log_H: np.ndarray, log_n: np.ndarray) -> np.ndarray:
+        """What a link costs per unit of its length."""
+
+    def first(self, log_H: np.ndarray, log_n: np.ndarray) -> np.ndarray:
+        """What a link from the top costs."""
+        return self.price(log_H, log_n)
 
     def complexity(self, log_n: np.ndarray) -> np.ndarray:
         """A bound on the Rademacher complexity, for each n."""
+        key = log_n.tobytes()
+        if key not in self._known:
+            self._known[key] = self.relative(log_n)
         with np.errstate(over="ignore", divide="ignore"):
-            return np.exp(self.log_A + np.log(self.relative(log_n)))
+            return np.exp(self.log_A + np.log(self._known[key]))
 
     def links(self, log_n: float) -> list[tuple[float, float]]:
         """The links of the best chain for one n: (log scale, cost), in units of A, top down."""
@@ -61,20 +69,13 @@ class Chained(ABC):
 
     def chosen(self, log_n: float) -> chain.ChosenChain:
         """The chain whose value is the bound for one n."""
-        return chain.chosen(
-            self.entropy,
-            self.log_A,
-            log_n,
-            lambda log_H, sizes: self.prices(log_H, sizes)[0],
-            lambda log_H, sizes: self.prices(log_H, sizes)[1],
-        )
+        return chain.chosen(self.entropy, self.log_A, log_n, self.price, self.first)
 
     def _table(self, log_n: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For one n the scales, and what a link to each costs."""
         grid, size = chain.scales(log_n), np.array([log_n])
         log_H = chain.entropies(self.entropy, self.log_A, size, grid)
-        price, first = self.prices(log_H, size)
-        return price[:, 0], grid, first[:, 0]
+        return self.price(log_H, size)[:, 0], grid, self.first(log_H, size)[:, 0]
 
 
 class CoveredNetwork(Chained):
@@ -83,9 +84,8 @@ class CoveredNetwork(Chained):
     def relative(self, log_n: np.ndarray) -> np.ndarray:
         return chain.complexity(self.entropy, self.log_A, log_n)
 
-    def prices(self, log_H: np.ndarray, log_n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        price = chain.massart(log_H, log_n)
-        return price, price
+    def price(self, log_H: np.ndarray, log_n: np.ndarray) -> np.ndarray:
+        return chain.massart(log_H, log_n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +97,19 @@ class PeeledNetwork(Chained):
     def relative(self, log_n: np.ndarray) -> np.ndarray:
         return peel.complexity(self.entropy, self.log_A, log_n, self.reach)
 
-    def prices(self, log_H: np.ndarray, log_n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return peel.price(log_H, log_n), peel.first(log_H, log_n, self.reach)
+    def price(self, log_H: np.ndarray, log_n: np.ndarray) -> np.ndarray:
+        return peel.price(log_H, log_n)
+
+    def first(self, log_H: np.ndarray, log_n: np.ndarray) -> np.ndarray:
+        return peel.first(log_H, log_n, self.reach)
+
+
+def chain_together(ways: Sequence[Chained], log_n: np.ndarray) -> None:
+    """Compute these complexities side by side, each as by itself, and remember them."""
+    ways = [way for way in ways if way.log_A > -math.inf and not way.entropy.is_single]
+    tasks = [chain.ChainTask(way.entropy, way.log_A, log_n, way.price, way.first) for way in ways]
+    for way, values in zip(ways, chain.cheapest_of(tasks) if tasks else (), strict=True):
+        way._known[log_n.tobytes()] = values
 
 
 def clipped(ways: Sequence[Chained], complexity: float, log_n: float) -> str:

@@ -7,7 +7,7 @@ file (`networks.files`) whose numbers are the situation's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dudley.calculus.memory import remembered
@@ -15,6 +15,7 @@ from dudley.core.bound import Bound
 from dudley.core.errors import DudleyError, InputError
 from dudley.networks import files
 from dudley.networks.capacity import Capacity, capacity
+from dudley.networks.together import AT_ONCE, foresee
 
 ID = "calculus/gap"
 MATRICES = ("W_QK", "W_Q", "W_K", "W_v", "W_c", "w")
@@ -83,10 +84,34 @@ def gap_of(values: Mapping[str, float]) -> Bound | str:
     return _gap(tuple(sorted(values.items())))
 
 
+def gaps_of(points: Sequence[Mapping[str, float]]) -> tuple[Bound | str, ...]:
+    """The gap at each point, or why there is none, computed side by side where n stays the same."""
+    bounds: list[Bound | str] = []
+    for start in range(0, len(points), AT_ONCE):
+        some = points[start : start + AT_ONCE]
+        sizes = {values["n"] for values in some if "n" in values}
+        made = [_described(tuple(sorted(values.items()))) for values in some]
+        capacities = [one for one in made if isinstance(one, Capacity)]
+        if len(sizes) == 1 and len(capacities) > 1:
+            foresee(capacities, sizes.pop())
+        bounds += map(gap_of, some)
+    return tuple(bounds)
+
+
 @remembered(1 << 10)
 def _gap(items: tuple[tuple[str, float], ...]) -> Bound | str:
-    values = dict(items)
+    made = _described(items)
+    if isinstance(made, str):
+        return made
     try:
-        return capacity_of(values).gap(values.get("delta", DELTA))
+        return made.gap(dict(items).get("delta", DELTA))
+    except DudleyError as refusal:
+        return str(refusal)
+
+
+@remembered(2 * AT_ONCE)
+def _described(items: tuple[tuple[str, float], ...]) -> Capacity | str:
+    try:
+        return capacity_of(dict(items))
     except DudleyError as refusal:
         return str(refusal)

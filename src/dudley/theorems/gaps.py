@@ -28,7 +28,7 @@ from dudley.core.shown import Shown
 from dudley.core.situation import Situation
 from dudley.core.statement import Statement
 from dudley.core.sweep import Sweep
-from dudley.networks.described import DELTA, ID as NETWORK, gap_of
+from dudley.networks.described import DELTA, ID as NETWORK, gaps_of
 from dudley.theorems.by_form import BoundOrReason, ByForm
 from dudley.theorems.comparison import (
     FORMS,
@@ -208,7 +208,7 @@ def at_loss(point: Situation) -> tuple[Situation, GapTask]:
 
 def _network_row(points: Sequence[Situation], unconverted: dict[str, str]) -> list[GapRow]:
     """The calculus' own gap, where the situation describes a network."""
-    outcomes = tuple(gap_of(point.values) for point in points)
+    outcomes = gaps_of([point.values for point in points])
     if all(isinstance(one, str) for one in outcomes):
         unconverted[NETWORK] = str(outcomes[0])
         return []

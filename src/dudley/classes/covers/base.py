@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
@@ -59,6 +59,11 @@ class Cover(ABC):
     @abstractmethod
     def of(cls, problem: CoverProblem) -> Iterator[Cover]:
         """The covers of this kind that apply to the problem (often one, sometimes none)."""
+
+    def on_fewest_points(self) -> Cover:
+        """The same cover where each example has one point: nowhere larger than this one."""
+        counts = {f.name: 1.0 for f in fields(self) if f.name in ("rows", "evaluations")}
+        return replace(self, **counts) if self.scope is not Scope.UNIFORM else self
 
     @abstractmethod
     def log_entropy(self, ratio: Ratio, log_n: float) -> np.ndarray:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -103,6 +104,10 @@ class PerceptronCol21(Cover):
 
     log N ≤ (1 + b/q)² (B/ε)² log(2N+1) + log C(b+q, b).
 
+    One factor would do for the steps that are taken, as Σ ‖W_j‖²/(k_j+1) ≤ (B/q) Σ ‖W_j‖. The
+    other one lets the k_j alone say how many steps each column may take, so that words need not
+    say it again: that would cost log C(b+K, b), K the steps in all.
+
     Reference: repairs trauger2024, Lemmas 3.4 and 3.5 (their norm sums the wrong side).
     """
 
@@ -122,10 +127,33 @@ class PerceptronCol21(Cover):
 
 
 def by_column_norms(b: int, per_step: float, ratio: Ratio) -> np.ndarray:
-    """log min_q ((1 + b/q)² (B/ε)² · per_step + log C(b+q, b))."""
-    best = np.full(np.shape(ratio.log), math.inf)
+    """log min_q ((1 + b/q)² (B/ε)² · per_step + log C(b+q, b)), over q = b/8, b/4, …, 256b.
+
+    These are lines in s = (B/ε)² · per_step, each best between where the lines before and after it
+    cross it.
+    """
+    log_slopes, extras, log_crossings = _lines(b)
+    best = np.searchsorted(log_crossings, 2 * ratio.log + math.log(per_step))
+    steps = 2 * ratio.log + log_slopes[best] + math.log(per_step) + 1e-12
+    return np.logaddexp(steps, log_of(extras)[best])
+
+
+@lru_cache(maxsize=1024)
+def _lines(b: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Those of the lines that are least somewhere, from where s is small: log of their slopes,
+    their values at s = 0, and log of s where each gives way to the next.
+    """
+    lines: list[tuple[float, float]] = []
+    crossings: list[float] = []
     for q in np.unique(np.ceil(b * 2.0 ** np.arange(-3, 9))):
-        steps = 2 * ratio.log + 2 * math.log1p(b / q) + math.log(per_step) + 1e-12
-        extra = log_binomial(b, q)
-        best = np.minimum(best, np.logaddexp(steps, log_of(extra)))
-    return best
+        log_slope, extra = 2 * math.log1p(b / q), log_binomial(b, q)
+        while lines:
+            at = (extra - lines[-1][1]) / (math.exp(lines[-1][0]) - math.exp(log_slope))
+            if len(lines) == 1 or at > crossings[-1]:
+                crossings.append(at)
+                break
+            lines.pop()
+            crossings.pop()
+        lines.append((log_slope, extra))
+    log_slopes, extras = np.array(lines).T
+    return log_slopes, extras, np.log(crossings)
