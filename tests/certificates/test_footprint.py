@@ -150,7 +150,7 @@ def test_the_library_loads_what_a_method_needs(folder):
     ("words", "allowed", "certificates", "most"),
     [
         (["--method", "hold-out"], HOLD_OUT | SHOWN, 37, 123),
-        (["--train", "train.npz"], AUTO | SHOWN, 60, 194),
+        (["--train", "train.npz"], AUTO | SHOWN, 60, 195),
     ],
     ids=["hold-out", "auto"],
 )
