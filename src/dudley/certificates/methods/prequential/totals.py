@@ -7,23 +7,28 @@ past] and ℓ the mean over t of E[l_t | the past], which is E[l_t] where units 
 draws, it bounds the ratio of means ρ = (1/m)Σ T_t / ℓ.
 
 **Formula.** Declared: B with b_t ≤ B l_t, the longest L and the shortest S with S ≤ l_t ≤ L, and
-pairs (a_j, c_j) with weights w_j, 0 ≤ c_j < B and 0 < a_j < 1/((B − c_j)L). The bound is the least
+pairs (a_j, c_j) with weights w_j, 0 ≤ c_j < B and 0 < a_j < 1/((B − c_j)L). A share of δ, `SHARE`
+for each side, goes into bounds ℓ₁ ≤ ℓ ≤ ℓ₂ by the form `mixture`, whose losses are l_t/L for ℓ₂
+and 1 − l_t/L for ℓ₁; both are kept within [S, L]. With δ' = δ(1 − 2 `SHARE`) the bound is the least
 c in (0, B] with
 
-    Σ_j w_j Π_t (1 − a_j (b_t − c_j l_t)) / D_j(c)^m ≥ 1/δ,
-    D_j(c) = 1 − a_j (c − c_j) S for c ≥ c_j,  and  1 + a_j (c_j − c) L below.
+    Σ_j w_j Π_t (1 − a_j (b_t − c_j l_t)) / D_j(c)^m ≥ 1/δ',
+    D_j(c) = 1 − a_j (c − c_j) ℓ₁ for c ≥ c_j,  and  1 + a_j (c_j − c) ℓ₂ below.
 
-**Proof of (*) in `form`, with e_j(c) = ln of the j-th term.** b − c_j l ≤ (B − c_j)L, so the factor
-1 − a_j(b_t − c_j l_t) is positive. Its mean, given the past, is μ_t = 1 − a_j(T_t − c_j E[l_t | the
-past]) > 0, so the product of the quotients is a martingale M that begins at 1. By the inequality of
-means Π μ_t ≤ ((1/m)Σ μ_t)^m = (1 − a_j(ρ − c_j)ℓ)^m, and S ≤ ℓ ≤ L makes this at most D_j(ρ)^m.
-So e_j(ρ) ≤ ln M. D_j falls as c grows, and D_j(c) > 0 for c < B, since a_j(c − c_j)S is less than
-(c − c_j)/(B − c_j). ∎
+**Proof, with e_j(c) = ln of the j-th term.** By `form`, S ≤ ℓ₁ ≤ ℓ ≤ ℓ₂ ≤ L fails at some m with
+probability at most 2 `SHARE` δ. b − c_j l ≤ (B − c_j)L, so the factor 1 − a_j(b_t − c_j l_t) is
+positive. Its mean, given the past, is μ_t = 1 − a_j(T_t − c_j E[l_t | the past]) > 0, so the
+product of the quotients is a martingale M_j that begins at 1. By the inequality of means
+Π μ_t ≤ ((1/m)Σ μ_t)^m = (1 − a_j(ρ − c_j)ℓ)^m, and where ℓ₁ ≤ ℓ ≤ ℓ₂ this is at most D_j(ρ)^m. So
+e_j(ρ) ≤ ln M_j there. D_j falls as c grows, and D_j(c) > 0 for c < B, since a_j(c − c_j)ℓ₁ is less
+than (c − c_j)/(B − c_j). Where ρ is at least the bound, then, either the sizes are outside theirs,
+or Σ w_j M_j ≥ 1/δ', which by Ville's inequality happens at any m with probability at most δ'. ∎
 
-The pairs do well where some c_j is near the bound: `pairs` puts 85 of them around a ratio that is
-declared, or read off the last units before the start of the stretch, which are past. The ratio of a
-model that still learns falls, so they lie every 1/200 of it from 8/25 below to 3/50 above, and a
-few farther off. Each comes with four bets.
+S and L in place of ℓ₁ and ℓ₂ would leave all of δ, but a bound would then need a c_j just above it,
+and so many of them: each is as far off as the next c_j is. Where ℓ₁ and ℓ₂ are a few per cent apart
+that costs a few per cent of the distance, and a few c_j do. `pairs` puts 17 of them around a ratio
+that is declared, or read off the last units before the start of the stretch, which are past. The
+ratio of a model that still learns falls, so most lie below it. Each comes with four bets.
 
 >>> rng = np.random.default_rng(0)
 >>> sizes = rng.integers(100, 1000, 20_000)
@@ -42,10 +47,13 @@ from typing import Any
 import numpy as np
 
 from dudley.certificates.methods.prequential.form import Tally
+from dudley.certificates.methods.prequential.forms.mixture import MixtureTally
 from dudley.core.errors import InputError
+from dudley.core.rounding import down, up
 
-BELOW, ABOVE = (-1 / 2, -2 / 5), (1 / 12, 1 / 10, 1 / 8, 1 / 6, 1 / 4, 1 / 2)
-AROUND = np.concatenate([BELOW, np.arange(-64, 13) / 200, ABOVE])  # c_j over the expected, less 1
+SHARE = 1 / 40  # of δ, for each side of the mean size
+BELOW, ABOVE = (-1 / 2, -2 / 5), (1 / 12, 1 / 8, 1 / 4, 1 / 2)
+AROUND = np.concatenate([BELOW, np.arange(-8, 3) / 32, ABOVE])  # c_j over the expected, less 1
 EVERYWHERE = 64  # as many c_j where nothing is expected
 BETS = 15 / 16 * 0.25 ** np.arange(4)  # a_j over the largest that is allowed
 TERMS = 1024
@@ -94,14 +102,22 @@ class TotalsTally(Tally):
         self.sums = np.zeros(len(self.a))
         self.weight = math.nextafter(1 / len(self.a), 0)
         self.bits, self.size = 0.0, 0
+        self.larger, self.smaller = MixtureTally(), MixtureTally()  # of l_t/L, and of 1 − l_t/L
+        self.mean_size = (float(extent.shortest), float(extent.longest))  # ℓ₁ and ℓ₂
 
     @property
     def ratio(self) -> float:
         """Σ b_t / Σ l_t."""
         return self.bits / max(1, self.size)
 
-    def add_units(self, bits: np.ndarray, sizes: np.ndarray) -> None:
-        """Count more units, in their order; those outside the extent are refused."""
+    def add_units(
+        self, bits: np.ndarray, sizes: np.ndarray, unknown: np.ndarray | None = None
+    ) -> None:
+        """Count more units, in their order; those outside the extent are refused.
+
+        Of ``unknown`` ones only the extent is known: their bits and sizes must be its largest, and
+        for ℓ₁ they count as the shortest.
+        """
         b, size = np.asarray(bits, np.float64), np.asarray(sizes, np.int64)
         extent = self.extent
         if b.shape != size.shape or b.ndim != 1:
@@ -117,6 +133,9 @@ class TotalsTally(Tally):
             logs = np.log(factors)
             off = np.abs(logs).sum(axis=1) * (OFF - 1) + logs.shape[1] * self._apart
             self.sums = np.nextafter(self.sums + logs.sum(axis=1) - off, -np.inf)
+        least = size if unknown is None else np.where(unknown, extent.shortest, size)
+        self.larger.add(up(size / extent.longest).clip(max=1))
+        self.smaller.add(up(1 - down(least / extent.longest)).clip(max=1))
         self.bits, self.size = self.bits + math.fsum(b.tolist()), self.size + int(size.sum())
         self.m += len(b)
 
@@ -132,9 +151,20 @@ class TotalsTally(Tally):
         """A factor of at most 1 + a_j c_j L becomes 1 − a_j(B − c_j)L, which is at least 1/16."""
         high = np.log1p(self.a * self.c * self.extent.longest)
         self.sums = np.nextafter(self.sums - units * (high + math.log(16)) * OFF, -np.inf)
+        self.larger.worsen(units)
+        self.smaller.worsen(units)
+
+    def upper(self, c: float) -> float:
+        if 0 < c < math.inf and self.m:
+            extent, log_share = self.extent, up(c - down(math.log(SHARE)))
+            most = up(self.larger.upper(log_share) * extent.longest)
+            least = down((1 - self.smaller.upper(log_share)) * extent.longest)
+            self.mean_size = (max(least, extent.shortest), min(most, extent.longest))
+            c = up(c - down(math.log1p(-2 * SHARE)))
+        return super().upper(c)
 
     def exponents(self, p: float) -> np.ndarray:
-        reach = np.where(p >= self.c, self.extent.shortest, self.extent.longest)
+        reach = np.where(p >= self.c, *self.mean_size)
         return math.log(self.weight) + self.sums - self.m * np.log1p(-self.a * (p - self.c) * reach)
 
     def exponents_ball(self, p: float, lines: np.ndarray) -> list[Any]:
@@ -143,7 +173,7 @@ class TotalsTally(Tally):
         made = []
         for j in lines:
             a, c = float(self.a[j]), float(self.c[j])
-            reach = self.extent.shortest if p >= c else self.extent.longest
+            reach = self.mean_size[0 if p >= c else 1]
             base = 1 - arb(a) * (arb(p) - c) * reach
             made.append(arb(self.weight).log() + float(self.sums[j]) - self.m * base.log())
         return made
