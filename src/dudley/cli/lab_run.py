@@ -214,19 +214,16 @@ def foresee(
     """Say what a run would do, how long it may take, and what that costs."""
     from dudley.lab.forecast import forecast, whole
     from dudley.lab.pages.forecast import document
-    from dudley.lab.shared.sequential import at_most
 
     with watch_steps() as watch:
         watch.begin(f"{experiment.name}, {scale}")
-        parts = forecast(config, bench, watch.say)
-    most = at_most(config) if "design" in config else None
-    total = whole(parts, bench, price, most[2] if most else 1.0)
+        parts = forecast(experiment.planned(config), bench, watch.say)
+    total = whole(parts, bench, price)
     if as_json:
         about: dict[str, Any] = {"id": experiment.name, "scale": scale}
-        about |= {} if most is None else {"at_most": most[0], "rounds": most[1]}
         print_json("forecast", [about | total | part.as_json() for part in parts] or [about])
         return
-    print_document(document(experiment, scale, parts, total, most and most[:2]))
+    print_document(document(experiment, scale, parts, total))
 
 
 def finite(value: Any) -> Any:

@@ -21,6 +21,7 @@ from dudley.core.registry import Registry
 from dudley.lab.finding import Finding
 
 if TYPE_CHECKING:
+    from dudley.lab.planned import PlannedGrid
     from dudley.lab.store.location import RunLocation
 
 SCALES = ("smoke", "laptop", "paper")
@@ -59,6 +60,12 @@ class Experiment(ABC):
     @abstractmethod
     def config(self, scale: str) -> dict[str, Any]:
         """All that is chosen at a scale, as JSON: sizes, seeds, protocol, margins set before."""
+
+    def planned(self, config: dict[str, Any]) -> list[PlannedGrid]:
+        """The grids that `run` would train, for a forecast: those that the config names."""
+        from dudley.lab.planned import planned_in
+
+        return planned_in(config)
 
     @abstractmethod
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:

@@ -1,9 +1,5 @@
 """What a run would do: trials, batches, memory; and, from a short trial, how long it may take.
 
-A part of a config that has ``task``, ``model`` and ``training`` is a grid of trainings. Its number
-of trials a cell stands beside it, or further out, as ``trials``, ``seeds`` or ``runs``: a number,
-or a list with one entry a trial.
-
 The speed of a part is measured on its heaviest and on its lightest batch (`dudley.lab.probe`), in
 work a second, the parts with most work first, for `BUDGET` seconds in all; a part that is not
 reached in that time is taken to be as fast as the others. With w_b the work of batch b, the longest
@@ -18,16 +14,15 @@ leaves evaluations out and is proportional to time only roughly: a forecast, not
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dudley.lab.experiment import Bench
 from dudley.lab.grid.estimate import duration
+from dudley.lab.planned import Limit, PlannedGrid
 
 BUDGET = 20.0  # seconds of measuring, for all parts together; the last batch is not cut short
-PROTOCOL = {"task", "model", "training"}
-COUNTS = ("trials", "seeds", "runs")
 
 
 @dataclass(frozen=True)
@@ -35,7 +30,8 @@ class ForecastPart:
     """One grid of trainings; work is counted in examples × tokens × steps.
 
     ``bytes`` and ``longest`` are of the largest batch; ``speeds`` in work a second of a worker, the
-    lower first, ``measured`` on this part or taken from the others.
+    lower first, ``measured`` on this part or taken from the others. ``limit`` is what a sequential
+    design uses at most of all that.
     """
 
     part: str
@@ -47,10 +43,11 @@ class ForecastPart:
     longest: float
     speeds: tuple[float, float]
     measured: bool = True
+    limit: Limit | None = None
 
     def seconds(self, workers: int) -> tuple[float, float]:
         """How long it may take, at the higher and at the lower speed."""
-        load = max(self.work / workers, self.longest)
+        load = max(self.work / workers, self.longest) * (self.limit.share if self.limit else 1)
         return load / self.speeds[1], load / self.speeds[0]
 
     def as_json(self) -> dict[str, Any]:
@@ -58,46 +55,47 @@ class ForecastPart:
 
 
 def forecast(
-    config: dict[str, Any],
+    grids: Sequence[PlannedGrid],
     bench: Bench | None = None,
     tell: Callable[[str], None] = lambda text: None,
     budget: float = BUDGET,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[ForecastPart]:
-    """The grids of a config, each tried for a moment; ``tell`` hears what is being done.
+    """Each grid tried for a moment; ``tell`` hears what is being done.
 
     >>> task = {"name": "and", "T": [10, 20], "s": 3, "m": [50, 60], "holdout": 9}
     >>> how = {"optimiser": {"name": "adam"}, "steps": 9}
     >>> model = {"name": "and-classifier", "d": 16}
-    >>> [part] = forecast({"task": task, "model": model, "training": how, "trials": 5})
+    >>> from dudley.lab.planned import planned_in
+    >>> config = {"task": task, "model": model, "training": how, "trials": 5}
+    >>> [part] = forecast(planned_in(config))
     >>> part.trials, part.batches, part.work, min(part.speeds) > 0
     (20, 2, 172800.0, True)
     """
     from dudley.lab import probe
-    from dudley.lab.training import memory_of, pack, trainings
+    from dudley.lab.training import memory_of, pack
 
     bench = bench or Bench()
     limit = memory_of(bench.device, bench.memory)
     threads = 1 if bench.workers > 1 or bench.on != "local" else None
     parts, tried = [], []
-    grids = list(protocols(config))
-    for i, (where, protocol, trials) in enumerate(grids, 1):
+    for i, one in enumerate(grids, 1):
         tell(f"packing part {i} of {len(grids)}")
-        grid = trainings(where or "grid", 0, protocol, trials)
-        batches = pack(grid, limit, bench.workers)
+        batches = pack(one.grid, limit, bench.workers)
         costs = [batch.cost for batch in batches]
         tried.append(probe.ends(batches))
         parts.append(
             ForecastPart(
-                where,
-                len(grid),
+                one.part,
+                len(one.grid),
                 len(batches),
                 sum(cost.work for cost in costs),
-                int(protocol["training"]["steps"]),
+                one.steps,
                 max(cost.bytes for cost in costs),
                 max(cost.work for cost in costs),
                 (0.0, 0.0),
                 False,
+                one.limit,
             )
         )
     seconds = min(probe.SECONDS, budget / (3 * max(1, sum(map(len, tried)))))
@@ -119,11 +117,11 @@ def forecast(
 
 
 def whole(
-    parts: Sequence[ForecastPart], bench: Bench, price: float | None = None, share: float = 1.0
+    parts: Sequence[ForecastPart], bench: Bench, price: float | None = None
 ) -> dict[str, Any]:
-    """Time and cost of a share of all parts, one after another, with a sentence."""
+    """Time and cost of all parts, one after another, with a sentence."""
     ends = [part.seconds(bench.workers) for part in parts]
-    seconds = [share * sum(end[side] for end in ends) for side in (0, 1)]
+    seconds = [sum(end[side] for end in ends) for side in (0, 1)]
     total: dict[str, Any] = {
         "device": bench.device, "on": bench.on, "workers": bench.workers, "seconds": seconds
     }  # fmt: skip
@@ -143,27 +141,3 @@ def between(low: str, other: str) -> str:
     ('3 s to 5 s', '3 s')
     """
     return low if low == other else f"{low} to {other}"
-
-
-def protocols(value: Any, where: str = "", trials: int = 1) -> Iterator[tuple[str, dict, int]]:
-    """Every grid inside a config, with its place and its trials a cell."""
-    if isinstance(value, list | tuple):
-        for i, entry in enumerate(value):
-            yield from protocols(entry, f"{where}.{i}" if where else str(i), trials)
-    if not isinstance(value, dict):
-        return
-    for name in COUNTS:
-        if name in value:
-            trials = count_of(value[name], trials)
-    if set(value) >= PROTOCOL:
-        yield where, {name: value[name] for name in sorted(PROTOCOL)}, trials
-        return
-    for key, entry in value.items():
-        yield from protocols(entry, f"{where}.{key}" if where else key, trials)
-
-
-def count_of(count: Any, otherwise: int) -> int:
-    """A number of trials, told as a number or as a list of them."""
-    if isinstance(count, int) and not isinstance(count, bool):
-        return count
-    return len(count) if isinstance(count, list | tuple) and count else otherwise

@@ -21,13 +21,17 @@ def document(
     scale: str,
     parts: Sequence[ForecastPart],
     total: dict[str, Any],
-    most: tuple[int, int] | None,
 ) -> Document:
-    """The parts, then the whole; ``most`` are the trials and rounds of a sequential design."""
+    """The parts, then the whole."""
     blocks: list[DocumentBlock] = [Section("", (_table(parts), Prose(UNITS)))]
     sentences = [total["text"]]
-    if most is not None:
-        sentences.insert(0, f"of these at most {most[0]:,} trials, in at most {most[1]} rounds")
+    limits = [part.limit for part in parts if part.limit]
+    if limits:
+        trials = sum(part.limit.trials if part.limit else part.trials for part in parts)
+        rounds = max(limit.rounds for limit in limits)
+        of_each = " of a part" if len(limits) > 1 else ""
+        most = f"of these at most {trials:,} trials, in at most {rounds} rounds{of_each}"
+        sentences.insert(0, most)
     blocks.append(Section("", tuple(map(Prose, sentences))))
     if not parts:
         blocks = [Section("", (Prose("no training; numbers only"),))]

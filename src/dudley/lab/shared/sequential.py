@@ -10,7 +10,7 @@ The config is the experiment's with ``design``, what is chosen beforehand.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 
 from dudley.core.errors import InputError
 from dudley.lab.experiment import Bench, Experiment, Finding
+from dudley.lab.planned import Limit
 from dudley.lab.shared.growth import finite, information
 from dudley.lab.shared.training_table import columns_of
 from dudley.lab.statistics.critical import Cells
@@ -34,19 +35,23 @@ def designed(experiment: Experiment, scale: str, design: str = "full") -> dict[s
     return config if design == "full" else config | {"design": asdict(Design())}
 
 
-def at_most(config: Mapping[str, Any]) -> tuple[int, int, float]:
-    """The most trials, the most rounds, and the largest share of the full grid's work.
+def at_most(config: Mapping[str, Any]) -> Limit:
+    """What the design uses at most of the full grid."""
+    T, m = axes(config)
+    return most_of(Design(**config["design"]), len(T), m, config["trials"])
+
+
+def most_of(design: Design, lengths: int, m: Sequence[float], N: int) -> Limit:
+    """What a design uses at most of N trials in every cell of ``lengths`` × m.
 
     A trial's work is proportional to its m: the share is that of a budget spent on the largest m,
     after the scan of all cells.
     """
-    T, m = axes(config)
-    design, N = Design(**config["design"]), config["trials"]
     budget = design.budget(len(m), N)
     n = np.full(len(m), min(design.scan, budget // len(m), N))
     for i in reversed(range(len(m))):
         n[i] += min(N - n[i], budget - n.sum())
-    return len(T) * budget, design.rounds, float(n @ m / (N * sum(m)))
+    return Limit(lengths * budget, design.rounds, float(n @ np.array(m) / (N * sum(m))))
 
 
 def sequential(

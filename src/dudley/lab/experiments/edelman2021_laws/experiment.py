@@ -48,8 +48,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dudley.lab.experiment import Bench, Experiment, Finding, experiment
-from dudley.lab.experiments.edelman2021_laws.series import grid_of, name_of, rounds
+from dudley.lab.experiments.edelman2021_laws.series import (
+    grid_of,
+    name_of,
+    planned_series,
+    rounds,
+)
 from dudley.lab.experiments.edelman2021_parity.experiment import drops, waits
+from dudley.lab.planned import PlannedGrid, planned_in
 from dudley.lab.shared.edelman2021_protocol import LEARNT, sparse_parity
 from dudley.lab.shared.growth import fitted_law, growth, half_success
 from dudley.lab.shared.training_table import read, trained, write
@@ -110,6 +116,12 @@ class Laws(Experiment):
             "dropped": 0.1, "plateau": 0.9, "margin": float(np.log(1.25)),
             "bootstrap": {"paper_draws": 50, "draws": 60 if scale == "smoke" else 2000, "seed": 1},
         }  # fmt: skip
+
+    def planned(self, config: dict[str, Any]) -> list[PlannedGrid]:
+        return [
+            *(planned_series(config, one_series) for one_series in config["series"]),
+            *planned_in({"parity": config["parity"]}),
+        ]
 
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
         for one_series in config["series"]:

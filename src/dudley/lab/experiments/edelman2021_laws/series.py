@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from dudley.lab.experiment import Bench
+from dudley.lab.planned import PlannedGrid
 from dudley.lab.shared.edelman2021_protocol import sparse_and
+from dudley.lab.shared.sequential import most_of
 from dudley.lab.shared.training_table import columns_of
 from dudley.lab.statistics.sequential import Design, follow
 
@@ -62,6 +64,14 @@ def rounds(
 
     follow(ratios(), len(m), config["trials"], ask, Design(**config["design"]))
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def planned_series(config: Mapping[str, Any], series: Mapping[str, Any]) -> PlannedGrid:
+    """All trials of all cells, and what the design uses of them at most."""
+    m, N = grid_of(series), config["trials"]
+    grid = some_trials(config, series, m, np.zeros(m.shape, int), np.full(m.shape, N))
+    limit = most_of(Design(**config["design"]), len(m), ratios().tolist(), N)
+    return PlannedGrid(name_of(series), grid, limit)
 
 
 def some_trials(config: Mapping[str, Any], series: Mapping[str, Any], m, first, last):

@@ -58,6 +58,7 @@ from typing import Any, ClassVar
 
 from dudley.lab.experiment import Bench, Experiment, Finding, experiment
 from dudley.lab.experiments.which_bound.grid import SIZES
+from dudley.lab.planned import PlannedGrid
 from dudley.lab.shared.training_table import read, write
 
 
@@ -75,6 +76,11 @@ class WhichBound(Experiment):
             "seed": 0, "trials": 2, "sizes": SIZES[scale], "noises": noises, "draws": draws,
             "bootstrap_seed": 1,
         }  # fmt: skip
+
+    def planned(self, config: dict[str, Any]) -> list[PlannedGrid]:
+        from dudley.lab.experiments.which_bound.measures import grid_of
+
+        return [PlannedGrid("", grid_of(self.name, config))]
 
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
         from dudley.lab.experiments.which_bound.measures import tabulated, trained

@@ -31,15 +31,8 @@ KEPT = ("gap", "error_gap", "holdout_ramp", "holdout_error", "train_loss", "reac
 
 
 def trained(name: str, config: Mapping[str, Any], folder: Path, bench: Bench) -> list[ModelRow]:
-    """A row for each model: config, what was measured, norms.
-
-    Every part has a seed of its own, so that no two cells share data or first weights.
-    """
-    seed, trials = config["seed"], config["trials"]
-    some = [
-        trainings(name, seed + i, part, trials) for i, part in enumerate(parts(config["sizes"]))
-    ]
-    grid = TrialGrid([trial for one in some for trial in one.trials], name, seed)
+    """A row for each model: config, what was measured, norms."""
+    grid = grid_of(name, config)
     table = train_grid(
         grid,
         bench.location(folder),
@@ -56,6 +49,15 @@ def trained(name: str, config: Mapping[str, Any], folder: Path, bench: Bench) ->
         numbers = {k.removeprefix("result.end."): row[k] for k in ends}
         rows.append({"config": trial.config, "steps": row["result.steps"], **numbers})
     return rows
+
+
+def grid_of(name: str, config: Mapping[str, Any]) -> TrialGrid:
+    """Every part has a seed of its own, so that no two cells share data or first weights."""
+    seed, trials = config["seed"], config["trials"]
+    some = [
+        trainings(name, seed + i, part, trials) for i, part in enumerate(parts(config["sizes"]))
+    ]
+    return TrialGrid([trial for one in some for trial in one.trials], name, seed)
 
 
 def at_the_end(trainer: Trainer, results: list[ModelRow], noises: int) -> None:
