@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 
+from dudley.lab.runners.freed_memory import keep_freed_memory
 from dudley.lab.runners.packed_work import PackedWork
 from dudley.lab.runners.runner import Order
 from dudley.lab.runners.supervisor import supervise, variables
@@ -67,6 +68,7 @@ def oversee(order: Order) -> None:
 def _worker(location: RunLocation, work: PackedWork, start: int, slot: int, stop) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and sets the flag
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    keep_freed_memory()
     store = Store.open(location)
     if _parent().is_alive():  # else the next run may be under way: leave its batches to it
         work_batches(store, work.unpack(), start, slot, lambda: bool(stop.value))

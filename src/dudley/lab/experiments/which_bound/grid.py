@@ -4,6 +4,9 @@
 head at depth 1, blocks with Π at depth 2 and 4. They have no dropout. ``pre-norm``: Transformers of
 practice (`models.transformer`), with dropout and LayerNorm or RMSNorm. All examples at every step,
 Adam, until the training loss without dropout is `TARGET`.
+
+At scale paper there are 1,656 cells. Their examples are few and short, so that two processors can
+train all of them.
 """
 
 from __future__ import annotations
@@ -121,10 +124,10 @@ SIZES = {
         "steps": 400, "holdout": 1000,
     },
     "paper": {
-        "planted": PLANTED + MORE, "T": [12, 24], "m": [40, 80, 160, 320],
-        "masked": [[8, 12, [100, 400, 1600]]], "images": [10, 40], "depth": [1, 2, 4],
+        "planted": PLANTED + MORE, "T": [8, 16], "m": [24, 48, 96, 192],
+        "masked": [[8, 8, [60, 240, 960]]], "images": [10, 40], "depth": [1, 2, 4],
         "width": [8, 16], "variants": [["layer", 0.0], ["layer", 0.1], ["rms", 0.0]],
         "rate": [3e-3, 1e-2],
-        "pre-norm": {"T": [12]}, "steps": 2000, "holdout": 5000,
+        "pre-norm": {"T": [8]}, "steps": 1000, "holdout": 5000,
     },
 }  # fmt: skip
