@@ -210,3 +210,17 @@ def test_a_gpu_must_be_asked_of_a_cluster(tmp_path: Path, on: str):
     with pytest.raises(InputError, match="gpus of a batch: expected a number > 0 for the device"):
         train_grid(small(), tmp_path / "run", device="cuda", workers=2, on=on)
     assert not (tmp_path / "run").exists()
+
+
+def test_work_tells_models_of_one_grid_apart():
+    """Twice the blocks are twice the work; Transformers are dearer than token networks."""
+    task = {"name": "and", "T": 8, "s": 3, "m": 10}
+    how = {"optimiser": {"name": "adam"}, "steps": 10}
+    tokens = {"name": "token-network", "V": 3, "bits": True, "block": "trauger", "k": 8}
+    pre_norm = {"name": "transformer", "V": 3, "inputs": "bits", "d": 16, "H": 2}
+    works = [
+        cost(Trial({"task": task, "model": model | {"L": L}, "training": how}, 0)).work
+        for model in (tokens, pre_norm)
+        for L in (1, 2)
+    ]
+    assert works[1] == 2 * works[0] and works[3] == 2 * works[2] > 2 * works[0]

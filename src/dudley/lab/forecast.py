@@ -27,11 +27,12 @@ BUDGET = 20.0  # seconds of measuring, for all parts together; the last batch is
 
 @dataclass(frozen=True)
 class ForecastPart:
-    """One grid of trainings; work is counted in examples × tokens × steps.
+    """One grid of trainings; work is counted in examples × tokens × steps × a token's.
 
-    ``bytes`` and ``longest`` are of the largest batch; ``speeds`` in work a second of a worker, the
-    lower first, ``measured`` on this part or taken from the others. ``limit`` is what a sequential
-    design uses at most of all that.
+    A token's work tells models of one grid apart (`Ensemble.work_of_token`). ``bytes`` and
+    ``longest`` are of the largest batch; ``speeds`` in work a second of a worker, the lower first,
+    ``measured`` on this part or taken from the others. ``limit`` is what a sequential design uses
+    at most of all that.
     """
 
     part: str

@@ -74,7 +74,7 @@ def shares(trial: Trial) -> str:
 
 
 def cost(trial: Trial) -> Cost:
-    """Memory of one trial in training, and its work in examples × tokens × steps."""
+    """Memory of one trial in training, and its work: examples × tokens × steps × a token's."""
     shared = {name: trial.config[name] for name in ("task", "model", "training")}
     return _cost(canonical(shared, "config"))
 
@@ -89,7 +89,7 @@ def _cost(shared: str) -> Cost:
     copies = 9 + 2 * len(how.keep)  # weights, first ones and Adam's memory twice, gradients
     numbers = sum(a * b for a, b in ensemble.shapes.values()) * copies
     numbers += m * ensemble.numbers_of_example(T) + ensemble.numbers_of_member(T)
-    return Cost(4 * numbers, float(how.steps) * m * (T + 1))
+    return Cost(4 * numbers, float(how.steps) * m * (T + 1) * ensemble.work_of_token)
 
 
 def pack(

@@ -12,7 +12,7 @@ from dudley.show.document import Cell, Document, DocumentBlock, Prose, Section, 
 HEADS = ["part", "trials", "steps", "batches", "GiB", "work", "work a second"]
 UNITS = (
     "Steps of a trial and GiB of a batch are upper bounds; work is counted in "
-    "examples × tokens × steps."
+    "examples × tokens × steps × what a token takes of a model."
 )
 
 

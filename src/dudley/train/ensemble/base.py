@@ -62,6 +62,11 @@ class Ensemble(ABC):
         """Numbers that training keeps for one member beside its weights and examples, about."""
         return 0
 
+    @property
+    def work_of_token(self) -> float:
+        """How the time for a token of one example compares with that of other models in a grid."""
+        return 1.0
+
     @cached_property
     def shapes(self) -> dict[str, tuple[int, int]]:
         """The trained weights of one member, by the twin's names."""

@@ -97,6 +97,10 @@ class TokensEnsemble(Ensemble):
     def numbers_of_example(self, T: int) -> int:
         return 4 * self.L * self.T * (self.V + 2 * self.T + self.k)
 
+    @property
+    def work_of_token(self) -> float:
+        return self.L * (self.V + 2 * self.T + self.k)
+
     def _read(self, weights: WeightTensors, codes: torch.Tensor) -> torch.Tensor:
         dtype = next(iter(weights.values())).dtype
         X = unit_rows(codes, self.V, dtype)  # (E or 1, N, T, V+T)
