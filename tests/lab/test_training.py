@@ -224,3 +224,13 @@ def test_work_tells_models_of_one_grid_apart():
         for L in (1, 2)
     ]
     assert works[1] == 2 * works[0] and works[3] == 2 * works[2] > 2 * works[0]
+
+
+def test_a_task_that_cannot_be_drawn_is_refused_before_anything_is_trained(tmp_path):
+    task = {"name": "majority", "T": [8, 12], "s": 9, "m": 10}
+    model = {"name": "token-network", "V": 3, "bits": True}
+    how = {"optimiser": {"name": "adam"}, "steps": 10}
+    grid = trainings("odd", 0, {"task": task, "model": model, "training": how}, 2)
+    with pytest.raises(InputError, match="at most T = 8"):
+        train_grid(grid, tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -40,6 +40,7 @@ from dudley.lab import (
 from dudley.lab.runners.runner import runner_of
 from dudley.train.ensemble.registry import ensemble_of
 from dudley.train.problem import Problem, settings_of_batch, trial_key
+from dudley.train.tasks.registry import task_of
 from dudley.train.trainer import Pace, Trainer
 from dudley.train.training import Training
 
@@ -82,6 +83,7 @@ def cost(trial: Trial) -> Cost:
 @cache
 def _cost(shared: str) -> Cost:
     config = json.loads(shared)
+    task_of(config["task"])  # refuses what cannot be drawn before anything is trained
     ensemble = ensemble_of(config["model"], [config["task"]], keys_tensor([0]))
     how = Training.of(config["training"])
     m = how.batch or config["task"].get("m") or 1

@@ -124,10 +124,10 @@ SIZES = {
         "steps": 400, "holdout": 1000,
     },
     "paper": {
-        "planted": PLANTED + MORE, "T": [8, 16], "m": [24, 48, 96, 192],
+        "planted": PLANTED + MORE, "T": [10, 16], "m": [24, 48, 96, 192],
         "masked": [[8, 8, [60, 240, 960]]], "images": [10, 40], "depth": [1, 2, 4],
         "width": [8, 16], "variants": [["layer", 0.0], ["layer", 0.1], ["rms", 0.0]],
         "rate": [3e-3, 1e-2],
-        "pre-norm": {"T": [8]}, "steps": 1000, "holdout": 5000,
+        "pre-norm": {"T": [10]}, "steps": 1000, "holdout": 5000,
     },
 }  # fmt: skip
