@@ -176,7 +176,7 @@ def free(tmp_path_factory) -> tuple[Trainer, list[dict], Memory]:
 def ruled(tmp_path_factory) -> tuple[Trainer, list[dict], toy.Snapshots]:
     """With looks at who is alive at every evaluation."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "CHECK", 1)
+        patch.setitem(module.CHECK, "cpu", 1)
         folder = tmp_path_factory.mktemp("ruled")
         trainer, results, sink = toy.train(toy.problem(SIZES, **RULED), folder)
     assert isinstance(sink, toy.Snapshots)
@@ -238,7 +238,7 @@ def test_leaving_changes_nothing(ruled, monkeypatch):
 def test_where_all_are_finished_the_training_ends_at_the_next_look(
     looks: int, monkeypatch, tmp_path: Path
 ):
-    monkeypatch.setattr(module, "CHECK", looks)
+    monkeypatch.setitem(module.CHECK, "cpu", looks)
     stop = {"metric": "train_loss", "at_most": 100.0}
     problem = toy.problem(stop=stop, keep=[{"metric": "loss"}], final=["test"])
     _, results, sink = toy.train(problem, tmp_path)
@@ -326,7 +326,7 @@ def test_a_sink_that_asks_to_stop_is_obeyed_at_the_next_evaluation(tmp_path: Pat
 def test_gone_on_with_from_any_checkpoint_it_ends_bit_by_bit_the_same(
     tmp_path: Path, rules: dict, batch: int | None, monkeypatch
 ):
-    monkeypatch.setattr(module, "CHECK", 2)
+    monkeypatch.setitem(module.CHECK, "cpu", 2)
     clipped = {"name": "clipped", "limit": 0.5, "optimiser": RULED["optimiser"]}
     how = {"steps": 13, "evaluate_every": 4} | rules | {"optimiser": clipped, "batch": batch}
     problem = toy.problem((16,) * 6 if batch else SIZES, **how)

@@ -2,8 +2,9 @@
 
 Metrics of an evaluation go to the sink; the whole state goes to a checkpoint now and then, after
 the metrics up to its step. A trial that meets the stopping rule stands still; when half of those on
-the device do, looked at every 16 evaluations, the others go on without them (the same batch does so
-at the same step again: it is part of what is computed).
+the device do, the others go on without them (the same batch does so at the same step again: it is
+part of what is computed). A processor looks at every evaluation; a GPU would have to be waited for,
+and looks at every sixteenth.
 
 >>> config = {
 ...     "task": {"name": "and", "T": 10, "s": 1, "m": 40, "holdout": 100},
@@ -33,7 +34,7 @@ from dudley.train.precision import precision
 from dudley.train.problem import Problem
 from dudley.train.state import VALUES, State
 
-CHECK = 16  # evaluations between looks at who is alive
+CHECK = {"cpu": 1, "cuda": 16}  # evaluations between looks at who is alive
 FEW = 64  # trials for which a GPU takes no longer than for one
 AHEAD = 2  # periods that may wait for the device
 
@@ -94,6 +95,7 @@ class Trainer:
             self.whole, live = State.load(checkpoint[1], problem.device)
         for split in problem.training.final:  # what is not there is refused before the first step
             Problem(problem.configs[:1]).split(split)
+        self._check = CHECK[problem.device.type]
         self._unread: list[int] = []
         self.period: Any = None
         with precision(problem.training.precision):
@@ -111,7 +113,7 @@ class Trainer:
                 self.period(steps)
                 step += steps
                 self._unread.append(step)
-                if how.stop is not None and (step // how.evaluate_every) % CHECK == 0:
+                if how.stop is not None and (step // how.evaluate_every) % self._check == 0:
                     self._thin_out()
                 self._keep_up()
                 stop, now = self.sink.should_stop(), clock()
