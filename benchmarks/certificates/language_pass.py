@@ -8,8 +8,9 @@ A document is the one-line description of a binary package, at most 64 bytes, it
 one. The population is the different documents of the list, from which 50,000 are drawn without
 replacement; the last 25,000 of them are the stretch; δ = 0.05. Descriptions are the
 packages' copyright and are not shipped: the record has counts, hashes and numbers. The model and
-its settings come from two trial passes over another random order of the same list, so both numbers
-pay for a choice among three settings.
+its settings come from two trial passes over another random order of the same list. Both numbers pay
+for a choice among three settings; the third was not listed before the first two were read, so that
+is no proof for these documents: the record measures the method and the time it takes.
 """
 
 from __future__ import annotations

@@ -14,6 +14,13 @@ def test_the_formula():
     checks.check_deviation(deviation)
 
 
+def test_the_largest_sample_has_a_deviation():
+    """2n would be infinite, and the term 0: less than the truth."""
+    with np.errstate(over="raise"):
+        value = float(deviation(1.5e308, 0.05))
+    assert value == pytest.approx(math.sqrt(math.log(20) / 3) * 1e-154, rel=1e-12)
+
+
 def test_sample_sizes_are_vectorised():
     n = np.array([10.0, 100.0, 1e12])
     assert deviation(n, 0.05) == pytest.approx([float(deviation(k, 0.05)) for k in n])

@@ -14,6 +14,7 @@ from dudley.certificates.methods.selection.causal_prior import CausalTextModel
 from dudley.certificates.methods.selection.prior import expect_kraft, text_prior
 from dudley.certificates.texts.base import model_of
 from dudley.certificates.texts.forms import TextPass
+from dudley.certificates.texts.models.hf import FAMILIES
 from dudley.certificates.texts.one_pass import certify_texts
 from dudley.certificates.texts.recheck import recheck_texts
 from dudley.core.backend import torch
@@ -94,6 +95,8 @@ def test_a_causal_folder_with_weights_prices_prompts(causal_folder):
     expect_kraft("prompts", text_prior(prior, prompts))
     with pytest.raises(InputError, match="at most 63 bytes"):
         prior.log_probability("the cat " * 10)
+    with pytest.raises(InputError, match="UTF-8"):
+        prior.log_probability("the cat \ud800")
 
 
 def test_a_causal_folder_that_does_not_fit_is_refused(tmp_path, causal_folder):
@@ -103,13 +106,50 @@ def test_a_causal_folder_that_does_not_fit_is_refused(tmp_path, causal_folder):
         model_of(f"hf:{causal_folder}", {}).expect(65)
     with pytest.raises(InputError, match="the token that ends texts"):
         model_of(f"hf:{causal_folder}", {}).read([b"the cat<end>sat\0"])
-    for change in ({"model_type": "bert"}, {"vocab_size": 10}, {"n_layer": 10**6}):
+    for change in (
+        {"model_type": "bert"}, {"vocab_size": 10}, {"n_layer": 10**6}, {"is_causal": False},
+    ):  # fmt: skip
         path = causal_folder / "config.json"
         before = path.read_text("utf-8")
         path.write_text(json.dumps(json.loads(before) | change), "utf-8")
         with pytest.raises(InputError):
             model_of(f"hf:{causal_folder}", {}).make()
         path.write_text(before, "utf-8")
+    (causal_folder / "adapter_config.json").write_text("{}", "utf-8")
+    with pytest.raises(InputError, match="merge the adapter"):
+        model_of(f"hf:{causal_folder}", {})
+    (causal_folder / "adapter_config.json").unlink()
     (causal_folder / "tokenizer.json").unlink()
     with pytest.raises(InputError, match=r"tokenizer\.json"):
         model_of(f"hf:{causal_folder}", {})
+
+
+SIZES = {
+    "hidden_size": 8, "intermediate_size": 8, "ffn_dim": 8, "word_embed_proj_dim": 8,
+    "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 4,
+    "max_position_embeddings": 64,
+}  # fmt: skip
+LONG = {"rope_type": "longrope", "rope_theta": 1e4, "original_max_position_embeddings": 4,
+        "factor": 16.0, "short_factor": [1.0, 1.0], "long_factor": [8.0, 8.0]}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_token_of_a_folder_sees_a_later_one_or_the_length_of_the_text(family, causal_folder):
+    """Else probabilities of texts would add up to more than 1, and bits be too few."""
+    path = causal_folder / "config.json"
+    config = json.loads(path.read_text("utf-8")) | ({} if family == "gpt2" else SIZES)
+    config |= {"model_type": family, "pad_token_id": 0, "initializer_range": 0.5}
+    path.write_text(json.dumps(config), "utf-8")
+    torch.manual_seed(0)
+    module = model_of(f"hf:{causal_folder}", {}).make().eval()
+    codes = torch.tensor([[1, 5, 9, 3, 7, 2, 8, 4], [1, 5, 9, 3, 7, 2, 9, 6]])
+    with torch.no_grad():
+        whole, part = module(input_ids=codes).logits, module(input_ids=codes[:, :4]).logits
+    assert torch.allclose(whole[0, :6], whole[1, :6], atol=1e-5)
+    assert torch.allclose(whole[:, :4], part, atol=1e-4)
+    looks = [{"is_causal": False}, {"is_causal": None}, {"is_causal": 1}]
+    rotary = family not in ("gpt2", "opt")
+    for change in (*looks, *({"rope_parameters": LONG}, {"rope_scaling": LONG}) * rotary):
+        path.write_text(json.dumps(config | change), "utf-8")
+        with pytest.raises(InputError, match=r"is_causal|rotary"):
+            model_of(f"hf:{causal_folder}", {}).make()

@@ -86,6 +86,8 @@ def test_a_code_of_a_model_that_stayed_wins_nothing():
         many = MethodsRecord(0.05, (TASK,), (*rows, code))
         assert ("**0.2**" in methods.compact(many)) == mark, counts
         assert ("0.1 ‡" in methods.compact(many)) == mark == ("0.1 ‡" in methods.page(many))
+        least = " without ‡" * mark  # .1 is less, and stands on the page
+        assert f"The least number{least}, where a hold-out was run" in methods.page(many)
 
 
 def test_a_handful_of_picks_after_a_share_wins_nothing():

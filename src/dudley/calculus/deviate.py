@@ -39,7 +39,8 @@ def deviation(
         if not np.all(np.greater_equal(value, least)):
             raise InputError(what, f"a number ≥ {least}", value)
     factor, sides = FORMS[form]
-    return factor * b * np.sqrt((math.log(sides / δ) + paid) / (2 * np.asarray(n, dtype=float)))
+    # nats are halved, as 2n may overflow where n does not
+    return factor * b * np.sqrt((math.log(sides / δ) + paid) / 2 / np.asarray(n, dtype=float))
 
 
 def log10_first(gaps: Callable[[np.ndarray], np.ndarray], target: float) -> float:

@@ -61,7 +61,7 @@ def certify_texts(
         int, typer.Option(min=0, help="Steps of a coded model beside, certified on all documents.")
     ] = 0,
     tried: Annotated[
-        int, typer.Option(min=1, help="Settings that were tried on these texts; all are paid for.")
+        int, typer.Option(min=1, help="Settings on a list fixed beforehand; all are paid for.")
     ] = 1,
     population: Annotated[str, typer.Option(help="What the documents are drawn from.")] = "",
     unit: Annotated[

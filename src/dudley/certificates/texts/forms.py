@@ -42,9 +42,11 @@ class TextPass:
     K blocks, each predicted by the checkpoint before it, so that others can evaluate them
     (`blocks`); ``tolerance`` bits are then added for every byte, for arithmetic that is another
     machine's. ``coded`` steps train a coded model beside (`coded`); its certificate is one of those
-    that hold together. The settings are one of ``tried`` that were tried on these texts, and every
-    certificate pays for the choice. ``seed`` gives the order; one that is not given is drawn, and a
-    pass that goes on reads it back.
+    that hold together. The settings are on a list of ``tried`` that was fixed before any of them
+    read these texts, and every certificate pays for the choice. That is a union bound over the
+    list: settings that were thought of after a look at results on these texts are not on it, and no
+    count pays for them. ``seed`` gives the order; one that is not given is drawn, and a pass that
+    goes on reads it back.
     """
 
     n: int = 0

@@ -93,7 +93,9 @@ def _wins(record: MethodsRecord, task: TaskFacts) -> str:
     words = [f"{METHOD_TITLES[name]} at n = {n:,}" for n, name in winners.items() if name]
     if not words:
         return "No hold-out has been run on this task."
-    return f"The least number, where a hold-out was run: {'; '.join(words)}."
+    marked = any(row.still for row in record.rows if row.task == task.name)
+    least = "The least number" + " without ‡" * marked
+    return f"{least}, where a hold-out was run: {'; '.join(words)}."
 
 
 def _of_pool(record: MethodsRecord, task: TaskFacts, n: int) -> str:

@@ -6,6 +6,11 @@ model begins at random weights. The tokenizer must not come from the stretch: it
 folder, and was there before. No pickle is opened, no code of the folder is run, and nothing is
 looked up on a network. Every dropout rate of the config is 0 in the pass.
 
+Only what is causal has probabilities of texts that fit into 1. So a config is refused under which a
+token sees later ones (``is_causal`` other than true), or the length of the whole text (rotary
+frequencies that change with it, ``longrope`` and ``dynamic``). An adapter would bring weights from
+elsewhere, which no hash of these files has, so a folder with one is refused, too.
+
 A document is its tokens and an end (`tokens`). Before the first token stands the end, too. The bits
 of a document are those of these tokens, per byte of its text.
 """
@@ -30,11 +35,13 @@ from dudley.core.errors import InputError, UnknownName
 from dudley.core.extras import expect_installed
 
 CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors"
+ADAPTER = "adapter_config.json"
 FAMILIES = ("gpt2", "gpt_neox", "llama", "mistral", "opt", "qwen2", "qwen3", "smollm3")
 UNREAD = (  # entries of a config that name code, places or number formats
-    "_name_or_path", "architectures", "auto_map", "dtype", "quantization_config", "torch_dtype",
-    "transformers_version",
+    "_attn_implementation", "_name_or_path", "architectures", "attn_implementation", "auto_map",
+    "dtype", "quantization_config", "torch_dtype", "transformers_version",
 )  # fmt: skip
+BY_LENGTH = ("dynamic", "longrope")  # rotary frequencies that depend on how long the text is
 TOKENIZER_BYTES = 1 << 27
 
 
@@ -60,6 +67,9 @@ class CausalFolder(DocumentModel):
         for name in (CONFIG, TOKENIZER):
             if not (place / name).is_file():
                 raise InputError(folder, f"a folder with {CONFIG} and {TOKENIZER}", f"no {name}")
+        if (place / ADAPTER).exists():
+            fix = "merge the adapter into the weights"
+            raise InputError(folder, "a folder with all weights in it", ADAPTER, fix)
         for name in settings:
             if name != "context":
                 raise UnknownName("setting of hf", name, ("context",))
@@ -155,14 +165,29 @@ def _config(settings: Mapping[str, Any]) -> Any:
         largest = 256 if "layer" in name else 10**7
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) > largest:
             raise InputError(f"{name} of the config", f"a number up to {largest:,}", value)
+    if plain.get("is_causal", True) is not True:
+        expected = "true: a token that sees later ones has no probability given those before"
+        raise InputError("is_causal of the config", expected, plain["is_causal"])
     try:
         config = AutoConfig.for_model(family, **plain)
     except Exception as error:  # whatever the library raises at odd values
         raise InputError(CONFIG, f"a config of {family}", error) from None
+    for kind in _rotary_kinds(getattr(config, "rope_parameters", None)):
+        if any(name in kind for name in BY_LENGTH):
+            expected = "frequencies that do not depend on how long the whole text is"
+            raise InputError("rotary embedding of the config", expected, kind)
     for name, value in vars(config).items():  # rates that the file leaves to the library, too
         if "drop" in name and isinstance(value, int | float) and not isinstance(value, bool):
             setattr(config, name, 0.0)
     return config
+
+
+def _rotary_kinds(parameters: Any) -> list[str]:
+    """The kinds of rotary embedding that a config names: one, or one for each kind of layer."""
+    if not isinstance(parameters, Mapping):
+        return []
+    kinds = [str(parameters[name]) for name in ("rope_type", "type") if name in parameters]
+    return kinds + [kind for value in parameters.values() for kind in _rotary_kinds(value)]
 
 
 def _digest(folder: Path) -> str:
