@@ -48,7 +48,8 @@ def run(
     design: Annotated[
         str,
         typer.Option(
-            help="full; sequential: at most 40 % of trials, near the critical m; fast: stop at success."
+            help="full: all trials; sequential: at most 40 %, near the critical m; "
+            "fast: trials stop at success."
         ),
     ] = "full",
     out: Annotated[
