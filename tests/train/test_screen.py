@@ -156,8 +156,8 @@ def test_a_screen_that_cannot_be_is_refused():
         Trainer(problem(screen={"rows": 200}), Memory())
     how = {"optimiser": {"name": "adam"}, "steps": 9, "screen": {"rows": 5}, "loss": "square"}
     task = {"name": "matrices", "T": 3, "d": 4, "m": 9, "holdout": 20}
-    one = {"task": task, "model": {"name": "layers", "d": 4, "L": 1}, "training": how}
+    config = {"task": task, "model": {"name": "layers", "d": 4, "L": 1}, "training": how}
     with pytest.raises(InputError, match="one class for each row"):
-        Trainer(Problem([one | {"trial": 0, "seed": 0}]), Memory())
+        Trainer(Problem([config | {"trial": 0, "seed": 0}]), Memory())
     with pytest.raises(InputError, match="0 to 30"):
         Screen(rows=12).missed(30, 31)

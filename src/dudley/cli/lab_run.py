@@ -150,7 +150,7 @@ def prepare_folder(folder: Path, name: str, scale: str, design: str, again: bool
             raise InputError("--out", "an empty folder, or one of a run", strange[0], fix)
         return True
     former = Results(folder)
-    former_design = design_of(known()[former.name], former.config)
+    former_design = design_of(known()[name], former.config)
     if (former.name, former.scale, former_design) != (name, scale, design):
         fix = "name another folder"
         wanted = f"results of {name}, {scale}, {design}"

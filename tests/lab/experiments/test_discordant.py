@@ -34,10 +34,10 @@ def test_the_interval_covers_the_difference():
     for p_b, p_c in ((0, 0), (0.1, 0.1), (0.3, 0.05), (0.0, 0.4), (0.5, 0.5)):
         holds = (lowest <= p_c - p_b) & (p_c - p_b <= highest)
         assert weights(p_b, p_c)[holds].sum() >= 1 - 2 * ALPHA
-    for one, e in zip(TABLES, ends, strict=True):  # the test and the interval say the same
+    for table, e in zip(TABLES, ends, strict=True):  # the test and the interval say the same
         for margin in (0.25, 0.45):
             inside = -margin < e.lowest and e.highest < margin
-            assert DiscordantPairs(*one, N).equivalence(margin).equivalent == inside
+            assert DiscordantPairs(*table, N).equivalence(margin).equivalent == inside
 
 
 def test_equal_rates_are_seldom_told_apart():

@@ -105,9 +105,9 @@ def test_findings_and_captions_say_it_and_tables_have_no_ends(tmp_path: Path):
 def test_a_protocol_with_rules_of_its_own_is_refused():
     protocol = sparse_and(10, 20)
     for rules in ({"stop": {"metric": "loss", "at_most": 1}}, {"evaluate": ["train"]}):
-        own = protocol | {"training": protocol["training"] | rules}
+        ruled = protocol | {"training": protocol["training"] | rules}
         with pytest.raises(InputError, match="protocol for fast mode"):
-            fast_protocol(own, 0.99)
+            fast_protocol(ruled, 0.99)
     with pytest.raises(InputError, match="full"):
         designed(EXPERIMENTS["edelman2021-parity"], "smoke", "fast")
     assert fast_mode({"protocol": protocol, "learnt": 0.99})["mode"] == "fast"
