@@ -89,18 +89,18 @@ def compared(config: dict) -> tuple[dict, dict]:
     """The record, and a row for each trial."""
     fast = fast_protocol(config["protocol"], config["learnt"])
     ways = {"full": config["protocol"], "fast": fast}
-    found, spent = {}, {}
+    results, spent = {}, {}
     for way, protocol in ways.items():
-        found[way], spent[way] = trained(trials_of(config, protocol))
+        results[way], spent[way] = trained(trials_of(config, protocol))
         print(way, spent[way], flush=True)
     trials = trials_of(config, config["protocol"])
-    best = {w: [one["extremes"]["holdout_accuracy"] for one in r] for w, r in found.items()}
+    best = {w: [one["extremes"]["holdout_accuracy"] for one in r] for w, r in results.items()}
     success = {way: np.array(values) > config["learnt"] for way, values in best.items()}
     columns = {
         "T": [t["task"]["T"] for t in trials], "m": [t["task"]["m"] for t in trials],
         "trial": [t["trial"] for t in trials], "full_best": best["full"],
-        "full_last": [one["metrics"]["holdout_accuracy"] for one in found["full"]],
-        "fast_steps": [one["steps"] for one in found["fast"]],
+        "full_last": [one["metrics"]["holdout_accuracy"] for one in results["full"]],
+        "fast_steps": [one["steps"] for one in results["fast"]],
         "full_success": success["full"], "fast_success": success["fast"],
     }  # fmt: skip
     pairs = DiscordantPairs.of(*success.values())

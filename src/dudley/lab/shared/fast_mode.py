@@ -80,8 +80,8 @@ def missed(config: Mapping[str, Any]) -> float:
 
 def fast_columns(config: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
     """What may be kept of a table of trials: not what a stopped trial happened to end with."""
-    kept = {name: np.asarray(columns[name]) for name in ("T", "m", "trial", "steps")}
-    return kept | {"success": np.asarray(columns["best"]) > config["learnt"]}
+    known = {name: np.asarray(columns[name]) for name in ("T", "m", "trial", "steps")}
+    return known | {"success": np.asarray(columns["best"]) > config["learnt"]}
 
 
 def marked(findings: list[Finding]) -> list[Finding]:
