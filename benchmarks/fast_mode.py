@@ -109,7 +109,7 @@ def compared(config: dict) -> tuple[dict, dict]:
     names = ("T", "m", "trial", "full_best", "fast_steps", "full_success", "fast_success")
     work = {
         way: sum(t["task"]["m"] * one["steps"] for t, one in zip(trials, r, strict=True))
-        for way, r in found.items()
+        for way, r in results.items()
     }
     by_m = np.array(columns["m"])
     record = {
