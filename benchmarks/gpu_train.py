@@ -30,6 +30,8 @@ from gpu_ascent import machine, source_hash  # noqa: E402
 from ordinary import seconds  # noqa: E402
 
 from dudley.lab import curves  # noqa: E402
+from dudley.lab.shared.edelman2021_protocol import LEARNT  # noqa: E402
+from dudley.lab.shared.fast_mode import fast_protocol  # noqa: E402
 from dudley.lab.training import memory_of, pack, train_grid, trainings  # noqa: E402
 from dudley.train.period import Period  # noqa: E402
 from dudley.train.precision import precision  # noqa: E402
@@ -77,6 +79,12 @@ def and_(device: str, out: Path) -> dict:
     return run("and", protocols.AND, protocols.AND_TRIALS, device, out, ("holdout_accuracy",))
 
 
+def fast(device: str, out: Path) -> dict:
+    """The same grid in fast mode: trials stop at success, hold-outs are screened."""
+    protocol = fast_protocol(protocols.AND, LEARNT)
+    return run("and-fast", protocol, protocols.AND_TRIALS, device, out, ())
+
+
 def parity(device: str, out: Path) -> dict:
     return run("parity", protocols.PARITY, protocols.PARITY_TRIALS, device, out, ("loss",))
 
@@ -118,7 +126,7 @@ def scaling(device: str, out: Path) -> dict:
             start = now(device)
             for _ in range(3):
                 with torch.no_grad():
-                    period._found()
+                    period._metrics()
             check = (now(device) - start) / 3
         tokens = E * m * (T + 1)
         weights = sum(a * b for a, b in problem.ensemble.shapes.values())
@@ -197,7 +205,7 @@ def _products(device: str) -> float:
 
 
 PARTS = {
-    "and": and_, "ordinary": ordinary, "scaling": scaling, "precision": exactness,
+    "and": and_, "and-fast": fast, "ordinary": ordinary, "scaling": scaling, "precision": exactness,
     "parity": parity, "majority": majority, "repeat": repeat,
 }  # fmt: skip
 

@@ -47,7 +47,10 @@ def run(
     ] = None,
     design: Annotated[
         str,
-        typer.Option(help="full: all trials; sequential: at most 40 %, near the critical m."),
+        typer.Option(
+            help="full: all trials; sequential: at most 40 %, near the critical m; "
+            "fast: trials stop at success."
+        ),
     ] = "full",
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results; dudley-lab/NAME/SCALE if none.")
@@ -103,7 +106,8 @@ def run(
         about = {"id": id, "scale": scale, "folder": str(folder), "fresh": fresh}
         print_json("findings", [about | finite(finding.as_json()) for finding in findings])
         return
-    title = f"{id}, {scale}" + ("" if fresh else ": finished before; --again runs it anew")
+    title = f"{id}, {scale}" + (f", {design}" if design != "full" else "")
+    title += "" if fresh else ": finished before; --again runs it anew"
     figures = f"dudley lab figures {name} --results {folder}"
     print_document(finished(title, findings, folder, figures))
 
@@ -133,7 +137,9 @@ def prepare_folder(folder: Path, name: str, scale: str, design: str, again: bool
 
     A folder that holds something else than a run, or another run, is refused.
     """
+    from dudley.lab.outside import known
     from dudley.lab.pages.results import RECORD, Results, finished
+    from dudley.lab.shared.sequential import design_of
 
     if folder.exists() and not folder.is_dir():
         raise InputError("--out", "a folder", f"the file {folder}")
@@ -144,7 +150,7 @@ def prepare_folder(folder: Path, name: str, scale: str, design: str, again: bool
             raise InputError("--out", "an empty folder, or one of a run", strange[0], fix)
         return True
     former = Results(folder)
-    former_design = "sequential" if "design" in former.config else "full"
+    former_design = design_of(known()[name], former.config)
     if (former.name, former.scale, former_design) != (name, scale, design):
         fix = "name another folder"
         wanted = f"results of {name}, {scale}, {design}"

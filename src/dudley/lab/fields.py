@@ -23,9 +23,11 @@ from dudley.train.ensemble.base import Ensemble
 from dudley.train.ensemble.registry import ENSEMBLES
 from dudley.train.optimise.base import OPTIMISERS
 from dudley.train.optimise.schedules import SCHEDULES
+from dudley.train.screen import Screen
 from dudley.train.tasks.registry import TASKS
 from dudley.train.training import Keep, Stop, Training
 
+TRAINING = {"training": Training, "stop": Stop, "keep": Keep, "screen": Screen}
 COMMENT = re.compile(r"#(?!\s*pyright:)\s*(.*)$")
 HEADS = ["field", "type", "default", "meaning"]
 FROM_THE_TRIAL = ("keys", "lengths")  # of a model: the packing of trials sets them
@@ -66,7 +68,7 @@ def _kinds() -> dict[str, Callable[[], Mapping[str, type]]]:
     return {
         "task": lambda: dict(sorted(TASKS.items())),
         "model": lambda: {name: _ensemble(build) for name, build in sorted(ENSEMBLES.items())},
-        "training": lambda: {"training": Training, "stop": Stop, "keep": Keep},
+        "training": lambda: TRAINING,
         "optimiser": lambda: dict(sorted(OPTIMISERS.units.items())),
         "schedule": lambda: dict(sorted(SCHEDULES.units.items())),
     }

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 
 from dudley.core.backend import torch
 from dudley.core.registry import Registry
+from dudley.train.ensemble.base import Ensemble
 from dudley.train.losses import BOUNDARIES, correct, loss_of
-from dudley.train.problem import Problem
+from dudley.train.problem import Examples, Problem
 
 WeightTensors = Mapping[str, torch.Tensor]
 Measure = Callable[[Problem, WeightTensors, WeightTensors], dict[str, torch.Tensor]]
@@ -29,26 +30,67 @@ def measure_all(
     final: bool = False,
     rows: WeightTensors | None = None,
     alive: torch.Tensor | None = None,
+    screened: bool = False,
 ) -> dict[str, torch.Tensor]:
     """All metrics of an evaluation, (E,) each; ``first`` are the weights at the start.
 
     ``rows``: the same weights side by side, where they are held so: fewer tensors to look at.
     ``alive`` (E,): the trials that are asked for; of the others, metrics may be any numbers.
+    ``screened``: of the split that the training screens, see the first rows only.
     """
     how, metrics = problem.training, {}
     for split in (*how.evaluate, *(how.final if final else ())):
-        data = problem.split(split)
-        outputs = problem.ensemble.evaluate(weights, data.inputs, alive)
-        metrics[f"{split}_loss"] = (loss_of(how.loss)(outputs, data.labels) * data.weights).sum(1)
-        if not data.labels.is_floating_point():
-            right = correct(outputs, data.labels, BOUNDARIES.get(how.loss, 0.0))
-            there = data.weights > 0  # (E, B)
-            counted = there if data.labels.ndim == 2 else there[..., None] & (data.labels >= 0)
-            counts = [some.flatten(1).sum(1).double() for some in (right & counted, counted)]
-            metrics[f"{split}_accuracy"] = counts[0] / counts[1]
+        if screened and how.screen is not None and how.screen.split == split:
+            metrics |= _first_rows(problem, weights, alive)
+        else:
+            data = problem.split(split)
+            metrics |= _of_split(split, problem.ensemble, weights, data, how.loss, alive)
     for name in how.measures:
         tensors = rows if rows is not None and name in ENTRYWISE else weights
         metrics |= MEASURES[name](problem, tensors, first)
+    return metrics
+
+
+def measure_whole(
+    problem: Problem, weights: WeightTensors, members: torch.Tensor
+) -> dict[str, torch.Tensor]:
+    """All rows of the split that is screened, for some members alone: (members,) each."""
+    screen = problem.training.screen
+    assert screen is not None
+    data, ensemble = problem.split(screen.split).of(members), problem.ensemble.of(members)
+    some = {name: W[members] for name, W in weights.items()}
+    return _of_split(screen.split, ensemble, some, data, problem.training.loss)
+
+
+def _first_rows(
+    problem: Problem, weights: WeightTensors, alive: torch.Tensor | None
+) -> dict[str, torch.Tensor]:
+    """The accuracy on the first rows by its own name; what all rows would say is not known."""
+    screen = problem.training.screen
+    assert screen is not None
+    loss, ensemble = problem.training.loss, problem.ensemble
+    seen = _of_split(screen.split, ensemble, weights, problem.screened, loss, alive)
+    unknown = {name: torch.full_like(values, torch.nan) for name, values in seen.items()}
+    return unknown | {screen.metric: seen[f"{screen.split}_accuracy"]}
+
+
+def _of_split(
+    split: str,
+    ensemble: Ensemble,
+    weights: WeightTensors,
+    data: Examples,
+    loss: str,
+    alive: torch.Tensor | None = None,
+) -> dict[str, torch.Tensor]:
+    """Loss and, where labels are classes, accuracy."""
+    outputs = ensemble.evaluate(weights, data.inputs, alive)
+    metrics = {f"{split}_loss": (loss_of(loss)(outputs, data.labels) * data.weights).sum(1)}
+    if not data.labels.is_floating_point():
+        right = correct(outputs, data.labels, BOUNDARIES.get(loss, 0.0))
+        there = data.weights > 0  # (E, B)
+        counted = there if data.labels.ndim == 2 else there[..., None] & (data.labels >= 0)
+        counts = [some.flatten(1).sum(1).double() for some in (right & counted, counted)]
+        metrics[f"{split}_accuracy"] = counts[0] / counts[1]
     return metrics
 
 

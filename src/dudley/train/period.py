@@ -3,6 +3,11 @@
 Everything happens on the device and in place: steps, metrics, their best values, weights kept for
 being best, who is alive, and a log of metrics. Nothing asks for a value, so that a period is one
 CUDA graph; the trainer reads the log now and then.
+
+With a screen (`dudley.train.screen`) a period has three parts. The first is as before, but sees the
+first rows of the split alone and says who passed: its operations are those of an evaluation and two
+copies into tensors that stay where they are, so that it can be recorded too. Then the processor
+asks who passed, and has all rows looked at for these trials alone. Then all metrics are entered.
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from dudley.core.errors import UnknownName
 from dudley.train.ensemble.base import Noise
 from dudley.train.flat import DECAYS, flatten, views
 from dudley.train.losses import loss_of
-from dudley.train.measures import RECORDED, measure_all
+from dudley.train.measures import RECORDED, measure_all, measure_whole
 from dudley.train.problem import Problem
 from dudley.train.recorded import record_graph
 from dudley.train.state import VALUES, State
@@ -36,6 +41,8 @@ class Period:
             state.weights, self.decays = named, DECAYS
         self.leaves = {name: W.detach().requires_grad_() for name, W in self.moving.items()}
         self.names = self._prepared()
+        self.values = torch.full_like(state.metrics[VALUES], torch.nan)  # what a screen leaves
+        self.passed = torch.zeros(E, dtype=torch.bool, device=device)
         self.log = torch.zeros(ROWS, len(self.names), E, dtype=torch.float64, device=device)
         self.row = torch.zeros(1, dtype=torch.int64, device=device)
         asks_nothing = how.optimiser.capturable and set(how.measures) <= RECORDED
@@ -58,6 +65,9 @@ class Period:
             self._whole()
         else:
             self._run(steps)
+        if self.problem.training.screen is not None:
+            self._see_all_rows()
+            self._enter(self.values)
 
     def read(self) -> torch.Tensor:
         """The log since it was read last, (periods, metrics, E), on the processor."""
@@ -108,7 +118,9 @@ class Period:
         state = self.state
         rows = self.moving if self.problem.training.optimiser.entrywise else None
         alive = None if self.problem.training.stop is None else state.alive
-        metrics = measure_all(self.problem, state.weights, state.first, rows=rows, alive=alive)
+        metrics = measure_all(
+            self.problem, state.weights, state.first, rows=rows, alive=alive, screened=True
+        )
         metrics |= {"loss": self.loss}
         return {name: values.detach().double() for name, values in metrics.items()}
 
@@ -136,9 +148,38 @@ class Period:
         return names
 
     def _evaluate(self) -> None:
-        state, how, metrics = self.state, self.problem.training, self._metrics()
-        state.ended.copy_(torch.where(state.alive, state.step, state.ended))
+        metrics = self._metrics()
         values = torch.stack([metrics[name] for name in self.names], 1)
+        if self.problem.training.screen is None:
+            self._enter(values)
+        else:
+            self.values.copy_(values)
+            self.passed.copy_(self._passed(metrics))
+
+    def _passed(self, metrics: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Whose rows are all looked at: also of a trial that ends here, so that its last are."""
+        state, how = self.state, self.problem.training
+        assert how.screen is not None
+        passed = (metrics[how.screen.metric] >= how.screen.at_least) | (state.step == how.steps)
+        if how.stop is not None:
+            passed = passed | how.stop.met(metrics)
+        return passed & state.alive
+
+    @torch.no_grad()
+    def _see_all_rows(self) -> None:
+        """Put in what all rows say, for the trials that passed; only this asks who they are."""
+        members = self.passed.nonzero()[:, 0]
+        if len(members):
+            whole = measure_whole(self.problem, self.state.weights, members)
+            for name, values in whole.items():
+                self.values[members, self.names.index(name)] = values.detach().double()
+
+    @torch.no_grad()
+    def _enter(self, values: torch.Tensor) -> None:
+        """All bookkeeping, from the metrics (E, metrics) of an evaluation."""
+        state, how = self.state, self.problem.training
+        metrics = dict(zip(self.names, values.unbind(1), strict=True))
+        state.ended.copy_(torch.where(state.alive, state.step, state.ended))
         _take(state.metrics[VALUES], values, state.alive)
         best = self.sense * torch.fmax(self.sense * state.extremes[VALUES], self.sense * values)
         _take(state.extremes[VALUES], best, state.alive)  # NaN is no value
@@ -165,5 +206,7 @@ def _take(old: torch.Tensor, new: torch.Tensor, where: torch.Tensor) -> None:
 
 
 def _sense(name: str) -> float:
-    """1 where more is better, −1 where less is, 0 where nothing is."""
+    """1 where more is better, −1 where less is, 0 where nothing is, or it is an estimate."""
+    if name.startswith("screened_"):
+        return 0.0
     return 1.0 if name.endswith("_accuracy") else -1.0 if name.endswith("_loss") else 0.0

@@ -38,6 +38,10 @@ class Examples:
     labels: torch.Tensor
     weights: torch.Tensor
 
+    def of(self, members: torch.Tensor) -> Examples:
+        """Those of some members."""
+        return Examples(self.inputs.of(members), self.labels[members], self.weights[members])
+
 
 class Orders:
     """The orders of the examples in some epochs from ``first`` on: rows (E, epochs, M)."""
@@ -170,6 +174,23 @@ class Problem:
         if name not in self._splits:
             self._splits[name] = self._drawn(STREAMS[name])
         return self._splits[name]
+
+    @cached_property
+    def screened(self) -> Examples:
+        """The first rows of the split that is screened."""
+        screen = self.training.screen
+        if screen is None:
+            raise InputError("screen of the training", "one", None)
+        whole = self.split(screen.split)
+        if whole.labels.is_floating_point() or whole.labels.ndim != 2:
+            expected = "one class for each row, so that there is an accuracy"
+            raise InputError(f"labels of {screen.split}, screened", expected, self.tasks[0].name)
+        screen.expect_fewer_than(whole.labels.shape[1])
+        rows, labels = whole.inputs.rows[:, : screen.rows].contiguous(), whole.labels
+        shared = isinstance(whole.inputs, Shared)
+        inputs = Shared(rows, whole.inputs.members) if shared else Padded.full(rows)
+        labels = labels[:, : screen.rows].contiguous()
+        return Examples(inputs, labels, torch.full_like(labels, 1 / screen.rows, dtype=torch.float))
 
     @cached_property
     def _splits(self) -> dict[str, Examples]:

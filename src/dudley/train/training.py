@@ -20,6 +20,7 @@ from dudley.train.losses import LOSSES
 from dudley.train.optimise.base import Optimiser, optimiser_of
 from dudley.train.optimise.catalogue import config_of, make_unit, read_by
 from dudley.train.optimise.schedules import Constant, Schedule, schedule_of
+from dudley.train.screen import Screen
 
 SPLITS = ("train", "holdout", "validation", "test")
 PRECISIONS = ("fast", "ieee")
@@ -94,6 +95,11 @@ class Training:
     )
     decay_all: bool = False  # do all weights decay, not the matrices of linear maps only?
     precision: str = "fast"  # fast or ieee (float32 throughout)
+    # a split of which most evaluations see the first rows only
+    screen: Screen | None = field(
+        default=None,
+        metadata=read_by(lambda c: None if c is None else make_unit(Screen, c, "screen")),
+    )
 
     def __post_init__(self):
         if self.online and self.batch is None:
@@ -112,6 +118,9 @@ class Training:
         for split in (*self.evaluate, *self.final):
             if split not in SPLITS:
                 raise InputError("evaluate", f"some of {', '.join(SPLITS)}", split)
+        if self.screen is not None and self.screen.split not in self.evaluate:
+            expected = f"one of the splits of every evaluation, {', '.join(self.evaluate)}"
+            raise InputError("split of a screen", expected, self.screen.split)
         if self.precision not in PRECISIONS:
             raise InputError("precision", " or ".join(PRECISIONS), self.precision)
 

@@ -20,6 +20,7 @@ import numpy as np
 from dudley.core.errors import InputError
 from dudley.lab.experiment import Bench, Experiment, Finding
 from dudley.lab.planned import Limit
+from dudley.lab.shared.fast_mode import FAST, fast_mode, in_fast_mode
 from dudley.lab.shared.growth import finite, information
 from dudley.lab.shared.training_table import columns_of
 from dudley.lab.statistics.critical import Cells
@@ -28,11 +29,20 @@ from dudley.lab.statistics.sequential import Design, DesignOutcome, follow
 
 
 def designed(experiment: Experiment, scale: str, design: str = "full") -> dict[str, Any]:
-    """An experiment's config at a scale, with the design where it is not the full grid."""
+    """An experiment's config at a scale, with the design where it is not the full grid's own."""
     if design not in experiment.designs:
         raise InputError(f"design of {experiment.name}", " | ".join(experiment.designs), design)
     config = experiment.config(scale)
+    if design == FAST:
+        return fast_mode(config)
     return config if design == "full" else config | {"design": asdict(Design())}
+
+
+def design_of(experiment: Experiment, config: Mapping[str, Any]) -> str:
+    """By which design of an experiment's was this config made?"""
+    if in_fast_mode(config):
+        return FAST
+    return "sequential" if "sequential" in experiment.designs and "design" in config else "full"
 
 
 def at_most(config: Mapping[str, Any]) -> Limit:

@@ -72,6 +72,10 @@ class Ensemble(ABC):
         """The trained weights of one member, by the twin's names."""
         return {name: (W.shape[0], W.shape[1]) for name, W in self.twin().named_parameters()}
 
+    def of(self, members: torch.Tensor) -> Ensemble:
+        """Some members as an ensemble, for weights of as many; by itself where all are alike."""
+        return self
+
     def constants(self, e: int) -> WeightTensors:
         """What member e of the twin's state dict holds beside trained weights."""
         return {}

@@ -29,7 +29,7 @@ True
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -116,6 +116,10 @@ class MajorityEnsemble(Ensemble):
         lengths = torch.tensor(self.lengths or [self.T])
         past = (t >= lengths[:, None]) & (t < self.T)
         return (past * -1e30)[:, None].to(self.keys.device)
+
+    def of(self, members):
+        lengths = self.lengths and tuple(self.lengths[e] for e in members.tolist())
+        return replace(self, keys=self.keys[members], lengths=lengths)
 
     def constants(self, e):
         P = sinusoidal(self.twin(e).T + 1, self.d)

@@ -64,6 +64,10 @@ class Padded:
         size = torch.full((len(rows),), rows.shape[1], dtype=torch.int32, device=rows.device)
         return cls(rows, size)
 
+    def of(self, members: torch.Tensor) -> Padded:
+        """Those of some members."""
+        return Padded(self.rows[members], self.counts[members])
+
 
 @dataclass(frozen=True, eq=False)
 class Shared:
@@ -79,3 +83,9 @@ class Shared:
         for c, members in enumerate(self.members):
             whole[members] = c
         return whole
+
+    def of(self, members: torch.Tensor) -> Shared:
+        """Those of some members, with the rows of their cells alone."""
+        cell = self.cell[members]
+        present = cell.unique()
+        return Shared(self.rows[present], tuple((cell == c).nonzero()[:, 0] for c in present))

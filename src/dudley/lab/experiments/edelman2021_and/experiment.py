@@ -12,6 +12,9 @@ it stands m½, where a logistic curve through the cells of a T is ½, with its p
 no m of the grid crosses, it is a censored estimate. All outcomes enter one binomial model
 (`statistics.critical`), with the test of its fit.
 
+``--design fast`` (`shared.fast_mode`) answers for the best check alone: trials stop at success. Its
+config, tables and findings are marked, and are no record of the printed protocol.
+
 Readings of "sublinear": the exponent's widest interval lies below 1, and so does that of the change
 of log m½ between the shortest and the longest T, which needs no law in T. Both are by the best
 check, as the paper counts; the last check is an extra of ours, listed beside them without a say in
@@ -35,11 +38,13 @@ from dudley.lab.experiments.edelman2021_and.findings import (
     decidable,
     fitted,
     overlay,
+    rates_by_best,
     rises,
     shown,
     sublinear,
 )
 from dudley.lab.shared.edelman2021_protocol import LEARNT, LENGTHS, SIZES, sparse_and
+from dudley.lab.shared.fast_mode import CAVEAT, FAST, fast_columns, in_fast_mode, marked, saved
 from dudley.lab.shared.growth import growth
 from dudley.lab.shared.laws import law_findings
 from dudley.lab.shared.sequential import sequential, spent
@@ -54,7 +59,7 @@ class SparseAnd(Experiment):
     name: ClassVar[str] = "edelman2021-and"
     source: ClassVar[str] = "edelman2021, section 5 and appendix C.1, figures 2 and 4"
     question: ClassVar[str] = "How does the number of examples that sparse AND takes grow with T?"
-    designs: ClassVar[tuple[str, ...]] = ("full", "sequential")
+    designs: ClassVar[tuple[str, ...]] = ("full", "sequential", FAST)
 
     def config(self, scale: str) -> dict[str, Any]:
         smoke = scale == "smoke"
@@ -82,6 +87,11 @@ class SparseAnd(Experiment):
         if "design" in config:  # for the critical m alone
             keep(config, sequential(config, folder, bench, CURVES), folder)
             return
+        if in_fast_mode(config):
+            grid = "and-fast", config["seed"], config["protocol"], config["trials"]
+            columns = fast_columns(config, trained(*grid, folder, bench))
+            write(folder / "trials.parquet", columns)
+            return
         columns = trained(
             "and", config["seed"], config["protocol"], config["trials"], folder, bench, CURVES
         )
@@ -90,6 +100,8 @@ class SparseAnd(Experiment):
 
     def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
         trials = read(folder / "trials.parquet")
+        if in_fast_mode(config):
+            return fast_findings(config, trials)
         best, last = (
             Cells.of(trials["T"], trials["m"], trials[name] > config["learnt"])
             for name in ("best", "last")
@@ -113,6 +125,17 @@ class SparseAnd(Experiment):
         if (folder / "bounds.parquet").is_file():
             findings.append(overlay(config, best, read(folder / "bounds.parquet")))
         return findings
+
+    def caveat(self, config: dict[str, Any]) -> str:
+        return CAVEAT if in_fast_mode(config) else ""
+
+
+def fast_findings(config: dict[str, Any], trials: dict[str, np.ndarray]) -> list[Finding]:
+    """By the best check alone; nothing of the claims on how trainings end."""
+    best = Cells.of(trials["T"], trials["m"], trials["success"])
+    grown = {"best": growth(best, config["bootstrap"]) if decidable(best) else None}
+    findings = [sublinear(config, {"best": best}, grown), rates_by_best(best)]
+    return marked([*findings, *law_findings(grown), saved(config, trials)])
 
 
 def keep(config: dict[str, Any], columns: dict[str, Any], folder: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from dudley.lab.figures.halfway_points import about_points, draw_points, halfway_points
 from dudley.lab.figures.sketch import Sketch, sketches
 from dudley.lab.pages.results import Results
+from dudley.lab.shared.fast_mode import CAVEAT, in_fast_mode
 from dudley.lab.shared.growth import spread
 from dudley.show.figures import style
 
@@ -32,6 +33,8 @@ FITTED = {  # the first kind of fit that there is; the verdicts on the laws test
 def figures(results: Results) -> list[Sketch]:
     rates, critical = (results.with_number(name) for name in ("rates", "critical"))
     chosen = " A sequential design chose the cells of the trials." * ("design" in results.config)
+    if in_fast_mode(results.config):
+        chosen += f" In {CAVEAT}."
     drawn = [
         Sketch(
             "success",
@@ -42,7 +45,11 @@ def figures(results: Results) -> list[Sketch]:
             (critical,),
             panels=(1, 2),
             size=(10.0, 5.2),
-        ),
+        )
+    ]
+    if in_fast_mode(results.config):
+        return drawn
+    drawn.append(
         Sketch(
             "cells",
             "Share of successes in every cell, by the best of all checks (left) and by the last "
@@ -52,8 +59,8 @@ def figures(results: Results) -> list[Sketch]:
             (rates,),
             panels=(1, 2),
             size=(10.0, 4.4),
-        ),
-    ]
+        )
+    )
     curves = [f for f in results.findings if any(key.startswith("m=") for key in f.numbers)]
     if curves:
         drawn.append(

@@ -44,17 +44,18 @@ def sublinear(
 ) -> Finding:
     """The paper's claim."""
     claim = "The critical m grows sublinearly with T (figure 2, right)."
-    points, at_last = (
-        critical_sizes(config, cells)
-        if "design" in config
-        else crossings(cells, config["bootstrap"])
-        for cells in both.values()
-    )
-    halves = half_success(both["best"])
-    numbers: dict[str, Any] = {
-        "critical": points, "critical_by_last_check": at_last, "half_success": halves,
-        "half_success_by_last_check": half_success(both["last"]),
-    }  # fmt: skip
+    numbers: dict[str, Any] = {}
+    for number, of_cells in {
+        "critical": lambda cells: (
+            critical_sizes(config, cells)
+            if "design" in config
+            else crossings(cells, config["bootstrap"])
+        ),
+        "half_success": half_success,
+    }.items():
+        for name, cells in both.items():
+            numbers[number + "_by_last_check" * (name == "last")] = of_cells(cells)
+    points, halves = numbers["critical"], numbers["half_success"]
     measure = "measure of growth"
     readings, words = [], []
     for name, cells in both.items():
@@ -88,7 +89,7 @@ def sublinear(
     if grown["best"] is not None:
         low, high = exponent_interval(grown["best"])
         numbers |= {"α_interval": [finite(low), finite(high)], "growth": grown["best"]}
-    if grown["last"] is not None:
+    if grown.get("last") is not None:
         numbers["growth_by_last_check"] = grown["last"]
     foretold = " (the full grid's, foretold)" if "design" in config else ""
     table = ", ".join(f"{row['T']}: {row['text']}" for row in points)
@@ -166,6 +167,17 @@ def rises(both: dict[str, Cells]) -> Finding:
         "rates": tables["best"], "rates_by_last_check": tables["last"], "best_over_last": gap,
     }  # fmt: skip
     return Finding.of_claim(claim, readings, " ".join(words), numbers)
+
+
+def rates_by_best(cells: Cells) -> Finding:
+    """Figure 2, left, where the last check is not known."""
+    rows, words = rates(cells), []
+    for T in cells.lengths:
+        column = sorted((row for row in rows if row["T"] == T), key=lambda row: row["m"])
+        ends = (f"m = {row['m']} {row['rate']:.0%}" for row in (column[0], column[-1]))
+        words.append(f"T = {T}: {', '.join(ends)}")
+    text = f"By the best of all checks, at the smallest and the largest m: {'; '.join(words)}."
+    return Finding.of_question("How does the success rate rise with m?", text, {"rates": rows})
 
 
 LOSSES = {
