@@ -44,7 +44,7 @@ def compiled_for_processor() -> ModuleType | None:
     Asked for at the first use, since numba is slow to import.
     """
     try:
-        from numba import config
+        from numba import config  # pyright: ignore[reportMissingImports]
 
         from dudley.train.ensemble.bit_attention import compiled
     except ImportError:

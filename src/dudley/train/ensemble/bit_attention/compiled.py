@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -28,8 +29,7 @@ class Compiled(torch.autograd.Function):
         mass, most, scale = np.zeros((3, E, M * trials.heads), np.float32)
 
         def compute(e: int) -> None:
-            outputs = mixed[e], mass[e], most[e], scale[e]
-            compiled_kernels.forward(*trials.of(e), *outputs)
+            compiled_kernels.forward(*trials.of(e, mixed[e], mass[e], most[e], scale[e]))
 
         _share_out(compute, E)
         ctx.trials, ctx.most, ctx.scale = trials, most, scale
@@ -48,8 +48,8 @@ class Compiled(torch.autograd.Function):
         d_K = np.zeros((E, H * M * trials.width), np.float32)
 
         def compute(e: int) -> None:
-            inputs = ctx.most[e], ctx.scale[e], d_mixed[e], d_mass[e].reshape(-1)
-            compiled_kernels.backward(*trials.of(e), *inputs, d_base[e], d_lift[e], d_K[e])
+            pulls = d_mixed[e], d_mass[e].reshape(-1), d_base[e], d_lift[e], d_K[e]
+            compiled_kernels.backward(*trials.of(e, ctx.most[e], ctx.scale[e], *pulls))
 
         _share_out(compute, E)
         d_base = trials.halves_joined(d_base, (E, T + 1)) * trials.factors[0]
@@ -72,12 +72,13 @@ class _Trials:
         self.words, self.counts = words.numpy(), counts.tolist()
         self.noise = example_words(keys, step, self.M).astype(np.int64)
 
-    def of(self, e: int) -> tuple:
-        """The first arguments of the kernels for trial e."""
+    def of(self, e: int, *others: np.ndarray) -> tuple[Any, ...]:
+        """The arguments of a kernel for trial e: the first are those of both."""
         sizes = self.T, self.D, self.H, self.M, self.width
         examples = self.words[e, : self.counts[e]], self.noise[e]
         dropout = *self.least, np.float32(self.factors[1])
-        return self.base[e], self.lift[e], self.real, self.K[e], *examples, *sizes, *dropout
+        rows = self.base[e], self.lift[e], self.real, self.K[e]
+        return *rows, *examples, *sizes, *dropout, *others
 
     def halves_padded(self, x: torch.Tensor) -> np.ndarray:
         """(…, D) as (…, width): each half of a row with zeros behind it, if it needs them."""

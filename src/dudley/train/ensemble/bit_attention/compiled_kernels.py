@@ -294,7 +294,12 @@ def unpack_bits(inputs, i, bits):
         bits[t] = F((inputs[i, t >> 5] >> (t & 31)) & 1)
 
 
-outer = njit(nogil=True, error_model="numpy", cache=True)
+def outer(function):
+    """Compiled at the first call of all, and read from where numba keeps it at later ones."""
+    try:
+        return njit(nogil=True, error_model="numpy", cache=True)(function)
+    except RuntimeError:  # no folder can be written to
+        return inner(function)
 
 
 @outer
