@@ -162,6 +162,19 @@ def test_compiled_attention_is_several_times_as_fast_on_a_processor():
         assert cell["attention"]["compiled"] < cell["step"]["compiled"]
 
 
+def test_the_page_has_the_numbers_of_compiled_attention():
+    page = (RESULTS.parent / "docs/train.md").read_text(encoding="utf-8")
+    record = read(RESULTS / "cpu-attention/attention.json")
+    for cell in record["cells"]:
+        numbers = [f"{cell['T']} | {cell['m']}"]
+        for part in (cell["attention"], cell["step"]):
+            numbers += [f"{1e3 * part['by_trial']:.1f} | {1e3 * part['compiled']:.2f}"]
+            numbers += [f"{part['ratio']:.1f}"]
+        row = " | ".join([*numbers, f"{cell['over_floor']['compiled']:.1f}"])
+        assert f"| {row} |\n" in page
+    assert f"({record['products_a_second'] / 1e9:.0f} thousand million" in page
+
+
 def test_the_majority_runs_are_trained_in_minutes():
     """All 50, each to training accuracy 1 or 200,000 epochs, by one run of the laboratory."""
     record = read(RESULTS / "trauger2024-majority/paper/provenance.json")
