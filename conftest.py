@@ -14,4 +14,9 @@ KERNELS = [
     f"{ENSEMBLE}/{name}.py"
     for name in ("bit_attention/fused", "kernels/fused_tail", "kernels/fused_collapse")
 ]
+COMPILED = [
+    f"{ENSEMBLE}/bit_attention/{name}.py"
+    for name in ("compiled", "compiled_kernels", "compiled_lanes")
+]
 collect_ignore = [] if find_spec("triton") else KERNELS
+collect_ignore += [] if find_spec("numba") else COMPILED

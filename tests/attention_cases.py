@@ -101,6 +101,7 @@ NARROW = ("both", "first weights", "sharp", "small gradient", "gradient of mass 
 CASES_OF_PROCESSOR = CASES | {
     "two heads": Case(T=8, D=16, H=2, counts=(4, 6, 1)),
     "no power of two": Case(T=11, D=6, H=3, counts=(4, 2)),
+    "more than sixteen heads": Case(T=9, D=40, H=20, counts=(2, 3)),
 }
 
 
@@ -140,6 +141,12 @@ def by_definition(base, lift, K, words, counts, noise, dropout):
 
 def by_trial(base, lift, K, words, counts, noise, dropout):
     return ByTrial.apply(base, lift, K, words, counts, noise.keys, noise.step, dropout)
+
+
+def by_compiled(base, lift, K, words, counts, noise, dropout):
+    from dudley.train.ensemble.bit_attention.compiled import Compiled
+
+    return Compiled.apply(base, lift, K, words, counts, noise.keys, noise.step, dropout)
 
 
 def by_kernels(base, lift, K, words, counts, noise, dropout):

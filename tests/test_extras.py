@@ -85,6 +85,7 @@ REFUSED = [  # commands, the extras that are there, and what the refusal says
 ]
 SLOW = {"lab": [["lab", "run", "edelman2021-and", "--scale", "smoke", "--out", "run"]]}
 MODULES = {
+    "compiled": "from dudley.train.ensemble.bit_attention.compiled import Compiled",
     "hf": "import tokenizers, transformers",
     "pandas": "import dudley as du; du.Dense(4, du.L2(1.0)).to_pandas()",
     "postgres": "import psycopg",

@@ -148,6 +148,33 @@ def test_the_papers_grids_are_trained_in_minutes():
     )
 
 
+def test_compiled_attention_is_several_times_as_fast_on_a_processor():
+    """Of the same attention trial by trial, in CPU seconds of one run; at most so far off a floor
+    that counts products alone."""
+    record = read(RESULTS / "cpu-attention/attention.json")
+    config = read(RESULTS / "cpu-attention/provenance.json")["config"]
+    cells = {(cell["T"], cell["m"]): cell for cell in record["cells"]}
+    assert set(cells) == set(product(config["lengths"], config["examples"]))
+    assert min(cell["attention"]["ratio"] for cell in cells.values()) >= 3
+    assert min(cell["step"]["ratio"] for cell in cells.values()) >= 1.5
+    for cell in cells.values():
+        assert 1 <= cell["over_floor"]["compiled"] <= 5 < cell["over_floor"]["by_trial"]
+        assert cell["attention"]["compiled"] < cell["step"]["compiled"]
+
+
+def test_the_page_has_the_numbers_of_compiled_attention():
+    page = (RESULTS.parent / "docs/train.md").read_text(encoding="utf-8")
+    record = read(RESULTS / "cpu-attention/attention.json")
+    for cell in record["cells"]:
+        numbers = [f"{cell['T']} | {cell['m']}"]
+        for part in (cell["attention"], cell["step"]):
+            numbers += [f"{1e3 * part['by_trial']:.1f} | {1e3 * part['compiled']:.2f}"]
+            numbers += [f"{part['ratio']:.1f}"]
+        row = " | ".join([*numbers, f"{cell['over_floor']['compiled']:.1f}"])
+        assert f"| {row} |\n" in page
+    assert f"({record['products_a_second'] / 1e9:.0f} thousand million" in page
+
+
 def test_the_majority_runs_are_trained_in_minutes():
     """All 50, each to training accuracy 1 or 200,000 epochs, by one run of the laboratory."""
     record = read(RESULTS / "trauger2024-majority/paper/provenance.json")

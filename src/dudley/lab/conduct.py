@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dudley.lab.store.store import Store
 
 Seen = TypeVar("Seen")
-VERSIONS = ("numpy", "scipy", "torch", "pyarrow")
+VERSIONS = ("numpy", "scipy", "torch", "pyarrow", "numba")
 
 
 def conduct(

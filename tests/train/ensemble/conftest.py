@@ -1,4 +1,5 @@
-"""What the Triton kernels answer: by Triton's interpreter on a processor, and on a GPU."""
+"""What the Triton kernels answer, by Triton's interpreter on a processor and on a GPU; whether
+numba is there."""
 
 from __future__ import annotations
 
@@ -47,3 +48,9 @@ def kernels(request, require, tmp_path_factory) -> dict:
         require("cuda", torch.cuda.is_available(), "no GPU")
         return attention_cases.of_kernels("cuda")
     return Interpreted(tmp_path_factory.mktemp("kernels"))
+
+
+@pytest.fixture(scope="session")
+def numba(require) -> None:
+    """Functions can be compiled for the processor."""
+    require("numba", find_spec("numba") is not None, "pip install '.[compiled]'")

@@ -1,7 +1,8 @@
 """Attention over bits: every way to compute it against the formula, and the masks of dropout.
 
 Measured on the cases, largest relative error in norm of outputs and gradients, over `amplified`:
-trial by trial 1e-15 in float64 and 6e-7 in float32; the kernels 6e-7 in ieee and 1e-3 in fp16.
+trial by trial 1e-15 in float64 and 6e-7 in float32; compiled 6e-7; the kernels 6e-7 in ieee and
+1e-3 in fp16.
 Inputs that are changed a little, and other processors, round otherwise: up to 1.5 times that.
 """
 
@@ -22,6 +23,7 @@ from attention_cases import (
     QUICK,
     Case,
     answers,
+    by_compiled,
     by_definition,
     by_trial,
 )
@@ -66,6 +68,20 @@ def test_trial_by_trial(name, dtype):
 def test_every_pair_of_rates(dropout):
     case = Case(T=33, D=8, H=2, counts=(3, 5), dropout=dropout)
     assert_near(answers(case, by_trial), case, torch.float64)
+
+
+@pytest.mark.slow  # compiling takes seconds, where nothing was compiled before
+@each("name", CASES_OF_PROCESSOR)
+def test_compiled(numba, name):
+    case = CASES_OF_PROCESSOR[name]
+    assert_near(answers(case, by_compiled, torch.float32), case, torch.float32)
+
+
+@pytest.mark.slow
+@each("dropout", list(itertools.product((0.0, 0.1, 0.7), repeat=2)))
+def test_compiled_at_every_pair_of_rates(numba, dropout):
+    case = Case(T=33, D=8, H=2, counts=(3, 5), dropout=dropout)
+    assert_near(answers(case, by_compiled, torch.float32), case, torch.float32)
 
 
 @each("name", CASES_OF_PROCESSOR)

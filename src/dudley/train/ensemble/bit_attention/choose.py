@@ -1,9 +1,14 @@
-"""Which way to attend is taken: kernels on a GPU, trial by trial on a processor, else the formula.
+"""Which way to attend is taken: kernels on a GPU; on a processor compiled functions, where numba is
+installed (extra `compiled`), or else torch's operations trial by trial; elsewhere the formula.
 
-All take the same masks, so a training is the same on every device up to rounding.
+All take the same masks, so a training is the same on every device up to rounding. The version of
+numba, or that there is none, stands in the record of every run.
 """
 
 from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
 
 from dudley.core.backend import torch
 from dudley.train.ensemble.base import Noise
@@ -23,11 +28,28 @@ def attend(base, lift, K, words, counts, noise: Noise | None, dropout: tuple[flo
         nought = torch.zeros(len(K), 2, dtype=torch.int64, device=K.device)
         noise, dropout = Noise(nought, nought[0, 0]), (0.0, 0.0)
     if K.device.type == "cpu":
-        return ByTrial.apply(base, lift, K, words, counts, noise.keys, noise.step, dropout)
+        compiled = compiled_for_processor() if K.dtype == torch.float32 else None
+        way = compiled.Compiled if compiled else ByTrial
+        return way.apply(base, lift, K, words, counts, noise.keys, noise.step, dropout)
     if fused is not None and _fits(K):
         keys = join_keys(noise.keys).to(K.device)
         return fused.Fused.apply(base, lift, K, words, counts, keys, noise.step, dropout)
     return _by_formula(base, lift, K, words, counts, noise, dropout)
+
+
+@cache
+def compiled_for_processor() -> ModuleType | None:
+    """The compiled functions, or None: no numba, or one that was told to compile nothing.
+
+    Asked for at the first use, since numba is slow to import.
+    """
+    try:
+        from numba import config  # pyright: ignore[reportMissingImports]
+
+        from dudley.train.ensemble.bit_attention import compiled
+    except ImportError:
+        return None
+    return None if getattr(config, "DISABLE_JIT", False) else compiled
 
 
 def row_factors(noise: Noise, M: int, t: int, D: int, H: int, p: float) -> torch.Tensor:
