@@ -14,7 +14,7 @@ that training was confined to were fixed beforehand and cost nothing. Either way
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dudley.calculus.nest import name_of
@@ -94,3 +94,10 @@ def asked_for(
         f"log10_needed_n, {name}": float(bound().log10_needed_n(target, delta, Grid()))
         for name, bound in bounds.items()
     }
+
+
+def reading(norms: Sequence[str]) -> dict[str, tuple[str, ...]] | None:
+    """What `at_norms` reads off every weight of a token network: these norms, or the usual ones."""
+    if not norms:
+        return None
+    return dict.fromkeys(("W_QK", "W_Q", "W_K", "W_v", "W_c", "W"), tuple(norms))

@@ -71,11 +71,27 @@ def prices(
     return readings
 
 
+def of_each(
+    table: Columns, name: str, x: Any, margin: float, answer: Answer, column: str = "holdout"
+) -> list[PaperReading]:
+    """A trend at each value of another setting alone, of the last weights, dead networks out."""
+    live, readings = networks(table)[LIVE], []
+    for value in np.unique(table[name]):
+        choices = {"networks": LIVE, name: f"{value:g}"}
+        rows = live & (table[name] == value)
+        readings.append(_trend(choices, x, table, column, rows, margin, answer))
+    return readings
+
+
 def _trend(
     choices: dict[str, str], x: Any, table: Columns, column: str, rows: np.ndarray, margin: float,
     answer: Answer,
 ) -> PaperReading:  # fmt: skip
-    """The reading of one trend, with its estimate and how many networks it has."""
+    """The reading of one trend, with its estimate and how many networks it has.
+
+    A network without a number is not among them: a bound may be had for some trials alone.
+    """
+    rows = rows & np.isfinite(np.asarray(table[column], float))
     at, values = np.asarray(x)[rows], np.asarray(table[column])[rows]
     if rows.sum() < FEW or len(np.unique(at)) < 2:
         return PaperReading.ours(choices, "undecided", networks=int(rows.sum()))
