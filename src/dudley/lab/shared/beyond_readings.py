@@ -44,21 +44,34 @@ def networks(table: Columns) -> dict[str, np.ndarray]:
 
 
 def accuracies(
-    table: Columns, x: Any, margins: Sequence[float], part: np.ndarray | None = None
+    table: Columns,
+    x: Any,
+    margins: Sequence[float],
+    part: np.ndarray | None = None,
+    also: Mapping[str, str] | None = None,
 ) -> list[PaperReading]:
-    """Is held-out accuracy free of x? Under every choice of networks, weights and margin."""
+    """Is held-out accuracy free of x? Under every choice of networks, weights and margin.
+
+    ``also`` are choices that these readings have in common, and others have not.
+    """
     readings = []
     for which, mask in networks(table).items():
         rows = mask if part is None else mask & part
         for words, column in WEIGHTS.items():
             for margin in margins if column in table else ():
                 choices = {"networks": which, "weights": words, "margin": f"{margin:g}"}
+                choices |= also or {}
                 readings.append(_trend(choices, x, table, column, rows, margin, flat))
     return readings
 
 
 def prices(
-    table: Columns, x: Any, margin: float, answer: Answer, part: np.ndarray | None = None
+    table: Columns,
+    x: Any,
+    margin: float,
+    answer: Answer,
+    part: np.ndarray | None = None,
+    also: Mapping[str, str] | None = None,
 ) -> list[PaperReading]:
     """What becomes of the n that the bound asks for? Under every choice of networks and bound."""
     readings = []
@@ -66,7 +79,7 @@ def prices(
         rows = mask if part is None else mask & part
         for column in (name for name in table if name.startswith(PRICE)):
             bound = column.removeprefix(PRICE).removeprefix(", ") or MAIN
-            choices = {"networks": which, "bound": bound}
+            choices = {"networks": which, "bound": bound} | dict(also or {})
             readings.append(_trend(choices, x, table, column, rows, margin, answer))
     return readings
 
@@ -74,10 +87,11 @@ def prices(
 def of_each(
     table: Columns, name: str, x: Any, margin: float, answer: Answer, column: str = "holdout"
 ) -> list[PaperReading]:
-    """A trend at each value of another setting alone, of the last weights, dead networks out."""
+    """A trend at each value of another setting alone, all else as in the first reading."""
     live, readings = networks(table)[LIVE], []
+    first = {"bound": MAIN} if column == PRICE else {"weights": "last", "margin": f"{margin:g}"}
     for value in np.unique(table[name]):
-        choices = {"networks": LIVE, name: f"{value:g}"}
+        choices = {"networks": LIVE, **first, name: f"{value:g}"}
         rows = live & (table[name] == value)
         readings.append(_trend(choices, x, table, column, rows, margin, answer))
     return readings

@@ -124,9 +124,9 @@ class Depth(Experiment):
         if "accuracy_margins" in config:
             L = np.log2(whole["L"])
             readings = (
-                accuracies(whole, L, config["accuracy_margins"])
+                accuracies(whole, L, config["accuracy_margins"], also={"m": "all"})
                 + of_each(whole, "m", L, margin, flat),
-                prices(whole, L, margin, multiplies)
+                prices(whole, L, margin, multiplies, also={"m": "all"})
                 + of_each(whole, "m", L, margin, multiplies, "log10_needed_n"),
             )
             findings = [
