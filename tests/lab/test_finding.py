@@ -14,6 +14,7 @@ from dudley.lab.finding import (
     SMOKE,
     Finding,
     PaperReading,
+    answer_of,
     counts,
     verdict_of,
 )
@@ -46,6 +47,41 @@ def test_one_verdict_over_all_readings(outcomes: str, verdict: str):
         readings = [reading(words[letter], str(i)) for i, letter in sorted(order)]
         assert verdict_of(readings) == verdict
     assert Finding.of_claim("x", readings, "y").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("answers", "verdict"),
+    [
+        ("cc", "confirmed"),
+        ("rr", "refuted"),
+        ("uu", "undecided"),
+        ("cu", "confirmed under 0"),
+        ("ru", "refuted under 0"),
+        ("cr", "depends on margin"),
+        ("cru", "depends on margin"),
+    ],
+)
+def test_the_answer_to_a_hypothesis_of_ours_is_one_over_all_readings(answers: str, verdict: str):
+    words = {word[0]: word for word in ("confirmed", "refuted", "undecided")}
+    readings = [PaperReading.ours({"margin": str(i)}, words[a]) for i, a in enumerate(answers)]
+    finding = Finding.under_readings("x", readings, "y")
+    assert answer_of(readings) == finding.verdict == verdict
+    assert Finding.read(json.loads(json.dumps(finding.as_json()))) == finding
+    assert finding.at_scale("smoke").verdict == SMOKE
+    with pytest.raises(InputError, match="verdict of a finding"):
+        Finding.read(finding.as_json() | {"verdict": "reproduced"})
+
+
+def test_a_hypothesis_has_an_answer_or_readings():
+    two = [PaperReading.ours({"margin": text}, "confirmed") for text in ("1", "2")]
+    with pytest.raises(InputError, match="readings of a hypothesis: expected at least two"):
+        Finding.under_readings("x", [], "y")
+    with pytest.raises(InputError, match="readings of a hypothesis: expected two of an open"):
+        Finding.under_readings("x", two[:1], "y")
+    with pytest.raises(InputError, match="answer to a hypothesis with readings"):
+        Finding("x", "hypothesis", "y", readings=tuple(two), answer="confirmed")
+    with pytest.raises(InputError, match="answer of a reading"):
+        PaperReading.ours({"margin": "1"}, "holds")
 
 
 def test_what_it_depends_on_is_the_choice_that_splits():

@@ -1,11 +1,12 @@
 """An experiment: what is run at each scale, and what follows from the results.
 
 Three scales: ``smoke`` takes seconds, shows that everything works and decides nothing; ``laptop``
-takes minutes on two cores; ``paper`` is the printed protocol, on a GPU. ``run`` trains and writes
-tables (Parquet) into a folder; ``analyse`` reads those tables, and nothing else, and returns
-findings: numbers with intervals, for each claim of the paper the readings that were run and a
-verdict over all of them, and answers to hypotheses of ours (`dudley.lab.finding`). Figures and
-pages are drawn from the folder (`dudley.lab.figures`), so that none of them needs a training.
+takes minutes on two cores; ``paper`` is the printed protocol, on a GPU, and of a study beyond the
+papers at least forty trials a cell, on a processor. ``run`` trains and writes tables (Parquet) into
+a folder; ``analyse`` reads those tables, and nothing else, and returns findings: numbers with
+intervals, for each claim of the paper the readings that were run and a verdict over all of them,
+and answers to hypotheses of ours (`dudley.lab.finding`). Figures and pages are drawn from the
+folder (`dudley.lab.figures`), so that none of them needs a training.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ A paper leaves choices open: which check counts, how images are scaled, where a 
 Each way to settle them that was run is a `PaperReading` with an outcome of its own, and the verdict
 on a claim is a function of all of them (`verdict_of`), so that no verdict stands without the
 readings behind it. What was run against the paper's own words is listed too, and decides nothing. A
-hypothesis of ours is confirmed, refuted or undecided. A question has numbers for an answer and no
-verdict: it is measured.
+hypothesis of ours is confirmed, refuted or undecided; where its plan lists readings (which networks
+count, which margin, which norms a bound reads), that is a function of all of them, too. A question
+has numbers for an answer and no verdict: it is measured.
 
 >>> few = PaperReading({"epochs": "600"}, "is silent", "fails")
 >>> many = PaperReading({"epochs": "6,000"}, "is silent", "holds")
@@ -13,6 +14,8 @@ verdict: it is measured.
 'depends on epochs'
 >>> Finding.of_hypothesis("both protocols agree", "refuted", "they do not").verdict
 'refuted'
+>>> Finding.under_readings("the loss falls with N", [few, many], "it does so late").verdict
+'depends on epochs'
 """
 
 from __future__ import annotations
@@ -31,7 +34,10 @@ ANSWERS = ("confirmed", "refuted", "undecided")
 NOTHING_OPEN = "nothing is left open"
 LONGEST = 10  # words that a verdict names readings by
 SMOKE = "undecided: smoke decides nothing"
+OURS = "ours to choose, set before the run"  # what a reading of a hypothesis of ours settles
 BRIEF = {
+    "confirmed under": "confirmed under some readings",
+    "refuted under": "refuted under some readings",
     "reproduced under": "reproduced under some readings",
     "depends on": "depends on the reading",
     UPHELD: UPHELD,
@@ -75,6 +81,14 @@ class PaperReading:
         choices = {NOTHING_OPEN: "the printed statement"}
         return cls(choices, "says all that was needed", outcome, numbers)
 
+    @classmethod
+    def ours(cls, choices: Mapping[str, str], answer: str, **numbers: Any) -> PaperReading:
+        """A reading of a hypothesis of ours, by its answer."""
+        if answer not in ANSWERS:
+            raise InputError("answer of a reading", " | ".join(ANSWERS), ascii(answer))
+        outcome = {"confirmed": "holds", "refuted": "fails"}.get(answer, answer)
+        return cls(choices, OURS, outcome, numbers)
+
     @property
     def choice(self) -> str:
         """What is left open, in words."""
@@ -102,8 +116,9 @@ class PaperReading:
 class Finding:
     """A claim, a hypothesis or a question; what was observed; the numbers behind it.
 
-    It is made by `of_claim`, `of_hypothesis` or `of_question`. A claim without readings is refused,
-    and so is a single reading that does not say that nothing is left open.
+    It is made by `of_claim`, `of_hypothesis`, `under_readings` or `of_question`. A claim without
+    readings is refused, and so is a single reading that does not say that nothing is left open. A
+    hypothesis has an answer, or readings that give it.
     """
 
     claim: str
@@ -124,10 +139,12 @@ class Finding:
             raise InputError("readings of a claim", "at least one", "none", fix)
         if count == 1 and NOTHING_OPEN not in self.readings[0].choices:
             fix = "run another reading, or say that nothing is left open (PaperReading.printed)"
-            raise InputError("readings of a claim", "two of an open choice", "one", fix)
-        if self.kind != "claim" and count:
+            raise InputError(f"readings of a {self.kind}", "two of an open choice", "one", fix)
+        if self.kind == "question" and count:
             raise InputError(f"readings of a {self.kind}", "none", count)
-        if self.kind == "hypothesis" and self.answer not in ANSWERS:
+        if self.kind == "hypothesis" and count and self.answer:
+            raise InputError("answer to a hypothesis with readings", "none", ascii(self.answer))
+        if self.kind == "hypothesis" and not count and self.answer not in ANSWERS:
             raise InputError("answer to a hypothesis", " | ".join(ANSWERS), ascii(self.answer))
         if self.kind != "hypothesis" and self.answer:
             raise InputError(f"answer to a {self.kind}", "none", ascii(self.answer))
@@ -151,6 +168,19 @@ class Finding:
         return cls(hypothesis, "hypothesis", observation, numbers or {}, answer=answer)
 
     @classmethod
+    def under_readings(
+        cls,
+        hypothesis: str,
+        readings: Sequence[PaperReading],
+        observation: str,
+        numbers: dict[str, Any] | None = None,
+    ) -> Finding:
+        """A hypothesis of ours whose answer is a function of readings."""
+        if not readings:
+            raise InputError("readings of a hypothesis", "at least two", "none")
+        return cls(hypothesis, "hypothesis", observation, numbers or {}, tuple(readings))
+
+    @classmethod
     def of_question(
         cls, question: str, observation: str, numbers: dict[str, Any] | None = None
     ) -> Finding:
@@ -164,6 +194,8 @@ class Finding:
             return SMOKE
         if self.kind == "claim":
             return verdict_of(self.readings)
+        if self.readings:
+            return answer_of(self.readings)
         return self.answer or "measured"
 
     @property
@@ -186,12 +218,12 @@ class Finding:
 
     def as_json(self) -> dict[str, Any]:
         record: dict[str, Any] = {"claim": self.claim, "kind": self.kind, "verdict": self.verdict}
-        if self.kind == "hypothesis":
+        if self.answer:
             record["answer"] = self.answer
         if not self.decides:
             record["decides"] = False
         record["found"] = self.observation
-        if self.kind == "claim":
+        if self.readings:
             record["readings"] = [reading.as_json() for reading in self.readings]
         return record | {"numbers": self.numbers}
 
@@ -264,6 +296,24 @@ def verdict_of(readings: Sequence[PaperReading]) -> str:
     if outcomes == {UPHELD}:
         return UPHELD
     return f"{UPHELD} with {_named(readings, UPHELD)}" if UPHELD in outcomes else "undecided"
+
+
+def answer_of(readings: Sequence[PaperReading]) -> str:
+    """The answer to a hypothesis of ours over all readings that were run: as `verdict_of`, with
+
+    - *confirmed*, *refuted*: it holds, or fails, under every reading;
+    - *confirmed under …*, *refuted under …*: no other reading speaks against that.
+
+    >>> all_runs = PaperReading.ours({"networks": "all"}, "undecided")
+    >>> answer_of([all_runs, PaperReading.ours({"networks": "fitted"}, "refuted")])
+    'refuted under fitted'
+    """
+    outcomes = {reading.outcome for reading in readings}
+    if outcomes == {"fails", "undecided"}:
+        return f"refuted under {_named(readings, 'fails')}"
+    words = {"reproduced": "confirmed", "not reproduced under any reading tried": "refuted"}
+    verdict = verdict_of(readings)
+    return words.get(verdict, verdict.replace("reproduced under", "confirmed under"))
 
 
 def _deciding(readings: Sequence[PaperReading]) -> list[str]:

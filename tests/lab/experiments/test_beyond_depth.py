@@ -11,7 +11,7 @@ from dudley.lab.shared.training_table import write
 CONFIG = study("beyond-depth").config("laptop")
 
 
-def planted(folder, accuracy: float, price: float, gap: float = 0.1):
+def planted(folder, accuracy: float, price: float, gap: float = 0.1, config=CONFIG):
     source = np.random.default_rng(0)
     L = np.repeat([1, 2, 4], 40)
     columns = {"L": L, "m": np.full(len(L), 60), "train": np.ones(len(L))}
@@ -20,7 +20,7 @@ def planted(folder, accuracy: float, price: float, gap: float = 0.1):
     columns["log10_needed_n"] = 5 + price * np.log2(L) + source.normal(0, 0.02, len(L))
     columns |= {"gap": np.full(len(L), gap), "gap_bound": np.full(len(L), 0.5)}
     write(folder / "trials.parquet", columns)
-    return study("beyond-depth").analyse(CONFIG, folder)
+    return study("beyond-depth").analyse(config, folder)
 
 
 @pytest.mark.slow
@@ -53,3 +53,12 @@ def test_a_broken_bound_is_seen(tmp_path):
     below = finding(findings, "stays below")
     assert below.numbers["violations"] == 120 and below.verdict == "refuted"
     assert finding(planted(tmp_path, 0.0, 0.4), "stays below").verdict == "confirmed"
+
+
+def test_readings_give_the_answers_at_scale_paper(tmp_path):
+    config = study("beyond-depth").config("paper")
+    near, far = (planted(tmp_path, rate, 0.4, config=config) for rate in (0.0, 0.035))
+    assert finding(near, "does not depend on depth").verdict == "confirmed"
+    assert finding(far, "does not depend on depth").verdict == "depends on margin"
+    assert finding(far, "multiplies the examples").verdict == "confirmed"
+    assert "(margin, m varied)" in finding(far, "does not depend on depth").observation

@@ -68,3 +68,30 @@ def test_the_radius_that_costs_accuracy_is_found(tmp_path):
     worse = np.where(np.isinf(r), columns["holdout"], 0.75)
     write(tmp_path / "trials.parquet", columns | {"holdout": worse})
     assert finding(experiment.analyse(config, tmp_path), "costs accuracy").numbers["kept"] == []
+
+
+def test_readings_and_a_longer_training_at_scale_paper(tmp_path):
+    experiment = study("beyond-norms")
+    config = experiment.config("paper")
+    r = np.repeat([*config["radii"], np.inf, 6.0], 40)
+    steps = np.repeat([600.0] * 6 + [2400.0], 40)
+    stuck = (r <= 6) & (steps == 600)  # the longer training leaves the constant answer
+    noise = np.random.default_rng(0).normal(0, 0.001, len(r))
+    ones = np.ones(len(r))
+    columns = {"radius": r, "steps": steps, "m": np.full(len(r), 50_000), "gap": 0.01 * ones}
+    columns |= {name: np.where(stuck, 0.75, 0.99) + noise for name in ("train", "holdout")}
+    columns |= {"train_bounded": 0.1 * ones, "gap_bound": 0.2 + 0.01 * np.minimum(r, 32)}
+    columns |= {"risk_bound": 0.5 * ones, "log10_needed_n": 5 * ones, "train_loss": 0 * ones}
+    write(tmp_path / "trials.parquet", columns)
+    findings = experiment.analyse(config, tmp_path)
+    cost = finding(findings, "costs accuracy")
+    assert cost.verdict.startswith("confirmed under") and cost.numbers["costs"] == [2, 4, 6]
+    outcomes = {(o.choices["networks"], o.outcome) for o in cost.readings}
+    assert outcomes == {("not dead", "holds"), ("all", "holds"), ("not constant", "undecided")}
+    time = finding(findings, "four times as many steps")
+    assert time.verdict == "confirmed"
+    assert [row["constant"] for row in time.numbers["constants"]] == [40, 0]
+    write(tmp_path / "trials.parquet", columns | {"holdout": np.where(r <= 6, 0.75, 0.99)}
+          | {"train": np.where(r <= 6, 0.75, 0.99)})  # fmt: skip
+    again = experiment.analyse(config, tmp_path)
+    assert finding(again, "four times as many steps").verdict == "undecided"

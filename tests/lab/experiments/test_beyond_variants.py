@@ -41,6 +41,9 @@ def test_planted_differences(tmp_path):
         "gelu": "same", "tanh": "below", "identity": "same", "sigmoid": "above",
         "sparsemax": "same", "linear": "same", "glorot": "same", "small": "same",
     }  # fmt: skip
+    several = experiment.analyse(experiment.config("paper"), tmp_path)
+    assert finding(several, "Held-out accuracy").verdict == "refuted"
+    assert "2 readings (margin varied): 2 refute it" in several[0].observation
     rows = finding(findings, "Held-out accuracy").numbers["differences"]
     for row in rows:
         low, high = row["holdout"]["interval"]

@@ -245,12 +245,15 @@ def recorded_findings() -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_every_verdict_has_what_is_behind_it():
-    """A claim has readings with outcomes that give the verdict; nothing else has readings."""
+    """A claim has readings with outcomes that give the verdict; a hypothesis of ours has them or an
+    answer; a question has neither."""
     kinds = set()
     for where, record in recorded_findings():
         kinds.add(record["kind"])
         assert Finding.read(record).verdict == record["verdict"], where
-        assert bool(record.get("readings")) == (record["kind"] == "claim"), (where, record["claim"])
+        behind = {name for name in ("readings", "answer") if record.get(name)}
+        wanted = {"claim": {"readings"}, "question": set()}.get(record["kind"], behind)
+        assert behind == wanted and len(behind) == (record["kind"] != "question"), where
         bare = {name: value for name, value in record.items() if name != "readings"}
         if record["kind"] == "claim":
             with pytest.raises(InputError, match="readings of a claim"):

@@ -25,8 +25,9 @@ INDEX = f"""\
 {GENERATED}
 
 Each experiment has three scales: `smoke` takes seconds, `laptop` minutes on two cores, `paper` is \
-the printed protocol on one GPU. `dudley lab run NAME --scale SCALE` runs one and says what was \
-found; `dudley lab figures NAME` redraws its figures from committed results, with no training."""
+the printed protocol on one GPU, and of a study beyond the papers at least forty trials a cell on \
+a processor. `dudley lab run NAME --scale SCALE` runs one and says what was found; `dudley lab \
+figures NAME` redraws its figures from committed results, with no training."""
 MEANING = {
     "reproduced": "a claim of the paper holds under every reading that was run; a reading settles "
     "what the paper leaves open",

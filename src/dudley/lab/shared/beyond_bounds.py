@@ -14,7 +14,7 @@ that training was confined to were fixed beforehand and cost nothing. Either way
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dudley.calculus.nest import name_of
@@ -84,3 +84,20 @@ def priced(bound: Capacity, n: int, delta: float, target: float) -> dict[str, fl
         "gap_bound": float(bound.gap(delta, n=n, union=Grid())),
         "log10_needed_n": float(bound.log10_needed_n(target, delta, Grid())),
     }
+
+
+def asked_for(
+    bounds: Mapping[str, Callable[[], Capacity]], delta: float, target: float
+) -> dict[str, float]:
+    """log₁₀ of the n that other bounds of a network ask for, as ``log10_needed_n, NAME``."""
+    return {
+        f"log10_needed_n, {name}": float(bound().log10_needed_n(target, delta, Grid()))
+        for name, bound in bounds.items()
+    }
+
+
+def reading(norms: Sequence[str]) -> dict[str, tuple[str, ...]] | None:
+    """What `at_norms` reads off every weight of a token network: these norms, or the usual ones."""
+    if not norms:
+        return None
+    return dict.fromkeys(("W_QK", "W_Q", "W_K", "W_v", "W_c", "W"), tuple(norms))

@@ -41,6 +41,7 @@ def by_setting(
     A quantity that is the same in all cells has no panel: the text says its value.
     """
     rows = gathered(results, key)
+    by = [name for name in by if all(name in row for row in rows)]
     names = [name for name in WORDS if all(isinstance(row.get(name), dict) for row in rows)]
     constant = {name: value for name in names if (value := constant_value(rows, name)) is not None}
     names = [name for name in names if name not in constant]

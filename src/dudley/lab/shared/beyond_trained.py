@@ -34,6 +34,8 @@ MARGIN, CLIP = 1.0, 4.0
 SHARES = ("train", "holdout", "bayes")
 NORMS = ("op", "fro", "l11", "row1inf", "col1inf", "col2inf", "row2inf", "linf")
 SPLITS = ("train", "holdout")
+KEEP = [{"metric": "train_loss"}]  # what a plan says to keep the weights of the least loss, too
+BEST = "result.at best train_loss.holdout_accuracy"
 
 
 def norms(weights: WeightTensors, names: Sequence[str] = NORMS) -> dict[str, torch.Tensor]:
@@ -108,6 +110,8 @@ def train_parts(
         columns = {"config": trial.config, "steps": row["result.steps"]}
         for prefix in ("result.final.", "result.end."):
             columns |= {k.removeprefix(prefix): v for k, v in row.items() if k.startswith(prefix)}
+        if BEST in row:  # of the weights of the least training loss, where a plan keeps them
+            columns["holdout_best"] = row[BEST]
         rows.append(columns)
     return rows
 
@@ -133,6 +137,7 @@ def summed(row: Mapping[str, Any]) -> dict[str, Any]:
     """The plain columns of a trial: what is reported of every study."""
     columns = {name: row[f"{name}_accuracy"] for name in SPLITS}
     columns |= {"steps": row["steps"], "train_loss": row["train_loss"]}
+    columns |= {name: row[name] for name in ("holdout_best",) if name in row}
     columns |= {f"{split}_bounded": row[f"{split}_bounded"] for split in SPLITS}
     columns["gap"] = row["holdout_bounded"] - row["train_bounded"]
     return columns | {name: value for name, value in row.items() if name.startswith("norms.")}

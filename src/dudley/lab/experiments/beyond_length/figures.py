@@ -9,4 +9,4 @@ from dudley.lab.shared.beyond_figures import by_setting
 
 @sketches("beyond-length")
 def figures(results: Results) -> list[Sketch]:
-    return by_setting(results, "T", ["task"], "T (sequence length)")
+    return by_setting(results, "T", ["task", "arm"], "T (sequence length)")

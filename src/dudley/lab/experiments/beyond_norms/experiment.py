@@ -11,6 +11,10 @@ A network whose accuracies on training and held-out examples are within four sta
 tight ball costs may then be the steps it takes to leave that answer.
 A part without balls stands beside them, bounded at its trained norms, union paid. The hold-out is
 looked at once, at the end.
+
+Readings, set before a run at scale paper: networks (those that are not dead; all; those that left
+the constant answer) and margins of accuracy (.01 and .05). Whether a tight ball costs accuracy or
+steps is asked by a part of its own: one radius, trained four times as long.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dudley.lab.experiment import Bench, Experiment, Finding, experiment
+from dudley.lab.finding import PaperReading
 from dudley.lab.shared.training_table import read
 
 SIZES = {
@@ -29,9 +34,11 @@ SIZES = {
         "T": 12, "r": [0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 16.0], "m": 50_000, "batch": 500,
         "steps": 400, "trials": 4,
     },
+    # On a processor: fewer radii, the laptop's m (at which every bound was telling) and smaller
+    # batches, which buy steps and forty trials.
     "paper": {
-        "T": 12, "r": [0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 16.0], "m": 1_000_000, "batch": 5000,
-        "steps": 2000, "trials": 20,
+        "T": 12, "r": [2.0, 4.0, 6.0, 8.0, 16.0], "m": 50_000, "batch": 100, "steps": 600,
+        "trials": 40, "longer": (6.0, 2400),
     },
 }  # fmt: skip
 ERRORS = 4  # standard errors from the share of the larger class: a constant answer
@@ -50,7 +57,8 @@ class Norms(Experiment):
         size = SIZES[scale]
         adam = {"name": "adam", "lr": 1e-2}
         parts = []
-        for r in [*size["r"], None]:
+        longer = [size["longer"]] if "longer" in size else []
+        for r, steps in [*((r, size["steps"]) for r in (*size["r"], None)), *longer]:
             radii = {"W_QK": SCORES * r, "W_v": r, "W_c": r, "W": r} if r else {}
             balls = [{"norm": "l11", "radius": R, "weights": W} for W, R in radii.items()]
             confined = {"name": "constrained", "optimiser": adam, "balls": balls}
@@ -62,14 +70,15 @@ class Norms(Experiment):
                     "name": "token-network", "V": 3, "bits": True, "block": "head", "k": 8,
                 },
                 "training": {
-                    "optimiser": confined if r else adam, "steps": size["steps"],
-                    "batch": size["batch"], "evaluate_every": size["steps"],
+                    "optimiser": confined if r else adam, "steps": steps,
+                    "batch": size["batch"], "evaluate_every": steps,
                     "evaluate": ["train"], "final": ["holdout"],
                 },
             })  # fmt: skip
         return {
             "seed": 0, "trials": size["trials"], "parts": parts, "delta": 0.05, "target": 0.5,
             "radii": size["r"], "accuracy_margin": 0.01,
+            **({"accuracy_margins": [0.01, 0.05]} if scale == "paper" else {}),
         }  # fmt: skip
 
     def run(self, config: dict[str, Any], folder: Path, bench: Bench) -> None:
@@ -95,16 +104,19 @@ class Norms(Experiment):
         tabulate(self.name, config, folder, bench, row_of)
 
     def analyse(self, config: dict[str, Any], folder: Path) -> list[Finding]:
+        from dudley.lab.shared.beyond_readings import agreement
         from dudley.lab.shared.beyond_trained import cells, dead, difference, validity
         from dudley.lab.statistics.proportions import clopper_pearson
 
-        whole = read(folder / "trials.parquet")
+        task, training = (config["parts"][0][name] for name in ("task", "training"))
+        every = read(folder / "trials.parquet")
+        late = every.get("steps", np.zeros(len(every["radius"]))) > training["steps"]
+        whole, longer = ({n: column[some] for n, column in every.items()} for some in (~late, late))
         tied = dead(whole)
         table = {name: column[~tied] for name, column in whole.items()}
         of = ("train", "holdout", "gap", "train_bounded", "gap_bound", "risk_bound")
         rows = cells(table, ("radius",), (*of, "log10_needed_n"))
         free = table["holdout"][np.isinf(table["radius"])]
-        task, training = (config["parts"][0][name] for name in ("task", "training"))
         stuck = constant(whole, 1 - 2.0 ** -task["s"], (task["m"], task["holdout"]))
         learning, against, deaths = [], [], []
         for r in config["radii"]:
@@ -134,15 +146,23 @@ class Norms(Experiment):
         }
         for cell in rows:
             cell["radius"] = cell["radius"] if np.isfinite(cell["radius"]) else None  # free
+        claim, answer = "A tight enough ball costs accuracy", "confirmed" if costs else "undecided"
+        text = (
+            f"{_tightest(least, margin)}; shown to cost more than {margin} at r = "
+            f"{', '.join(f'{r:g}' for r in costs) or 'none'} (dead networks left out)"
+            + _stuck(deaths, training["steps"])
+        )
+        numbers = {"cells": rows, "against_free": against, "kept": learning, "costs": costs}
+        if "accuracy_margins" in config:
+            readings = _readings(whole, tied, stuck, config)
+            first = Finding.under_readings(
+                claim, readings, f"{text}; {agreement(readings)}", numbers
+            )
+        else:
+            first = Finding.of_hypothesis(claim, answer, text, numbers)
         return [
-            Finding.of_hypothesis(
-                "A tight enough ball costs accuracy",
-                "confirmed" if costs else "undecided",
-                f"{_tightest(least, margin)}; shown to cost more than {margin} at r = "
-                f"{', '.join(f'{r:g}' for r in costs) or 'none'} (dead networks left out)"
-                + _stuck(deaths, training["steps"]),
-                {"cells": rows, "against_free": against, "kept": learning, "costs": costs},
-            ),
+            first,
+            *_time(longer, whole, stuck, task),
             Finding.of_question(
                 "How many networks are dead, with equal logits on every example, and how many "
                 "give the constant answer?",
@@ -165,7 +185,7 @@ class Norms(Experiment):
                 f"at its trained norms is {unconfined:.3f}, is excluded: it has no radius",
                 {"best": best, "free": unconfined},
             ),
-            validity(whole),
+            validity(every),
         ]
 
 
@@ -181,6 +201,65 @@ def constant(columns: dict[str, np.ndarray], share: float, sizes: tuple[int, int
         for name, size in zip(("train", "holdout"), sizes, strict=True)
     ]
     return near[0] & near[1]
+
+
+def _readings(
+    whole: dict[str, np.ndarray], tied: np.ndarray, stuck: np.ndarray, config: dict[str, Any]
+) -> list[PaperReading]:
+    """Does a ball cost accuracy? Under every choice of networks and margin."""
+    from dudley.lab.shared.beyond_trained import difference
+
+    masks = {"not dead": ~tied, "all": np.ones(len(tied), bool), "not constant": ~(tied | stuck)}
+    readings, level = [], 1 - 0.1 / len(config["radii"])
+    for which, mask in masks.items():
+        free = whole["holdout"][mask & np.isinf(whole["radius"])]
+        losses = {
+            r: difference(values, free, level)["interval"]
+            for r in config["radii"]
+            if len(values := whole["holdout"][mask & (whole["radius"] == r)]) > 1 < len(free)
+        }
+        for margin in config["accuracy_margins"]:
+            costs = [r for r, (_, high) in losses.items() if high < -margin]
+            choices = {"networks": which, "margin": f"{margin:g}"}
+            answer = "confirmed" if costs else "undecided"
+            numbers = {"radii": len(losses), "radii_that_cost": len(costs)}
+            readings.append(PaperReading.ours(choices, answer, **numbers))
+    return readings
+
+
+def _time(
+    longer: dict[str, np.ndarray], whole: dict[str, np.ndarray], stuck: np.ndarray,
+    task: dict[str, Any],
+) -> list[Finding]:  # fmt: skip
+    """Do more steps leave the constant answer, at the one radius that was trained for longer?
+
+    Decided by whether the two 95 % intervals of the shares of constant networks are apart.
+    """
+    if not len(longer["radius"]):
+        return []
+    from dudley.lab.statistics.proportions import clopper_pearson
+
+    r, steps = float(longer["radius"][0]), int(longer["steps"][0])
+    still = constant(longer, 1 - 2.0 ** -task["s"], (task["m"], task["holdout"]))
+    before, after = stuck[whole["radius"] == r], still
+    rows = [
+        {"steps": when, "constant": int(some.sum()), "trials": len(some),
+         "interval": list(clopper_pearson(int(some.sum()), len(some)))}
+        for when, some in ((int(whole["steps"][0]), before), (steps, after))
+    ]  # fmt: skip
+    words = " and ".join(f"{row['constant']} of {row['trials']} after {row['steps']:,} steps"
+                         for row in rows)  # fmt: skip
+    (low, high), (below, above) = (row["interval"] for row in rows)
+    answer = "confirmed" if above < low else "refuted" if below > high else "undecided"
+    return [
+        Finding.of_hypothesis(
+            f"At r = {r:g} four times as many steps leave the constant answer",
+            answer,
+            f"networks that give it: {words}; so what a tight ball costs there is "
+            + ("time" if answer == "confirmed" else "not shown to be time"),
+            {"constants": rows},
+        )
+    ]
 
 
 def _stuck(deaths: list[dict[str, Any]], steps: int) -> str:
