@@ -87,12 +87,12 @@ def step(T: int, m: int, E: int, rounds: int) -> dict[str, float]:
     config = copy.deepcopy(protocols.AND)
     config["task"] |= {"T": T, "m": m, "holdout": 10}
     problem = Problem([config | {"trial": e, "seed": 0} for e in range(E)])
-    period, asked = Period(problem, State.start(problem)), choose.compiled_for_processor
+    period, usual = Period(problem, State.start(problem)), choose.compiled_for_processor
 
     def by_trial() -> None:
         choose.compiled_for_processor = lambda: None
         period._step()
-        choose.compiled_for_processor = asked
+        choose.compiled_for_processor = usual
 
     ways = {"by_trial": by_trial, "compiled": period._step}
     return {name: seconds / E for name, seconds in cpu_seconds(ways, rounds).items()}

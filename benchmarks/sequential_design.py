@@ -123,7 +123,7 @@ def replayed(plan: dict) -> dict:
     where = np.searchsorted(T, table["T"]), np.searchsorted(m, table["m"]), table["trial"]
     outcomes[where] = table["best"] > plan["learnt"]
     compared = agreement(m, outcomes, plan["draws"], plan["seed"])
-    estimate, full = compared.found, compared.found.size(compared.full)
+    estimate, full = compared.outcome, compared.outcome.size(compared.full)
     whole = outcomes.sum(-1)
     rows = []
     for i, length in enumerate(T):

@@ -80,23 +80,23 @@ def forecast(
     limit = memory_of(bench.device, bench.memory)
     threads = 1 if bench.workers > 1 or bench.on != "local" else None
     parts, tried = [], []
-    for i, one in enumerate(grids, 1):
+    for i, planned in enumerate(grids, 1):
         tell(f"packing part {i} of {len(grids)}")
-        batches = pack(one.grid, limit, bench.workers)
+        batches = pack(planned.grid, limit, bench.workers)
         costs = [batch.cost for batch in batches]
         tried.append(probe.ends(batches))
         parts.append(
             ForecastPart(
-                one.part,
-                len(one.grid),
+                planned.part,
+                len(planned.grid),
                 len(batches),
                 sum(cost.work for cost in costs),
-                one.steps,
+                planned.steps,
                 max(cost.bytes for cost in costs),
                 max(cost.work for cost in costs),
                 (0.0, 0.0),
                 False,
-                one.limit,
+                planned.limit,
             )
         )
     seconds = min(probe.SECONDS, budget / (3 * max(1, sum(map(len, tried)))))

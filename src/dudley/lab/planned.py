@@ -48,8 +48,8 @@ def planned_in(config: Mapping[str, Any]) -> list[PlannedGrid]:
     >>> task = {"name": "and", "T": [10, 20], "s": 3, "m": [50, 60], "holdout": 9}
     >>> how = {"optimiser": {"name": "adam"}, "steps": 9}
     >>> model = {"name": "and-classifier", "d": 16}
-    >>> [one] = planned_in({"task": task, "model": model, "training": how, "trials": 5})
-    >>> len(one.grid), one.steps, one.limit
+    >>> [grid] = planned_in({"task": task, "model": model, "training": how, "trials": 5})
+    >>> len(grid.grid), grid.steps, grid.limit
     (20, 9, None)
     """
     from dudley.lab.shared.sequential import at_most

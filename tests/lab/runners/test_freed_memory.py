@@ -28,5 +28,5 @@ print(usual, faults(8))
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="settings of glibc")
 def test_arrays_that_come_and_go_take_the_same_pages():
     out = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
-    usual, kept = map(int, out.stdout.split())
-    assert kept < usual / 4
+    usual, after = map(int, out.stdout.split())
+    assert after < usual / 4

@@ -23,15 +23,15 @@ import numpy as np
 from dudley.lab.finding import PaperReading
 from dudley.lab.shared.beyond_trained import dead, difference, flat, trend
 
-Columns = Mapping[str, np.ndarray]
-Answer = Callable[[Mapping[str, Any]], str]
+TableColumns = Mapping[str, np.ndarray]
+AnswerOf = Callable[[Mapping[str, Any]], str]
 LIVE, ALL, FITTED = "not dead", "all", "fitted"
 WEIGHTS = {"last": "holdout", "least training loss": "holdout_best"}
 PRICE, MAIN = "log10_needed_n", "margin 1, spectral norms"
 FEW = 3
 
 
-def networks(table: Columns) -> dict[str, np.ndarray]:
+def networks(table: TableColumns) -> dict[str, np.ndarray]:
     """Masks of a table by which networks count; one that adds nothing is left out."""
     tied = dead(table) if "train_loss" in table else np.zeros(len(table["train"]), bool)
     masks = {LIVE: ~tied}
@@ -44,7 +44,7 @@ def networks(table: Columns) -> dict[str, np.ndarray]:
 
 
 def accuracies(
-    table: Columns,
+    table: TableColumns,
     x: Any,
     margins: Sequence[float],
     part: np.ndarray | None = None,
@@ -66,10 +66,10 @@ def accuracies(
 
 
 def prices(
-    table: Columns,
+    table: TableColumns,
     x: Any,
     margin: float,
-    answer: Answer,
+    answer: AnswerOf,
     part: np.ndarray | None = None,
     also: Mapping[str, str] | None = None,
 ) -> list[PaperReading]:
@@ -85,7 +85,7 @@ def prices(
 
 
 def of_each(
-    table: Columns, name: str, x: Any, margin: float, answer: Answer, column: str = "holdout"
+    table: TableColumns, name: str, x: Any, margin: float, answer: AnswerOf, column: str = "holdout"
 ) -> list[PaperReading]:
     """A trend at each value of another setting alone, all else as in the first reading."""
     live, readings = networks(table)[LIVE], []
@@ -98,8 +98,8 @@ def of_each(
 
 
 def _trend(
-    choices: dict[str, str], x: Any, table: Columns, column: str, rows: np.ndarray, margin: float,
-    answer: Answer,
+    choices: dict[str, str], x: Any, table: TableColumns, column: str, rows: np.ndarray,
+    margin: float, answer: AnswerOf,
 ) -> PaperReading:  # fmt: skip
     """The reading of one trend, with its estimate and how many networks it has.
 
@@ -115,7 +115,7 @@ def _trend(
 
 
 def differences(
-    table: Columns,
+    table: TableColumns,
     groups: Mapping[str, np.ndarray],
     base: str,
     margins: Sequence[float],

@@ -29,7 +29,7 @@ SIZES = {
         "holdout": 2000,
     },
     # On a processor: three sizes, and the laptop's steps. At its norms the bounds are below the
-    # trivial one from about 30,000 examples on for V = 4, and from 100,000 on for all three.
+    # trivial one at 30,000 examples for V = 4, T = 8, and at 300,000 for the other sizes.
     "paper": {
         "sizes": [[4, 8], [4, 16], [16, 8]], "m": [300, 100_000], "trials": 40, "steps": 300,
         "holdout": 4000,

@@ -33,8 +33,8 @@ class Compiled(torch.autograd.Function):
 
         _share_out(compute, E)
         ctx.trials, ctx.most, ctx.scale = trials, most, scale
-        mass = torch.from_numpy(mass).view(E, M, trials.heads)[..., :H]
-        return trials.halves_joined(mixed, (E, H, M)), mass.contiguous()
+        by_head = torch.from_numpy(mass).view(E, M, trials.heads)[..., :H]
+        return trials.halves_joined(mixed, (E, H, M)), by_head.contiguous()
 
     @staticmethod
     def backward(ctx, *grads):

@@ -228,16 +228,16 @@ def soften(s, r, most, sums, mass, at, heads, T, S, first, r0, r1, p):
             x = load(s, t * heads + l) * each(r, t)
             largest = larger(largest, x)
             store(s, t * heads + l, x)
-        whole = kept = floats(NONE)
+        whole = share = floats(NONE)
         for t in range(T + 1):
             a = power_of_two(load(s, t * heads + l) - largest)
             whole += a
             a = keep(hashed(numbers(S * t + first + l), r0, r1) & words(LOW), p, a)
-            kept += a
+            share += a
             store(s, t * heads + l, a * each(r, t))
         store(most, at + l, largest)
         store(sums, at + l, whole)
-        store(mass, at + l, kept)
+        store(mass, at + l, share)
 
 
 @inner
