@@ -27,7 +27,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numba import njit
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
@@ -38,13 +37,13 @@ from gpu_ascent import machine, source_hash  # noqa: E402
 from dudley.core.philox import Stream, keys_tensor, packed_bits  # noqa: E402
 from dudley.train.ensemble.bit_attention import choose  # noqa: E402
 from dudley.train.ensemble.bit_attention.by_trial import ByTrial  # noqa: E402
-from dudley.train.ensemble.bit_attention.compiled import Compiled  # noqa: E402
-from dudley.train.ensemble.bit_attention.compiled_kernels import multiply  # noqa: E402
-from dudley.train.ensemble.bit_attention.compiled_lanes import LANES  # noqa: E402
 from dudley.train.period import Period  # noqa: E402
 from dudley.train.problem import Problem  # noqa: E402
 from dudley.train.state import State  # noqa: E402
 
+COMPILED = choose.compiled_for_processor()
+if COMPILED is None and __name__ == "__main__":
+    sys.exit("cpu_attention: numba is needed: pip install '.[compiled]'")
 LENGTHS, EXAMPLES, D, H, DROPOUT = (100, 200, 400), (50, 125, 200), 64, 16, 0.1
 PRODUCTS = 6
 
@@ -78,7 +77,7 @@ def attention(T: int, m: int, E: int, rounds: int) -> dict[str, float]:
     def run(way) -> None:
         torch.autograd.grad(way.apply(*leaves, *rest), leaves, pulls)
 
-    ways = {"by_trial": lambda: run(ByTrial), "compiled": lambda: run(Compiled)}
+    ways = {"by_trial": lambda: run(ByTrial), "compiled": lambda: run(COMPILED.Compiled)}
     return {name: seconds / E for name, seconds in cpu_seconds(ways, rounds).items()}
 
 
@@ -98,16 +97,19 @@ def step(T: int, m: int, E: int, rounds: int) -> dict[str, float]:
     return {name: seconds / E for name, seconds in cpu_seconds(ways, rounds).items()}
 
 
-@njit
-def _products(times, c, a, b):
-    for _ in range(times):
-        multiply(c, 0, 64, a, 0, 1, 16, b, 0, 64, 16, 64, 100)
-
-
 def rate(rounds: int) -> float:
     """Multiplications and additions a second of the compiled product, in cache."""
+    from numba import njit
+
+    multiply = COMPILED.compiled_kernels.multiply
+
+    @njit
+    def products(times, c, a, b):
+        for _ in range(times):
+            multiply(c, 0, 64, a, 0, 1, 16, b, 0, 64, 16, 64, 100)
+
     c, a, b = (np.ones(size, np.float32) for size in (16 * 64, 100 * 16, 100 * 64))
-    ways = {"products": lambda: _products(2000, c, a, b)}
+    ways = {"products": lambda: products(2000, c, a, b)}
     return 2000 * 16 * 64 * 100 / cpu_seconds(ways, rounds)["products"]
 
 
@@ -148,7 +150,7 @@ def main() -> None:
         "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
         "seed": 0,
         "src_sha256": source_hash(),
-        "machine": machine("cpu") | versions | {"lanes": LANES},
+        "machine": machine("cpu") | versions | {"lanes": COMPILED.compiled_kernels.LANES},
         "load": [start, os.getloadavg()[0]],
         "precision": "float32",
         "outputs": {file.name: hashlib.sha256(file.read_bytes()).hexdigest()},
