@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from dudley.lab import probe
-from dudley.lab.experiment import EXPERIMENTS, SCALES
+from dudley.lab.experiment import EXPERIMENTS, SCALES, Bench
 from dudley.lab.forecast import forecast
 from dudley.lab.pages.forecast import row
 from dudley.lab.planned import planned_in
@@ -38,7 +38,8 @@ def test_every_experiment_can_be_foreseen(
 ):
     monkeypatch.setattr(probe, "speed", lambda *_, **__: 1.0)
     experiment = EXPERIMENTS[name]
-    parts = forecast(experiment.planned(designed(experiment, scale, design)))
+    bench = Bench(memory=8 << 30)  # the largest trial of the laws takes more than 2 GiB
+    parts = forecast(experiment.planned(designed(experiment, scale, design)), bench)
     assert parts or name in NUMBERS_ONLY
     for part in parts:
         assert part.trials > 0 and part.batches > 0 and part.work >= part.longest > 0
