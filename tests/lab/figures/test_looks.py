@@ -350,7 +350,8 @@ def test_two_budgets_have_two_markers():
 
 
 def test_a_quantity_that_is_the_same_everywhere_has_no_panel():
-    sketch = sketch_of("beyond-masked", "cells")
+    record = committed("beyond-masked")["laptop"]
+    sketch = next(sketch for sketch in draw.figures(record) if sketch.name == "cells")
     assert (
         "not drawn: derived bound on the gap 4; Theorem 5.1, derived, on the gap 4" in sketch.shows
     )
