@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import hashlib
 import json
 import os
 import sys
@@ -32,9 +31,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
 
 import protocols  # noqa: E402
-from gpu_ascent import machine, source_hash  # noqa: E402
+from gpu_ascent import machine  # noqa: E402
 
 from dudley.core.philox import Stream, keys_tensor, packed_bits  # noqa: E402
+from dudley.lab.conduct import digests_of  # noqa: E402
 from dudley.train.ensemble.bit_attention import choose  # noqa: E402
 from dudley.train.ensemble.bit_attention.by_trial import ByTrial  # noqa: E402
 from dudley.train.period import Period  # noqa: E402
@@ -142,18 +142,14 @@ def main() -> None:
     file.write_text(json.dumps(measures, indent=2) + "\n", encoding="utf-8")
     config = {"lengths": LENGTHS, "examples": EXAMPLES, "d": D, "H": H, "dropout": DROPOUT}
     config |= {"trials": options.trials, "rounds": options.rounds, "protocol": protocols.AND}
-    text = json.dumps(config, sort_keys=True)
     versions = {name: metadata.version(name) for name in ("numba", "llvmlite")}
     record = {
         "command": ["python", *sys.argv],
-        "config": json.loads(text),
-        "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        **digests_of(config, [file]),
         "seed": 0,
-        "src_sha256": source_hash(),
         "machine": machine("cpu") | versions | {"lanes": COMPILED.compiled_kernels.LANES},
         "load": [start, os.getloadavg()[0]],
         "precision": "float32",
-        "outputs": {file.name: hashlib.sha256(file.read_bytes()).hexdigest()},
     }
     (options.out / "provenance.json").write_text(json.dumps(record, indent=2) + "\n")
 

@@ -8,7 +8,6 @@ The same keys, so the same data, first weights and dropout masks: what differs i
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import sys
 import tempfile
@@ -22,8 +21,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
 
 import protocols  # noqa: E402
-from gpu_ascent import machine, source_hash  # noqa: E402
+from gpu_ascent import machine  # noqa: E402
 
+from dudley.lab.conduct import digests_of  # noqa: E402
 from dudley.lab.grid.trial import TrialGrid  # noqa: E402
 from dudley.lab.training import pack, train_grid, trainings  # noqa: E402
 
@@ -53,21 +53,17 @@ def main() -> None:
         table = train_grid(grid, folder, workers=options.workers, batches=batches, progress=True)
         took = time.perf_counter() - start
     options.out.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table({n: table[n] for n in COLUMNS}), options.out / "and-cells.parquet")
+    file = options.out / "and-cells.parquet"
+    pq.write_table(pa.table({n: table[n] for n in COLUMNS}), file)
     config = {"protocol": protocols.AND, "cells": CELLS, "trials": options.trials}
     config["packing"] = [len(batch) for batch in batches]
-    text = json.dumps(config, sort_keys=True)
-    digest = hashlib.sha256((options.out / "and-cells.parquet").read_bytes()).hexdigest()
     record = {
         "command": ["python", *sys.argv],
-        "config": json.loads(text),
-        "config_sha256": hashlib.sha256(text.encode()).hexdigest(),
+        **digests_of(config, [file]),
         "seed": 0,
-        "src_sha256": source_hash(),
         "machine": machine("cpu"),
         "precision": "float32",
         "seconds": took,
-        "outputs": {"and-cells.parquet": digest},
     }
     (options.out / "provenance.json").write_text(json.dumps(record, indent=2) + "\n")
 

@@ -44,17 +44,14 @@ def sublinear(
 ) -> Finding:
     """The paper's claim."""
     claim = "The critical m grows sublinearly with T (figure 2, right)."
-    numbers: dict[str, Any] = {}
-    for number, of_cells in {
-        "critical": lambda cells: (
-            critical_sizes(config, cells)
-            if "design" in config
-            else crossings(cells, config["bootstrap"])
-        ),
-        "half_success": half_success,
-    }.items():
-        for name, cells in both.items():
-            numbers[number + "_by_last_check" * (name == "last")] = of_cells(cells)
+    by = {"best": "", "last": "_by_last_check"}
+    numbers: dict[str, Any] = {
+        f"critical{by[name]}": critical_sizes(config, cells)
+        if "design" in config
+        else crossings(cells, config["bootstrap"])
+        for name, cells in both.items()
+    }
+    numbers |= {f"half_success{by[name]}": half_success(cells) for name, cells in both.items()}
     points, halves = numbers["critical"], numbers["half_success"]
     measure = "measure of growth"
     readings, words = [], []
