@@ -25,6 +25,7 @@ from dudley.train.ensemble.rows import Shared
 from dudley.train.packed import pack
 
 NAMES = ("mixed", "mass", "base", "lift", "K")  # two outputs, then gradients
+NAMES_OF_HEADS = ("heads", "base", "lift", "q", "A", "B", "b")  # the output, then gradients
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,24 @@ class Case:
             "d_mass": drawn(E, self.M, self.H),
             "words": packed_bits(self.noise.keys, Stream.INPUTS, 0, self.M, self.T),
             "counts": torch.tensor(self.counts, dtype=torch.int32),
+            **self.folded(),
+        }
+
+    def folded(self) -> dict[str, torch.Tensor]:
+        """Queries, matrices and a gradient of heads that make K and d_mixed of about these sizes;
+        where d_mixed is none, no heads are made of mixed."""
+        source, E, size = torch.Generator().manual_seed(4), len(self.counts), (self.D // self.H)
+
+        def drawn(*shape, size=0.3):
+            return size * torch.randn(shape, generator=source, dtype=torch.float64)
+
+        A, B = (centred(drawn(E, self.D, self.D, size=size**-0.5).mT).mT for _ in range(2))
+        return {
+            "q": drawn(E, self.M, self.D),
+            "A": A * self.sharp,
+            "B": B * (self.pull > 0),
+            "b": drawn(E, 1, self.D, size=1.0),
+            "d_heads": drawn(E, self.M, self.D) * (self.pull or 1.0),
         }
 
 
@@ -124,6 +143,31 @@ def answers(case: Case, attend, dtype=torch.float64, device="cpu") -> dict[str, 
     return {name: x.detach().cpu().double() for name, x in zip(NAMES, outputs, strict=True)}
 
 
+def answers_of_heads(case: Case, attend_heads, dtype=torch.float64, device="cpu") -> dict:
+    """What ``attend_heads(base, lift, q, A, B, b, words, counts, noise, H, dropout)`` makes of it.
+
+    Gradients of matrices are free in their means over columns, which are taken off.
+    """
+    inputs = {name: x.to(device) for name, x in case.inputs().items()}
+    leaves = [inputs[name].to(dtype).requires_grad_() for name in NAMES_OF_HEADS[1:]]
+    noise = Noise(case.noise.keys.to(device), case.noise.step.to(device))
+    rest = inputs["words"], inputs["counts"], noise, case.H, case.dropout
+    heads = attend_heads(*leaves, *rest)
+    pulls = torch.autograd.grad(heads, leaves, inputs["d_heads"].to(dtype))
+    outputs = dict(zip(NAMES_OF_HEADS, (heads, *pulls), strict=True))
+    outputs |= {name: centred(outputs[name].mT).mT for name in ("A", "B")}
+    return {name: x.detach().cpu().double() for name, x in outputs.items()}
+
+
+def heads_by_definition(base, lift, q, A, B, b, words, counts, noise, H, dropout):
+    """`by_definition` between queries and heads, both by their formulas."""
+    q, A, B, b = (x.unflatten(2, (H, -1)) for x in (q, A, B, b))
+    K = torch.einsum("emhk,edhk->ehmd", q, A)
+    mixed, mass = by_definition(base, lift, K, words, counts, noise, dropout)
+    heads = torch.einsum("ehmd,edhk->emhk", mixed, B) + mass[..., None] * b
+    return heads.flatten(2)
+
+
 def by_definition(base, lift, K, words, counts, noise, dropout):
     """`plain`, with every mask made and rows that are no examples left out one by one."""
     E, H, M, D = K.shape
@@ -149,9 +193,11 @@ def by_compiled(base, lift, K, words, counts, noise, dropout):
     return Compiled.apply(base, lift, K, words, counts, noise.keys, noise.step, dropout)
 
 
-def by_kernels(base, lift, K, words, counts, noise, dropout):
+def heads_by_kernels(base, lift, q, A, B, b, words, counts, noise, H, dropout):
     keys = choose.join_keys(noise.keys)
-    return choose.fused.Fused.apply(base, lift, K, words, counts, keys, noise.step, dropout)
+    return choose.fused.Fused.apply(
+        base, lift, q, A, B, b, words, counts, keys, noise.step, H, dropout
+    )
 
 
 def classifiers() -> tuple[AndEnsemble, dict[str, torch.Tensor], torch.Tensor]:
@@ -259,13 +305,13 @@ def taking_kernels():
 
 
 def of_kernels(device="cpu", names: Iterable[str] = CASES) -> dict:
-    """All that kernels answer: (case, precision) ↦ by NAMES, (case, "rows") ↦ factors, the tail."""
+    """All that kernels answer: (case, precision) ↦ by NAMES_OF_HEADS, (case, "rows") ↦ factors, the tail."""
     answers_by, settings = {}, choose.fused.SETTINGS
     before = settings.precision
     for name in names:
         case = CASES[name]
         for settings.precision in ("ieee", "fp16") if name in NARROW else ("ieee",):
-            outputs = answers(case, by_kernels, torch.float32, device)
+            outputs = answers_of_heads(case, heads_by_kernels, torch.float32, device)
             answers_by[name, settings.precision] = outputs
         keys, step = choose.join_keys(case.noise.keys).to(device), case.noise.step.to(device)
         rows = [

@@ -18,14 +18,16 @@ from scipy import stats
 from attention_cases import (
     CASES,
     CASES_OF_PROCESSOR,
-    NAMES,
+    NAMES_OF_HEADS,
     NARROW,
     QUICK,
     Case,
     answers,
+    answers_of_heads,
     by_compiled,
     by_definition,
     by_trial,
+    heads_by_definition,
 )
 from dudley.core.philox import keys_tensor
 from dudley.train.ensemble.base import Noise
@@ -46,12 +48,15 @@ def amplified(case: Case) -> float:
     return max(1.0, case.sharp) * (case.dropout[1] ** -0.5 if case.pull < 1 else 1.0)
 
 
-def assert_near(tensors: dict, case: Case, kind) -> None:
-    expected = answers(case, by_definition)
+def assert_close(tensors: dict, expected: dict, case: Case, kind) -> None:
     tolerance = TOLERANCES[kind] * amplified(case)
-    for name in NAMES:
-        error = (tensors[name] - expected[name]).norm() / expected[name].norm()
+    for name, x in expected.items():
+        error = (tensors[name] - x).norm() / x.norm() if x.any() else tensors[name].norm()
         assert error < tolerance, (name, float(error))
+
+
+def assert_near(tensors: dict, case: Case, kind) -> None:
+    assert_close(tensors, answers(case, by_definition), case, kind)
     for e, m in enumerate(case.counts):
         past = tensors["mixed"][e, :, m:], tensors["mass"][e, m:], tensors["K"][e, :, m:]
         assert not any(x.any() for x in past), "rows that are no examples answer zero"
@@ -96,9 +101,19 @@ OF_KERNELS = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow
 
 @pytest.mark.parametrize("name", OF_KERNELS)
 def test_kernels(kernels, name):
-    assert_near(kernels[name, "ieee"], CASES[name], "ieee")
-    if name in NARROW:
-        assert_near(kernels[name, "fp16"], CASES[name], "fp16")
+    case = CASES[name]
+    expected = answers_of_heads(case, heads_by_definition)
+    for kind in ("ieee", "fp16") if name in NARROW else ("ieee",):
+        assert_close(kernels[name, kind], expected, case, kind)
+        for e, m in enumerate(case.counts):
+            assert not any(kernels[name, kind][of][e, m:].any() for of in ("heads", "q"))
+
+
+@each("name", CASES_OF_PROCESSOR)
+def test_heads_on_a_processor(name):
+    case = CASES_OF_PROCESSOR[name]
+    expected = answers_of_heads(case, heads_by_definition)
+    assert_close(answers_of_heads(case, choose.attend_heads), expected, case, torch.float64)
 
 
 @pytest.mark.parametrize("name", OF_KERNELS)
@@ -151,9 +166,9 @@ def test_a_device_without_kernels_is_asked_for_no_value():
     case = CASES_OF_PROCESSOR["two heads"]
     inputs = {name: x.to("meta") for name, x in case.inputs().items()}
     noise = Noise(case.noise.keys.to("meta"), case.noise.step.to("meta"))
-    leaves = [inputs[name].requires_grad_() for name in NAMES[2:]]
-    mixed, mass = choose.attend(*leaves, inputs["words"], inputs["counts"], noise, (0.1, 0.1))
-    torch.autograd.grad((mixed.sum(), mass.sum()), leaves)
+    leaves = [inputs[name].requires_grad_() for name in NAMES_OF_HEADS[1:]]
+    rest = inputs["words"], inputs["counts"], noise, case.H, (0.1, 0.1)
+    torch.autograd.grad(choose.attend_heads(*leaves, *rest).sum(), leaves)
     factors = choose.row_factors(noise, case.M, case.T, case.D, case.H, 0.1)
     assert factors.shape == (3, case.M, case.D) and factors.device.type == "meta"
 

@@ -39,7 +39,7 @@ from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.models.and_classifier import AndClassifier
 from dudley.train.ensemble.base import Ensemble, Noise
-from dudley.train.ensemble.bit_attention.choose import attend, row_factors
+from dudley.train.ensemble.bit_attention.choose import attend_heads, row_factors
 from dudley.train.ensemble.packed_product import LARGE, packed_product
 from dudley.train.ensemble.registry import ENSEMBLES, common_length
 from dudley.train.ensemble.rows import Padded, Shared, at_a_time, of_members
@@ -91,10 +91,10 @@ class AndEnsemble(Ensemble):
         base, lift = _rows(w)
         factors = self._dropout_factors(noise, M, 0, self.dropout[0])
         cls = (base[:, -1:] * factors).expand(-1, M, -1)  # (E, M, D)
-        K, V, of_mass = fold_attention(cls, self.H, *w.list(ATTENTION))
-        mixed, mass = attend(base, lift, K, words, padded.counts, noise, self.dropout[:2])
-        heads = mixed @ V + mass.mT[..., None] * of_mass  # (E, H, M, k)
-        return self._logits(w, cls, heads.transpose(1, 2).flatten(2), noise)
+        folded = fold_attention(cls, self.H, *w.list(ATTENTION))
+        rates = self.dropout[:2]
+        heads = attend_heads(base, lift, *folded, words, padded.counts, noise, self.H, rates)
+        return self._logits(w, cls, heads, noise)
 
     def evaluate(self, weights, inputs, alive=None):
         return self._logits_by_table(weights, inputs, None)
@@ -198,17 +198,14 @@ class _Parts:
 
 
 def fold_attention(cls, H: int, gain, bias, W_Q, W_K, W_v, b_Q, b_v):
-    """Queries through the keys (E, H, M, D) in units of log 2, and what becomes of averages.
+    """Queries (E, M, D) in units of log 2, the matrices of keys and values, what mass becomes.
 
-    Both are orthogonal to the vector of ones, so that they may be applied to rows that are scaled,
-    but not centred.
+    Both matrices (E, D, D) are orthogonal to the vector of ones, so that they may be applied to
+    rows that are scaled, but not centred.
     """
-    by_head = (H, cls.shape[-1] // H)
-    size = math.log2(math.e) / math.sqrt(by_head[1])
-    q = _affine(_normal(cls), gain, bias, W_Q, b_Q).unflatten(2, by_head).transpose(1, 2)
-    keys, values = (_centre(gain * W).unflatten(2, by_head) for W in (W_K, W_v))
-    of_mass = (bias @ W_v + b_v).unflatten(2, by_head).transpose(1, 2)  # (E, H, 1, k)
-    return (q * size) @ keys.permute(0, 2, 3, 1), values.transpose(1, 2), of_mass
+    size = math.log2(math.e) / math.sqrt(cls.shape[-1] // H)
+    q = _affine(_normal(cls), gain, bias, W_Q, b_Q) * size
+    return q, _centre(gain * W_K), _centre(gain * W_v), bias @ W_v + b_v
 
 
 def classify(

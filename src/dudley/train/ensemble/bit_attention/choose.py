@@ -22,19 +22,42 @@ except ImportError:  # no Triton: slower on a GPU, the same elsewhere
     fused = None
 
 
+def attend_heads(base, lift, q, A, B, b, words, counts, noise: Noise | None, H: int, dropout):
+    """Concatenated heads (E, M, D), zero in rows past ``counts`` (E,), from queries q (E, M, D).
+
+    Head h has the queries K_h = q_h A_hᵀ, and is mixed_h B_h + mass_h b_h: see `plain`, and
+    `fused_folds`. A and B are (E, D, D), b (E, 1, D), each with its heads side by side.
+    """
+    if q.device.type != "cpu" and fused is not None and _fits(q, H):
+        noise, dropout = _noise_of(noise, dropout, q)
+        keys = join_keys(noise.keys).to(q.device)
+        return fused.Fused.apply(
+            base, lift, q, A, B, b, words, counts, keys, noise.step, H, dropout
+        )
+    by_head = (H, q.shape[-1] // H)
+    q, b = (x.unflatten(2, by_head).transpose(1, 2) for x in (q, b))  # (E, H, M or 1, k)
+    K = q @ A.unflatten(2, by_head).permute(0, 2, 3, 1)
+    mixed, mass = attend(base, lift, K, words, counts, noise, dropout)
+    heads = mixed @ B.unflatten(2, by_head).transpose(1, 2) + mass.mT[..., None] * b
+    return heads.transpose(1, 2).flatten(2)
+
+
 def attend(base, lift, K, words, counts, noise: Noise | None, dropout: tuple[float, float]):
     """(mixed (E, H, M, D), mass (E, M, H)), zero in rows past ``counts`` (E,). See `plain`."""
-    if noise is None or max(dropout) == 0:
-        nought = torch.zeros(len(K), 2, dtype=torch.int64, device=K.device)
-        noise, dropout = Noise(nought, nought[0, 0]), (0.0, 0.0)
+    noise, dropout = _noise_of(noise, dropout, K)
     if K.device.type == "cpu":
         compiled = compiled_for_processor() if K.dtype == torch.float32 else None
         way = compiled.Compiled if compiled else ByTrial
         return way.apply(base, lift, K, words, counts, noise.keys, noise.step, dropout)
-    if fused is not None and _fits(K):
-        keys = join_keys(noise.keys).to(K.device)
-        return fused.Fused.apply(base, lift, K, words, counts, keys, noise.step, dropout)
     return _by_formula(base, lift, K, words, counts, noise, dropout)
+
+
+def _noise_of(noise: Noise | None, dropout, like: torch.Tensor) -> tuple[Noise, tuple]:
+    """What masks depend on, and both rates: none where there is no noise."""
+    if noise is not None and max(dropout) > 0:
+        return noise, dropout
+    nought = torch.zeros(len(like), 2, dtype=torch.int64, device=like.device)
+    return Noise(nought, nought[0, 0]), (0.0, 0.0)
 
 
 @cache
@@ -67,11 +90,11 @@ def join_keys(keys: torch.Tensor) -> torch.Tensor:
     return keys[:, 0] | (keys[:, 1] << 32)
 
 
-def _fits(K: torch.Tensor) -> bool:
+def _fits(q: torch.Tensor, H: int) -> bool:
     """Kernels are cut for float32, powers of two, and products of at least 16 by 16."""
-    _, H, _, D = K.shape
+    D = q.shape[-1]
     sizes = H >= 16 and D >= 32 and H & (H - 1) == 0 and D & (D - 1) == 0
-    return K.dtype == torch.float32 and sizes
+    return q.dtype == torch.float32 and sizes
 
 
 def _by_formula(base, lift, K, words, counts, noise, dropout):

@@ -15,7 +15,8 @@ import triton
 import triton.language as tl
 
 from dudley.core.backend import torch
-from dudley.train.ensemble.bit_attention.fused import SETTINGS, _narrow, _product
+from dudley.train.ensemble.bit_attention.fused import SETTINGS
+from dudley.train.ensemble.bit_attention.fused_kernels import narrow, product
 
 ROWS = 64
 FLOOR = tl.constexpr(-80.0)
@@ -39,7 +40,7 @@ def _sums(
         table = tl.load(weighted + t[:, None] * D + d[None, :], mask=there, other=0.0)
         n += high * g_t[None, :]
         total += g_t
-        N = _product(_narrow(high, DOT), _narrow(table, DOT), N, DOT)
+        N = product(narrow(high, DOT), narrow(table, DOT), N, DOT)
     return N, tl.sum(n, 1), tl.sum(total, 0)
 
 
@@ -74,7 +75,7 @@ def _kernel_sums_back(
         at = eh * B + n
         pull = tl.load(d_N + at[:, None] * D + d[None, :], mask=(n < B)[:, None], other=0.0)
         column += high * tl.load(d_n + at, mask=n < B, other=0.0)[None, :]
-        table = _product(high, pull, table, DOT)
+        table = product(high, pull, table, DOT)
     t = w * 32 + t32
     at = eh * T + t
     tl.store(d_weighted + at[:, None] * D + d[None, :], table, mask=(t < T)[:, None])
@@ -184,7 +185,7 @@ def _kernel_read(
         masses = tl.where(k[None, :] == 3, (w_last / whole)[:, None], masses)
         at = values + eh * 4 * D + k[:, None] * D + d[None, :]
         four = tl.load(at, mask=(k < 4)[:, None], other=0.0)
-        mixed = _product(masses, four, mixed, "ieee" if DOT == "ieee" else "tf32")
+        mixed = product(masses, four, mixed, "ieee" if DOT == "ieee" else "tf32")
         mixed += (excess / whole)[:, None] * N_h
     hidden = mixed + tl.load(bias + e * D + d)[None, :]
     hidden = tl.where(hidden < 0, 0.0, hidden)  # what is no number stays one: a table too large

@@ -11,7 +11,8 @@ import triton
 import triton.language as tl
 
 from dudley.core.backend import torch
-from dudley.train.ensemble.bit_attention.fused import SETTINGS, _narrow, _product
+from dudley.train.ensemble.bit_attention.fused import SETTINGS
+from dudley.train.ensemble.bit_attention.fused_kernels import narrow, product
 
 ROWS, HIDDEN = 64, 64  # rows of a program, columns of the hidden layer at a time
 LN_EPS = tl.constexpr(1e-5)
@@ -37,21 +38,21 @@ def _kernel_tail(
     heads = tl.load(row + d[None, :], mask=there, other=0.0)
     heads /= tl.load(row + D + (d // (D // H))[None, :], mask=there, other=1.0)
     square = d[:, None] * D + d[None, :]
-    z = _product(
-        _narrow(heads, DOT), _narrow(tl.load(W_c + e * D * D + square), DOT),
+    z = product(
+        narrow(heads, DOT), narrow(tl.load(W_c + e * D * D + square), DOT),
         tl.zeros((BN, D), tl.float32), DOT,
     )  # fmt: skip
     z += (tl.load(b_c + e * D + d) + tl.load(cls + e * D + d))[None, :]
     y = _normalised(z, tl.load(gain_2 + e * D + d), tl.load(bias_2 + e * D + d), D)
-    y = _narrow(y, DOT)
+    y = narrow(y, DOT)
     for first in range(0, F, BF):
         f = first + tl.arange(0, BF)
         into = tl.load(W_1 + e * D * F + d[:, None] * F + f[None, :])
-        hidden = _product(y, _narrow(into, DOT), tl.zeros((BN, BF), tl.float32), DOT)
+        hidden = product(y, narrow(into, DOT), tl.zeros((BN, BF), tl.float32), DOT)
         hidden += tl.load(b_1 + e * F + f)[None, :]
         hidden = hidden * 0.5 * (1 + tl.erf(hidden * 0.7071067811865476))
         back = tl.load(W_2 + e * F * D + f[:, None] * D + d[None, :])
-        z = _product(_narrow(hidden, DOT), _narrow(back, DOT), z, DOT)
+        z = product(narrow(hidden, DOT), narrow(back, DOT), z, DOT)
     z += tl.load(b_2 + e * D + d)[None, :]
     y = _normalised(z, tl.load(gain_3 + e * D + d), tl.load(bias_3 + e * D + d), D)
     for c in tl.static_range(C):

@@ -1,0 +1,151 @@
+"""Between a network's rows and attention's kernels: queries through the keys, averages through the
+values, and their gradients. One program owns a head of a member and walks over its examples.
+
+With q (M, k) the queries of a head, A (D, k) its part of the matrix of keys, B (D, k) that of values
+and b (k,) what a unit of mass becomes,
+
+    K = q Aᵀ,   heads = mixed B + mass b,
+    ∂mixed = ∂heads Bᵀ,   ∂B = mixedᵀ ∂heads,   ∂b = massᵀ ∂heads,   ∂q = ∂K A,   ∂A = ∂Kᵀ q.
+
+K, mixed and their gradients have H·D numbers for an example, sixteen times those of a row: they are
+float16 in fast mode, and of ∂K only the parts by block of tokens are stored. ∂mixed is divided by a
+power of two for every example, its size, which brings the largest |∂heads| into [1, 2); so are
+∂mass = ⟨∂heads, b⟩ and
+
+    δ = Σ_t a_t ∂a_t = ⟨∂mixed, mixed⟩ + ∂mass · mass = ⟨∂heads, heads⟩.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from dudley.train.ensemble.bit_attention.fused_kernels import narrow, product
+
+
+@triton.jit
+def _part_of(matrix, e, h, j, D: tl.constexpr, SIZE: tl.constexpr):
+    """The columns of a head, and zeros after them: (D, columns)."""
+    d = tl.arange(0, D)
+    at = (e * D + d[:, None]) * D + h * SIZE + j[None, :]
+    return tl.load(matrix + at, mask=(j < SIZE)[None, :], other=0.0)
+
+
+@triton.jit
+def kernel_fold(
+    q, A, counts, K, M, H: tl.constexpr, D: tl.constexpr, SIZE: tl.constexpr, COLUMNS: tl.constexpr,
+    BM: tl.constexpr, DOT: tl.constexpr,
+):  # fmt: skip
+    """K = q Aᵀ."""
+    e, h = (tl.program_id(0) // H).to(tl.int64), tl.program_id(0) % H
+    d, j = tl.arange(0, D), tl.arange(0, COLUMNS)
+    across = tl.trans(_part_of(A, e, h, j, D, SIZE))
+    for first in range(0, tl.load(counts + e), BM):
+        i = first + tl.arange(0, BM)
+        there = (i < M)[:, None]
+        rows = tl.load(
+            q + (e * M + i[:, None]) * D + h * SIZE + j[None, :],
+            mask=there & (j < SIZE)[None, :], other=0.0,
+        )  # fmt: skip
+        out = product(rows, across, tl.zeros((BM, D), tl.float32), DOT)
+        tl.store(K + ((e * H + h) * M + i[:, None]) * D + d[None, :], out, mask=there)
+
+
+@triton.jit
+def kernel_heads(
+    mixed, mass, B, b, counts, heads, M, H: tl.constexpr, D: tl.constexpr, SIZE: tl.constexpr,
+    COLUMNS: tl.constexpr, BM: tl.constexpr, DOT: tl.constexpr, NARROW: tl.constexpr,
+):  # fmt: skip
+    """heads = mixed B + mass b, zero for rows that are no examples."""
+    e, h = (tl.program_id(0) // H).to(tl.int64), tl.program_id(0) % H
+    d, j = tl.arange(0, D), tl.arange(0, COLUMNS)
+    of_head = j < SIZE
+    part = narrow(_part_of(B, e, h, j, D, SIZE), NARROW)
+    of_mass = tl.load(b + e * D + h * SIZE + j, mask=of_head, other=0.0)
+    for first in range(0, M, BM):
+        i = first + tl.arange(0, BM)
+        there = i < tl.load(counts + e)
+        at = ((e * H + h) * M + i[:, None]) * D + d[None, :]
+        rows = tl.load(mixed + at, mask=there[:, None], other=0.0)
+        masses = tl.load(mass + (e * M + i) * H + h, mask=there, other=0.0)
+        out = product(rows, part, masses[:, None] * of_mass[None, :], NARROW)
+        at = (e * M + i[:, None]) * D + h * SIZE + j[None, :]
+        tl.store(heads + at, out, mask=(i < M)[:, None] & of_head[None, :])
+
+
+@triton.jit
+def kernel_sizes(
+    heads, d_heads, b, sizes, delta, d_mass, M, H: tl.constexpr, D: tl.constexpr, BM: tl.constexpr
+):  # fmt: skip
+    """The size of every example, and δ and ∂mass over it."""
+    e, i = tl.program_id(1).to(tl.int64), tl.program_id(0) * BM + tl.arange(0, BM)
+    d, h, there = tl.arange(0, D), tl.arange(0, H), (i < M)[:, None]
+    at = (e * M + i[:, None]) * D + d[None, :]
+    x = tl.load(heads + at, mask=there, other=0.0)
+    g = tl.load(d_heads + at, mask=there, other=0.0)
+    size = tl.exp2(tl.floor(tl.log2(tl.maximum(tl.max(tl.abs(g), 1), 1e-30))))
+    g = g / size[:, None]
+    at = (e * M + i[:, None]) * H + h[None, :]
+    tl.store(delta + at, tl.sum(tl.reshape(x * g, (BM, H, D // H)), 2), mask=there)
+    masses = g * tl.load(b + e * D + d)[None, :]
+    tl.store(d_mass + at, tl.sum(tl.reshape(masses, (BM, H, D // H)), 2), mask=there)
+    tl.store(sizes + e * M + i, size, mask=i < M)
+
+
+@triton.jit
+def kernel_pull(
+    mixed, mass, d_heads, B, counts, sizes, d_mixed, d_B, d_b, M, H: tl.constexpr, D: tl.constexpr,
+    SIZE: tl.constexpr, COLUMNS: tl.constexpr, BM: tl.constexpr, DOT: tl.constexpr,
+):  # fmt: skip
+    """∂mixed over the size, ∂B and ∂b."""
+    e, h = (tl.program_id(0) // H).to(tl.int64), tl.program_id(0) % H
+    d, j = tl.arange(0, D), tl.arange(0, COLUMNS)
+    of_head, m = (j < SIZE)[None, :], tl.load(counts + e)
+    across = tl.trans(_part_of(B, e, h, j, D, SIZE))
+    pull_B = tl.zeros((D, COLUMNS), tl.float32)
+    pull_b = tl.zeros((BM, COLUMNS), tl.float32)
+    for first in range(0, m, BM):
+        i = first + tl.arange(0, BM)
+        there = i < m
+        at = (e * M + i[:, None]) * D + h * SIZE + j[None, :]
+        g = tl.load(d_heads + at, mask=there[:, None] & of_head, other=0.0)
+        at = ((e * H + h) * M + i[:, None]) * D + d[None, :]
+        rows = tl.load(mixed + at, mask=there[:, None], other=0.0).to(tl.float32)
+        masses = tl.load(mass + (e * M + i) * H + h, mask=there, other=0.0)
+        pull_B = product(tl.trans(rows), g, pull_B, DOT)
+        pull_b += masses[:, None] * g
+        g = g / tl.load(sizes + e * M + i, mask=there, other=1.0)[:, None]
+        out = product(g, across, tl.zeros((BM, D), tl.float32), DOT)
+        tl.store(d_mixed + at, out, mask=there[:, None])
+    at = (e * D + d[:, None]) * D + h * SIZE + j[None, :]
+    tl.store(d_B + at, pull_B, mask=of_head)
+    tl.store(d_b + e * D + h * SIZE + j, tl.sum(pull_b, 0), mask=j < SIZE)
+
+
+@triton.jit
+def kernel_total(
+    parts, q, A, counts, sizes, d_q, d_A, E, M, blocks, H: tl.constexpr, D: tl.constexpr,
+    SIZE: tl.constexpr, COLUMNS: tl.constexpr, BM: tl.constexpr, DOT: tl.constexpr,
+):  # fmt: skip
+    """∂q and ∂A, from ∂K as a sum over blocks of tokens; zero for rows that are no examples."""
+    e, h = (tl.program_id(0) // H).to(tl.int64), tl.program_id(0) % H
+    d, j = tl.arange(0, D), tl.arange(0, COLUMNS)
+    of_head, m = (j < SIZE)[None, :], tl.load(counts + e)
+    part = _part_of(A, e, h, j, D, SIZE)
+    pull_A = tl.zeros((D, COLUMNS), tl.float32)
+    stride = tl.cast(E, tl.int64) * H * M * D
+    for first in range(0, M, BM):
+        i = first + tl.arange(0, BM)
+        there = i < m
+        at = ((e * H + h) * M + i[:, None]) * D + d[None, :]
+        total = tl.zeros((BM, D), tl.float32)
+        for block in range(blocks):
+            total += tl.load(parts + block * stride + at, mask=there[:, None], other=0.0)
+        total *= tl.load(sizes + e * M + i, mask=there, other=0.0)[:, None]
+        at = (e * M + i[:, None]) * D + h * SIZE + j[None, :]
+        rows = tl.load(q + at, mask=there[:, None] & of_head, other=0.0)
+        pull_A = product(tl.trans(total), rows, pull_A, DOT)
+        out = product(total, part, tl.zeros((BM, COLUMNS), tl.float32), DOT)
+        tl.store(d_q + at, out, mask=(i < M)[:, None] & of_head)
+    at = (e * D + d[:, None]) * D + h * SIZE + j[None, :]
+    tl.store(d_A + at, pull_A, mask=of_head)
