@@ -6,13 +6,14 @@ From [CLS] rows and heads to logits, as `and_classifier.classify` has it:
     logits = LN₃(z₂) W.
 
 Dropout's factors f₁ and f₂ are hashed where they are used, and the hidden layer, four times as wide
-as z, is made again where the backward pass wants it: nothing but z₁ and z₂ is kept, and in the
-backward pass the gradient of the MLP's branch. Rows past a member's count are not looked at: their
-logits and gradients are zero.
+as z, is made again where the backward pass wants it: ẑ and 1/σ of both LayerNorms are kept, and the
+backward pass adds the gradient of the MLP's branch. Rows past a member's count are not looked at:
+their logits and gradients are zero.
 
-Each tensor of rows is read once by a kernel that needs it (z₁, twice, in the backward pass), each
-matrix once for 64 rows, mostly from the cache: 0.8 GB move in a step of 800 members with
-125 examples at D = 64, half of them weights and their gradients.
+Bytes, with r for four bytes times D of all rows and w for all weights: 4 r + w forward; 2 r + w in
+and 3 r out backward; 2 r + w in and w out for the MLP's gradients; 4 r for the others. Rows padded
+to the longest member add 2 r of zeros for themselves alone. For 800 members with 125 examples each
+at D = 64, r = 26 MB and w = 120 MB: .9 GB.
 """
 
 from __future__ import annotations
@@ -21,17 +22,19 @@ import triton
 from torch.autograd.function import once_differentiable
 
 from dudley.core.backend import torch
+from dudley.train.ensemble.base import Noise
+from dudley.train.ensemble.bit_attention.choose import join_keys
 from dudley.train.ensemble.bit_attention.fused import SETTINGS
 from dudley.train.ensemble.bit_attention.masks import threshold
-from dudley.train.ensemble.kernels.training_tail import (
+from dudley.train.ensemble.kernels.fused_training_kernels import (
     kernel_backward,
     kernel_forward,
     kernel_mlp,
     kernel_outer,
 )
 
-ROWS, HIDDEN = 64, 64  # rows of a program, columns of the hidden layer at a time
-IN_FORWARD = tuple(range(11))
+CLASSES = 16  # at most; the gradient of W is a product, whose sides are at least that
+SPLIT = 1024  # rows that a program for gradients of weights walks over, at most
 IN_BACKWARD = (0, 2, 3, 4, 5, 6, 8, 10)  # W_c gain_2 bias_2 W_1 b_1 W_2 gain_3 W
 IN_MLP = (2, 3, 4, 5, 6)
 IN_OUTER = (8, 9, 10)
@@ -46,58 +49,79 @@ class TrainingTail(torch.autograd.Function):
         F, C = weights[4].shape[-1], weights[-1].shape[-1]
         cls, heads = cls.contiguous(), heads.contiguous()
         weights = [W if W[0].is_contiguous() else W.contiguous() for W in weights]
-        z1, z2, logits = torch.empty_like(heads), torch.empty_like(heads), heads.new_empty(E, M, C)
-        kernel_forward[(E * triton.cdiv(M, ROWS),)](
-            cls, heads, counts, keys, step, *_at(weights, IN_FORWARD), z1, z2, logits,
-            M, T, *threshold(p), H=H, D=D, F=F, C=C, BN=ROWS, BF=min(HIDDEN, F),
-            DOT=SETTINGS.precision, DROP=p > 0, num_warps=4,
+        rows = [heads.new_empty(shape) for shape in ((E, M, D), (E, M)) * 2]  # ẑ and 1/σ, twice
+        logits, cut = heads.new_empty(E, M, C), _cut(F)
+        kernel_forward[(E * triton.cdiv(M, cut["BN"]),)](
+            cls, heads, counts, keys, step, *_apart(weights), *rows, logits, M, T, *threshold(p),
+            H=H, D=D, F=F, C=C, DROP=p > 0, **cut,
+            maxnreg=168 if cut["DOT"] == "fp16" else None,  # three programs at a time
         )  # fmt: skip
-        ctx.save_for_backward(heads, z1, z2, counts, keys, step, *weights)
-        ctx.sizes = T, H, p
+        ctx.save_for_backward(heads, *rows, counts, keys, step, *weights)
+        ctx.how = T, H, p
         return logits
 
     @staticmethod
     @once_differentiable
     def backward(ctx, *pulls):
         d_logits = pulls[0].contiguous()
-        heads, z1, z2, counts, keys, step, *weights = ctx.saved_tensors
-        T, H, p = ctx.sizes
-        E, M, D = heads.shape
+        heads, standard_1, _, standard_2, _, *counters = ctx.saved_tensors[:8]
+        rows, weights = ctx.saved_tensors[1:5], ctx.saved_tensors[8:]
+        (T, H, p), (E, M, D) = ctx.how, heads.shape
         F, C = weights[4].shape[-1], weights[-1].shape[-1]
-        BF, DOT = min(HIDDEN, F), SETTINGS.precision
-        random = M, T, *threshold(p)
+        cut, masks = _cut(F), (T, *threshold(p))
         d_cls, d_heads, d_branch = (torch.empty_like(heads) for _ in range(3))
-        kernel_backward[(E * triton.cdiv(M, ROWS),)](
-            d_logits, z1, z2, counts, keys, step, *_at(weights, IN_BACKWARD),
-            d_cls, d_heads, d_branch, *random,
-            H=H, D=D, F=F, C=C, BN=ROWS, BF=BF, DOT=DOT, DROP=p > 0, num_warps=4,
+        sizes = heads.new_empty(E, M)
+        kernel_backward[(E * triton.cdiv(M, cut["BN"]),)](
+            d_logits, *rows, *counters, *_apart(weights, IN_BACKWARD),
+            d_cls, d_heads, d_branch, sizes, M, *masks, H=H, D=D, F=F, C=C, DROP=p > 0, **cut,
         )  # fmt: skip
-        grads = [torch.empty(W.shape, device=W.device) for W in weights]
-        d_W_c, d_b_c, d_gain_2, d_bias_2, d_W_1, d_b_1, d_W_2, d_b_2, *last = grads
-        d_affine = heads.new_empty(E, F // BF, 2, D)
-        kernel_mlp[(E * F // BF,)](
-            z1, d_branch, counts, *_at(weights, IN_MLP), d_W_1, d_b_1, d_W_2, d_b_2, d_affine, M,
-            D=D, F=F, BN=ROWS, BF=BF, DOT=DOT, num_warps=4,
+        S, J = triton.cdiv(M, SPLIT), F // cut["BF"]
+        grads = [heads.new_empty(E, S, *W.shape[1:]) for W in weights]
+        d_W_c, d_b_c, _, _, d_W_1, d_b_1, d_W_2, d_b_2, *last = grads
+        d_affine = heads.new_empty(E, S * J, 2, D)
+        kernel_mlp[(E * S * J,)](
+            standard_1, d_branch, sizes, counters[0], *_apart(weights, IN_MLP),
+            d_W_1, d_b_1, d_W_2, d_affine, M, S, SPLIT, D=D, F=F, **cut,
         )  # fmt: skip
-        kernel_outer[(E,)](
-            heads, d_cls, z2, d_logits, counts, keys, step, *_at(weights, IN_OUTER),
-            d_W_c, d_b_c, *last, *random, H=H, D=D, C=C, K=max(16, triton.next_power_of_2(C)),
-            BN=ROWS, DOT="ieee" if DOT == "ieee" else "tf32", DROP=p > 0, num_warps=4,
+        cut |= {"DOT": "ieee" if cut["DOT"] == "ieee" else "tf32"}  # with float32's exponents
+        del cut["BF"]
+        kernel_outer[(E * S,)](
+            heads, d_cls, d_branch, standard_2, d_logits, *counters, *_apart(weights, IN_OUTER),
+            d_W_c, d_b_c, d_b_2, *last, M, S, SPLIT, *masks,
+            H=H, D=D, C=C, K=CLASSES, DROP=p > 0, **cut,
         )  # fmt: skip
+        grads = [grad[:, 0] if S == 1 else grad.sum(1) for grad in grads]
         d_gain_2, d_bias_2 = d_affine.sum(1).unbind(1)
         grads[2:4] = d_gain_2[..., None], d_bias_2[:, None]
         return d_cls, d_heads, None, None, None, None, None, None, *grads
 
 
-def _at(weights, which: tuple[int, ...]) -> list:
-    """Some weights, then how far apart a member's are from the next one's."""
-    return [weights[n] for n in which] + [weights[n].stride(0) for n in which]
+def _cut(F: int) -> dict:
+    """Rows of a program, columns of the hidden layer at a time: what registers hold at D = 64."""
+    exact = SETTINGS.precision == "ieee"
+    BN, BF, stages = (32, 16, 1) if exact else (64, 32, 2)
+    BF = min(BF, F)
+    return {"BN": BN, "BF": BF, "DOT": SETTINGS.precision, "num_warps": 4, "num_stages": stages}
 
 
-def tail(cls, heads, counts, keys, step, T: int, H: int, p: float, weights) -> torch.Tensor:
+def _apart(weights, which: tuple[int, ...] | None = None) -> list:
+    """Some weights, or all, then how far apart a member's are from the next one's."""
+    some = [weights[n] for n in which or range(len(weights))]
+    return [*some, *(W.stride(0) for W in some)]
+
+
+def tail(
+    cls, heads, counts, noise: Noise | None, T: int, H: int, p: float, weights: list[torch.Tensor]
+) -> torch.Tensor:
     """Logits (E, M, C) from [CLS] rows and heads (E, M, D), with dropout at rate ``p``.
 
-    ``counts`` (E,) int32: the rows in use; ``keys`` (E,) int64 and ``step``, with which rows T + 1
-    and T + 2 of dropout's factors are drawn (see `bit_attention.masks`).
+    ``counts`` (E,) int32: the rows in use, or None where all are. Dropout's factors are those of
+    rows T + 1 and T + 2 (see `bit_attention.masks`).
     """
+    E, M, _ = heads.shape
+    if counts is None:
+        counts = torch.full((E,), M, dtype=torch.int32, device=heads.device)
+    keys = step = torch.zeros(E, dtype=torch.int64, device=heads.device)  # of no noise
+    if noise is not None:
+        keys, step = join_keys(noise.keys).to(heads.device), noise.step
     return TrainingTail.apply(cls, heads, counts, keys, step, T, H, p, *weights)
