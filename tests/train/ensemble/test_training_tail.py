@@ -1,12 +1,11 @@
 """The kernels for the training tail of AND classifiers, against the formula.
 
-Measured on the cases, largest relative error in norm of logits and gradients: 5e-7 in ieee and 9e-4
-in fp16; of whole networks the same.
+Measured on the cases, largest relative error in norm of logits and gradients: 3e-7 in ieee and
+1.1e-3 in fp16; of whole networks 6e-7 in ieee.
 """
 
 from __future__ import annotations
 
-import pytest
 import torch
 
 import tail_cases
@@ -25,29 +24,21 @@ def assert_near(answers, expected, precision) -> None:
 def test_logits_and_gradients(kernels, name):
     case = tail_cases.CASES[name]
     expected, unused = tail_cases.by_formula(case), ~case.used()
-    for precision in TOLERANCES:
+    for precision in case.precisions:
         answers = kernels[f"training tail, {name}", precision]
         assert_near(answers, expected, precision)
         assert not any((one * unused).any() for one in answers[:3]), "rows that are no examples"
 
 
 def test_of_whole_networks_in_training(kernels):
-    expected = tail_cases.trained()
-    for precision in TOLERANCES:
-        assert_near(kernels["training", precision], expected, precision)
+    assert_near(kernels["training"], tail_cases.trained(), "ieee")
 
 
-@pytest.mark.parametrize("precision", TOLERANCES)
-def test_the_same_bits_again_and_without_neighbours(kernels, precision):
-    whole = kernels["training tail, dropout", precision]
-    for one, again, alone in zip(
-        whole,
-        kernels["training tail, again", precision],
-        kernels["training tail, alone", precision],
-        strict=True,
-    ):
-        assert one.equal(again)
-        assert one[1:2].equal(alone)
+def test_the_same_bits_again_and_without_neighbours(kernels):
+    whole = kernels["training tail, dropout", "fp16"]
+    again, alone = kernels["training tail, again"], kernels["training tail, alone"]
+    assert all(one.equal(other) for one, other in zip(whole, again, strict=True))
+    assert all(one[:1].equal(other) for one, other in zip(whole, alone, strict=True))
 
 
 def test_which_rows_the_kernels_take():
