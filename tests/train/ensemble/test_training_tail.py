@@ -15,8 +15,8 @@ TOLERANCES = {"ieee": 1e-6, "fp16": 2e-3}
 
 
 def assert_near(answers, expected, precision) -> None:
-    for n, (one, other) in enumerate(zip(answers, expected, strict=True)):
-        error = (one - other).norm() / other.norm()
+    for n, (answer, reference) in enumerate(zip(answers, expected, strict=True)):
+        error = (answer - reference).norm() / reference.norm()
         assert error < TOLERANCES[precision], (n, float(error))
 
 
