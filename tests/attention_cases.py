@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+import tail_cases
 from dudley.core.philox import Stream, keys_tensor, packed_bits
 from dudley.train.ensemble import and_classifier, collapse, majority
 from dudley.train.ensemble.and_classifier import AndEnsemble
@@ -325,6 +326,7 @@ def of_kernels(device="cpu", names: Iterable[str] = CASES) -> dict:
         answers_by["majority sums", settings.precision] = by_sums(device)
         answers_by["majority far", settings.precision] = by_read_far(device)
         answers_by["majority too large", settings.precision] = by_read_far(device, 1e6)
+    answers_by |= tail_cases.of_kernels(settings, device)
     settings.precision = before
     return answers_by
 

@@ -1,8 +1,8 @@
 """How exactly products are computed on a GPU; on a processor nothing changes.
 
 ``ieee`` is float32. ``fast`` is TF32 for products of matrices (10 bits of mantissa, float32's
-range, sums in float32) and float16 with scaled gradients, as exact and faster, inside the kernels
-of `bit_attention`. Success rates under both are compared by a test on recorded runs.
+range, sums in float32) and float16 with scaled gradients, as exact and faster, inside the Triton
+kernels of ensembles. Success rates under both are compared by a test on recorded runs.
 """
 
 from __future__ import annotations

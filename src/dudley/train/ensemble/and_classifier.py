@@ -46,9 +46,9 @@ from dudley.train.ensemble.rows import Padded, Shared, at_a_time, of_members
 from dudley.train.packed import unpack
 
 try:
-    from dudley.train.ensemble.kernels import fused_tail
+    from dudley.train.ensemble.kernels import fused_tail, fused_training_tail
 except ImportError:  # no Triton
-    fused_tail = None
+    fused_tail = fused_training_tail = None
 
 F = torch.nn.functional
 LOWEST = -80.0
@@ -94,7 +94,7 @@ class AndEnsemble(Ensemble):
         folded = fold_attention(cls, self.H, *w.list(ATTENTION))
         rates = self.dropout[:2]
         heads = attend_heads(base, lift, *folded, words, padded.counts, noise, self.H, rates)
-        return self._logits(w, cls, heads, noise)
+        return self._logits(w, cls, heads, noise, padded.counts)
 
     def evaluate(self, weights, inputs, alive=None):
         return self._logits_by_table(weights, inputs, None)
@@ -109,11 +109,17 @@ class AndEnsemble(Ensemble):
         """The table, what it is made from, and their gradients."""
         return 20 * T * (self.d + self.H) if max(self.dropout[:2]) == 0 else 0
 
-    def _logits(self, w: _Parts, cls, heads, noise: Noise | None) -> torch.Tensor:
-        """Logits (E, M, C) from the [CLS] rows and the concatenated heads."""
-        factors = [
-            self._dropout_factors(noise, heads.shape[1], which, self.dropout[2]) for which in (1, 2)
-        ]
+    def _logits(self, w: _Parts, cls, heads, noise: Noise | None, counts=None) -> torch.Tensor:
+        """Logits (E, M, C) from the [CLS] rows and the concatenated heads.
+
+        Rows past ``counts`` (E,), where these are given, may get any logits: they move nothing.
+        """
+        if fused_training_tail and training_tail_fits(heads, self.classes):
+            p = self.dropout[2] if noise else 0.0
+            cls, sizes = cls.expand_as(heads), (self.T, self.H)
+            return fused_training_tail.tail(cls, heads, counts, noise, *sizes, p, w.list(TAIL))
+        M = heads.shape[1]
+        factors = [self._dropout_factors(noise, M, which, self.dropout[2]) for which in (1, 2)]
         return classify(cls, heads, *factors, *w.list(TAIL))
 
     def _dropout_factors(self, noise: Noise | None, M: int, which: int, p: float):
@@ -225,6 +231,13 @@ def tail_fits(table: torch.Tensor, d: int, H: int) -> bool:
     wanted = torch.is_grad_enabled() and table.requires_grad
     here = table.is_cuda and table.dtype == torch.float32
     return here and sizes and not wanted
+
+
+def training_tail_fits(heads: torch.Tensor, classes: int) -> bool:
+    """May the kernels with a gradient run? For wider rows registers do not suffice."""
+    _, M, d = heads.shape
+    sizes = d in (16, 32, 64) and classes <= 16 and M * d < 2**31
+    return heads.is_cuda and heads.dtype == torch.float32 and sizes
 
 
 def _rows(w: _Parts) -> tuple[torch.Tensor, torch.Tensor]:
