@@ -187,18 +187,18 @@ def by_logits(name: str, device) -> torch.Tensor:
     fits, and_classifier.kernels_fit = and_classifier.kernels_fit, lambda *_: True
     weights = {name: W.float().to(device) for name, W in weights.items()}
     shared = Shared(rows.rows.to(device), tuple(apart.to(device) for apart in rows.members))
-    asked = torch.tensor([True, False, True], device=device)
+    alive = torch.tensor([True, False, True], device=device)
     counts = torch.tensor([70, 3, 41], dtype=torch.int32, device=device)
     with torch.no_grad():
         logits = networks.evaluate(weights, shared)
-        own = shared.rows[shared.cell]
-        apart = networks.evaluate(weights, own)
-        one = networks.evaluate(weights, shared.rows[0])
-        some = networks.evaluate(weights, shared, asked)
-        padded = networks.evaluate(weights, Padded(own, counts))
+        apart = shared.rows[shared.cell]
+        logits_apart = networks.evaluate(weights, apart)
+        logits_alike = networks.evaluate(weights, shared.rows[0])
+        some = networks.evaluate(weights, shared, alive)
+        padded = networks.evaluate(weights, Padded(apart, counts))
     and_classifier.kernels_fit = fits
-    assert apart.equal(logits), "the same rows, given to each member"
-    assert one[[0, 2]].equal(logits[[0, 2]]), "the same rows, given to all"
+    assert logits_apart.equal(logits), "the same rows, given to each member"
+    assert logits_alike[[0, 2]].equal(logits[[0, 2]]), "the same rows, given to all"
     assert some[[0, 2]].equal(logits[[0, 2]]) and not some[1].any(), "nothing for whom nobody asks"
     used = torch.arange(70, device=device)[:, None] < counts[:, None, None]
     assert padded.equal(torch.where(used, logits, 0.0)), "nothing in rows that are not used"

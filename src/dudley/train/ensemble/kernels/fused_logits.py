@@ -9,7 +9,8 @@ fewer rows, or for none, the others are zeros.
 
 GELU is x Φ(x) = max(x, 0) − |x| Φ(−|x|), and log₂ Φ(−a) is so smooth that a polynomial of degree 8
 does: its error times what it is weighed with, |ΔΦ|, is at most 8·10⁻⁹ on [0, 6], and it falls to −∞
-beyond. In float32 the whole is within 1.1·10⁻⁷ |x| of x Φ(x); erf's way is within 3.8·10⁻⁷ |x|.
+beyond. In float32 the whole is within 1.1·10⁻⁷ |x| of x Φ(x), and where the exponential is that of
+a GPU, exact to 2⁻²², within 2.3·10⁻⁷ |x|; torch's, by erf, is within 3.8·10⁻⁷ |x|.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class LogitSettings:
 
 CUT = LogitSettings()
 MATRICES = (0, 4, 6)  # of the weights after attention: W_c, W_1, W_2
-EXACT_CUT = LogitSettings(rows=64, warps=4, hidden=32)  # its products take more registers
+EXACT_CUT = LogitSettings(rows=64, warps=8, hidden=32)  # its products take more registers
 
 
 @triton.jit
@@ -72,8 +73,8 @@ def _bits(word, none, DOT: tl.constexpr):
     k = tl.arange(0, 64)
     shift = (k // 2) % 4 * 4
     bit = ((word[:, None] ^ none) >> shift[None, :]) & (1 << (_place(k) - shift))[None, :]
-    one = (k < 32)[None, :]
-    number = tl.where(bit != 0, tl.where(one, 1.0, 0.0), tl.where(one, 0.0, 1.0))
+    of_ones = (k < 32)[None, :]
+    number = tl.where(bit != 0, tl.where(of_ones, 1.0, 0.0), tl.where(of_ones, 0.0, 1.0))
     if DOT == "ieee":
         return number
     else:
@@ -103,7 +104,7 @@ def _heads(
             above = _times(bits, tl.load(tile + D + d[None, :]), above, DOT)
         below = _times(bits, tl.load(tile + PARTS * D + b[None, :]), below, DOT)
     whole = tl.sum(tl.reshape(below, (BN, B // H, H)), 1)  # parts, and nothing in padded columns
-    return tl.reshape(tl.reshape(above, (BN, H, D // H)) / whole[:, :, None], (BN, D))
+    return tl.reshape(tl.reshape(above, (BN, H, D // H)) * (1 / whole)[:, :, None], (BN, D))
 
 
 @triton.jit
