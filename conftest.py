@@ -12,7 +12,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 ENSEMBLE = "src/dudley/train/ensemble"
 KERNELS = [
     f"{ENSEMBLE}/{name}.py"
-    for name in ("bit_attention/fused", "kernels/fused_tail", "kernels/fused_collapse")
+    for name in (
+        "bit_attention/fused",
+        "kernels/fused_table",
+        "kernels/fused_logits",
+        "kernels/fused_collapse",
+    )
 ]
 COMPILED = [
     f"{ENSEMBLE}/bit_attention/{name}.py"

@@ -22,7 +22,7 @@ from dudley.train.ensemble.base import Noise
 from dudley.train.ensemble.bit_attention import choose, masks, plain
 from dudley.train.ensemble.bit_attention.by_trial import ByTrial
 from dudley.train.ensemble.majority import MajorityEnsemble
-from dudley.train.ensemble.rows import Shared
+from dudley.train.ensemble.rows import Padded, Shared
 from dudley.train.packed import pack
 
 NAMES = ("mixed", "mass", "base", "lift", "K")  # two outputs, then gradients
@@ -201,25 +201,84 @@ def heads_by_kernels(base, lift, q, A, B, b, words, counts, noise, H, dropout):
     )
 
 
-def classifiers() -> tuple[AndEnsemble, dict[str, torch.Tensor], torch.Tensor]:
-    """Networks, weights in float64 (none is 0 or 1) and 70 examples, for the kernel `tail`."""
-    source, keys = torch.Generator().manual_seed(1), keys_tensor([3, 4])
-    networks = AndEnsemble(T=9, d=32, H=4, classes=3)
+def classifiers(
+    T: int = 37, d: int = 32, H: int = 4, classes: int = 3, spread: float = 1.0
+) -> tuple[AndEnsemble, dict[str, torch.Tensor], Shared]:
+    """Networks, weights in float64 (none is 0 or 1) and 70 examples of two cells, for `logits`.
+
+    ``spread`` makes keys larger, and so how far apart scores are.
+    """
+    source, keys = torch.Generator().manual_seed(1), keys_tensor([3, 4, 5])
+    networks = AndEnsemble(T=T, d=d, H=H, classes=classes)
     weights = {
         name: W.double() + 0.3 * torch.randn(W.shape, generator=source, dtype=torch.float64)
         for name, W in networks.start(keys).items()
     }
-    return networks, weights, packed_bits(keys, Stream.HOLDOUT, 0, 70, 9)
+    weights["weights.2.0.1.W_K"] *= spread
+    words = packed_bits(keys[:2], Stream.HOLDOUT, 0, 70, T)
+    words[:, 0] = 0  # a row without ones
+    return networks, weights, Shared(words, (torch.tensor([0, 2]), torch.tensor([1])))
 
 
-def by_tail(device) -> torch.Tensor:
-    """An evaluation in float32 that takes the kernel, also where it is only interpreted."""
-    networks, weights, words = classifiers()
-    fits, and_classifier.tail_fits = and_classifier.tail_fits, lambda *_: True
+CLASSIFIERS = {
+    "odd sizes": {},
+    "whole words": {"T": 64, "d": 16, "H": 16, "classes": 2},
+    "one token": {"T": 1, "d": 16, "H": 1, "classes": 2},
+    "far apart": {"T": 11, "spread": 8.0},
+}
+
+
+def by_logits(name: str, device) -> torch.Tensor:
+    """An evaluation in float32 that takes the kernels, also where they are only interpreted."""
+    networks, weights, rows = classifiers(**CLASSIFIERS[name])
+    fits, and_classifier.kernels_fit = and_classifier.kernels_fit, lambda *_: True
     weights = {name: W.float().to(device) for name, W in weights.items()}
-    logits = networks.evaluate(weights, words.to(device))
-    and_classifier.tail_fits = fits
+    shared = Shared(rows.rows.to(device), tuple(apart.to(device) for apart in rows.members))
+    alive = torch.tensor([True, False, True], device=device)
+    counts = torch.tensor([70, 3, 41], dtype=torch.int32, device=device)
+    with torch.no_grad():
+        logits = networks.evaluate(weights, shared)
+        apart = shared.rows[shared.cell]
+        logits_apart = networks.evaluate(weights, apart)
+        logits_alike = networks.evaluate(weights, shared.rows[0])
+        some = networks.evaluate(weights, shared, alive)
+        padded = networks.evaluate(weights, Padded(apart, counts))
+    and_classifier.kernels_fit = fits
+    assert logits_apart.equal(logits), "the same rows, given to each member"
+    assert logits_alike[[0, 2]].equal(logits[[0, 2]]), "the same rows, given to all"
+    assert some[[0, 2]].equal(logits[[0, 2]]) and not some[1].any(), "nothing for whom nobody asks"
+    used = torch.arange(70, device=device)[:, None] < counts[:, None, None]
+    assert padded.equal(torch.where(used, logits, 0.0)), "nothing in rows that are not used"
     return logits.double().cpu()
+
+
+def by_table(device) -> torch.Tensor:
+    """Parts of the table of the first classifiers, (parts, E, 2T, D+H), ones before zeros."""
+    networks, weights, _ = classifiers()
+    w = and_classifier._Parts({name: W.float().to(device) for name, W in weights.items()})
+    z = and_classifier._normal(w.P[:, -1:] + w.W_E[:, 2:]) * w.gain_1.mT + w.bias_1
+    u = networks._folded_query(w, z)
+    assert and_classifier.fused_table is not None
+    rows = (w.P, w.W_E, w.gain_1, w.bias_1)
+    table, _ = and_classifier.fused_table.make_table(*rows, u, z @ u, w.W_v, w.b_v)
+    parts = 1 if table.dtype == torch.float32 else 2
+    above, below = table.double().cpu().split([parts * networks.d, parts * 16], -1)
+    both = [part.unflatten(-1, (parts, -1)).movedim(-2, 0) for part in (above, below)]
+    whole = torch.cat([both[0], both[1][..., : networks.H]], -1)
+    place = [(k % 2) * 16 + k // 2 % 4 * 4 + k // 8 for k in range(32)]
+    by_bit = whole.unflatten(2, (-1, 2, 32))[..., torch.tensor(place).argsort(), :]
+    assert not both[1][..., networks.H :].any(), "nothing in padded columns"
+    by_bit = by_bit.transpose(2, 3).flatten(3, 4)  # (parts, E, bit, t, column)
+    assert not by_bit[..., networks.T :, :].any(), "nothing past the last position"
+    return by_bit[..., : networks.T, :].flatten(2, 3)
+
+
+def by_gelu(device) -> tuple[torch.Tensor, torch.Tensor]:
+    """Numbers of all sizes, and what the kernel makes of them."""
+    from gelu_kernel import gelu
+
+    x = torch.cat([torch.linspace(-12, 12, 1 << 16), torch.tensor([-1e6, -40.0, 0.0, 40.0, 1e6])])
+    return x, gelu(x.to(device)).cpu()
 
 
 def majorities() -> tuple[MajorityEnsemble, dict[str, torch.Tensor], Shared]:
@@ -235,7 +294,7 @@ def majorities() -> tuple[MajorityEnsemble, dict[str, torch.Tensor], Shared]:
 
 
 def by_read(device) -> torch.Tensor:
-    """As `by_tail`, for majority classifiers."""
+    """As `by_logits`, for majority classifiers."""
     networks, weights, rows = majorities()
     networks, weights = on(device, networks, weights)
     shared = Shared(rows.rows.to(device), tuple(apart.to(device) for apart in rows.members))
@@ -306,8 +365,9 @@ def taking_kernels():
 
 
 def of_kernels(device="cpu", names: Iterable[str] = CASES) -> dict:
-    """All that kernels answer: (case, precision) ↦ by NAMES_OF_HEADS, (case, "rows") ↦ factors, the tail."""
+    """All that kernels answer: (case, precision) ↦ by NAMES_OF_HEADS, (case, "rows") ↦ factors, …"""
     answers_by, settings = {}, choose.fused.SETTINGS
+    whole = not set(names) <= set(QUICK)
     before = settings.precision
     for name in names:
         case = CASES[name]
@@ -321,13 +381,18 @@ def of_kernels(device="cpu", names: Iterable[str] = CASES) -> dict:
         ]
         answers_by[name, "rows"] = torch.stack(rows)
     for settings.precision in ("ieee", "fp16"):
-        answers_by["tail", settings.precision] = by_tail(device)
+        if whole:
+            answers_by["table", settings.precision] = by_table(device)
+        for name in CLASSIFIERS if whole else ():
+            answers_by["logits", name, settings.precision] = by_logits(name, device)
         answers_by["majority", settings.precision] = by_read(device)
         answers_by["majority sums", settings.precision] = by_sums(device)
         answers_by["majority far", settings.precision] = by_read_far(device)
         answers_by["majority too large", settings.precision] = by_read_far(device, 1e6)
     answers_by |= tail_cases.of_kernels(settings, device)
     settings.precision = before
+    if whole:
+        answers_by["gelu"] = by_gelu(device)
     return answers_by
 
 

@@ -36,7 +36,7 @@ def pack(bits: torch.Tensor) -> torch.Tensor:
 
 def unpack(words: torch.Tensor, T: int, dtype: torch.dtype) -> torch.Tensor:
     """Words (…, ⌈T/32⌉) as zeros and ones (…, T)."""
-    _check(words, T)
+    expect_width(words, T)
     shifts = torch.arange(32, dtype=torch.int32, device=words.device)
     return ((words.unsqueeze(-1) >> shifts) & 1).flatten(-2)[..., :T].to(dtype)
 
@@ -55,7 +55,8 @@ def column(words: torch.Tensor, t: torch.Tensor, cell: torch.Tensor | None = Non
     return (words[cell, :, t // 32] >> (t % 32).to(torch.int32)[:, None]) & 1
 
 
-def _check(words: torch.Tensor, T: int) -> None:
+def expect_width(words: torch.Tensor, T: int) -> None:
+    """Refuse words that are not those of T bits a row."""
     if words.dtype != torch.int32 or words.shape[-1] != width(T):
         expected = f"int32 with {width(T)} words a row, for T = {T}"
         raise InputError("packed words", expected, f"{words.dtype} {tuple(words.shape)}")

@@ -43,15 +43,16 @@ from dudley.train.ensemble.bit_attention.choose import attend_heads, row_factors
 from dudley.train.ensemble.packed_product import LARGE, packed_product
 from dudley.train.ensemble.registry import ENSEMBLES, common_length
 from dudley.train.ensemble.rows import Padded, Shared, at_a_time, of_members
-from dudley.train.packed import unpack
+from dudley.train.packed import expect_width, unpack
 
 try:
-    from dudley.train.ensemble.kernels import fused_tail, fused_training_tail
+    from dudley.train.ensemble.kernels import fused_logits, fused_table, fused_training_tail
 except ImportError:  # no Triton
-    fused_tail = fused_training_tail = None
+    fused_logits = fused_table = fused_training_tail = None
 
 F = torch.nn.functional
 LOWEST = -80.0
+WIDTHS = {16, 32, 64}  # of the kernels for evaluation: wider tables outgrow shared memory
 ATTENTION = ("gain_1", "bias_1", "W_Q", "W_K", "W_v", "b_Q", "b_v")
 TAIL = ("W_c", "b_c", "gain_2", "bias_2", "W_1", "b_1", "W_2", "b_2", "gain_3", "bias_3", "W")
 
@@ -97,6 +98,9 @@ class AndEnsemble(Ensemble):
         return self._logits(w, cls, heads, noise, padded.counts)
 
     def evaluate(self, weights, inputs, alive=None):
+        w = _Parts(weights)
+        if fused_logits and kernels_fit(weights, w.P, self.H):
+            return self._logits_by_kernels(w, inputs, alive)
         return self._logits_by_table(weights, inputs, None)
 
     def numbers_of_example(self, T: int) -> int:
@@ -142,12 +146,27 @@ class AndEnsemble(Ensemble):
             )
         return out
 
+    def _logits_by_kernels(self, w: _Parts, inputs, alive) -> torch.Tensor:
+        """The same of rows in use and members alive, else 0; no rows of a cell are copied."""
+        assert fused_logits is not None and fused_table is not None
+        words, cell, used = _reads(inputs, len(w.P))
+        expect_width(words, self.T)
+        cls = w.P[:, -1:] + w.W_E[:, 2:]
+        z = _normal(cls) * w.gain_1.mT + w.bias_1
+        u = self._folded_query(w, z)
+        s = z @ u
+        rows = (w.P, w.W_E, w.gain_1, w.bias_1)
+        table, largest = fused_table.make_table(*rows, u, s, w.W_v, w.b_v)
+        s = (s - largest).clamp(min=LOWEST).exp()
+        v = (z @ w.W_v + w.b_v).unflatten(2, (self.H, -1))
+        last = torch.cat([(s[..., None] * v).flatten(2), s], -1)
+        used = used if alive is None else used * alive
+        return fused_logits.logits(words, cell, used, table, last, cls, w.list(TAIL), self.H)
+
     def _read(self, w: _Parts, table, cls, words: torch.Tensor, noise) -> torch.Tensor:
         """Logits from a table, a few rows at a time unless masks are drawn for them."""
         few = words.shape[1] if noise else at_a_time(len(table) * 10 * self.d, words)
         parts = (self._sums(table, part) for part in words.split(few, 1))
-        if noise is None and fused_tail and tail_fits(table, self.d, self.H):
-            return torch.cat([fused_tail.tail(p, cls, w.list(TAIL), self.H) for p in parts], 1)
         heads = (self._heads(sums) for sums in parts)
         return torch.cat([self._logits(w, cls, part, noise) for part in heads], 1)
 
@@ -168,13 +187,16 @@ class AndEnsemble(Ensemble):
         base, lift = _rows(w)
         rows = torch.cat([base[:, :-1] + lift[:, None], base], 1)
         z = _normal(rows) * w.gain_1.mT + w.bias_1
-        by_head = (self.H, self.d // self.H)
-        q = (z[:, -1:] @ w.W_Q + w.b_Q).unflatten(2, by_head) / math.sqrt(by_head[1])
-        u = (w.W_K.unflatten(2, by_head) * q).sum(-1)  # (E, D, H)
-        s = z @ u
+        s = z @ self._folded_query(w, z[:, -1:])
         s = (s - s.amax(1, keepdim=True).detach()).clamp(min=LOWEST).exp()[..., None]
-        v = (z @ w.W_v + w.b_v).unflatten(2, by_head)  # (E, 2T+1, H, k)
+        v = (z @ w.W_v + w.b_v).unflatten(2, (self.H, -1))  # (E, 2T+1, H, k)
         return torch.cat([(s * v).flatten(2), s[..., 0]], -1), base[:, -1:]
+
+    def _folded_query(self, w: _Parts, z: torch.Tensor) -> torch.Tensor:
+        """W_K^h q_h/√k for the normalised [CLS] rows z (E, 1, D): (E, D, H)."""
+        by_head = (self.H, self.d // self.H)
+        q = (z @ w.W_Q + w.b_Q).unflatten(2, by_head) / math.sqrt(by_head[1])
+        return (w.W_K.unflatten(2, by_head) * q).sum(-1)
 
 
 class _Parts:
@@ -225,12 +247,24 @@ def classify(
     return _affine(_normal(z), gain_3, bias_3, W, 0.0)
 
 
-def tail_fits(table: torch.Tensor, d: int, H: int) -> bool:
-    """May the kernel for evaluation run? It has no gradient."""
-    sizes = d >= 16 and d & (d - 1) == 0 and d % H == 0
-    wanted = torch.is_grad_enabled() and table.requires_grad
-    here = table.is_cuda and table.dtype == torch.float32
-    return here and sizes and not wanted
+def kernels_fit(weights, P: torch.Tensor, H: int) -> bool:
+    """May the kernels for evaluation run? They have no gradient, and room for few widths."""
+    d = P.shape[-1]
+    sizes = d in WIDTHS and d % H == 0
+    wanted = torch.is_grad_enabled() and any(W.requires_grad for W in weights.values())
+    return P.is_cuda and P.dtype == torch.float32 and sizes and not wanted
+
+
+def _reads(inputs, E: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Rows (cells, N, W), whose of them each member reads (E,), and how many of them (E,) int32."""
+    if isinstance(inputs, Shared) and inputs.rows.ndim == 3 and len(inputs.cell) == E:
+        words, cell = inputs.rows, inputs.cell
+    else:
+        words = of_members(inputs, 3, E)
+        cell = torch.arange(E, device=words.device) * (len(words) > 1)
+    if isinstance(inputs, Padded):
+        return words, cell, inputs.counts
+    return words, cell, torch.full_like(cell, words.shape[1], dtype=torch.int32)
 
 
 def training_tail_fits(heads: torch.Tensor, classes: int) -> bool:

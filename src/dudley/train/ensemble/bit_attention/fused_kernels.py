@@ -165,7 +165,7 @@ def kernel_forward(
 
 
 @triton.jit
-def _folded(x, BT: tl.constexpr, C: tl.constexpr):
+def folded(x, BT: tl.constexpr, C: tl.constexpr):
     """Rows r and r + 8 of every sixteen added up: one thread holds both."""
     return tl.reshape(tl.sum(tl.reshape(x, (BT // 16, 2, 8, C)), 1), (BT // 2, C))
 
@@ -240,8 +240,8 @@ def kernel_backward(
         all0 += d0 * size
         all1 += d1 * size
         one = bit.to(tl.float32)[:, None]
-        ones0 += _folded(d0 * one, BT, C) * size
-        ones1 += _folded(d1 * one, BT, C) * size
+        ones0 += folded(d0 * one, BT, C) * size
+        ones1 += folded(d1 * one, BT, C) * size
     out = d_base + split.to(tl.int64) * E * (T + 1) * D + within
     tl.store(out, all0, mask=there[:, None])
     tl.store(out + C, all1, mask=there[:, None])

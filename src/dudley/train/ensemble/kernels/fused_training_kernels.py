@@ -13,15 +13,15 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from dudley.train.ensemble.bit_attention.fused import (
+from dudley.train.ensemble.bit_attention.fused_kernels import (
     DROPOUT,
-    _example_keys,
-    _folded,
-    _hash,
-    _narrow,
-    _product,
+    LN_EPS,
+    example_keys,
+    folded,
+    hashed,
+    narrow,
+    product,
 )
-from dudley.train.ensemble.kernels.fused_tail import LN_EPS
 
 ROOT_HALF = tl.constexpr(0.7071067811865476)  # 1/√2
 BELL = tl.constexpr(0.3989422804014327)  # 1/√(2π)
@@ -73,8 +73,7 @@ def _powers(largest):
 def _factors(r0, r1, d, row, least, scale, H: tl.constexpr, D: tl.constexpr):
     """Dropout's factors 0 or ``scale`` for that row of examples, as in `bit_attention.masks`."""
     C: tl.constexpr = D // 2
-    number = (row * (C + H) + d % C).to(tl.uint32)
-    r = _hash(number[None, :], r0[:, None], r1[:, None])
+    r = hashed(row * (C + H), (d % C)[None, :], r0[:, None], r1[:, None])
     r = tl.where((d < C)[None, :], r & 0xFFFF, r >> 16)
     return tl.where(r >= least, scale, 0.0)
 
@@ -101,27 +100,27 @@ def kernel_forward(
     d, there = tl.arange(0, D), (i < count)[:, None]
     at = i[:, None] * D + d[None, :]
     square = W_c + e * s_W_c + d[:, None] * D + d[None, :]
-    joined = _narrow(tl.load(heads + first_row * D + at, mask=there, other=0.0), DOT)
-    z = _product(joined, _narrow(tl.load(square), DOT), tl.zeros((BN, D), tl.float32), DOT)
+    joined = narrow(tl.load(heads + first_row * D + at, mask=there, other=0.0), DOT)
+    z = product(joined, narrow(tl.load(square), DOT), tl.zeros((BN, D), tl.float32), DOT)
     z += tl.load(b_c + e * s_b_c + d)[None, :]
     if DROP:
-        r0, r1 = _example_keys(tl.load(keys + e), tl.load(step_at).to(tl.int32), i, DROPOUT)
+        r0, r1 = example_keys(tl.load(keys + e), tl.load(step_at).to(tl.int32), i, DROPOUT)
         z *= _factors(r0, r1, d, T + 1, least, scale, H, D)
     z += tl.load(cls + first_row * D + at, mask=there, other=0.0)
     standard, rstd = _standardised(z, D)
     tl.store(standard_1 + first_row * D + at, standard, mask=there)
     tl.store(rstd_1 + first_row + i, rstd, mask=i < count)
     y = standard * tl.load(gain_2 + e * s_gain_2 + d)[None, :]
-    y = _narrow(y + tl.load(bias_2 + e * s_bias_2 + d)[None, :], DOT)
+    y = narrow(y + tl.load(bias_2 + e * s_bias_2 + d)[None, :], DOT)
     branch = tl.zeros((BN, D), tl.float32)
     for first in range(0, F, BF):
         f = first + tl.arange(0, BF)
         into = tl.load(W_1 + e * s_W_1 + d[:, None] * F + f[None, :])
-        x = _product(y, _narrow(into, DOT), tl.zeros((BN, BF), tl.float32), DOT)
+        x = product(y, narrow(into, DOT), tl.zeros((BN, BF), tl.float32), DOT)
         x += tl.load(b_1 + e * s_b_1 + f)[None, :]
         below, _bell = _gauss(x, DOT)
         back = tl.load(W_2 + e * s_W_2 + f[:, None] * D + d[None, :])
-        branch = _product(_narrow(x * below, DOT), _narrow(back, DOT), branch, DOT)
+        branch = product(narrow(x * below, DOT), narrow(back, DOT), branch, DOT)
     branch += tl.load(b_2 + e * s_b_2 + d)[None, :]
     if DROP:
         branch *= _factors(r0, r1, d, T + 2, least, scale, H, D)
@@ -167,35 +166,35 @@ def kernel_backward(
     d_z = _through_norm(d_z, standard, rstd, D)
     pull = d_z
     if DROP:
-        r0, r1 = _example_keys(tl.load(keys + e), tl.load(step_at).to(tl.int32), i, DROPOUT)
+        r0, r1 = example_keys(tl.load(keys + e), tl.load(step_at).to(tl.int32), i, DROPOUT)
         pull *= _factors(r0, r1, d, T + 2, least, scale, H, D)
     tl.store(d_branch + first_row * D + at, pull, mask=there)
     size = _powers(tl.max(tl.abs(pull), 1))
     tl.store(sizes + first_row + i, size, mask=i < count)
-    pull = _narrow(pull * (1.0 / size)[:, None], DOT)
+    pull = narrow(pull * (1.0 / size)[:, None], DOT)
     standard = tl.load(standard_1 + first_row * D + at, mask=there, other=0.0)
     rstd = tl.load(rstd_1 + first_row + i, mask=i < count, other=0.0)
     gain = tl.load(gain_2 + e * s_gain_2 + d)[None, :]
-    y = _narrow(standard * gain + tl.load(bias_2 + e * s_bias_2 + d)[None, :], DOT)
+    y = narrow(standard * gain + tl.load(bias_2 + e * s_bias_2 + d)[None, :], DOT)
     d_y = tl.zeros((BN, D), tl.float32)
     for first in range(0, F, BF):
         f = first + tl.arange(0, BF)
-        into = _narrow(tl.load(W_1 + e * s_W_1 + d[:, None] * F + f[None, :]), DOT)
-        x = _product(y, into, tl.zeros((BN, BF), tl.float32), DOT)
+        into = narrow(tl.load(W_1 + e * s_W_1 + d[:, None] * F + f[None, :]), DOT)
+        x = product(y, into, tl.zeros((BN, BF), tl.float32), DOT)
         x += tl.load(b_1 + e * s_b_1 + f)[None, :]
         below, bell = _gauss(x, DOT)
         slope = below + x * bell
-        back = _narrow(tl.load(W_2 + e * s_W_2 + f[:, None] * D + d[None, :]), DOT)
-        d_x = _product(pull, tl.trans(back), tl.zeros((BN, BF), tl.float32), DOT) * slope
-        d_y = _product(_narrow(d_x, DOT), tl.trans(into), d_y, DOT)
+        back = narrow(tl.load(W_2 + e * s_W_2 + f[:, None] * D + d[None, :]), DOT)
+        d_x = product(pull, tl.trans(back), tl.zeros((BN, BF), tl.float32), DOT) * slope
+        d_y = product(narrow(d_x, DOT), tl.trans(into), d_y, DOT)
     d_z += _through_norm(d_y * size[:, None] * gain, standard, rstd, D)
     tl.store(d_cls + first_row * D + at, d_z, mask=here)
     if DROP:
         d_z *= _factors(r0, r1, d, T + 1, least, scale, H, D)
     size = _powers(tl.max(tl.abs(d_z), 1))
-    square = _narrow(tl.load(W_c + e * s_W_c + d[:, None] * D + d[None, :]), DOT)
-    pull = _narrow(d_z * (1.0 / size)[:, None], DOT)
-    d_h = _product(pull, tl.trans(square), tl.zeros((BN, D), tl.float32), DOT)
+    square = narrow(tl.load(W_c + e * s_W_c + d[:, None] * D + d[None, :]), DOT)
+    pull = narrow(d_z * (1.0 / size)[:, None], DOT)
+    d_h = product(pull, tl.trans(square), tl.zeros((BN, D), tl.float32), DOT)
     tl.store(d_heads + first_row * D + at, d_h * size[:, None], mask=here)
 
 
@@ -226,23 +225,23 @@ def kernel_mlp(
     into_at = W_1 + e * s_W_1 + d[:, None] * F + f[None, :]
     into = tl.load(into_at)
     shift = tl.load(b_1 + e * s_b_1 + f) + tl.sum(into * bias[:, None], 0)
-    into = _narrow(into * gain[:, None], DOT)
-    back = _narrow(tl.load(W_2 + e * s_W_2 + f[:, None] * D + d[None, :]), DOT)
+    into = narrow(into * gain[:, None], DOT)
+    back = narrow(tl.load(W_2 + e * s_W_2 + f[:, None] * D + d[None, :]), DOT)
     A, B = tl.zeros((D, BF), tl.float32), tl.zeros((D, BF), tl.float32)
     a = tl.zeros((BN // 2, BF), tl.float32)
     for first in range(start, stop, BN):
         i = first + n
         at, there = i[:, None] * D + d[None, :], (i < stop)[:, None]
-        standard = _narrow(tl.load(standard_1 + first_row * D + at, mask=there, other=0.0), DOT)
-        x = _product(standard, into, tl.zeros((BN, BF), tl.float32), DOT) + shift[None, :]
+        standard = narrow(tl.load(standard_1 + first_row * D + at, mask=there, other=0.0), DOT)
+        x = product(standard, into, tl.zeros((BN, BF), tl.float32), DOT) + shift[None, :]
         below, bell = _gauss(x, DOT)
         pull = tl.load(d_branch + first_row * D + at, mask=there, other=0.0)
-        pull = _narrow(pull * (1.0 / size), DOT)
-        B = _product(tl.trans(pull), _narrow(x * below, DOT), B, DOT)
+        pull = narrow(pull * (1.0 / size), DOT)
+        B = product(tl.trans(pull), narrow(x * below, DOT), B, DOT)
         slope = below + x * bell
-        d_x = _product(pull, tl.trans(back), tl.zeros((BN, BF), tl.float32), DOT) * slope
-        a += _folded(d_x, BN, BF)
-        A = _product(tl.trans(standard), _narrow(d_x, DOT), A, DOT)
+        d_x = product(pull, tl.trans(back), tl.zeros((BN, BF), tl.float32), DOT) * slope
+        a += folded(d_x, BN, BF)
+        A = product(tl.trans(standard), narrow(d_x, DOT), A, DOT)
     A, B = A * size, B * size
     total = tl.sum(a, 0) * size
     tl.store(d_W_2 + part * F * D + f[:, None] * D + d[None, :], tl.trans(B))
@@ -282,16 +281,16 @@ def kernel_outer(
         b += tl.sum(tl.load(d_branch + first_row * D + at, mask=there, other=0.0), 0)
         pull = tl.load(d_cls + first_row * D + at, mask=there, other=0.0)
         if DROP:
-            r0, r1 = _example_keys(key, step, i, DROPOUT)
+            r0, r1 = example_keys(key, step, i, DROPOUT)
             pull *= _factors(r0, r1, d, T + 1, least, scale, H, D)
         a += tl.sum(pull, 0)
         rows = tl.load(heads + first_row * D + at, mask=there, other=0.0)
-        A = _product(tl.trans(rows), pull, A, DOT)
+        A = product(tl.trans(rows), pull, A, DOT)
         place, both = i[:, None] * C + k[None, :], there & (k < C)[None, :]
         d_logits = tl.load(d_out + first_row * C + place, mask=both, other=0.0)
         q += tl.sum(d_logits, 0)
         standard = tl.load(standard_2 + first_row * D + at, mask=there, other=0.0)
-        Q = _product(tl.trans(standard), d_logits, Q, DOT)
+        Q = product(tl.trans(standard), d_logits, Q, DOT)
     tl.store(d_W_c + part * D * D + d[:, None] * D + d[None, :], A)
     tl.store(d_b_c + part * D + d, a)
     tl.store(d_b_2 + part * D + d, b)
