@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+import adam_cases
 from dudley.core.philox import Stream, keys_tensor, packed_bits
 from dudley.train.ensemble import and_classifier, collapse, majority
 from dudley.train.ensemble.and_classifier import AndEnsemble
@@ -259,7 +260,7 @@ def taking_kernels():
 
 
 def of_kernels(device="cpu", names: Iterable[str] = CASES) -> dict:
-    """All that kernels answer: (case, precision) ↦ by NAMES, (case, "rows") ↦ factors, the tail."""
+    """All that kernels answer: (case, precision) ↦ by NAMES, (case, "rows") ↦ factors, and more."""
     answers_by, settings = {}, choose.fused.SETTINGS
     before = settings.precision
     for name in names:
@@ -280,7 +281,7 @@ def of_kernels(device="cpu", names: Iterable[str] = CASES) -> dict:
         answers_by["majority far", settings.precision] = by_read_far(device)
         answers_by["majority too large", settings.precision] = by_read_far(device, 1e6)
     settings.precision = before
-    return answers_by
+    return answers_by | adam_cases.of_kernels(device)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from dudley.train.ensemble.base import Noise
 from dudley.train.flat import DECAYS, flatten, views
 from dudley.train.losses import loss_of
 from dudley.train.measures import RECORDED, measure_all, measure_whole
+from dudley.train.optimise.choose import kernels_for
 from dudley.train.problem import Problem
 from dudley.train.recorded import record_graph
 from dudley.train.state import VALUES, State
@@ -36,10 +37,14 @@ class Period:
         how, E, device = problem.training, len(problem), problem.device
         self.loss = torch.zeros(E, device=device)
         self.moving, self.decays = state.weights, problem.decayed
+        self.kernels = None  # that move rows, from gradients that stay apart
         if how.optimiser.entrywise:
             self.moving, named = flatten(state.weights, problem.decayed)
             state.weights, self.decays = named, DECAYS
-        self.leaves = {name: W.detach().requires_grad_() for name, W in self.moving.items()}
+            if not problem.ensemble.many_small:
+                self.kernels = kernels_for(how.optimiser, named, problem.decayed)
+        leaves = state.weights if self.kernels else self.moving
+        self.leaves = {name: W.detach().requires_grad_() for name, W in leaves.items()}
         self.names = self._prepared()
         self.values = torch.full_like(state.metrics[VALUES], torch.nan)  # what a screen leaves
         self.passed = torch.zeros(E, dtype=torch.bool, device=device)
@@ -92,20 +97,24 @@ class Period:
         problem, state = self.problem, self.state
         data = problem.batch(state.step)
         noise = Noise(problem.keys, state.step)
-        outputs = problem.ensemble.forward(self._named(self.leaves), data.inputs, noise)
+        weights = self.leaves if self.kernels else self._named(self.leaves)
+        outputs = problem.ensemble.forward(weights, data.inputs, noise)
         losses = (loss_of(problem.training.loss)(outputs, data.labels) * data.weights).sum(1)
         return losses.sum(), losses.detach()
 
     def _update(self, losses: torch.Tensor, grads: Sequence[torch.Tensor | None]) -> None:
         problem, state, how = self.problem, self.state, self.problem.training
         self.loss.copy_(losses)
-        gradients = {
-            name: torch.zeros_like(W) if grad is None else grad
-            for (name, W), grad in zip(self.moving.items(), grads, strict=True)
-        }
         rate = how.schedule.rate(state.step.expand(len(problem)), how.optimiser.first_rate)
         alive = None if how.stop is None else state.alive
-        how.optimiser.update(self.moving, gradients, state.memory, rate, alive, self.decays)
+        if self.kernels:
+            self.kernels.update(self.moving, grads, state.memory, rate, alive)
+        else:
+            gradients = {
+                name: torch.zeros_like(W) if grad is None else grad
+                for (name, W), grad in zip(self.moving.items(), grads, strict=True)
+            }
+            how.optimiser.update(self.moving, gradients, state.memory, rate, alive, self.decays)
         state.step.add_(1)
 
     def _named(self, tensors: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
