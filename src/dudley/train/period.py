@@ -1,8 +1,9 @@
 """Some steps and an evaluation, with all bookkeeping: what a GPU records once and replays.
 
 Everything happens on the device and in place: steps, metrics, their best values, weights kept for
-being best, who is alive, and a log of metrics. Nothing asks for a value, so that a period is one
-CUDA graph; the trainer reads the log now and then.
+being best, who is alive, and a log of metrics. Nothing asks for a value, so that a step is one CUDA
+graph and an evaluation another; where a step is many small operations, whose replay is short, the
+whole period is one. The trainer reads the log now and then.
 
 With a screen (`dudley.train.screen`) a period has three parts. The first is as before, but sees the
 first rows of the split alone and says who passed: its operations are those of an evaluation and two
@@ -22,11 +23,12 @@ from dudley.train.losses import loss_of
 from dudley.train.measures import RECORDED, measure_all, measure_whole
 from dudley.train.optimise.choose import kernels_for
 from dudley.train.problem import Problem
-from dudley.train.recorded import record_graph
+from dudley.train.recorded import record_graphs
 from dudley.train.state import VALUES, State
 
 ROWS = 64  # periods that the log holds
 COMPILED = {"cuda"}  # devices on which many small operations are compiled into few
+RECORDED_ON = {"cuda"}  # devices on which steps and evaluations are recorded and replayed
 
 
 class Period:
@@ -51,7 +53,7 @@ class Period:
         self.log = torch.zeros(ROWS, len(self.names), E, dtype=torch.float64, device=device)
         self.row = torch.zeros(1, dtype=torch.int64, device=device)
         asks_nothing = how.optimiser.capturable and set(how.measures) <= RECORDED
-        if asks_nothing and device.type in {"cuda", *COMPILED}:
+        if asks_nothing and device.type in RECORDED_ON | COMPILED:
             problem.refresh(int(state.step), how.evaluate_every)
             problem.batch(state.step)  # what is drawn once is drawn before
         # Many small operations cost more to start than to compute, so these three, which are called
@@ -60,13 +62,16 @@ class Period:
         if asks_nothing and device.type in COMPILED and problem.ensemble.many_small:
             for part in ("_losses", "_update", "_evaluate"):
                 setattr(self, part, torch.compile(getattr(self, part), dynamic=False))
-        self._whole = self._run
-        if asks_nothing and device.type == "cuda":
+        self._whole = self._parts = None
+        if asks_nothing and device.type in RECORDED_ON:
             changed = [state.step, self.log, self.row, *(W for _, W in state.tensors())]
-            self._whole = record_graph(self._run, changed)
+            if problem.ensemble.many_small:
+                (self._whole,) = record_graphs([self._run], changed)
+            else:
+                self._parts = record_graphs([self._step, self._look], changed)
 
     def __call__(self, steps: int) -> None:
-        if steps == self.problem.training.evaluate_every:
+        if self._whole is not None and steps == self.problem.training.evaluate_every:
             self._whole()
         else:
             self._run(steps)
@@ -81,10 +86,10 @@ class Period:
         return rows
 
     def _run(self, steps: int | None = None) -> None:
+        step, look = self._parts or (self._step, self._look)
         for _ in range(steps or self.problem.training.evaluate_every):
-            self._step()
-        with torch.no_grad():
-            self._evaluate()
+            step()
+        look()
 
     def _step(self) -> None:
         total, losses = self._losses()
@@ -155,6 +160,10 @@ class Period:
                 for name, W in self.moving.items():
                     state.best[f"{keep.metric}/{name}"] = W.detach().clone()
         return names
+
+    @torch.no_grad()
+    def _look(self) -> None:
+        self._evaluate()
 
     def _evaluate(self) -> None:
         metrics = self._metrics()
