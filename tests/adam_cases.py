@@ -60,7 +60,7 @@ def walked(
         {name: W.to(device, dtype) for name, W in drawn(case.shapes, 0).items()}, case.decayed
     )
     state = case.optimiser.start(flats)
-    with taking_kernels() if kernels else contextmanager(iter)([None]):
+    with taking_kernels(kernels):
         update = choose.kernels_for(case.optimiser, weights, case.decayed)
     for step in range(steps):
         alive = torch.tensor([True, step < STOPS, True], device=device) if case.stops else None
@@ -96,7 +96,7 @@ def trained(device: str = "cpu", kernels: bool = False) -> dict[str, torch.Tenso
     }  # fmt: skip
     problem = Problem([config | {"trial": trial} for trial in range(E)], device)
     state = State.start(problem)
-    with taking_kernels() if kernels else contextmanager(iter)([None]):
+    with taking_kernels(kernels):
         period = Period(problem, state)
     assert (period.kernels is not None) == kernels
     for _ in range(2):
@@ -105,9 +105,9 @@ def trained(device: str = "cpu", kernels: bool = False) -> dict[str, torch.Tenso
 
 
 @contextmanager
-def taking_kernels():
-    """Kernels move what is in rows, also where they are only interpreted."""
-    fits, choose.fits = choose.fits, lambda weights: True
+def taking_kernels(taken: bool = True):
+    """Kernels move what is in rows, also where they are only interpreted; or nothing."""
+    fits, choose.fits = choose.fits, lambda weights: taken
     yield
     choose.fits = fits
 
@@ -123,4 +123,5 @@ def of_kernels(device: str) -> dict:
     return walks | {
         ("adam", "until trial 1 stops"): until,
         ("adam", "trained"): trained(device, kernels=True),
+        ("adam", "trained by formula"): trained(device),
     }

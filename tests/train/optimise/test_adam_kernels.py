@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+import pytest
 import torch
 
 import adam_cases
@@ -43,7 +44,8 @@ def test_neighbours_do_not_matter(kernels):
 
 
 def test_a_training_is_the_same(kernels):
-    by_kernels, by_formula = kernels["adam", "trained"], adam_cases.trained()
+    """On one device: what else differs between two is no matter of the optimiser."""
+    by_kernels, by_formula = kernels["adam", "trained"], kernels["adam", "trained by formula"]
     assert by_formula["alive"].tolist() == [1, 0, 1] and by_formula["ended"].tolist() == [2, 1, 2]
     assert by_kernels.keys() == by_formula.keys()
     for name, expected in by_formula.items():
@@ -59,3 +61,29 @@ def test_kernels_are_for_adam_on_a_gpu(require):
         assert clipped is not None and clipped.limit == 0.5
         for other in (SGD(), Clipped(SGD()), Clipped(Clipped(AdamW()))):
             assert choose.kernels_for(other, weights, decayed) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("penalty", [False, True])
+def test_entries_move_in_float32_and_registers(require, penalty):
+    """What Triton makes of it for an H200: nothing is widened, nothing is put into memory."""
+    require("triton", find_spec("triton") is not None, "Triton is not installed")
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    from dudley.train.optimise.kernels import fused_adam
+
+    constants = {"BLOCK": fused_adam.BLOCK, "EVEN": 4, "G": 21, "F": 2, "PENALTY": penalty}
+    kinds = dict.fromkeys(("gradients",), ("*fp32",) * 21) | {"blocks": "*i32", "alive": "*i1"}
+    kinds |= dict.fromkeys(("weights", "firsts", "seconds"), ("*fp32",) * 2) | {"count": "i32"}
+    kinds |= dict.fromkeys(("new_first", "keep_second", "new_second", "eps", "decay"), "fp32")
+    kernel = fused_adam._kernel_move
+    names = kernel.arg_names
+    signature = {n: "constexpr" if n in constants else kinds.get(n, "*fp32") for n in names}
+    constexprs = {(names.index(name),): value for name, value in constants.items()}
+    source = ASTSource(fn=kernel, signature=signature, constexprs=constexprs)
+    how = {"num_warps": fused_adam.WARPS}
+    made = triton.compile(source, target=GPUTarget("cuda", 90, 32), options=how)
+    assert "f32" in made.asm["ttir"] and "f64" not in made.asm["ttir"]
+    assert ".local" not in made.asm["ptx"]
