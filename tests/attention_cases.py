@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+import adam_cases
 import tail_cases
 from dudley.core.philox import Stream, keys_tensor, packed_bits
 from dudley.train.ensemble import and_classifier, collapse, majority
@@ -365,7 +366,7 @@ def taking_kernels():
 
 
 def of_kernels(device="cpu", names: Iterable[str] = CASES) -> dict:
-    """All that kernels answer: (case, precision) ↦ by NAMES_OF_HEADS, (case, "rows") ↦ factors, …"""
+    """All that kernels answer: (case, precision) ↦ by NAMES_OF_HEADS, (case, "rows") ↦ factors…"""
     answers_by, settings = {}, choose.fused.SETTINGS
     whole = not set(names) <= set(QUICK)
     before = settings.precision
@@ -393,7 +394,7 @@ def of_kernels(device="cpu", names: Iterable[str] = CASES) -> dict:
     settings.precision = before
     if whole:
         answers_by["gelu"] = by_gelu(device)
-    return answers_by
+    return answers_by | adam_cases.of_kernels(device)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 import torch
 
+import training_toy
 from dudley.train import period as module
 from dudley.train.period import Period
 from dudley.train.problem import Problem
@@ -70,3 +71,27 @@ def test_gradients_reach_every_weight(optimiser: str, monkeypatch):
     assert set(period.moving) == (set(state.weights) if optimiser != "sgd" else {"decayed"})
     for name, W in state.weights.items():
         assert W.equal(state.first[name]) == name.endswith("b_K"), name
+
+
+@pytest.mark.parametrize("small", [False, True], ids=["step by step", "as a whole"])
+def test_what_is_recorded_first_has_left_no_trace(small: bool, monkeypatch):
+    """Recording runs each part, and all that it changed is as before; then parts are replayed."""
+    rules = {"steps": 7, "evaluate_every": 3, **training_toy.RULES}
+    _, by_hand, _ = training_toy.train(training_toy.problem(**rules))
+    calls = []
+
+    def record(functions, changed):
+        before = [tensor.detach().clone() for tensor in changed]
+        for function in functions:
+            function()
+        for tensor, old in zip(changed, before, strict=True):
+            tensor.detach().copy_(old)
+        calls.extend(function.__name__ for function in functions)
+        return functions
+
+    monkeypatch.setattr(module, "RECORDED_ON", {"cpu"})
+    monkeypatch.setattr(module, "record_graphs", record)
+    toy = training_toy.problem(**rules)
+    monkeypatch.setattr(type(toy.ensemble), "many_small", small)
+    assert training_toy.train(toy)[1] == by_hand
+    assert calls[:2] == (["_run"] if small else ["_step", "_look"])

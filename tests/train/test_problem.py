@@ -12,6 +12,7 @@ from dudley.train import problem as module
 from dudley.train.ensemble.rows import Padded, Shared, of_members
 from dudley.train.packed import unpack
 from dudley.train.problem import Examples, Problem, trial_key
+from dudley.train.tasks.planted import Planted
 from dudley.train.tasks.registry import task_of
 
 WIDE = {"T": 64, "m": 10}  # rows of 64 random bits are distinct
@@ -66,6 +67,26 @@ def test_functions_of_planted_bits_go_together_as_they_would_alone():
         assert alone.split("holdout").labels[0].equal(together.split("holdout").labels[e])
         assert held_out(alone, 0).equal(held_out(together, e))
     assert len({row.sum().item() for row in together.split("holdout").labels}) == 3
+
+
+def test_cells_that_differ_in_m_alone_are_drawn_at_once(monkeypatch):
+    """A draw is hundreds of small operations, and a GPU starts each of them."""
+    draws, drawn = [], Planted.sample
+    monkeypatch.setattr(
+        Planted, "sample", lambda task, keys: draws.append(task) or drawn(task, keys)
+    )
+    of_two = [
+        toy.config(t, 0, {"m": m, "s": s}) for m in (8, 24, 16) for s in (2, 1) for t in (0, 1)
+    ]
+    problem = Problem(of_two)
+    assert problem.sample.inputs.counts.tolist() == [8] * 4 + [24] * 4 + [16] * 4
+    assert [(task.m, task.s) for task in draws] == [(24, 2), (24, 1)]
+    for e in range(12):
+        alone = Problem(of_two[e : e + 1])
+        assert rows_of(problem.sample, e) == rows_of(alone.sample, 0)
+        assert held_out(problem, e).equal(held_out(alone, 0))
+        labels = problem.split("holdout").labels
+        assert labels[e].equal(alone.split("holdout").labels[0])
 
 
 def test_held_out_inputs_are_those_of_the_cell():

@@ -18,16 +18,34 @@ from typing import Any
 
 from dudley.core.errors import InputError
 
+ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
 
 def canonical(value: Any, what: str = "value") -> str:
     """The text; what is not JSON is refused by its place, e.g. ``config.task.m``."""
-    _refuse_other_than_json(value, what)
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    if not _is_plain(value):
+        _refuse_other_than_json(value, what)
+    return ENCODER.encode(value)
 
 
 def digest(value: Any) -> str:
     """sha256 of the canonical text, 64 hexadecimal digits."""
     return hashlib.sha256(canonical(value).encode("ascii")).hexdigest()
+
+
+def _is_plain(value: Any) -> bool:
+    """Is it JSON of Python's own types? Told without the names of places: a grid asks often."""
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return True
+    if kind is dict:
+        for name, part in value.items():
+            if type(name) is not str or not _is_plain(part):
+                return False
+        return True
+    if kind is list or kind is tuple:
+        return all(map(_is_plain, value))
+    return kind is float and math.isfinite(value)
 
 
 def _refuse_other_than_json(value: Any, where: str) -> None:

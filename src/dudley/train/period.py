@@ -1,8 +1,9 @@
 """Some steps and an evaluation, with all bookkeeping: what a GPU records once and replays.
 
 Everything happens on the device and in place: steps, metrics, their best values, weights kept for
-being best, who is alive, and a log of metrics. Nothing asks for a value, so that a period is one
-CUDA graph; the trainer reads the log now and then.
+being best, who is alive, and a log of metrics. Nothing asks for a value, so that a step is one CUDA
+graph and an evaluation another; where a step is many small operations, whose replay is short, the
+whole period is one. The trainer reads the log now and then.
 
 With a screen (`dudley.train.screen`) a period has three parts. The first is as before, but sees the
 first rows of the split alone and says who passed: its operations are those of an evaluation and two
@@ -20,12 +21,14 @@ from dudley.train.ensemble.base import Noise
 from dudley.train.flat import DECAYS, flatten, views
 from dudley.train.losses import loss_of
 from dudley.train.measures import RECORDED, measure_all, measure_whole
+from dudley.train.optimise.choose import kernels_for
 from dudley.train.problem import Problem
-from dudley.train.recorded import record_graph
+from dudley.train.recorded import record_graphs
 from dudley.train.state import VALUES, State
 
 ROWS = 64  # periods that the log holds
 COMPILED = {"cuda"}  # devices on which many small operations are compiled into few
+RECORDED_ON = {"cuda"}  # devices on which steps and evaluations are recorded and replayed
 
 
 class Period:
@@ -36,17 +39,21 @@ class Period:
         how, E, device = problem.training, len(problem), problem.device
         self.loss = torch.zeros(E, device=device)
         self.moving, self.decays = state.weights, problem.decayed
+        self.kernels = None  # that move rows, from gradients that stay apart
         if how.optimiser.entrywise:
             self.moving, named = flatten(state.weights, problem.decayed)
             state.weights, self.decays = named, DECAYS
-        self.leaves = {name: W.detach().requires_grad_() for name, W in self.moving.items()}
+            if not problem.ensemble.many_small:
+                self.kernels = kernels_for(how.optimiser, named, problem.decayed)
+        leaves = state.weights if self.kernels else self.moving
+        self.leaves = {name: W.detach().requires_grad_() for name, W in leaves.items()}
         self.names = self._prepared()
         self.values = torch.full_like(state.metrics[VALUES], torch.nan)  # what a screen leaves
         self.passed = torch.zeros(E, dtype=torch.bool, device=device)
         self.log = torch.zeros(ROWS, len(self.names), E, dtype=torch.float64, device=device)
         self.row = torch.zeros(1, dtype=torch.int64, device=device)
         asks_nothing = how.optimiser.capturable and set(how.measures) <= RECORDED
-        if asks_nothing and device.type in {"cuda", *COMPILED}:
+        if asks_nothing and device.type in RECORDED_ON | COMPILED:
             problem.refresh(int(state.step), how.evaluate_every)
             problem.batch(state.step)  # what is drawn once is drawn before
         # Many small operations cost more to start than to compute, so these three, which are called
@@ -55,13 +62,16 @@ class Period:
         if asks_nothing and device.type in COMPILED and problem.ensemble.many_small:
             for part in ("_losses", "_update", "_evaluate"):
                 setattr(self, part, torch.compile(getattr(self, part), dynamic=False))
-        self._whole = self._run
-        if asks_nothing and device.type == "cuda":
+        self._whole = self._parts = None
+        if asks_nothing and device.type in RECORDED_ON:
             changed = [state.step, self.log, self.row, *(W for _, W in state.tensors())]
-            self._whole = record_graph(self._run, changed)
+            if problem.ensemble.many_small:
+                (self._whole,) = record_graphs([self._run], changed)
+            else:
+                self._parts = record_graphs([self._step, self._look], changed)
 
     def __call__(self, steps: int) -> None:
-        if steps == self.problem.training.evaluate_every:
+        if self._whole is not None and steps == self.problem.training.evaluate_every:
             self._whole()
         else:
             self._run(steps)
@@ -76,10 +86,10 @@ class Period:
         return rows
 
     def _run(self, steps: int | None = None) -> None:
+        step, look = self._parts or (self._step, self._look)
         for _ in range(steps or self.problem.training.evaluate_every):
-            self._step()
-        with torch.no_grad():
-            self._evaluate()
+            step()
+        look()
 
     def _step(self) -> None:
         total, losses = self._losses()
@@ -92,20 +102,24 @@ class Period:
         problem, state = self.problem, self.state
         data = problem.batch(state.step)
         noise = Noise(problem.keys, state.step)
-        outputs = problem.ensemble.forward(self._named(self.leaves), data.inputs, noise)
+        weights = self.leaves if self.kernels else self._named(self.leaves)
+        outputs = problem.ensemble.forward(weights, data.inputs, noise)
         losses = (loss_of(problem.training.loss)(outputs, data.labels) * data.weights).sum(1)
         return losses.sum(), losses.detach()
 
     def _update(self, losses: torch.Tensor, grads: Sequence[torch.Tensor | None]) -> None:
         problem, state, how = self.problem, self.state, self.problem.training
         self.loss.copy_(losses)
-        gradients = {
-            name: torch.zeros_like(W) if grad is None else grad
-            for (name, W), grad in zip(self.moving.items(), grads, strict=True)
-        }
         rate = how.schedule.rate(state.step.expand(len(problem)), how.optimiser.first_rate)
         alive = None if how.stop is None else state.alive
-        how.optimiser.update(self.moving, gradients, state.memory, rate, alive, self.decays)
+        if self.kernels:
+            self.kernels.update(self.moving, grads, state.memory, rate, alive)
+        else:
+            gradients = {
+                name: torch.zeros_like(W) if grad is None else grad
+                for (name, W), grad in zip(self.moving.items(), grads, strict=True)
+            }
+            how.optimiser.update(self.moving, gradients, state.memory, rate, alive, self.decays)
         state.step.add_(1)
 
     def _named(self, tensors: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
@@ -146,6 +160,10 @@ class Period:
                 for name, W in self.moving.items():
                     state.best[f"{keep.metric}/{name}"] = W.detach().clone()
         return names
+
+    @torch.no_grad()
+    def _look(self) -> None:
+        self._evaluate()
 
     def _evaluate(self) -> None:
         metrics = self._metrics()

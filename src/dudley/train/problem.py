@@ -8,6 +8,7 @@ its key), so that trials of one cell share them wherever they are packed.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.core.philox import Stream, key, keys_tensor, permutations
 from dudley.theorems.constructions.targets import TASKS as FUNCTIONS
+from dudley.train.alike import Alike, alike
 from dudley.train.ensemble.base import Ensemble
 from dudley.train.ensemble.registry import ensemble_of
 from dudley.train.ensemble.rows import Padded, Shared
@@ -72,8 +74,9 @@ class Problem:
         self.configs, self.device = list(configs), torch.device(device)
         if not self.configs:
             raise InputError("trials of a problem", "at least one", "none")
-        for part, first in settings_of_batch(configs[0]).items():
-            if any(settings_of_batch(config)[part] != first for config in configs):
+        settings = [settings_of_batch(config) for config in configs]
+        for part, first in settings[0].items():
+            if any(one[part] != first for one in settings):
                 raise InputError(f"{part} of trials in one batch", "the same", "several")
         self.training = Training.of(configs[0]["training"])
         self.keys = keys_tensor([trial_key(config) for config in configs], self.device)
@@ -91,11 +94,12 @@ class Problem:
     @cached_property
     def cells(self) -> tuple[list[dict], torch.Tensor]:
         """The configs of the cells, and the cell of every trial (E,)."""
-        names = [key(cell_of(config)) for config in self.configs]
-        order = list(dict.fromkeys(names))
-        first = [self.configs[names.index(name)] for name in order]
-        where = [order.index(name) for name in names]
-        return [cell_of(config) for config in first], torch.tensor(where, device=self.device)
+        cells = [cell_of(config) for config in self.configs]
+        hashes = {text: key(cell) for text, cell in {repr(cell): cell for cell in cells}.items()}
+        names = [hashes[repr(cell)] for cell in cells]
+        number = {name: c for c, name in enumerate(dict.fromkeys(names))}
+        first = [cells[names.index(name)] for name in number]
+        return first, torch.tensor([number[name] for name in names], device=self.device)
 
     @cached_property
     def tasks(self) -> list[Task]:
@@ -103,15 +107,25 @@ class Problem:
         return [task_of(cell["task"]) for cell in self.cells[0]]
 
     @cached_property
+    def _groups(self) -> list[Alike]:
+        """The cells that are drawn at once."""
+        return alike(self.cells[0], self.cells[1].tolist(), self.device)
+
+    @cached_property
     def sample(self) -> Examples:
         """The training examples, padded to the largest number of them."""
-        cell = self.cells[1]
-        members = [(cell == c).nonzero()[:, 0] for c in range(len(self.tasks))]
-        drawn = [task.sample(self.keys[m]) for task, m in zip(self.tasks, members, strict=True)]
+        drawn = [group.sample(self.keys) for group in self._groups]
+        members = [group.members for group in self._groups]
         inputs = _stack([one.inputs for one in drawn], members)
         labels = _stack([one.labels for one in drawn], members)
-        sizes = torch.tensor([one.labels.shape[1] for one in drawn], device=self.device)[cell]
+        sizes = [
+            torch.tensor([min(m, one.labels.shape[1]) for m in group.m], device=self.device)
+            for group, one in zip(self._groups, drawn, strict=True)
+        ]
+        sizes = _stack(sizes, members)
         there = torch.arange(labels.shape[1], device=self.device) < sizes[:, None]
+        for rows in (inputs, labels):
+            rows.masked_fill_(~there.reshape(*there.shape, *[1] * (rows.ndim - 2)), 0)
         return Examples(Padded(inputs, sizes.int()), labels, there / sizes[:, None])
 
     def batch(self, step: torch.Tensor) -> Examples:
@@ -197,21 +211,16 @@ class Problem:
         return {}
 
     def _drawn(self, stream: Stream) -> Examples:
-        cells, cell = self.cells
-        seeds = keys_tensor([key("cell", config) for config in cells], self.device)
-        members = [(cell == c).nonzero()[:, 0] for c in range(len(cells))]
-        nought = torch.zeros(1, dtype=torch.int64, device=self.device)
-        drawn = [
-            task.held_out(self.keys[m], seeds[c : c + 1], nought.expand(len(m)), stream)
-            for c, (task, m) in enumerate(zip(self.tasks, members, strict=True))
-        ]
+        drawn = [group.held_out(self.keys, stream) for group in self._groups]
+        members = [group.members for group in self._groups]
         labels = _stack([one.labels for one in drawn], members)
         weights = torch.full(labels.shape[:2], 1 / labels.shape[1], device=self.device)
         parts = [one.inputs for one in drawn]
         if drawn[0].cell is None:  # every trial has its own
             return Examples(Padded.full(_stack(parts, members)), labels, weights)
         rows = torch.cat([_pad(part, _largest(parts)) for part in parts])
-        return Examples(Shared(rows, tuple(members)), labels, weights)
+        shared = [group.sharing(one) for group, one in zip(self._groups, drawn, strict=True)]
+        return Examples(Shared(rows, tuple(itertools.chain(*shared))), labels, weights)
 
     @cached_property
     def decayed(self) -> dict[str, bool]:

@@ -48,8 +48,8 @@ class TrialTable(Shown):
 
     def __getitem__(self, name: str) -> np.ndarray:
         """A column; where a row lacks it, NaN among numbers and None among other things."""
-        if name not in (names := self.names):
-            raise UnknownName("column", name, names)
+        if not any(name in row for row in self.rows):
+            raise UnknownName("column", name, self.names)
         values = [row.get(name) for row in self.rows]
         kinds = {type(value) for value in values}
         if name == "grid.key":

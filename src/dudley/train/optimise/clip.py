@@ -22,13 +22,15 @@ from dudley.core.constraint import radius_of
 from dudley.train.optimise.base import OPTIMISERS, Optimiser, ReadTensors, per_trial
 from dudley.train.optimise.catalogue import read_by
 
+SMALL = 1e-6  # added to the norm
+
 
 @torch.no_grad()
 def clip(grads: ReadTensors, limit: float) -> torch.Tensor:
     """Scale every trial's gradients to norm ``limit`` at most, in place; the norms before, (E,)."""
     norms = [torch.linalg.vector_norm(G.flatten(1), dim=1) for G in grads.values()]
     total = torch.linalg.vector_norm(torch.stack(norms), dim=0)
-    factor = (limit / (total + 1e-6)).clamp(max=1.0)
+    factor = (limit / (total + SMALL)).clamp(max=1.0)
     for G in grads.values():
         G.mul_(per_trial(factor, G))
     return total

@@ -3,6 +3,7 @@
 Eager and on the processor, the rule runs over the stretches of trials that are alive: what is
 finished costs nothing, and nothing is copied. Elsewhere it runs over all trials and what was not
 alive is put back: no value is asked for, and ``torch.compile`` makes one pass of a weight's update.
+In a training on a GPU, kernels do so for Adam and AdamW without compiling (`choose`).
 
 Measured on one core, 64 trials of 57,000 weights: AdamW takes 8 ms a step (torch.optim.AdamW, trial
 by trial, 54 ms); ``torch._foreach_*`` and blocks that fit the cache gain nothing over this.

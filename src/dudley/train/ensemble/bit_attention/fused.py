@@ -38,7 +38,8 @@ class KernelSettings:
     forward_tokens: int = 16
     forward_warps: int = 1
     backward_tokens: int = 64
-    backward_registers: int = 168
+    backward_registers: int = 255
+    backward_stages: int = 2  # examples that are on their way from memory
     programs: int = 1024  # that keep a GPU busy
 
 
@@ -87,7 +88,7 @@ class Fused(torch.autograd.Function):
     @staticmethod
     def backward(ctx, d_heads):
         *saved, q, A, B, b, mixed, mass, heads = ctx.saved_tensors
-        base, lift, K, words, counts = saved[:5]
+        base, _, K, words, counts = saved[:5]
         E, H, M, D = K.shape
         T, W, cut = base.shape[1] - 1, words.shape[2], _cut(H, D)
         d_heads = d_heads.contiguous()
@@ -112,7 +113,8 @@ class Fused(torch.autograd.Function):
             E, M, T, W, blocks, R, p, p_weights, c_weights,
             H=H, D=D, BT=BT, DOT=SETTINGS.precision,
             ROWS=ctx.dropout[0] > 0, WEIGHTS=ctx.dropout[1] > 0,
-            num_warps=BT // 16, num_stages=1, maxnreg=SETTINGS.backward_registers,
+            num_warps=BT // 16, num_stages=SETTINGS.backward_stages,
+            maxnreg=SETTINGS.backward_registers,
         )  # fmt: skip
         d_q, d_A = torch.empty_like(q), torch.empty_like(A)
         folds.kernel_total[(E * H,)](

@@ -1,8 +1,8 @@
 """Between a network's rows and attention's kernels: queries through the keys, averages through the
 values, and their gradients. One program owns a head of a member and walks over its examples.
 
-With q (M, k) the queries of a head, A (D, k) its part of the matrix of keys, B (D, k) that of values
-and b (k,) what a unit of mass becomes,
+With q (M, k) the queries of a head, A (D, k) its part of the matrix of keys, B (D, k) that of
+values and b (k,) what a unit of mass becomes,
 
     K = q Aᵀ,   heads = mixed B + mass b,
     ∂mixed = ∂heads Bᵀ,   ∂B = mixedᵀ ∂heads,   ∂b = massᵀ ∂heads,   ∂q = ∂K A,   ∂A = ∂Kᵀ q.

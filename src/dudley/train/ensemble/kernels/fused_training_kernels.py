@@ -73,7 +73,7 @@ def _powers(largest):
 def _factors(r0, r1, d, row, least, scale, H: tl.constexpr, D: tl.constexpr):
     """Dropout's factors 0 or ``scale`` for that row of examples, as in `bit_attention.masks`."""
     C: tl.constexpr = D // 2
-    r = hashed(row * (C + H), (d % C)[None, :], r0[:, None], r1[:, None])
+    r = hashed((d * 0 + row * (C + H))[None, :], (d % C)[None, :], r0[:, None], r1[:, None])
     r = tl.where((d < C)[None, :], r & 0xFFFF, r >> 16)
     return tl.where(r >= least, scale, 0.0)
 

@@ -1,0 +1,1 @@
+"""Triton kernels of optimisers: imported only where Triton is installed."""
