@@ -1,7 +1,8 @@
 """One pass over Debian's package descriptions: bits per byte of a model trained on a processor.
 
     apt-cache dumpavail > avail.txt
-    python benchmarks/certificates/language_pass.py avail.txt --release "12.15, 11 July 2026" \
+    python benchmarks/certificates/language_pass.py avail.txt \
+        --release "12.15 of 11 July 2026, with its security of 17 November 2026" \
         --out results/certificates/language-pass.json
 
 A document is the one-line description of a binary package, at most 64 bytes, its end counted as

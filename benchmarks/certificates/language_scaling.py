@@ -17,10 +17,11 @@ byte of what was measured, and the one on totals below what ``xz -9`` needs for 
 one file. Packages are few, and no margin is expected of them.
 
 Each run has a folder of its own below ``--work``, and goes on from there after a kill when the same
-command is given again; runs that ``--out`` has are passed over, and ``--rows`` adds those of other
-records. Compressors need no GPU, and minutes: ``--train-only`` leaves them out, and the same
-command without it adds them. ``--size``, ``--units``, ``--seed`` and ``--longest`` make other runs
-than the plan's, at any size on a processor; a row says which it was.
+command is given again; runs that ``--out`` has are passed over. ``--rows`` adds those of other
+records, each in place of an earlier row of the same run. Compressors need no GPU, and minutes:
+``--train-only`` leaves them out, and the same command without it adds them. ``--size``,
+``--units``, ``--seed`` and ``--longest`` make other runs than the plan's, at any size on a
+processor; a row says which it was, and of which form its bound on totals is (`TOTALS_FORM`).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from dudley.certificates.sources.base import SOURCES
 from dudley.certificates.texts.base import model_of
 from dudley.certificates.texts.beside import Compared, compared
 from dudley.certificates.texts.documents import Documents
-from dudley.certificates.texts.forms import TextPass
+from dudley.certificates.texts.forms import TOTALS_FORM, TextPass
 from dudley.certificates.texts.learner import TextDescent
 from dudley.certificates.texts.one_pass import CertifiedTexts, certify_texts
 from dudley.certificates.texts.reading import texts_of
@@ -121,6 +122,7 @@ def row_of(run: PassRun, made: CertifiedTexts) -> dict[str, Any]:
         "weights": made.weights,
         "bytes": sum(map(len, made.stretch)),
         "forms": forms,
+        "totals_form": TOTALS_FORM,
         "apart": {name: form["value"] - form["mean_loss"] for name, form in forms.items()},
         "seconds_of_last_call": round(made.seconds, 1),
     }
@@ -186,11 +188,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if path.exists():
             earlier = json.loads(path.read_text(encoding="utf-8"))
             record |= {name: earlier[name] for name in ("descent", "device", "provenance")}
-            record["rows"] += [row for row in earlier["rows"] if row not in record["rows"]]
+            added = [row["run"] for row in earlier["rows"]]
+            record["rows"] = [row for row in record["rows"] if row["run"] not in added]
+            record["rows"] += earlier["rows"]
 
     def write() -> None:
-        order = [asdict(run) for run in plan]
-        record["rows"].sort(key=lambda row: order.index(row["run"]) if row["run"] in order else -1)
+        order = [asdict(run) for run in PLAN[options.sample]]
+        last = len(order)
+        record["rows"].sort(key=lambda r: order.index(r["run"]) if r["run"] in order else last)
         with written(options.out) as file:
             file.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 

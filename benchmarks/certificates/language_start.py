@@ -30,7 +30,7 @@ from safetensors.torch import save_file
 
 from dudley.certificates.texts.base import model_of
 from dudley.certificates.texts.documents import Documents
-from dudley.certificates.texts.forms import TextPass
+from dudley.certificates.texts.forms import TOTALS_FORM, TextPass
 from dudley.certificates.texts.learner import TextDescent
 from dudley.certificates.texts.one_pass import certify_texts
 from dudley.certificates.texts.reading import texts_of
@@ -120,7 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for name, certificate in made.certificates.items()
         }
         row = {"start": start, "model": model.table(), "descent": asdict(descent), "forms": forms}
-        row |= {"weights": made.weights, "beside": [asdict(each) for each in made.beside]}
+        row |= {"totals_form": TOTALS_FORM, "weights": made.weights}
+        row |= {"beside": [asdict(each) for each in made.beside]}
         record["rows"].append(row)
         print(json.dumps(row), flush=True)
         record["provenance"] = provenance()

@@ -16,6 +16,7 @@ import pytest
 
 from certificates.test_texts import sentences
 from certificates.test_trainings import bert
+from dudley.certificates.texts.forms import TOTALS_FORM
 from weights.test_readers_gguf import llama_file
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks/certificates"
@@ -52,9 +53,17 @@ def test_a_run_over_units_of_a_file_is_made_once(script, tmp_path):
         assert row["forms"]["totals"]["value"] >= row["forms"]["totals"]["mean_loss"]
         assert "source package that had not come before" in row["forms"]["mean"]["quantity"]
         assert row["expected"]["below_xz"] in (True, False)
+        assert row["totals_form"] == TOTALS_FORM
     before = out.read_bytes()
     scaling.main(list(map(str, command)))
     assert out.read_bytes() == before
+    again = record["rows"][1] | {"seconds_of_last_call": 1e6}
+    beside = again.pop("beside")
+    (tmp_path / "again.json").write_text(json.dumps(record | {"rows": [again]}))
+    scaling.main([*map(str, command), "--rows", str(tmp_path / "again.json")])
+    first, second = json.loads(out.read_text())["rows"]
+    assert first == record["rows"][0], "a row of another run stays"
+    assert second == again | {"beside": beside}, "a row of the same run gives way"
 
 
 def test_what_is_younger_is_known_by_its_changelog(script, tmp_path, monkeypatch):

@@ -66,6 +66,18 @@ def test_a_pass_that_pays_for_nothing_has_its_own_number():
         assert row.among == (20 if row.task == "mnist01" else 1)
 
 
+def test_of_passes_over_the_same_sample_the_one_that_pays_for_more_is_shown():
+    """Settings were changed after the first passes over IMDB; those rows stay in their record."""
+    file = RECORD.with_name("one-pass-pools.json")
+    raw = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    runs = [(row["task"], row["n"], row["seed"]) for row in raw]
+    assert len(set(runs)) < len(runs)
+    shown = side_by_side.read(RECORD, file).of("imdb", "one pass", 40_000)
+    (last,) = (row for row in raw if (row["n"], row["among"]) == (40_000, 2))
+    assert [row.counts["errors before updates"] for row in shown] == [last["errors"]]
+    assert shown[0].value > last["value"], "it pays for as many recipes as the rows beside it"
+
+
 def test_words_pay_for_their_bits(rows):
     words = [row for row in rows if row["method"] == "occam"]
     assert words

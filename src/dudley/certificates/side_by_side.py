@@ -5,7 +5,9 @@ tasks, and a row for every training: the task, the method, the number n of label
 the method may use in all, the seed, the certificate and what it was computed from. All methods of
 a task have the same kind of model and the same n: what a hold-out tests on is missing in training.
 A hold-out and a pass pay for a choice among recipes where the other rows of their task do, so that
-numbers side by side cost alike. Passes come from records of their own (`one-pass.json`).
+numbers side by side cost alike. Passes come from records of their own (`one-pass.json`). Where
+settings were changed after a pass and the same sample was read again, the later row pays for the
+choice (its ``among`` is larger), and it alone is shown.
 
 A model that stays where a share of the examples had left it, or takes a handful of picks from
 there, is certified by the errors on the rest: that is a hold-out in effect (`MethodRow.still`).
@@ -18,6 +20,7 @@ there, is certified by the errors on the rest: that is a hold-out in effect (`Me
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -133,9 +136,12 @@ def pass_that_pays(row: MethodRow, among: int, delta: float) -> float:
 
 
 def spread(rows: list[MethodRow]) -> tuple[float, float, float]:
-    """The least, the (lower) median and the largest certificate."""
+    """The least, the median and the largest certificate; of two in the middle, the larger one.
+
+    Else a method with two draws would be shown by its better one beside others with one.
+    """
     values = sorted(row.value for row in rows)
-    return values[0], values[(len(values) - 1) // 2], values[-1]
+    return values[0], values[len(values) // 2], values[-1]
 
 
 def read(path: Path, *passes: Path) -> MethodsRecord:
@@ -145,7 +151,7 @@ def read(path: Path, *passes: Path) -> MethodsRecord:
         raise InputError(str(path), f"a record with schema {SCHEMA}", "another file")
     rows = [_row(row) for row in record["rows"]]
     of_passes = (json.loads(file.read_text(encoding="utf-8"))["rows"] for file in passes)
-    rows += [_pass(row) for each in of_passes for row in each if row["learner"] != "linear"]
+    rows += _latest(_pass(row) for each in of_passes for row in each if row["learner"] != "linear")
     δ, among = record["delta"], {row.task: 1 for row in rows}
     for row in rows:
         among[row.task] = max(among[row.task], row.among)
@@ -166,7 +172,20 @@ PAYING = {"hold-out": hold_out_that_pays, "one pass": pass_that_pays}
 
 def _pass(row: dict[str, Any]) -> MethodRow:
     counts = {"errors before updates": row["errors"], "examples counted": row["counted"]}
-    return MethodRow(row["task"], "one pass", row["n"], row["seed"], row["value"], None, counts)
+    return MethodRow(
+        row["task"], "one pass", row["n"], row["seed"], row["value"], None, counts,
+        among=row.get("among", 1),
+    )  # fmt: skip
+
+
+def _latest(rows: Iterable[MethodRow]) -> list[MethodRow]:
+    """Of the passes over the same sample the one that pays for the most settings."""
+    latest: dict[tuple[str, int, int], MethodRow] = {}
+    for row in rows:
+        run = (row.task, row.n, row.seed)
+        if run not in latest or row.among > latest[run].among:
+            latest[run] = row
+    return list(latest.values())
 
 
 def _row(row: dict[str, Any]) -> MethodRow:

@@ -30,6 +30,7 @@ from dudley.certificates.texts.documents import Documents
 BYTES = 256
 MEAN, TOTALS, TOKENS = "mean", "totals", "tokens"
 TOGETHER = 1024  # documents whose symbols are counted at once
+TOTALS_FORM = "mean size bounded"  # in records: `totals` bounds it, and did not in earlier ones
 
 
 @dataclass(frozen=True, kw_only=True)
