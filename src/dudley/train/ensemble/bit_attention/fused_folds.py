@@ -8,7 +8,9 @@ values and b (k,) what a unit of mass becomes,
     ∂mixed = ∂heads Bᵀ,   ∂B = mixedᵀ ∂heads,   ∂b = massᵀ ∂heads,   ∂q = ∂K A,   ∂A = ∂Kᵀ q.
 
 K, mixed and their gradients have H·D numbers for an example, sixteen times those of a row: they are
-float16 in fast mode, and of ∂K only the parts by block of tokens are stored. ∂mixed is divided by a
+float16 in fast mode, and so are the operands of the products that make them; of ∂K only the parts
+by block of tokens are stored. ∂A and ∂B add up examples of any size, with three products of TF32
+for each, which are as exact as float32. ∂mixed is divided by a
 power of two for every example, its size, which brings the largest |∂heads| into [1, 2); so are
 ∂mass = ⟨∂heads, b⟩ and
 
@@ -39,7 +41,7 @@ def kernel_fold(
     """K = q Aᵀ."""
     e, h = (tl.program_id(0) // H).to(tl.int64), tl.program_id(0) % H
     d, j = tl.arange(0, D), tl.arange(0, COLUMNS)
-    across = tl.trans(_part_of(A, e, h, j, D, SIZE))
+    across = narrow(tl.trans(_part_of(A, e, h, j, D, SIZE)), DOT)
     for first in range(0, tl.load(counts + e), BM):
         i = first + tl.arange(0, BM)
         there = (i < M)[:, None]
@@ -47,20 +49,20 @@ def kernel_fold(
             q + (e * M + i[:, None]) * D + h * SIZE + j[None, :],
             mask=there & (j < SIZE)[None, :], other=0.0,
         )  # fmt: skip
-        out = product(rows, across, tl.zeros((BM, D), tl.float32), DOT)
+        out = product(narrow(rows, DOT), across, tl.zeros((BM, D), tl.float32), DOT)
         tl.store(K + ((e * H + h) * M + i[:, None]) * D + d[None, :], out, mask=there)
 
 
 @triton.jit
 def kernel_heads(
     mixed, mass, B, b, counts, heads, M, H: tl.constexpr, D: tl.constexpr, SIZE: tl.constexpr,
-    COLUMNS: tl.constexpr, BM: tl.constexpr, DOT: tl.constexpr, NARROW: tl.constexpr,
+    COLUMNS: tl.constexpr, BM: tl.constexpr, DOT: tl.constexpr,
 ):  # fmt: skip
     """heads = mixed B + mass b, zero for rows that are no examples."""
     e, h = (tl.program_id(0) // H).to(tl.int64), tl.program_id(0) % H
     d, j = tl.arange(0, D), tl.arange(0, COLUMNS)
     of_head = j < SIZE
-    part = narrow(_part_of(B, e, h, j, D, SIZE), NARROW)
+    part = narrow(_part_of(B, e, h, j, D, SIZE), DOT)
     of_mass = tl.load(b + e * D + h * SIZE + j, mask=of_head, other=0.0)
     for first in range(0, M, BM):
         i = first + tl.arange(0, BM)
@@ -68,7 +70,7 @@ def kernel_heads(
         at = ((e * H + h) * M + i[:, None]) * D + d[None, :]
         rows = tl.load(mixed + at, mask=there[:, None], other=0.0)
         masses = tl.load(mass + (e * M + i) * H + h, mask=there, other=0.0)
-        out = product(rows, part, masses[:, None] * of_mass[None, :], NARROW)
+        out = product(rows, part, masses[:, None] * of_mass[None, :], DOT)
         at = (e * M + i[:, None]) * D + h * SIZE + j[None, :]
         tl.store(heads + at, out, mask=(i < M)[:, None] & of_head[None, :])
 
@@ -96,12 +98,13 @@ def kernel_sizes(
 def kernel_pull(
     mixed, mass, d_heads, B, counts, sizes, d_mixed, d_B, d_b, M, H: tl.constexpr, D: tl.constexpr,
     SIZE: tl.constexpr, COLUMNS: tl.constexpr, BM: tl.constexpr, DOT: tl.constexpr,
+    SUM: tl.constexpr,
 ):  # fmt: skip
     """∂mixed over the size, ∂B and ∂b."""
     e, h = (tl.program_id(0) // H).to(tl.int64), tl.program_id(0) % H
     d, j = tl.arange(0, D), tl.arange(0, COLUMNS)
     of_head, m = (j < SIZE)[None, :], tl.load(counts + e)
-    across = tl.trans(_part_of(B, e, h, j, D, SIZE))
+    across = narrow(tl.trans(_part_of(B, e, h, j, D, SIZE)), DOT)
     pull_B = tl.zeros((D, COLUMNS), tl.float32)
     pull_b = tl.zeros((BM, COLUMNS), tl.float32)
     for first in range(0, m, BM):
@@ -112,10 +115,10 @@ def kernel_pull(
         at = ((e * H + h) * M + i[:, None]) * D + d[None, :]
         rows = tl.load(mixed + at, mask=there[:, None], other=0.0).to(tl.float32)
         masses = tl.load(mass + (e * M + i) * H + h, mask=there, other=0.0)
-        pull_B = product(tl.trans(rows), g, pull_B, DOT)
+        pull_B = product(tl.trans(rows), g, pull_B, SUM)
         pull_b += masses[:, None] * g
         g = g / tl.load(sizes + e * M + i, mask=there, other=1.0)[:, None]
-        out = product(g, across, tl.zeros((BM, D), tl.float32), DOT)
+        out = product(narrow(g, DOT), across, tl.zeros((BM, D), tl.float32), DOT)
         tl.store(d_mixed + at, out, mask=there[:, None])
     at = (e * D + d[:, None]) * D + h * SIZE + j[None, :]
     tl.store(d_B + at, pull_B, mask=of_head)
@@ -126,12 +129,13 @@ def kernel_pull(
 def kernel_total(
     parts, q, A, counts, sizes, d_q, d_A, E, M, blocks, H: tl.constexpr, D: tl.constexpr,
     SIZE: tl.constexpr, COLUMNS: tl.constexpr, BM: tl.constexpr, DOT: tl.constexpr,
+    SUM: tl.constexpr,
 ):  # fmt: skip
     """∂q and ∂A, from ∂K as a sum over blocks of tokens; zero for rows that are no examples."""
     e, h = (tl.program_id(0) // H).to(tl.int64), tl.program_id(0) % H
     d, j = tl.arange(0, D), tl.arange(0, COLUMNS)
     of_head, m = (j < SIZE)[None, :], tl.load(counts + e)
-    part = _part_of(A, e, h, j, D, SIZE)
+    part = narrow(_part_of(A, e, h, j, D, SIZE), DOT)
     pull_A = tl.zeros((D, COLUMNS), tl.float32)
     stride = tl.cast(E, tl.int64) * H * M * D
     for first in range(0, M, BM):
@@ -141,11 +145,11 @@ def kernel_total(
         total = tl.zeros((BM, D), tl.float32)
         for block in range(blocks):
             total += tl.load(parts + block * stride + at, mask=there[:, None], other=0.0)
-        total *= tl.load(sizes + e * M + i, mask=there, other=0.0)[:, None]
+        size = tl.load(sizes + e * M + i, mask=there, other=0.0)[:, None]
         at = (e * M + i[:, None]) * D + h * SIZE + j[None, :]
         rows = tl.load(q + at, mask=there[:, None] & of_head, other=0.0)
-        pull_A = product(tl.trans(total), rows, pull_A, DOT)
-        out = product(total, part, tl.zeros((BM, COLUMNS), tl.float32), DOT)
-        tl.store(d_q + at, out, mask=(i < M)[:, None] & of_head)
+        pull_A = product(tl.trans(total), rows * size, pull_A, SUM)
+        out = product(narrow(total, DOT), part, tl.zeros((BM, COLUMNS), tl.float32), DOT)
+        tl.store(d_q + at, out * size, mask=(i < M)[:, None] & of_head)
     at = (e * D + d[:, None]) * D + h * SIZE + j[None, :]
     tl.store(d_A + at, pull_A, mask=of_head)
