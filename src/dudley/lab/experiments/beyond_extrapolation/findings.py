@@ -74,7 +74,8 @@ def cells(config: PlanConfig, table: Columns, cls: str) -> list[dict[str, Any]]:
                 {"arm": arm, "T": T, "bound": "does not apply" if T > T0 else "not asked for"}
                 | {name: mean(config, here[name]) for name in OF}
                 | {"learnt": {"mean": good / count, "interval": share, "trials": count}}
-                | {"change": mean(config, here["accuracy"] - first["accuracy"])}
+                | {"difference": mean(config, here["accuracy"] - first["accuracy"])}
+                | {"beyond dilution": mean(config, here["mass"] - here["diluted"])}
             )
     return rows
 
@@ -138,7 +139,7 @@ def by_mean(
     low, high = change["interval"]
     apart = "refuted" if high < -margin or low > margin else "undecided"
     answer = "confirmed" if -margin < low and high < margin else apart
-    numbers = {"change": change["mean"], "interval": [low, high], "networks": len(first)}
+    numbers = {"difference": change["mean"], "interval": [low, high], "networks": len(first)}
     return PaperReading.ours(choices, answer, **numbers)
 
 
@@ -167,10 +168,13 @@ def attention(config: PlanConfig, table: Columns, rows: dict[str, list[dict]]) -
         if rank["correlation"] is not None:
             low, high = rank["interval"]
             together = f"{rank['correlation']:+.2f} [{low:+.2f}, {high:+.2f}]"
+        beyond = ends[most]["beyond dilution"]
+        low, high = beyond["interval"]
         words.append(
             f"{POSITIONS[arm]}: {ends[T0]['mass']['mean']:.3f} at T = {T0}, "
             f"{ends[most]['mass']['mean']:.3f} at T = {most}, where dilution alone would leave "
-            f"{ends[most]['diluted']['mean']:.3f}; rank correlation with accuracy there {together}"
+            f"{ends[most]['diluted']['mean']:.3f} (difference {beyond['mean']:+.3f} "
+            f"[{low:+.3f}, {high:+.3f}]); rank correlation with accuracy there {together}"
         )
     question = "How much of [CLS]'s attention is left on the hidden bits?"
     return Finding.of_question(question, said(words, ". "), {"ranks": ranks})
