@@ -6,7 +6,8 @@ final LayerNorm; two logits from the [CLS] row, without bias.
 
     Z⁰ = W_E[tokens] + P,   Z' = Z⁰ + Attention(LN(Z⁰)),   Z = Z' + MLP(LN(Z')),   LN(z_cls) W
 
-Matrices, embeddings and positions are drawn from N(0, .02²), biases 0, gains 1. In training mode
+Matrices, embeddings and positions are drawn from N(0, .02²), biases 0, gains 1; ``places`` is
+another law of the first positions, such as sinusoids (`models.initial`). In training mode
 dropout (.1, or three rates) acts on embeddings, attention weights and both residual branches. No
 causal mask: with [CLS] last and one layer it changes nothing.
 
@@ -25,7 +26,7 @@ from dudley.core.constraint import FREE, size_of
 from dudley.models.base import Model
 from dudley.models.bits import token_codes
 from dudley.models.dropout import with_dropout
-from dudley.models.initial import ConstantLaw, Law, Normal, is_bias
+from dudley.models.initial import LAWS, ConstantLaw, Law, Normal, is_bias
 from dudley.networks.blocks import pre_ln_block
 from dudley.networks.embeddings import Embedding, OneHot, Positions, Tokens
 from dudley.networks.outputs import Logits
@@ -46,8 +47,9 @@ class AndClassifier(Model):
         classes: int = 2,
         dropout: float | tuple[float, float, float] = 0.1,
         seed: int | torch.Generator = 0,
+        places: str = "small",
     ):
-        self.T = size_of("T", T)
+        self.T, self.places = size_of("T", T), LAWS[places]
         three = dropout if isinstance(dropout, tuple) else (dropout,) * 3
         ln = LayerNorm(d, 1e-5, FREE, FREE)
         mlp = MLP(d, 4 * d, FREE, FREE, "gelu", FREE, FREE)
@@ -60,7 +62,7 @@ class AndClassifier(Model):
     def law(self, name: str, shape: tuple[int, int]) -> Law:
         if is_bias(name) or name == "gain":
             return ConstantLaw(float(name == "gain"))
-        return Normal(0.02)
+        return self.places(shape) if name == "P" else Normal(0.02)
 
     @property
     def inputs(self) -> Tokens:

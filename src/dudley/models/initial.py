@@ -74,6 +74,33 @@ class ConstantLaw(Law):
         return torch.full(shape, float(self.value))
 
 
+@dataclass(frozen=True)
+class SinusoidLaw(Law):
+    """Row t is √2·std·(sin tω_0, cos tω_0, sin tω_1, …), ω_i = 10000^{−2i/d}; nothing is drawn.
+
+    A row's norm is std·√d, the root mean square norm of a row of N(0, std²).
+    """
+
+    std: float
+
+    def __post_init__(self) -> None:
+        radius_of("std of first weights", self.std)
+
+    def draw(self, shape: Shape, source: torch.Generator) -> torch.Tensor:
+        return self.rows(shape)
+
+    def rows(self, shape: Shape) -> torch.Tensor:
+        """All rows, float32."""
+        return math.sqrt(2) * self.std * sinusoidal(*shape)
+
+
+def sinusoidal(T: int, d: int) -> torch.Tensor:
+    """P_{t,2i} = sin(t/10000^{2i/d}), P_{t,2i+1} = cos(t/10000^{2i/d}) (Vaswani et al. 2017)."""
+    even = torch.arange(0, d, 2, dtype=torch.float64)
+    angles = torch.arange(T, dtype=torch.float64)[:, None] / 10000.0 ** (even / d)
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :d].float()
+
+
 def lecun(shape: Shape) -> Normal:
     """N(0, 1/a) for W ∈ R^{a×b}: as many inputs as rows (LeCun)."""
     return Normal(1 / math.sqrt(shape[0]))
@@ -93,8 +120,13 @@ def small(shape: Shape) -> Normal:
     return Normal(0.02)
 
 
+def waves(shape: Shape) -> SinusoidLaw:
+    """Sinusoids whose rows are as long as those of `small`: positions that are a function."""
+    return SinusoidLaw(0.02)
+
+
 LAWS: Registry[Callable[[Shape], Law]] = Registry("law of first weights")
-for _law in (lecun, glorot, small):
+for _law in (lecun, glorot, small, waves):
     LAWS.register(_law.__name__)(_law)
 
 

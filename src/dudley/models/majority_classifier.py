@@ -28,7 +28,7 @@ from dudley.core.rounding import up
 from dudley.models.base import Model
 from dudley.models.bits import token_codes
 from dudley.models.concatenated_heads import attention_node
-from dudley.models.initial import ConstantLaw, Law, generator, glorot, is_bias
+from dudley.models.initial import ConstantLaw, Law, generator, glorot, is_bias, sinusoidal
 from dudley.networks.embeddings import Tokens
 from dudley.networks.outputs import Logits
 from dudley.networks.pointwise import Activate, Dense
@@ -96,10 +96,3 @@ def orthogonal_tokens(Z: torch.Tensor, unit: str = "l1") -> torch.Tensor:
     rows = torch.linalg.qr(Z).Q.mT
     sizes = rows.abs().sum(-1, keepdim=True) if unit == "l1" else rows.norm(dim=-1, keepdim=True)
     return (rows / sizes).float()
-
-
-def sinusoidal(T: int, d: int) -> torch.Tensor:
-    """P_{t,2i} = sin(t/10000^{2i/d}), P_{t,2i+1} = cos(t/10000^{2i/d}) (Vaswani et al. 2017)."""
-    even = torch.arange(0, d, 2, dtype=torch.float64)
-    angles = torch.arange(T, dtype=torch.float64)[:, None] / 10000.0 ** (even / d)
-    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :d].float()

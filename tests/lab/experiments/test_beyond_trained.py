@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -17,6 +19,7 @@ from dudley.lab.shared.beyond_trained import (
     clipped,
     difference,
     holds,
+    measure_the_end,
     norms,
     ramp,
     train_parts,
@@ -35,6 +38,7 @@ PART = {
         "evaluate": ["train"], "final": ["holdout"],
     },
 }  # fmt: skip
+ENDING = partial(measure_the_end, bounded="ramp")
 CONFIG = {"seed": 3, "trials": 2, "parts": [PART]}
 
 
@@ -65,7 +69,7 @@ def test_norms_by_numpy():
 
 def test_rows_are_what_the_trainer_leaves(tmp_path):
     """A trial of the table, trained again alone, has the same end."""
-    rows = train_parts("toy", CONFIG, tmp_path, Bench(), "ramp")
+    rows = train_parts("toy", CONFIG, tmp_path, Bench(), ENDING)
     assert [row["config"]["task"]["m"] for row in rows] == [12, 12, 16, 16]
     problem = Problem([rows[2]["config"]])
     trainer = Trainer(problem, Memory())
@@ -82,8 +86,8 @@ def test_rows_are_what_the_trainer_leaves(tmp_path):
 
 
 def test_a_broken_run_goes_on(tmp_path):
-    first = train_parts("toy", CONFIG, tmp_path, Bench(), "ramp")
-    assert train_parts("toy", CONFIG, tmp_path, Bench(), "ramp") == first
+    first = train_parts("toy", CONFIG, tmp_path, Bench(), ENDING)
+    assert train_parts("toy", CONFIG, tmp_path, Bench(), ENDING) == first
 
 
 def test_bounds_from_norms_are_those_of_the_live_model():

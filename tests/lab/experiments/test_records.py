@@ -65,6 +65,7 @@ def one_setting(config: Config) -> Config:
 # What is run again of each experiment; of E1 and E2 it is the first steps of a trial (below).
 CELLS: dict[str, Callable[[Config], Config]] = {
     "beyond-depth": one_part,
+    "beyond-extrapolation": one_part,
     "beyond-length": one_part,
     "beyond-masked": one_part,
     "beyond-norms": one_part,
@@ -76,7 +77,7 @@ CELLS: dict[str, Callable[[Config], Config]] = {
     "which-bound": one_setting,
 }
 KEYS = {
-    "trial", "T", "m", "L", "V", "task", "radius", "variant",  # beyond-*
+    "trial", "T", "m", "L", "V", "task", "radius", "variant", "cls",  # beyond-*
     "problem", "name", "n", "statement", "form", "arm",  # li2026-excess
     "reading", "tokens", "pixels", "d_m", "N",  # mwigo2026-mnist
     "family", "depth", "width", "dropout", "norm", "rate",  # which-bound

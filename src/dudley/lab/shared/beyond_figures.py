@@ -26,6 +26,10 @@ WORDS = {
     "theorem_gap": "Theorem 5.1, derived, on the gap",
     "bayes": "best possible accuracy",
     "log10_needed_n": "log₁₀ n that the bound asks for",
+    "accuracy": "accuracy",
+    "learnt": "share of networks with accuracy ≥ .9",
+    "mass": "attention on the hidden bits",
+    "ones": "share of answers 1",
 }
 SPANS = {"log10_needed_n": 1.0}  # the least that a vertical axis shows: one decade of n
 SPAN = 0.1  # of all others, which are probabilities or losses

@@ -23,7 +23,7 @@ from dudley.lab.finding import Finding
 from dudley.lab.shared.training_table import write
 from dudley.lab.statistics.goodness import p_value, rejects
 from dudley.lab.statistics.trend import Slope, equivalence, estimate, slope, welch
-from dudley.lab.training import memory_of, pack, train_batch, train_grid, trainings
+from dudley.lab.training import Ending, memory_of, pack, train_batch, train_grid, trainings
 from dudley.train.ensemble.base import WeightTensors
 from dudley.train.losses import loss_of
 from dudley.train.optimise.magnitudes import structure
@@ -89,9 +89,12 @@ def measure_the_end(trainer: Trainer, results: list[dict[str, Any]], bounded: st
 
 
 def train_parts(
-    name: str, config: Mapping[str, Any], folder: Path, bench: Bench, bounded: str
+    name: str, config: Mapping[str, Any], folder: Path, bench: Bench, ending: Ending
 ) -> list[dict[str, Any]]:
-    """Train every part of a config; rows of what was set, and what became of it at the end."""
+    """Train every part of a config; rows of what was set, and what became of it at the end.
+
+    ``ending`` looks at the last weights, and adds to every result what it saw, as ``end``.
+    """
     seed, trials = config["seed"], config["trials"]
     by_part = [trainings(name, seed, part, trials).trials for part in config["parts"]]
     grid = TrialGrid([trial for some in by_part for trial in some], name, seed)
@@ -101,7 +104,7 @@ def train_parts(
         bench.device,
         bench.workers,
         pack(grid, memory_of(bench.device, bench.memory), bench.workers, spread=1.01),
-        work=partial(train_batch, ending=partial(measure_the_end, bounded=bounded)),
+        work=partial(train_batch, ending=ending),
         on=bench.on,
         progress=bench.progress,
     )
@@ -128,7 +131,8 @@ def tabulate(
 
     ``row_of(row)`` gives the columns that only this study has: a trial's setting and its bound.
     """
-    rows = train_parts(name, config, folder, bench, bounded)
+    ending = partial(measure_the_end, bounded=bounded)
+    rows = train_parts(name, config, folder, bench, ending)
     table = [{"trial": row["config"]["trial"], **row_of(row), **summed(row)} for row in rows]
     write(folder / "trials.parquet", columns_of(table))
 

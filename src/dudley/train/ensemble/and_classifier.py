@@ -43,7 +43,7 @@ from dudley.train.ensemble.bit_attention.choose import attend_heads, row_factors
 from dudley.train.ensemble.packed_product import LARGE, packed_product
 from dudley.train.ensemble.registry import ENSEMBLES, common_length
 from dudley.train.ensemble.rows import Padded, Shared, at_a_time, of_members
-from dudley.train.packed import expect_width, unpack
+from dudley.train.packed import column, expect_width, unpack
 
 try:
     from dudley.train.ensemble.kernels import fused_logits, fused_table, fused_training_tail
@@ -70,6 +70,7 @@ class AndEnsemble(Ensemble):
     classes: int = 2  # logits
     # of embeddings, of attention weights, of both residual branches
     dropout: tuple[float, float, float] = (0.1, 0.1, 0.1)
+    places: str = "small"  # the law of the first positions
 
     def __post_init__(self):
         if not (len(self.dropout) == 3 and all(0 <= p <= 1 - 2**-16 for p in self.dropout)):
@@ -79,7 +80,8 @@ class AndEnsemble(Ensemble):
         self.twin()  # refuses sizes that do not fit
 
     def twin(self, e=0) -> AndClassifier:
-        return AndClassifier(self.T, self.d, self.H, 1, self.classes, self.dropout)
+        sizes = self.T, self.d, self.H, 1, self.classes, self.dropout
+        return AndClassifier(*sizes, places=self.places)
 
     def forward(self, weights, inputs, noise=None):
         if noise is None or max(self.dropout[:2]) == 0:
@@ -102,6 +104,26 @@ class AndEnsemble(Ensemble):
         if fused_logits and kernels_fit(weights, w.P, self.H):
             return self._logits_by_kernels(w, inputs, alive)
         return self._logits_by_table(weights, inputs, None)
+
+    @torch.no_grad()
+    def attention_on(self, weights, words: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        """Shares of [CLS]'s attention: on some places of each member, (E, s), and on itself.
+
+        (E, N, H, 2) for packed bits (E, N, W) or (1, N, W).
+        """
+        table = self._table(_Parts(weights))[0][..., self.d :]  # (E, 2T+1, H)
+        ones, zeros = (
+            table.gather(1, (places + shift)[..., None].expand(-1, -1, self.H))[:, None]
+            for shift in (0, self.T)
+        )  # (E, 1, s, H): the mass of a place whose bit is 1, or 0
+        shares = []
+        for part in words.split(at_a_time(2 * self.T * len(table), words), 1):
+            read = [column(part, place) for place in places.mT]
+            bits = torch.stack(read, -1)[..., None]  # (E, N, s, 1)
+            mass = torch.where(bits == 1, ones, zeros).sum(2)
+            both = torch.stack([mass, table[:, -1:].expand_as(mass)], -1)
+            shares.append(both / self._sums(table, part)[..., None])
+        return torch.cat(shares, 1)
 
     def numbers_of_example(self, T: int) -> int:
         if max(self.dropout[:2]) == 0:  # collapsed: the words, and what is made of a few of them

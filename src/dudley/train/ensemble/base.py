@@ -19,7 +19,7 @@ from typing import ClassVar
 from dudley.core.backend import torch
 from dudley.core.philox import Stream, normal, uniform
 from dudley.models.base import Model
-from dudley.models.initial import ConstantLaw, Law, Normal, UniformLaw
+from dudley.models.initial import ConstantLaw, Law, Normal, SinusoidLaw, UniformLaw
 
 WeightTensors = Mapping[str, torch.Tensor]
 
@@ -107,6 +107,8 @@ def draw_weight(law: Law, shape: tuple[int, int], keys: torch.Tensor, number: in
             flat = normal(keys, Stream.WEIGHTS, number, count) * std
         case UniformLaw(limit):
             flat = (2 * uniform(keys, Stream.WEIGHTS, number, count) - 1) * limit
+        case SinusoidLaw():
+            flat = law.rows(shape).flatten().to(keys.device).repeat(len(keys), 1)
         case _:
             raise TypeError(f"no counter-based draw for {law!r}")
     return flat.float().reshape(-1, *shape)

@@ -36,7 +36,8 @@ from typing import ClassVar
 from dudley.core.backend import torch
 from dudley.core.errors import InputError
 from dudley.core.philox import Stream, normal
-from dudley.models.majority_classifier import MajorityClassifier, orthogonal_tokens, sinusoidal
+from dudley.models.initial import sinusoidal
+from dudley.models.majority_classifier import MajorityClassifier, orthogonal_tokens
 from dudley.train.ensemble.base import Ensemble
 from dudley.train.ensemble.collapse import Collapsed, collapse_attention, fits, fused_collapse
 from dudley.train.ensemble.registry import ENSEMBLES

@@ -25,7 +25,7 @@ first ten trials of a cell, since each costs as much as a short training). The m
 .1 a decade. At scale paper the three arms are those of sparse AND: sparse majority would double the
 minutes, and is left to the laptop's scale.
 Lengths and steps were chosen after a few short trainings with another seed. A test at lengths that
-were not trained on would be a shift of the distribution, and is no part of this.
+were not trained on is a shift of the distribution, and a study of its own: beyond-extrapolation.
 """
 
 from __future__ import annotations
