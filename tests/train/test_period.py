@@ -9,6 +9,7 @@ import torch
 
 import training_toy
 from dudley.train import period as module
+from dudley.train.ensemble.and_classifier import AndEnsemble
 from dudley.train.period import Period
 from dudley.train.problem import Problem
 from dudley.train.state import State
@@ -95,3 +96,28 @@ def test_what_is_recorded_first_has_left_no_trace(small: bool, monkeypatch):
     monkeypatch.setattr(type(toy.ensemble), "many_small", small)
     assert training_toy.train(toy)[1] == by_hand
     assert calls[:2] == (["_run"] if small else ["_step", "_look"])
+
+
+def test_whoever_ended_has_no_examples(monkeypatch):
+    """Members that stand still are skipped by what looks at examples in use alone; whatever the
+    others compute stays the same."""
+    seen, stop = [], {"metric": "train_loss", "at_most": 0.0}
+    for ended in ((), (1,)):
+        toy = training_toy.problem((16, 24, 16), stop=stop, evaluate_every=1)
+        state = State.start(toy)
+        period = Period(toy, state)
+        state.alive[list(ended)] = False
+        counts, forward = [], AndEnsemble.forward
+
+        def watched(self, weights, inputs, noise=None, counts=counts, forward=forward):
+            counts.append(inputs.counts.tolist())
+            return forward(self, weights, inputs, noise)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(AndEnsemble, "forward", watched)
+            period(1)
+        assert counts == [[0 if e in ended else m for e, m in enumerate((16, 24, 16))]]
+        seen.append(state)
+    for name, W in seen[0].weights.items():
+        assert W[[0, 2]].equal(seen[1].weights[name][[0, 2]]), name
+        assert seen[1].weights[name][1].equal(seen[1].first[name][1]), name

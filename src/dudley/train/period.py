@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dudley.core.backend import torch
 from dudley.core.errors import UnknownName
 from dudley.train.ensemble.base import Noise
+from dudley.train.ensemble.rows import Padded
 from dudley.train.flat import DECAYS, flatten, views
 from dudley.train.losses import loss_of
 from dudley.train.measures import RECORDED, measure_all, measure_whole
@@ -101,9 +102,11 @@ class Period:
         """The sum, as a function of the leaves, of the mean losses of batches; and these, (E,)."""
         problem, state = self.problem, self.state
         data = problem.batch(state.step)
-        noise = Noise(problem.keys, state.step)
+        inputs, noise = data.inputs, Noise(problem.keys, state.step)
+        if problem.training.stop is not None and isinstance(inputs, Padded):
+            inputs = Padded(inputs.rows, inputs.counts * state.alive)  # whoever ended has none
         weights = self.leaves if self.kernels else self._named(self.leaves)
-        outputs = problem.ensemble.forward(weights, data.inputs, noise)
+        outputs = problem.ensemble.forward(weights, inputs, noise)
         losses = (loss_of(problem.training.loss)(outputs, data.labels) * data.weights).sum(1)
         return losses.sum(), losses.detach()
 

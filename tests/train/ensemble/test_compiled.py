@@ -9,6 +9,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,13 @@ def test_a_change_of_the_lanes_is_a_change_of_the_kernels():
         r'LANES_SHA256 = "(\w+)"', (FOLDER / "compiled_kernels.py").read_text(encoding="utf-8")
     )
     assert written == digest
+
+
+@pytest.mark.parametrize("sharp", [1e6, 1e16])
+def test_huge_scores_have_gradients(numba, sharp):
+    """The backward pass makes scores again, and may round them above the largest one."""
+    outputs = answers(replace(CASE, sharp=sharp), by_compiled, torch.float32)
+    assert all(x.isfinite().all() for x in outputs.values())
 
 
 def test_hashes_and_powers(numba):

@@ -125,6 +125,10 @@ class AndEnsemble(Ensemble):
             shares.append(both / self._sums(table, part)[..., None])
         return torch.cat(shares, 1)
 
+    @property
+    def skips_empty(self) -> bool:
+        return max(self.dropout[:2]) > 0  # the table is made of every member's words
+
     def numbers_of_example(self, T: int) -> int:
         if max(self.dropout[:2]) == 0:  # collapsed: the words, and what is made of a few of them
             return 60 * self.d + T // 2

@@ -40,6 +40,11 @@ class Ensemble(ABC):
 
     many_small: ClassVar[bool] = False
 
+    @property
+    def skips_empty(self) -> bool:
+        """Does a member without examples cost nearly nothing in training?"""
+        return False
+
     @abstractmethod
     def twin(self, e: int = 0) -> Model:
         """Member e's architecture as an ordinary module: its weights load into it by name."""

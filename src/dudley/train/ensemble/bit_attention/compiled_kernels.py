@@ -67,8 +67,8 @@ inner = njit(nogil=True, error_model="numpy")
 
 @inner
 def power_of_two(x):
-    """2^x for x ≤ 0, and 2^−125 below."""
-    x = larger(floats(SMALLEST), x)
+    """2^x for x ≤ 0, and 2^−125 below; 1 above, where rounding may take huge scores."""
+    x = floats(NONE) - larger(floats(NONE), floats(NONE) - larger(floats(SMALLEST), x))
     shifted = x + floats(ROUND)
     f = x - (shifted - floats(ROUND))
     p = floats(C5) + floats(C6) * f

@@ -215,7 +215,7 @@ def kernel_backward(
         s = product(v1, tl.trans(k1), product(v0, tl.trans(k0), zero, DOT), DOT)
         d_a = product(v1, tl.trans(g1), product(v0, tl.trans(g0), zero, DOT), DOT)
         s, d_a = s * scale[:, None], d_a * scale[:, None]  # (BT, H)
-        p = tl.exp2(s - tl.load(lse + place)[None, :])
+        p = tl.exp2(tl.minimum(s - tl.load(lse + place)[None, :], 0.0))  # huge ones are rounded
         p = tl.where(there[:, None], p, 0.0)
         a, slope = p, d_a + tl.load(d_mass + place)[None, :]
         if WEIGHTS:
