@@ -109,6 +109,7 @@ CASES = {
     "nearly all": Case(dropout=(0.8, 0.9)),
     "three blocks of tokens": Case(T=130, counts=(1,)),
     "two splits of examples": Case(T=6, counts=(9,)),
+    "heads in parts": Case(T=2, counts=(40, 3)),
     "whole words": Case(T=64, counts=(1,)),
     "one token": Case(T=1),
     "sharp": Case(sharp=15.0),

@@ -46,7 +46,7 @@ class KernelSettings:
 
 
 SETTINGS = KernelSettings()
-EXAMPLES = 32  # that a program of `folds` looks at together
+EXAMPLES = 32  # that a program of `fused_folds` looks at together
 
 
 class Fused(torch.autograd.Function):
@@ -68,7 +68,8 @@ class Fused(torch.autograd.Function):
         mixed, mass, lse = torch.empty_like(K), q.new_empty(E, M, H), q.new_empty(E, M, H)
         means, scales = q.new_empty(E, M, T + 1), q.new_empty(E, M, T + 1)
         cut = _cut(H, D)
-        folds.kernel_fold[(E * H,)](q, A, counts, K, M, **cut)
+        parts, R = _parts(E * H, M)
+        folds.kernel_fold[(E * H, parts)](q, A, counts, K, M, R, **cut)
         kernel_forward[(E * M,)](
             base, lift, K, words, counts, keys, step, mixed, mass, lse, means, scales,
             M, T, W, p, p_weights, c, c_weights,
@@ -77,9 +78,7 @@ class Fused(torch.autograd.Function):
             num_warps=SETTINGS.forward_warps, num_stages=SETTINGS.forward_stages,
         )  # fmt: skip
         heads = torch.empty_like(q)
-        folds.kernel_heads[(E * H,)](
-            mixed, mass, B, b, counts, heads, M, **cut
-        )  # fmt: skip
+        folds.kernel_heads[(E * H, parts)](mixed, mass, B, b, counts, heads, M, R, **cut)
         ctx.save_for_backward(
             base, lift, K, words, counts, keys, step, lse, means, scales,
             q, A, B, b, mixed, mass, heads,
@@ -97,10 +96,13 @@ class Fused(torch.autograd.Function):
         sizes, delta, d_mass = q.new_empty(E, M), torch.empty_like(mass), torch.empty_like(mass)
         folds.kernel_sizes[(triton.cdiv(M, EXAMPLES), E)](
             heads, d_heads, b, sizes, delta, d_mass, M, H=H, D=D, BM=EXAMPLES
-        )  # fmt: skip
-        d_mixed, d_B, d_b = torch.empty_like(mixed), torch.empty_like(B), torch.empty_like(b)
-        folds.kernel_pull[(E * H,)](
-            mixed, mass, d_heads, B, counts, sizes, d_mixed, d_B, d_b, M, **cut, SUM=_sums()
+        )
+        parts, rows = _parts(E * H, M)
+        d_mixed = torch.empty_like(mixed)
+        d_A, d_B, d_b = (x.new_empty(parts, *x.shape) for x in (A, B, b))
+        folds.kernel_pull[(E * H, parts)](
+            mixed, mass, d_heads, B, counts, sizes, d_mixed, d_B, d_b, E, M, rows,
+            **cut, SUM=_sums(),
         )  # fmt: skip
         BT = min(SETTINGS.backward_tokens, max(16, triton.next_power_of_2(T + 1)))
         blocks = triton.cdiv(T + 1, BT)
@@ -108,28 +110,39 @@ class Fused(torch.autograd.Function):
         splits = triton.cdiv(M, R)
         d_base = base.new_empty(splits, *base.shape)
         d_lift = base.new_empty(splits, E, blocks, D)
-        parts = K.new_empty(blocks, *K.shape)
+        d_K = K.new_empty(blocks, *K.shape)
         (p, _), (p_weights, c_weights) = threshold(ctx.dropout[0]), threshold(ctx.dropout[1])
         kernel_backward[(splits, blocks, E)](
-            *saved, d_mixed, d_mass, delta, sizes, d_base, d_lift, parts,
+            *saved, d_mixed, d_mass, delta, sizes, d_base, d_lift, d_K,
             E, M, T, W, blocks, R, p, p_weights, c_weights,
             H=H, D=D, BT=BT, DOT=SETTINGS.precision,
             ROWS=ctx.dropout[0] > 0, WEIGHTS=ctx.dropout[1] > 0,
             num_warps=BT // 16, num_stages=SETTINGS.backward_stages,
         )  # fmt: skip
-        d_q, d_A = torch.empty_like(q), torch.empty_like(A)
-        folds.kernel_total[(E * H,)](
-            parts, q, A, counts, sizes, d_q, d_A, E, M, blocks, **cut, SUM=_sums()
+        d_q = torch.empty_like(q)
+        folds.kernel_total[(E * H, parts)](
+            d_K, q, A, counts, sizes, d_q, d_A, E, M, rows, blocks, **cut, SUM=_sums()
         )  # fmt: skip
-        d_base = d_base[0] if splits == 1 else d_base.sum(0)
-        none = (None,) * 6
-        return d_base, d_lift.sum((0, 2)), d_q, d_A, d_B, d_b, *none
+        d_base, d_A, d_B, d_b = (_added(x) for x in (d_base, d_A, d_B, d_b))
+        return d_base, d_lift.sum((0, 2)), d_q, d_A, d_B, d_b, *(None,) * 6
 
 
 def _cut(H: int, D: int) -> dict[str, Any]:
-    """The sizes that the kernels of `folds` are made for, and the precision of their products."""
+    """The sizes that kernels of `fused_folds` are made for, and the precision of products."""
     sizes = {"H": H, "D": D, "SIZE": D // H, "COLUMNS": max(16, D // H), "BM": EXAMPLES}
     return sizes | {"DOT": SETTINGS.precision}
+
+
+def _parts(heads: int, M: int) -> tuple[int, int]:
+    """How many programs of `fused_folds` share a head's M examples, and how many each has."""
+    most = triton.cdiv(M, EXAMPLES)
+    each = triton.cdiv(most, min(most, max(1, SETTINGS.programs // heads)))
+    return triton.cdiv(most, each), each * EXAMPLES
+
+
+def _added(parts: torch.Tensor) -> torch.Tensor:
+    """The sum of what several programs made; of one, without a copy."""
+    return parts[0] if len(parts) == 1 else parts.sum(0)
 
 
 def _sums() -> str:

@@ -1,5 +1,6 @@
 """Between a network's rows and attention's kernels: queries through the keys, averages through the
-values, and their gradients. One program owns a head of a member and walks over its examples.
+values, and their gradients. One program owns a head of a member and walks over its examples, or
+over some of them where members and heads are too few to keep a GPU busy.
 
 With q (M, k) the queries of a head, A (D, k) its part of the matrix of keys, B (D, k) that of
 values and b (k,) what a unit of mass becomes,
@@ -10,9 +11,8 @@ values and b (k,) what a unit of mass becomes,
 K, mixed and their gradients have H·D numbers for an example, sixteen times those of a row: they are
 float16 in fast mode, and so are the operands of the products that make them; of ∂K only the parts
 by block of tokens are stored. ∂A and ∂B add up examples of any size, with three products of TF32
-for each, which are as exact as float32. ∂mixed is divided by a
-power of two for every example, its size, which brings the largest |∂heads| into [1, 2); so are
-∂mass = ⟨∂heads, b⟩ and
+for each, which are as exact as float32. ∂mixed is divided by a power of two for every example, its
+size, which brings the largest |∂heads| into [1, 2); so are ∂mass = ⟨∂heads, b⟩ and
 
     δ = Σ_t a_t ∂a_t = ⟨∂mixed, mixed⟩ + ∂mass · mass = ⟨∂heads, heads⟩.
 """
@@ -35,14 +35,15 @@ def _part_of(matrix, e, h, j, D: tl.constexpr, SIZE: tl.constexpr):
 
 @triton.jit
 def kernel_fold(
-    q, A, counts, K, M, H: tl.constexpr, D: tl.constexpr, SIZE: tl.constexpr, COLUMNS: tl.constexpr,
-    BM: tl.constexpr, DOT: tl.constexpr,
+    q, A, counts, K, M, R, H: tl.constexpr, D: tl.constexpr, SIZE: tl.constexpr,
+    COLUMNS: tl.constexpr, BM: tl.constexpr, DOT: tl.constexpr,
 ):  # fmt: skip
     """K = q Aᵀ."""
     e, h = (tl.program_id(0) // H).to(tl.int64), tl.program_id(0) % H
     d, j = tl.arange(0, D), tl.arange(0, COLUMNS)
     across = narrow(tl.trans(_part_of(A, e, h, j, D, SIZE)), DOT)
-    for first in range(0, tl.load(counts + e), BM):
+    start = tl.program_id(1) * R
+    for first in range(start, tl.minimum(start + R, tl.load(counts + e)), BM):
         i = first + tl.arange(0, BM)
         there = (i < M)[:, None]
         rows = tl.load(
@@ -55,7 +56,7 @@ def kernel_fold(
 
 @triton.jit
 def kernel_heads(
-    mixed, mass, B, b, counts, heads, M, H: tl.constexpr, D: tl.constexpr, SIZE: tl.constexpr,
+    mixed, mass, B, b, counts, heads, M, R, H: tl.constexpr, D: tl.constexpr, SIZE: tl.constexpr,
     COLUMNS: tl.constexpr, BM: tl.constexpr, DOT: tl.constexpr,
 ):  # fmt: skip
     """heads = mixed B + mass b, zero for rows that are no examples."""
@@ -64,7 +65,8 @@ def kernel_heads(
     of_head = j < SIZE
     part = narrow(_part_of(B, e, h, j, D, SIZE), DOT)
     of_mass = tl.load(b + e * D + h * SIZE + j, mask=of_head, other=0.0)
-    for first in range(0, M, BM):
+    start = tl.program_id(1) * R
+    for first in range(start, tl.minimum(start + R, M), BM):
         i = first + tl.arange(0, BM)
         there = i < tl.load(counts + e)
         at = ((e * H + h) * M + i[:, None]) * D + d[None, :]
@@ -96,7 +98,8 @@ def kernel_sizes(
 
 @triton.jit
 def kernel_pull(
-    mixed, mass, d_heads, B, counts, sizes, d_mixed, d_B, d_b, M, H: tl.constexpr, D: tl.constexpr,
+    mixed, mass, d_heads, B, counts, sizes, d_mixed, d_B, d_b, E, M, R,
+    H: tl.constexpr, D: tl.constexpr,
     SIZE: tl.constexpr, COLUMNS: tl.constexpr, BM: tl.constexpr, DOT: tl.constexpr,
     SUM: tl.constexpr,
 ):  # fmt: skip
@@ -107,7 +110,8 @@ def kernel_pull(
     across = narrow(tl.trans(_part_of(B, e, h, j, D, SIZE)), DOT)
     pull_B = tl.zeros((D, COLUMNS), tl.float32)
     pull_b = tl.zeros((BM, COLUMNS), tl.float32)
-    for first in range(0, m, BM):
+    start = tl.program_id(1) * R
+    for first in range(start, tl.minimum(start + R, m), BM):
         i = first + tl.arange(0, BM)
         there = i < m
         at = (e * M + i[:, None]) * D + h * SIZE + j[None, :]
@@ -120,6 +124,7 @@ def kernel_pull(
         g = g / tl.load(sizes + e * M + i, mask=there, other=1.0)[:, None]
         out = product(narrow(g, DOT), across, tl.zeros((BM, D), tl.float32), DOT)
         tl.store(d_mixed + at, out, mask=there[:, None])
+    e += tl.program_id(1) * E
     at = (e * D + d[:, None]) * D + h * SIZE + j[None, :]
     tl.store(d_B + at, pull_B, mask=of_head)
     tl.store(d_b + e * D + h * SIZE + j, tl.sum(pull_b, 0), mask=j < SIZE)
@@ -127,7 +132,7 @@ def kernel_pull(
 
 @triton.jit
 def kernel_total(
-    parts, q, A, counts, sizes, d_q, d_A, E, M, blocks, H: tl.constexpr, D: tl.constexpr,
+    parts, q, A, counts, sizes, d_q, d_A, E, M, R, blocks, H: tl.constexpr, D: tl.constexpr,
     SIZE: tl.constexpr, COLUMNS: tl.constexpr, BM: tl.constexpr, DOT: tl.constexpr,
     SUM: tl.constexpr,
 ):  # fmt: skip
@@ -138,7 +143,8 @@ def kernel_total(
     part = narrow(_part_of(A, e, h, j, D, SIZE), DOT)
     pull_A = tl.zeros((D, COLUMNS), tl.float32)
     stride = tl.cast(E, tl.int64) * H * M * D
-    for first in range(0, M, BM):
+    start = tl.program_id(1) * R
+    for first in range(start, tl.minimum(start + R, M), BM):
         i = first + tl.arange(0, BM)
         there = i < m
         at = ((e * H + h) * M + i[:, None]) * D + d[None, :]
@@ -151,5 +157,6 @@ def kernel_total(
         pull_A = product(tl.trans(total), rows * size, pull_A, SUM)
         out = product(narrow(total, DOT), part, tl.zeros((BM, COLUMNS), tl.float32), DOT)
         tl.store(d_q + at, out * size, mask=(i < M)[:, None] & of_head)
+    e += tl.program_id(1) * E
     at = (e * D + d[:, None]) * D + h * SIZE + j[None, :]
     tl.store(d_A + at, pull_A, mask=of_head)
