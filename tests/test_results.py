@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.stats import binomtest, fisher_exact
 
+from dudley.lab.statistics.discordant import DiscordantPairs
+
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 RECORDS = sorted([*RESULTS.glob("*/provenance.json"), *RESULTS.glob("*/*/provenance.json")])
 AND, PARITY = "edelman2021-and/paper", "edelman2021-parity/paper"
@@ -129,9 +131,11 @@ def differ(row: dict, other: dict, alpha: float) -> list[tuple[int, int]]:
 def test_the_papers_grids_are_trained_in_minutes():
     record = read(RESULTS / "gpu-train/train.json")
     parts = record["parts"]
-    assert parts["and"]["trials"] == 8800 and parts["and"]["seconds"] <= 360
+    assert parts["and"]["trials"] == parts["and-fast"]["trials"] == 8800
+    seconds = {"before": parts["and"]["before"]["seconds"]}
+    seconds |= {name: parts[name]["seconds"] for name in ("and", "and-fast")}
+    assert seconds["and-fast"] < seconds["and"] < 0.6 * seconds["before"] < 0.6 * 360
     assert parts["parity"]["trials"] == 30 and parts["parity"]["seconds"] <= 300
-    assert record["ratio_ordinary_over_ensemble"] >= 500
     run = read(RESULTS / "gpu-train/provenance.json")
     config = run["config"]["and"]
     assert config["model"]["dropout"] == [0.1, 0.1, 0.1] and config["training"]["steps"] == 1000
@@ -142,10 +146,28 @@ def test_the_papers_grids_are_trained_in_minutes():
     record = read(RESULTS / AND / "provenance.json")
     assert record["config"]["protocol"] == config
     assert record["src_sha256"] == run["src_sha256"] and record["machine"] == run["machine"]
-    assert record["seconds"] == parts["and"]["seconds"]
+    assert record["seconds"] == seconds["before"]
+    assert record["src_sha256"] == parts["and"]["before"]["src_sha256"]
     assert (
         read(RESULTS / PARITY / "provenance.json")["config"]["printed"] == run["config"]["parity"]
     )
+
+
+def test_the_grid_is_many_times_as_fast_as_two_other_ways():
+    """The ratios are those of the seconds, and the page has both; of one way they are rough."""
+    record = read(RESULTS / "gpu-train/train.json")
+    parts, ways = record["parts"], record["baselines"]
+    assert ways["ordinary"]["seconds"] == parts["ordinary"]["seconds_of_the_grid"]
+    page = (RESULTS.parent / "docs/train.md").read_text(encoding="utf-8")
+    runs = {"before": parts["and"]["before"], "and": parts["and"], "and-fast": parts["and-fast"]}
+    assert set(record["ratios"]) == set(runs)
+    for name, ratios in record["ratios"].items():
+        seconds = runs[name]["seconds"]
+        assert ratios["ordinary"] == pytest.approx(ways["ordinary"]["seconds"] / seconds)
+        assert ratios["batched"] == round(ways["batched"]["seconds"] / seconds, 1)
+        about = f"about {ratios['batched']}"
+        assert f"| {seconds:.0f} | {ratios['ordinary']:,.0f} | {about} |\n" in page
+    assert record["ratios"]["and"]["ordinary"] >= 2000 and ways["batched"]["about"]
 
 
 def test_compiled_attention_is_several_times_as_fast_on_a_processor():
@@ -224,6 +246,57 @@ def test_fast_products_do_not_move_success_rates():
     assert binomtest(first, first + second).pvalue > 1e-3
     worse = {key: hit and key[2] % 3 > 0 for key, hit in fast.items()}  # a third of them lost
     assert differ(exact, worse, 1e-3)
+
+
+def test_new_kernels_and_fast_mode_do_not_move_success_rates():
+    """The same trials by earlier kernels, new ones and in fast mode; the margin is fast mode's."""
+    record = read(RESULTS / "gpu-train/agreement.json")
+    assert record["margin"] == 0.05 and record["alpha"] == 0.05
+    tables = {"earlier": f"{AND}/trials.parquet", "full": "gpu-train/and.parquet"}
+    tables |= {"fast": "gpu-train/and-fast.parquet", "float32": "gpu-train/and-ieee.parquet"}
+    hits = {name: successes(trials_of(table)) for name, table in tables.items()}
+    assert {name: sum(won.values()) for name, won in hits.items()} == record["successes"]
+    for first, other in (("earlier", "full"), ("full", "fast"), ("float32", "full")):
+        kept, pair = record[f"{first} and {other}"], (hits[first], hits[other])
+        keys = sorted(pair[0])
+        assert set(keys) <= set(pair[1]) and len(keys) == (800 if first == "float32" else 8800)
+        pairs = DiscordantPairs.of(*([won[key] for key in keys] for won in pair))
+        assert (kept["first_alone"], kept["other_alone"]) == (pairs.first_alone, pairs.other_alone)
+        verdict = pairs.equivalence(0.05)
+        assert verdict.equivalent and kept["equivalent"]
+        assert kept["interval"] == pytest.approx([verdict.lowest, verdict.highest])
+        assert kept["mcnemar_p"] == pytest.approx(pairs.p) and pairs.p > 0.05
+        worst = min(at_T["mcnemar_p"] for at_T in kept["by_T"].values())
+        assert worst * len(kept["by_T"]) > 0.05
+        worse = [hits[other][key] and key[2] % 5 > 0 for key in keys]  # a fifth of them lost
+        lost = DiscordantPairs.of([hits[first][key] for key in keys], worse)
+        assert lost.p < 0.05 and not lost.equivalence(0.05).equivalent
+    listed = {(row["T"], row["m"], row["trial"]) for row in record["full and fast"]["pairs"]}
+    assert listed == {key for key, won in hits["full"].items() if won != hits["fast"][key]}
+    page = (RESULTS.parent / "docs/train.md").read_text(encoding="utf-8")
+    new, fast = record["earlier and full"], record["full and fast"]
+    for words in (
+        f"{new['first_alone']} succeed by the earlier kernels alone and {new['other_alone']} by",
+        f"{fast['first_alone']} succeed in full length alone and {fast['other_alone']} in fast",
+        f"([all {len(listed)} pairs]",
+        f"{100 * fast['share_of_token_steps']:.1f} % of the token-steps",
+    ):
+        assert words in page
+
+
+def test_fast_mode_trains_what_it_does_not_stop_as_before():
+    """Where fewer than half of a batch stop, it never shrinks, and sums are the same bits."""
+    full, fast = (trials_of(f"gpu-train/{name}.parquet") for name in ("and", "and-fast"))
+    assert all((full[name] == fast[name]).all() for name in ("task.T", "task.m", "trial"))
+    tokens, steps = full["task.m"] * (full["task.T"] + 1), fast["result.steps"]
+    record = read(RESULTS / "gpu-train/agreement.json")["full and fast"]
+    share = (tokens @ steps) / (tokens @ full["result.steps"])
+    assert share == pytest.approx(record["share_of_token_steps"]) and 0.65 < share < 0.66
+    same = full["result.metrics.train_loss"] == fast["result.metrics.train_loss"]
+    for T, counts in record["same_last_loss"].items():
+        ended = (full["task.T"] == int(T)) & (steps == 1000)
+        assert counts == {"trials": ended.sum(), "same": same[ended].sum()}
+        assert (counts["same"] == counts["trials"]) == (ended.sum() > 400)
 
 
 def test_a_processor_and_a_gpu_have_the_same_success_rates():
