@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from attention_cases import far_apart, majorities, trained_on
 from dudley.core.errors import InputError
 from dudley.models import MajorityClassifier
 from dudley.train.ensemble import rows
@@ -16,6 +15,7 @@ from dudley.train.ensemble.rows import Shared
 from dudley.train.packed import pack, unpack
 from each import each
 from ensemble_twins import CHECKS, Case, started, trials
+from majority_cases import far_apart, majorities, trained_on
 
 
 def bits(E, N, source, T):
