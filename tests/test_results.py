@@ -170,6 +170,26 @@ def test_the_grid_is_many_times_as_fast_as_two_other_ways():
     assert record["ratios"]["and"]["ordinary"] >= 2000 and ways["batched"]["about"]
 
 
+def test_fast_mode_on_a_processor_succeeds_alike_and_costs_less():
+    """The trials of the record counted again; the margin is the one in the benchmark."""
+    record, run = (read(RESULTS / f"fast-mode/{name}.json") for name in ("agreement", "provenance"))
+    trials = trials_of("fast-mode/trials.parquet")
+    full, fast = (np.asarray(trials[f"{way}_success"]) for way in ("full", "fast"))
+    pairs = DiscordantPairs.of(full, fast)
+    verdict = pairs.equivalence(run["config"]["margin"], run["config"]["alpha"])
+    assert record["trials"] == len(full) == 64 and 0 < full.sum() < 64
+    assert record["successes"] == {"full": full.sum(), "fast": fast.sum()}
+    assert record["interval"] == [verdict.lowest, verdict.highest] and verdict.equivalent
+    steps, m = np.asarray(trials["fast_steps"]), np.asarray(trials["m"])
+    whole = run["config"]["protocol"]["training"]["steps"]
+    assert record["share_of_token_steps"] == pytest.approx((m * steps).sum() / (m * whole).sum())
+    spent, page = record["cpu_seconds"], (RESULTS.parent / "docs/train.md").read_text("utf-8")
+    shares = [spent["fast"][part] / spent["full"][part] for part in ("seconds", "evaluations")]
+    assert max(shares) < 1 / 3 and list(record["cpu_ratio"].values()) == shares
+    words = f"takes {shares[0]:.0%} of the processor time, and its evaluations {shares[1]:.0%}"
+    assert words.replace("%", " %") in page and f"; {full.sum()} trials succeed" in page
+
+
 def test_compiled_attention_is_several_times_as_fast_on_a_processor():
     """Of the same attention trial by trial, in CPU seconds of one run; at most so far off a floor
     that counts products alone."""
