@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
 from typing import Any
 
 from dudley.certificates.texts.forms import TOTALS_FORM
-from dudley.core.rounding import ceiling
 from dudley.show.markdown import cell, section, table
 
 INTRO = """\
@@ -194,7 +193,11 @@ def _row(label: str, row: dict[str, Any], documents: int, seed: int) -> Language
 
 def _cells(row: LanguageRow) -> list[str]:
     measured = [f"{loss:.3f}" for loss in (row.mean_loss, row.totals_loss)]
-    bounds = [f"{ceiling(Decimal(repr(value)), 4)}" for value in (row.mean, row.totals)]
+    thousandth = Decimal("0.001")
+    bounds = [
+        f"{Decimal(repr(value)).quantize(thousandth, ROUND_CEILING)}"
+        for value in (row.mean, row.totals)
+    ]
     return [
         f"{row.weights / 1e6:.1f} million", f"{row.documents:,}", str(row.seed),
         bounds[0], measured[0], bounds[1] + " †" * row.earlier, measured[1], f"{row.xz:.3f}",
