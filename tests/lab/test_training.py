@@ -172,11 +172,14 @@ def small(seed: int = 0):
     return trainings("toy", seed, config, trials=2)
 
 
-def test_the_same_seed_and_packing_give_the_same_table(tmp_path: Path):
+def test_the_same_seed_and_packing_give_the_same_table(tmp_path: Path, capsys):
     grid = small()
     first = train_grid(grid, tmp_path / "a")
     assert first.rows == train_grid(grid, tmp_path / "b").rows
-    assert first.rows == train_grid(grid, tmp_path / "a").rows, "which is read again"
+    again = train_grid(grid, tmp_path / "a", progress=True)
+    assert first.rows == again.rows, "which is read again"
+    said = f"{grid.name}: {len(grid)} trainings done, all of them before\n"
+    assert capsys.readouterr().err == said
     assert set(first["grid.status"]) == {"done"} and set(first["grid.batch"]) == {0}
     other = train_grid(small(seed=1), tmp_path / "c")
     name = "result.metrics.holdout_loss"

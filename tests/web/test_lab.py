@@ -56,7 +56,7 @@ def test_an_unknown_source_or_figure_is_refused(fetch):
 def test_runs_are_listed_with_their_state(tmp_path: Path):
     shutil.copytree(committed_folder() / NAME / SCALE, tmp_path / NAME / SCALE)
     trials = [Trial({"a": i}, i) for i in range(3)]
-    batches = [Batch(i, (trial,), Cost(1, 1.0)) for i, trial in enumerate(trials)]
+    batches = [Batch(0, tuple(trials[:2]), Cost(1, 1.0)), Batch(1, (trials[2],), Cost(1, 1.0))]
     Store.prepare(tmp_path / "begun", TrialGrid(trials, "a grid", 0), batches, False).close()
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "store.sqlite").write_bytes(b"")
@@ -65,7 +65,7 @@ def test_runs_are_listed_with_their_state(tmp_path: Path):
     assert set(runs) == {PLACE, "begun", "broken"}
     assert runs[PLACE]["state"] == "finished"
     assert runs["begun"]["state"] == "not finished"
-    assert runs["begun"]["found"] == "0 of 3 batches done"
+    assert runs["begun"]["found"] == "0 of 3 trials done"
     assert runs["broken"]["state"] == "unreadable"
     answer = ask(app, f"/api/experiments/runs/{PLACE}").json()
     assert answer["figures"] and NAME in answer["title"]

@@ -161,5 +161,5 @@ def train_grid(
         raise InputError("gpus of a batch", "a number > 0 for the device cuda", 0, fix)
     batches = batches or pack(grid, memory_of(device, memory), workers)
     bound_work = partial(work, device=device, pace=pace)
-    options = {"about": {"device": device}} | options
+    options = {"about": {"device": device}, "noun": "training"} | options
     return run(grid, batches, bound_work, folder, on=on, workers=workers, **options)

@@ -97,8 +97,9 @@ def _progress(folder: Path) -> dict[str, Any]:
         name = store.grid.name
     finally:
         store.close()
-    done, failed = (sum(one.status == s for one in batches) for s in ("done", "failed"))
-    progress = f"{done} of {len(batches)} batches done" + (f", {failed} failed" if failed else "")
+    done, failed = (sum(b.size for b in batches if b.status == s) for s in ("done", "failed"))
+    total = sum(batch.size for batch in batches)
+    progress = f"{done:,} of {total:,} trials done" + (f", {failed:,} failed" if failed else "")
     return {"name": name, "state": "not finished", "found": progress}
 
 

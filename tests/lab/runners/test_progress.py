@@ -1,15 +1,22 @@
-"""Progress: right at constant speed, honest otherwise, silent unless asked."""
+"""Progress: right at constant speed, honest otherwise, silent unless asked; it ends with a line."""
 
 from __future__ import annotations
 
 import io
 import math
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
+import grid_toy as toy
+from dudley.core.errors import InputError
+from dudley.lab import BatchFailed, Session, run
 from dudley.lab.grid.estimate import Estimate
-from dudley.lab.runners.progress import Display, progress_line
+from dudley.lab.runners.progress import Display, last_line, progress_line
 from dudley.lab.store.store import BatchStatus
+
+GRID = toy.toy_grid()
 
 
 def seen(estimate: Estimate, moves, busy: int = 1) -> Estimate:
@@ -91,7 +98,7 @@ def test_lumps_are_no_standstill():
 
 def test_the_last_batch_is_not_shared_among_workers():
     estimate = seen(Estimate(workers=2), [(t, 2.0 * t) for t in range(50)], busy=2)
-    assert estimate.speeds() == pytest.approx((1, 1)) and estimate.throughput() == pytest.approx(2)
+    assert estimate.speeds() == pytest.approx((1, 1))
     assert estimate.remaining([50.0, 50.0]) == pytest.approx((50, 50))
     assert estimate.remaining([50.0]) == pytest.approx((50, 50))
     seen(estimate, [(49 + t, 98.0 + t) for t in range(60)], busy=1)
@@ -105,18 +112,38 @@ def test_many_observations_cost_little_memory():
 
 
 def status_at(done: float, status: str = "running", work: float = 100.0) -> BatchStatus:
-    return BatchStatus(0, status, work, done, None)
+    return BatchStatus(0, status, work, done, None, size=800)
 
 
 def test_the_line():
+    """Trials of batches that are done, share of the work, time, time left; no unit of ours."""
     estimate = seen(Estimate(1), [(t, 1.0 * t) for t in range(51)])
-    assert (
-        progress_line([status_at(50.0)], estimate)
-        == "0/1 batches · 50.0 % · 1 units/s · about 50 s left"
-    )
-    assert progress_line([status_at(0, "done")], estimate).startswith("1/1 batches · 100.0 %")
-    assert progress_line([status_at(0, "done")], estimate).endswith("done")
-    assert "1 failed" in progress_line([status_at(0, "done"), status_at(0, "failed")], estimate)
+    half = [status_at(0, "done"), status_at(50.0), status_at(0, "waiting", 50.0)]
+    line = progress_line(half, estimate, 100.0, "training")
+    assert line == "800 of 2,400 trainings · 60.0 % · 1 min 40 s · about 1 min 40 s left"
+    assert progress_line(half[1:], Estimate(1), 1.0).endswith(" · 1 s · time left not known yet")
+
+
+def test_what_failed_is_told():
+    done, failed = status_at(100.0, "done"), status_at(20.0, "failed")
+    estimate = seen(Estimate(1), [(t, 1.0 * t) for t in range(51)])
+    line = progress_line([done, failed, status_at(40.0)], estimate, 5.0)
+    said = "800 of 2,400 trials · 53.3 % · 800 failed (1 batch) · 5 s · about 1 min 00 s left"
+    assert line == said, "what failed waits for nobody, and takes no time"
+    line = last_line([done, failed, failed], 158.0, "training")
+    assert line == "800 of 2,400 trainings · 46.7 % · 1,600 failed (2 batches) · 2 min 38 s"
+
+
+def test_the_whole_is_said_when_it_is_done_and_not_before():
+    done = status_at(100.0, "done")
+    nearly = [done] * 9_999 + [status_at(99.0)]
+    assert " · 99.9 % · " in progress_line(nearly, Estimate(1), 1.0)
+    assert " · 99.9 % · " in last_line(nearly, 1.0)
+    assert last_line([done] * 11, 158.0, "training") == "8,800 trainings done · 2 min 38 s"
+    resumed = last_line([done] * 11, 158.0, "training", before=1600)
+    assert resumed == "8,800 trainings done, 1,600 of them before · 2 min 38 s"
+    assert last_line([done], 1.0, before=800) == "800 trials done, all of them before"
+    assert last_line([BatchStatus(0, "done", 1.0, 1.0, None, size=1)], 4.0) == "1 trial done · 4 s"
 
 
 class Terminal(io.StringIO):
@@ -125,18 +152,48 @@ class Terminal(io.StringIO):
 
 
 def shown(stream: io.StringIO, wanted: bool | None) -> str:
-    now = [0.0]
-    with Display("toy", 1, wanted, stream, every=30.0, clock=lambda: now[0]) as display:
+    now = [1000.0]
+    with Display("[b]toy", 1, wanted, stream, every=30.0, clock=lambda: now[0]) as display:
         for second in range(91):
-            now[0] = float(second)
+            now[0] = 1000.0 + second
             display.show([status_at(float(second))])
+        now[0] = 1121.0
+        display.show([status_at(100.0, "done")])
+        display.show([status_at(100.0, "done")], last=True)
     return stream.getvalue()
 
 
-def test_where_it_is_shown():
+def test_where_it_is_shown(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     assert shown(io.StringIO(), None) == ""
     assert shown(Terminal(), False) == ""
     lines = shown(io.StringIO(), True).splitlines()
-    assert len(lines) == 3 and lines[1].startswith("toy: 0/1 batches · 60.0 % · ")
-    assert lines[1].endswith("about 40 s left")
-    assert "90.0 %" in shown(Terminal(), None)
+    assert len(lines) == 4 and lines[-1] == "[b]toy: 800 trials done · 2 min 01 s"
+    assert lines[1] == "[b]toy: 0 of 800 trials · 60.0 % · 1 min 00 s · about 40 s left"
+    seen_on_it = shown(Terminal(), None)
+    assert "[b]toy" in seen_on_it and "800 trials done · 2 min 01 s" in seen_on_it
+
+
+def lines_of_run(folder: Path, capsys, work=toy.logistic, **options) -> list[str]:
+    """What a run of the toy says on standard error."""
+    with suppress(BatchFailed):
+        run(GRID, toy.toy_batches(GRID), work, folder, progress=True, **options)
+    return capsys.readouterr().err.splitlines()
+
+
+def fails_once(session: Session) -> None:
+    if session.batch.number == 0:
+        raise RuntimeError("not today")
+    toy.logistic(session)
+
+
+def test_a_run_ends_with_a_line(tmp_path: Path, capsys):
+    """Done is said even where it takes less than the time between two lines, or no time at all."""
+    (line,) = lines_of_run(tmp_path, capsys, fails_once)
+    assert line.startswith("toy: 8 of 12 trials · 53.3 % · 4 failed (1 batch) · ")
+    (line,) = lines_of_run(tmp_path, capsys, noun="orbit")
+    assert line.startswith("toy: 12 orbits done, 8 of them before · ")
+    (line,) = lines_of_run(tmp_path, capsys)
+    assert line == "toy: 12 trials done, all of them before"
+    with pytest.raises(InputError, match=r"noun for a trial.*got ' '"):
+        run(GRID, toy.toy_batches(GRID), toy.logistic, tmp_path, noun=" ")

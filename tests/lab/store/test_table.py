@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,16 @@ def test_parquet_holds_the_same(trials: TrialTable, tmp_path: Path):
     back = parquet.read_table(tmp_path / "table.parquet").to_pylist()
     assert back[1] == trials.rows[1] and back[0]["grid.key"] == BIG
     assert back[0]["result.extra"] is None
+
+
+def test_a_data_frame_holds_the_same(trials: TrialTable, require):
+    require("pandas", find_spec("pandas") is not None, "pip install '.[pandas]'")
+    frame = trials.to_pandas()
+    assert list(frame.columns) == trials.names and len(frame) == 2
+    for name in ("task.m", "rate", "result.loss", "result.good", "grid.key"):
+        assert frame[name].dtype == trials[name].dtype, name
+        np.testing.assert_array_equal(frame[name], trials[name])
+    assert list(frame["result.extra"].isna()) == [True, False] and frame["shape"][0] == [1, 2]
 
 
 def test_without_pyarrow_the_extra_is_named(trials: TrialTable, tmp_path: Path, monkeypatch):

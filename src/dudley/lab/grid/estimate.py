@@ -52,14 +52,6 @@ class Estimate:
                     self._history = self._history[::2] + self._history[-1:]
         self._last = now, done, busy
 
-    def throughput(self) -> float | None:
-        """Work per second of all busy workers together, lately; None where too little was seen."""
-        if self._moves < MOVES or self._last is None:
-            return None
-        spent, moved = np.array(self._history).T
-        half = self._spent / 2
-        return float(moved[-1] - np.interp(half, spent, moved)) / half * self._last[2]
-
     def speeds(self) -> tuple[float, float] | None:
         """Slowest and fastest, in work per second of a worker; None where too little was seen."""
         spent, moved = np.array(self._history).T

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from multiprocessing.sharedctypes import RawValue
 from pathlib import Path
@@ -59,6 +59,7 @@ def run(
     progress: bool | None = None,
     about: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] = ONE_THREAD,
+    noun: str = "trial",
 ) -> TrialTable:
     """Work off every batch that is not done, and return the table of all trials.
 
@@ -70,11 +71,13 @@ def run(
     chosen, so that the table is the same on each. ``resume=False`` refuses a location with a run.
     ``progress``: None shows it on a terminal only, True anywhere, False nowhere. ``about`` is JSON
     to be stored with this start (device, precision, versions). ``environment`` is set in worker
-    processes.
+    processes. ``noun`` is what progress calls a trial: ``training``, where something is trained.
     """
     location, runner = RunLocation.of(location), runner_of(on)
     if workers < 1:
         raise InputError("number of workers", "an integer ≥ 1", workers)
+    if not noun.strip():
+        raise InputError("noun for a trial", "a word whose plural ends in s", repr(noun))
     runner.expect(location)
     with run_lock(location):
         store = Store.prepare(location, grid, batches, resume)
@@ -86,14 +89,15 @@ def run(
         if before - {code_digest()}:
             log.warning("%s was begun with other code than this", location)
         stop = RawValue("b", 0)
-        with Display(grid.name, workers, progress) as display, _interrupts(stop):
+        shown = Display(grid.name, workers, progress, noun=noun)
+        with shown as display, _interrupts(stop):
             show = _shower(store, display)
             show()
             order = Order(store, work, start, workers, stop, show, environment)
             runner.work_off(order)
             while not stop.value and any(one.status == WAITING for one in store.standing()):
                 runner.work_off(order)  # somebody let what had failed wait again
-            show()
+            show(last=True)
         sweep(store)
         standing = store.standing()
         store.close()
@@ -116,8 +120,14 @@ def run(
     return table(location)
 
 
-def _shower(store: Store, display: Display):
-    return (lambda: None) if display.silent else (lambda: display.show(store.standing()))
+def _shower(store: Store, display: Display) -> Callable[..., None]:
+    """Shows where the store stands, which is not asked where nobody looks."""
+
+    def show(last: bool = False) -> None:
+        if not display.silent:
+            display.show(store.standing(), last)
+
+    return show
 
 
 @contextmanager

@@ -32,13 +32,14 @@ from dudley.lab.store.version import ensure, expect_current, version_of
 
 @dataclass(frozen=True)
 class BatchStatus:
-    """Where one batch stands."""
+    """Where one batch stands; it has ``size`` trials."""
 
     number: int
     status: str
     work: float
     done: float
     error: str | None
+    size: int
 
     @property
     def left(self) -> float:
@@ -172,7 +173,7 @@ class Store:
     def standing(self) -> list[BatchStatus]:
         """The status of every batch, in the order of the packing."""
         c = schema.batches.c
-        wanted = sa.select(c.number, c.status, c.work, c.done, c.error)
+        wanted = sa.select(c.number, c.status, c.work, c.done, c.error, c.size)
         with self.database.reading() as connection:
             rows = connection.execute(wanted.where(c.run == self.run).order_by(c.number)).all()
         return [BatchStatus(*row) for row in rows]

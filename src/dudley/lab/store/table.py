@@ -25,7 +25,7 @@ from dudley.lab.store.store import Store
 
 @dataclass(frozen=True)
 class TrialTable(Shown):
-    """Rows as dicts; columns as arrays.
+    """Rows as dicts; columns as arrays; ``to_pandas()`` is a DataFrame (extra ``pandas``).
 
     >>> rows = TrialTable(({"task.m": 50, "result.success": True}, {"task.m": 60}))
     >>> rows["task.m"], rows.names
