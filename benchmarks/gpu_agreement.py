@@ -34,9 +34,9 @@ def columns(path: Path) -> dict[str, np.ndarray]:
     """Trials with plain names, in the order of T, m and trial."""
     table = pq.read_table(path)
     names = {name: name if name in table.column_names else PLAIN[name] for name in PLAIN}
-    kept = {n: table[c].to_numpy() for n, c in names.items() if c in table.column_names}
-    order = np.lexsort([kept[name] for name in reversed(TRIAL)])
-    return {name: column[order] for name, column in kept.items()}
+    trials = {n: table[c].to_numpy() for n, c in names.items() if c in table.column_names}
+    order = np.lexsort([trials[name] for name in reversed(TRIAL)])
+    return {name: column[order] for name, column in trials.items()}
 
 
 def compared(first: np.ndarray, other: np.ndarray, lengths: np.ndarray) -> dict:

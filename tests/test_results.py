@@ -277,17 +277,17 @@ def test_new_kernels_and_fast_mode_do_not_move_success_rates():
     hits = {name: successes(trials_of(table)) for name, table in tables.items()}
     assert {name: sum(won.values()) for name, won in hits.items()} == record["successes"]
     for first, other in (("earlier", "full"), ("full", "fast"), ("float32", "full")):
-        kept, pair = record[f"{first} and {other}"], (hits[first], hits[other])
+        stated, pair = record[f"{first} and {other}"], (hits[first], hits[other])
         keys = sorted(pair[0])
         assert set(keys) <= set(pair[1]) and len(keys) == (800 if first == "float32" else 8800)
         pairs = DiscordantPairs.of(*([won[key] for key in keys] for won in pair))
-        assert (kept["first_alone"], kept["other_alone"]) == (pairs.first_alone, pairs.other_alone)
+        assert (stated["first_alone"], stated["other_alone"]) == (pairs.first_alone, pairs.other_alone)
         verdict = pairs.equivalence(0.05)
-        assert verdict.equivalent and kept["equivalent"]
-        assert kept["interval"] == pytest.approx([verdict.lowest, verdict.highest])
-        assert kept["mcnemar_p"] == pytest.approx(pairs.p) and pairs.p > 0.05
-        worst = min(at_T["mcnemar_p"] for at_T in kept["by_T"].values())
-        assert worst * len(kept["by_T"]) > 0.05
+        assert verdict.equivalent and stated["equivalent"]
+        assert stated["interval"] == pytest.approx([verdict.lowest, verdict.highest])
+        assert stated["mcnemar_p"] == pytest.approx(pairs.p) and pairs.p > 0.05
+        worst = min(at_T["mcnemar_p"] for at_T in stated["by_T"].values())
+        assert worst * len(stated["by_T"]) > 0.05
         worse = [hits[other][key] and key[2] % 5 > 0 for key in keys]  # a fifth of them lost
         lost = DiscordantPairs.of([hits[first][key] for key in keys], worse)
         assert lost.p < 0.05 and not lost.equivalence(0.05).equivalent

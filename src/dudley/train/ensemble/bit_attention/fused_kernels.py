@@ -239,9 +239,9 @@ def kernel_backward(
         size = tl.load(sizes + e * M + i)
         all0 += d0 * size
         all1 += d1 * size
-        one = bit.to(tl.float32)[:, None]
-        ones0 += folded(d0 * one, BT, C) * size
-        ones1 += folded(d1 * one, BT, C) * size
+        lifted = bit.to(tl.float32)[:, None]
+        ones0 += folded(d0 * lifted, BT, C) * size
+        ones1 += folded(d1 * lifted, BT, C) * size
     out = d_base + split.to(tl.int64) * E * (T + 1) * D + within
     tl.store(out, all0, mask=there[:, None])
     tl.store(out + C, all1, mask=there[:, None])
