@@ -281,7 +281,8 @@ def test_new_kernels_and_fast_mode_do_not_move_success_rates():
         keys = sorted(pair[0])
         assert set(keys) <= set(pair[1]) and len(keys) == (800 if first == "float32" else 8800)
         pairs = DiscordantPairs.of(*([won[key] for key in keys] for won in pair))
-        assert (stated["first_alone"], stated["other_alone"]) == (pairs.first_alone, pairs.other_alone)
+        alone = stated["first_alone"], stated["other_alone"]
+        assert alone == (pairs.first_alone, pairs.other_alone)
         verdict = pairs.equivalence(0.05)
         assert verdict.equivalent and stated["equivalent"]
         assert stated["interval"] == pytest.approx([verdict.lowest, verdict.highest])
