@@ -3,6 +3,7 @@
 import os
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 # Each worker and each of hundreds of child processes would compile everything anew where the
 # environment forbids bytecode; with it, collection takes half the time.
@@ -10,15 +11,9 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 ENSEMBLE = "src/dudley/train/ensemble"
-KERNELS = [
-    f"{ENSEMBLE}/{name}.py"
-    for name in (
-        "bit_attention/fused",
-        "kernels/fused_table",
-        "kernels/fused_logits",
-        "kernels/fused_collapse",
-    )
-]
+HERE = Path(__file__).parent
+KERNELS = [str(path) for path in (HERE / "src/dudley/train").rglob("fused*.py")]
+KERNELS += ["tests/gelu_kernel.py"]
 COMPILED = [
     f"{ENSEMBLE}/bit_attention/{name}.py"
     for name in ("compiled", "compiled_kernels", "compiled_lanes")

@@ -108,6 +108,7 @@ CASES = {
     "three blocks of tokens": Case(T=130, counts=(1,)),
     "two splits of examples": Case(T=6, counts=(9,)),
     "heads in parts": Case(T=2, counts=(40, 3)),
+    "a trial without examples": Case(T=6, counts=(2, 0, 1)),
     "whole words": Case(T=64, counts=(1,)),
     "one token": Case(T=1),
     "sharp": Case(sharp=15.0),
@@ -175,6 +176,8 @@ def by_definition(base, lift, K, words, counts, noise, dropout):
     κ, μ = choose.factors(noise, M, base.shape[1] - 1, D, H, dropout)
     mixed, mass = torch.zeros_like(K), K.new_zeros(E, M, H)
     for e, m in enumerate(counts.tolist()):
+        if m == 0:
+            continue
         member, rows = slice(e, e + 1), slice(0, m)
         masks = κ[member, rows].to(K), μ[member, rows].to(K)
         outputs = plain.attend(

@@ -23,19 +23,23 @@ def record(*rows: tuple[str, int, int, float]) -> MethodsRecord:
 
 
 def test_the_page_has_a_line_for_each_method_and_names_the_winner():
-    many = record(("pick-to-learn", 100, 0, 0.1), ("pick-to-learn", 100, 1, 0.3),
+    """Of two draws the larger number counts: a method does not win by its better draw."""
+    many = record(("pick-to-learn", 100, 0, 0.1), ("pick-to-learn", 100, 1, 0.15),
                   ("hold-out", 100, 0, 0.2))  # fmt: skip
     page = methods.page(many)
-    assert "| pick-to-learn, from the start alone | 0.1 (0.1 to 0.3, 2 seeds) | 3 picks |" in page
+    assert "| pick-to-learn, from the start alone | 0.15 (0.1 to 0.15, 2 seeds) | 3 picks |" in page
     assert "where a hold-out was run: pick-to-learn, from the start alone at n = 100." in page
-    assert "**0.1**" in methods.compact(many)
+    assert "**0.15**" in methods.compact(many)
+    worse = record(*((row.method, row.n, row.seed, row.value) for row in many.rows),
+                   ("pick-to-learn", 100, 2, 0.3), ("pick-to-learn", 100, 3, 0.3))  # fmt: skip
+    assert "**0.2**" in methods.compact(worse)
 
 
 def test_a_certificate_is_never_rounded_below_itself():
     """Three digits of .00010235 are .000103: .000102 would claim more than is proved."""
-    tight = record(("pick-to-learn", 100, 0, 0.00010235), ("pick-to-learn", 100, 1, 0.2001),
+    tight = record(("pick-to-learn", 100, 0, 0.00000101), ("pick-to-learn", 100, 1, 0.00010235),
                    ("hold-out", 100, 0, 0.30001))  # fmt: skip
-    assert "| 0.000103 (0.000103 to 0.201, 2 seeds) |" in methods.page(tight)
+    assert "| 0.000103 (1.01e-6 to 0.000103, 2 seeds) |" in methods.page(tight)
     assert "| **0.000103** | – | 0.301 |" in methods.compact(tight)
 
 

@@ -34,6 +34,9 @@ class ByTrial(torch.autograd.Function):
         noise = example_words(keys, step, M) if max(dropout) > 0 else None
         saved = []
         for e, m in enumerate(counts.tolist()):
+            if m == 0:
+                saved.append(None)
+                continue
             masks = _Masks(noise, e, m, D, H, dropout)
             z, rstd = _normalise(base[e], lift[e], words[e, :m], masks)
             k = K[e, :, :m].transpose(0, 1) * LN2  # (m, H, D)
@@ -50,9 +53,12 @@ class ByTrial(torch.autograd.Function):
     def backward(ctx, *grads):
         (d_mixed, d_mass), (base, lift, K) = grads, ctx.saved_tensors
         T, (_, H, _, D) = base.shape[1] - 1, K.shape
-        d_base, d_lift = torch.empty_like(base), torch.empty_like(lift)
+        d_base, d_lift = torch.zeros_like(base), torch.zeros_like(lift)
         d_K = torch.zeros_like(K)
-        for e, (z, rstd, k, a, thin) in enumerate(ctx.saved):
+        for e, of_trial in enumerate(ctx.saved):
+            if of_trial is None:  # without examples
+                continue
+            z, rstd, k, a, thin = of_trial
             m = len(z)
             masks = _Masks(ctx.noise, e, m, D, H, ctx.dropout)
             g = d_mixed[e, :, :m].transpose(0, 1).contiguous()  # (m, H, D)
