@@ -130,6 +130,7 @@ def submodules() -> list[str]:
     return sorted(name for name in names if not name.endswith("__main__"))
 
 
+@pytest.mark.slow
 def test_importing_every_module_rebinds_no_public_name():
     stubs = [(package_of(stub), str(stub)) for stub in STUBS]
     code = f"STUBS = {stubs}\nMODULES = {submodules()}\n{IMPORT_ALL}"

@@ -22,7 +22,7 @@ from smoke_runs import SmokeRuns
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = list(EXPERIMENTS)
-QUICK = ("edelman2021-parity", "beyond-masked")
+QUICK = ("beyond-masked",)
 RUN = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in NAMES]
 
 

@@ -206,9 +206,8 @@ def test_a_record_of_the_same_protocol_is_used_and_no_other(tmp_path: Path):
     assert edelman2021_and_far.recorded(config, far) is None
 
 
-@pytest.mark.parametrize(
-    "name", ["edelman2021-and", pytest.param("edelman2021-and-far", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["edelman2021-and", "edelman2021-and-far"])
 def test_smoke_finds_numbers(name: str, smoke):
     findings = smoke(name).findings
     assert len(findings) >= 4

@@ -38,6 +38,7 @@ KEYS = keys_tensor([key("taught", trial) for trial in range(4)])
 HEAVY = Taught(T=6, d=4, law="pareto", tail=3.0, scale=0.3, kind="regression", m=64)
 
 
+@pytest.mark.slow
 def test_smoke_ends_and_says_what_is_known(smoke):
     findings = smoke(NAME).findings
     outcomes = {

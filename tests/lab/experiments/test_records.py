@@ -201,7 +201,7 @@ def test_every_experiment_has_a_cell_that_is_run_again():
 
 
 LONG = {"edelman2021-and", "edelman2021-and-far"}  # bootstraps of seconds
-MANY_MODELS = RESULTS / "which-bound/paper"  # 135 rankings of up to 2,017 models
+SLOW = {*LONG, "which-bound"}  # 135 rankings of up to 2,017 models
 # With AVX-512 numpy's logarithms end otherwise than without, by 4 units in the last place at most;
 # a hundred operations make 100 · 4 · 2⁻⁵² < 1e-13 of it. Fits of curves stop within 1e-6.
 FITTED = {*LONG, "edelman2021-parity", "li2026-excess"}
@@ -213,7 +213,7 @@ FITTED = {*LONG, "edelman2021-parity", "li2026-excess"}
         pytest.param(
             path,
             id=f"{path.parent.name}-{path.name}",
-            marks=[pytest.mark.slow] * (path.parent.name in LONG or path == MANY_MODELS),
+            marks=[pytest.mark.slow] * (path.parent.name in SLOW),
         )
         for path in RECORDS
     ],

@@ -116,6 +116,7 @@ def test_walks_as_torch_does(case, dtype, tolerance):
     assert apart(walked(ours, dtype), theirs, dtype) < tolerance
 
 
+@pytest.mark.slow  # compiling takes seconds
 @pytest.mark.parametrize("case", ["adam with an ℓ2 penalty", "adamw", "sgd", "nesterov", "gd"])
 def test_compiled_the_same(case):
     """The masked path, which runs where a value must not be asked for, traced without a break.
