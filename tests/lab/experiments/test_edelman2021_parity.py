@@ -7,6 +7,7 @@ from math import log
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from dudley.lab.conduct import analyse
 from dudley.lab.experiment import EXPERIMENTS
@@ -87,6 +88,7 @@ def test_nothing_learnt_is_said(tmp_path: Path):
     assert stops.numbers["longest"] is None and "makes, no seed learns" in stops.observation
 
 
+@pytest.mark.slow
 def test_smoke_learns_something(smoke):
     findings = smoke("edelman2021-parity").findings
     assert len(findings) == 4 and findings[1].numbers["lengths"][0]["learnt"] > 0

@@ -201,7 +201,7 @@ def test_every_experiment_has_a_cell_that_is_run_again():
 
 
 LONG = {"edelman2021-and", "edelman2021-and-far"}  # bootstraps of seconds
-SLOW = {*LONG, "which-bound"}  # 135 rankings of up to 2,017 models
+SLOW = {*LONG, "mwigo2026-mnist", "which-bound"}  # 135 rankings of up to 2,017 models
 # With AVX-512 numpy's logarithms end otherwise than without, by 4 units in the last place at most;
 # a hundred operations make 100 · 4 · 2⁻⁵² < 1e-13 of it. Fits of curves stop within 1e-6.
 FITTED = {*LONG, "edelman2021-parity", "li2026-excess"}
