@@ -18,11 +18,9 @@ from dudley.train.ensemble.bit_attention import fused_folds as folds
 from dudley.train.ensemble.bit_attention.fused_kernels import (
     DROPOUT,
     example_keys,
-    hashed,
-    high_stays,
     kernel_backward,
     kernel_forward,
-    low_stays,
+    row_factors,
 )
 from dudley.train.ensemble.bit_attention.masks import threshold
 
@@ -156,13 +154,10 @@ def _kernel_rows(
 ):
     """Factors 0 or ``scale`` for row t of every example: (E, M, D)."""
     e, i = tl.program_id(1).to(tl.int64), tl.program_id(0) * BM + tl.arange(0, BM)
-    c = tl.arange(0, D // 2)
+    d = tl.arange(0, D)
     r0, r1 = example_keys(tl.load(keys + e), tl.load(step_at).to(tl.int32), i, DROPOUT)
-    r = hashed((i * 0 + t * (D // 2 + H))[:, None], c[None, :], r0[:, None], r1[:, None])
-    at = (e * M + i[:, None]) * D + c[None, :]
-    there = (i < M)[:, None]
-    tl.store(out + at, tl.where(low_stays(r, p_rows), scale, 0.0), mask=there)
-    tl.store(out + at + D // 2, tl.where(high_stays(r, p_rows), scale, 0.0), mask=there)
+    rows = row_factors(r0, r1, d, t, p_rows, scale, H, D)
+    tl.store(out + (e * M + i[:, None]) * D + d[None, :], rows, mask=(i < M)[:, None])
 
 
 def factors(keys, step, M: int, D: int, H: int, t: int, p: float) -> torch.Tensor:

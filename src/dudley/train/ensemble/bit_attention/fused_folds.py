@@ -22,15 +22,31 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from dudley.train.ensemble.bit_attention.fused_kernels import narrow, product
+from dudley.train.ensemble.bit_attention.fused_kernels import narrow, powers, product
+
+
+@triton.jit
+def _in_matrix(e, h, j, D: tl.constexpr, SIZE: tl.constexpr):
+    """Where the columns of a head stand in member e's matrix (D, D)."""
+    return (e * D + tl.arange(0, D)[:, None]) * D + h * SIZE + j[None, :]
+
+
+@triton.jit
+def _of_head(e, h, i, j, M, D: tl.constexpr, SIZE: tl.constexpr):
+    """Where the numbers of a head stand in the rows (M, D) of examples i."""
+    return (e * M + i[:, None]) * D + h * SIZE + j[None, :]
+
+
+@triton.jit
+def _wide(e, h, i, M, H: tl.constexpr, D: tl.constexpr):
+    """Where the D numbers of a head and examples i stand in K and its like, (H, M, D)."""
+    return ((e * H + h) * M + i[:, None]) * D + tl.arange(0, D)[None, :]
 
 
 @triton.jit
 def _part_of(matrix, e, h, j, D: tl.constexpr, SIZE: tl.constexpr):
     """The columns of a head, and zeros after them: (D, columns)."""
-    d = tl.arange(0, D)
-    at = (e * D + d[:, None]) * D + h * SIZE + j[None, :]
-    return tl.load(matrix + at, mask=(j < SIZE)[None, :], other=0.0)
+    return tl.load(matrix + _in_matrix(e, h, j, D, SIZE), mask=(j < SIZE)[None, :], other=0.0)
 
 
 @triton.jit
@@ -40,18 +56,18 @@ def kernel_fold(
 ):  # fmt: skip
     """K = q Aᵀ."""
     e, h = (tl.program_id(0) // H).to(tl.int64), tl.program_id(0) % H
-    d, j = tl.arange(0, D), tl.arange(0, COLUMNS)
+    j = tl.arange(0, COLUMNS)
     across = narrow(tl.trans(_part_of(A, e, h, j, D, SIZE)), DOT)
     start = tl.program_id(1) * R
     for first in range(start, tl.minimum(start + R, tl.load(counts + e)), BM):
         i = first + tl.arange(0, BM)
         there = (i < M)[:, None]
         rows = tl.load(
-            q + (e * M + i[:, None]) * D + h * SIZE + j[None, :],
+            q + _of_head(e, h, i, j, M, D, SIZE),
             mask=there & (j < SIZE)[None, :], other=0.0,
         )  # fmt: skip
         out = product(narrow(rows, DOT), across, tl.zeros((BM, D), tl.float32), DOT)
-        tl.store(K + ((e * H + h) * M + i[:, None]) * D + d[None, :], out, mask=there)
+        tl.store(K + _wide(e, h, i, M, H, D), out, mask=there)
 
 
 @triton.jit
@@ -61,7 +77,7 @@ def kernel_heads(
 ):  # fmt: skip
     """heads = mixed B + mass b, zero for rows that are no examples."""
     e, h = (tl.program_id(0) // H).to(tl.int64), tl.program_id(0) % H
-    d, j = tl.arange(0, D), tl.arange(0, COLUMNS)
+    j = tl.arange(0, COLUMNS)
     of_head = j < SIZE
     part = narrow(_part_of(B, e, h, j, D, SIZE), DOT)
     of_mass = tl.load(b + e * D + h * SIZE + j, mask=of_head, other=0.0)
@@ -69,11 +85,11 @@ def kernel_heads(
     for first in range(start, tl.minimum(start + R, M), BM):
         i = first + tl.arange(0, BM)
         there = i < tl.load(counts + e)
-        at = ((e * H + h) * M + i[:, None]) * D + d[None, :]
+        at = _wide(e, h, i, M, H, D)
         rows = tl.load(mixed + at, mask=there[:, None], other=0.0)
         masses = tl.load(mass + (e * M + i) * H + h, mask=there, other=0.0)
         out = product(rows, part, masses[:, None] * of_mass[None, :], DOT)
-        at = (e * M + i[:, None]) * D + h * SIZE + j[None, :]
+        at = _of_head(e, h, i, j, M, D, SIZE)
         tl.store(heads + at, out, mask=(i < M)[:, None] & of_head[None, :])
 
 
@@ -87,7 +103,7 @@ def kernel_sizes(
     at = (e * M + i[:, None]) * D + d[None, :]
     x = tl.load(heads + at, mask=there, other=0.0)
     g = tl.load(d_heads + at, mask=there, other=0.0)
-    size = tl.exp2(tl.floor(tl.log2(tl.maximum(tl.max(tl.abs(g), 1), 1e-30))))
+    size = powers(tl.max(tl.abs(g), 1))
     g = g / size[:, None]
     at = (e * M + i[:, None]) * H + h[None, :]
     tl.store(delta + at, tl.sum(tl.reshape(x * g, (BM, H, D // H)), 2), mask=there)
@@ -105,7 +121,7 @@ def kernel_pull(
 ):  # fmt: skip
     """∂mixed over the size, ∂B and ∂b."""
     e, h = (tl.program_id(0) // H).to(tl.int64), tl.program_id(0) % H
-    d, j = tl.arange(0, D), tl.arange(0, COLUMNS)
+    j = tl.arange(0, COLUMNS)
     of_head, m = (j < SIZE)[None, :], tl.load(counts + e)
     across = narrow(tl.trans(_part_of(B, e, h, j, D, SIZE)), DOT)
     pull_B = tl.zeros((D, COLUMNS), tl.float32)
@@ -114,9 +130,9 @@ def kernel_pull(
     for first in range(start, tl.minimum(start + R, m), BM):
         i = first + tl.arange(0, BM)
         there = i < m
-        at = (e * M + i[:, None]) * D + h * SIZE + j[None, :]
+        at = _of_head(e, h, i, j, M, D, SIZE)
         g = tl.load(d_heads + at, mask=there[:, None] & of_head, other=0.0)
-        at = ((e * H + h) * M + i[:, None]) * D + d[None, :]
+        at = _wide(e, h, i, M, H, D)
         rows = tl.load(mixed + at, mask=there[:, None], other=0.0).to(tl.float32)
         masses = tl.load(mass + (e * M + i) * H + h, mask=there, other=0.0)
         pull_B = product(tl.trans(rows), g, pull_B, SUM)
@@ -125,7 +141,7 @@ def kernel_pull(
         out = product(narrow(g, DOT), across, tl.zeros((BM, D), tl.float32), DOT)
         tl.store(d_mixed + at, out, mask=there[:, None])
     e += tl.program_id(1) * E
-    at = (e * D + d[:, None]) * D + h * SIZE + j[None, :]
+    at = _in_matrix(e, h, j, D, SIZE)
     tl.store(d_B + at, pull_B, mask=of_head)
     tl.store(d_b + e * D + h * SIZE + j, tl.sum(pull_b, 0), mask=j < SIZE)
 
@@ -138,7 +154,7 @@ def kernel_total(
 ):  # fmt: skip
     """∂q and ∂A, from ∂K as a sum over blocks of tokens; zero for rows that are no examples."""
     e, h = (tl.program_id(0) // H).to(tl.int64), tl.program_id(0) % H
-    d, j = tl.arange(0, D), tl.arange(0, COLUMNS)
+    j = tl.arange(0, COLUMNS)
     of_head, m = (j < SIZE)[None, :], tl.load(counts + e)
     part = narrow(_part_of(A, e, h, j, D, SIZE), DOT)
     pull_A = tl.zeros((D, COLUMNS), tl.float32)
@@ -147,16 +163,16 @@ def kernel_total(
     for first in range(start, tl.minimum(start + R, M), BM):
         i = first + tl.arange(0, BM)
         there = i < m
-        at = ((e * H + h) * M + i[:, None]) * D + d[None, :]
+        at = _wide(e, h, i, M, H, D)
         total = tl.zeros((BM, D), tl.float32)
         for block in range(blocks):
             total += tl.load(parts + block * stride + at, mask=there[:, None], other=0.0)
         size = tl.load(sizes + e * M + i, mask=there, other=0.0)[:, None]
-        at = (e * M + i[:, None]) * D + h * SIZE + j[None, :]
+        at = _of_head(e, h, i, j, M, D, SIZE)
         rows = tl.load(q + at, mask=there[:, None] & of_head, other=0.0)
         pull_A = product(tl.trans(total), rows * size, pull_A, SUM)
         out = product(narrow(total, DOT), part, tl.zeros((BM, COLUMNS), tl.float32), DOT)
         tl.store(d_q + at, out * size, mask=(i < M)[:, None] & of_head)
     e += tl.program_id(1) * E
-    at = (e * D + d[:, None]) * D + h * SIZE + j[None, :]
+    at = _in_matrix(e, h, j, D, SIZE)
     tl.store(d_A + at, pull_A, mask=of_head)

@@ -63,6 +63,29 @@ def high_stays(r, least):
 
 
 @triton.jit
+def row_factors(r0, r1, d, row, least, scale, H: tl.constexpr, D: tl.constexpr):
+    """Dropout's factors 0 or ``scale`` for coordinates d of that row of examples: (examples, D)."""
+    C: tl.constexpr = D // 2
+    r = hashed((d * 0 + row * (C + H))[None, :], (d % C)[None, :], r0[:, None], r1[:, None])
+    r = tl.where((d < C)[None, :], r & 0xFFFF, r >> 16)
+    return tl.where(r >= least, scale, 0.0)
+
+
+@triton.jit
+def powers(largest):
+    """Powers of two near positive numbers: what brings these near one."""
+    return tl.exp2(tl.floor(tl.log2(tl.maximum(largest, 1e-30))))
+
+
+@triton.jit
+def standardised(z, D: tl.constexpr):
+    """(z − mean)/σ of every row, and 1/σ."""
+    centred = z - (tl.sum(z, 1) / D)[:, None]
+    rstd = tl.rsqrt(tl.sum(centred * centred, 1) / D + LN_EPS)
+    return centred * rstd[:, None], rstd
+
+
+@triton.jit
 def narrow(x, DOT: tl.constexpr):
     """As an operand of a product of that precision."""
     return x.to(tl.float16) if DOT == "fp16" else x

@@ -20,18 +20,15 @@ import triton.language as tl
 
 from dudley.core.backend import torch
 from dudley.train.ensemble.bit_attention.fused import SETTINGS
-from dudley.train.ensemble.bit_attention.fused_kernels import product
+from dudley.train.ensemble.bit_attention.fused_kernels import product, standardised
 
 LOWEST = tl.constexpr(-80.0)
 LOG2_E = tl.constexpr(1.4426950408889634)
-LN_EPS = tl.constexpr(1e-5)
 
 
 @triton.jit
 def _normalised(z, gain, bias, D: tl.constexpr):
-    centred = z - (tl.sum(z, 1) / D)[:, None]
-    rstd = tl.rsqrt(tl.sum(centred * centred, 1) / D + LN_EPS)
-    return centred * rstd[:, None] * gain[None, :] + bias[None, :]
+    return standardised(z, D)[0] * gain[None, :] + bias[None, :]
 
 
 @triton.jit

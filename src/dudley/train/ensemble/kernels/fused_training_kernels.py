@@ -15,25 +15,18 @@ import triton.language as tl
 
 from dudley.train.ensemble.bit_attention.fused_kernels import (
     DROPOUT,
-    LN_EPS,
     example_keys,
     folded,
-    hashed,
     narrow,
+    powers,
     product,
+    row_factors,
+    standardised,
 )
 
 ROOT_HALF = tl.constexpr(0.7071067811865476)  # 1/√2
 BELL = tl.constexpr(0.3989422804014327)  # 1/√(2π)
 HALF_LOG2E = tl.constexpr(0.7213475204444817)  # e^{−x²/2} = 2^{−x² HALF_LOG2E}
-
-
-@triton.jit
-def _standardised(z, D: tl.constexpr):
-    """(z − mean)/σ of every row, and 1/σ."""
-    centred = z - (tl.sum(z, 1) / D)[:, None]
-    rstd = tl.rsqrt(tl.sum(centred * centred, 1) / D + LN_EPS)
-    return centred * rstd[:, None], rstd
 
 
 @triton.jit
@@ -64,21 +57,6 @@ def _through_norm(d_standard, standard, rstd, D: tl.constexpr):
 
 
 @triton.jit
-def _powers(largest):
-    """Powers of two near positive numbers: what brings these near one."""
-    return tl.exp2(tl.floor(tl.log2(tl.maximum(largest, 1e-30))))
-
-
-@triton.jit
-def _factors(r0, r1, d, row, least, scale, H: tl.constexpr, D: tl.constexpr):
-    """Dropout's factors 0 or ``scale`` for that row of examples, as in `bit_attention.masks`."""
-    C: tl.constexpr = D // 2
-    r = hashed((d * 0 + row * (C + H))[None, :], (d % C)[None, :], r0[:, None], r1[:, None])
-    r = tl.where((d < C)[None, :], r & 0xFFFF, r >> 16)
-    return tl.where(r >= least, scale, 0.0)
-
-
-@triton.jit
 def kernel_forward(
     cls, heads, counts, keys, step_at,
     W_c, b_c, gain_2, bias_2, W_1, b_1, W_2, b_2, gain_3, bias_3, W,
@@ -105,9 +83,9 @@ def kernel_forward(
     z += tl.load(b_c + e * s_b_c + d)[None, :]
     if DROP:
         r0, r1 = example_keys(tl.load(keys + e), tl.load(step_at).to(tl.int32), i, DROPOUT)
-        z *= _factors(r0, r1, d, T + 1, least, scale, H, D)
+        z *= row_factors(r0, r1, d, T + 1, least, scale, H, D)
     z += tl.load(cls + first_row * D + at, mask=there, other=0.0)
-    standard, rstd = _standardised(z, D)
+    standard, rstd = standardised(z, D)
     tl.store(standard_1 + first_row * D + at, standard, mask=there)
     tl.store(rstd_1 + first_row + i, rstd, mask=i < count)
     y = standard * tl.load(gain_2 + e * s_gain_2 + d)[None, :]
@@ -123,9 +101,9 @@ def kernel_forward(
         branch = product(narrow(x * below, DOT), narrow(back, DOT), branch, DOT)
     branch += tl.load(b_2 + e * s_b_2 + d)[None, :]
     if DROP:
-        branch *= _factors(r0, r1, d, T + 2, least, scale, H, D)
+        branch *= row_factors(r0, r1, d, T + 2, least, scale, H, D)
     z += branch
-    standard, rstd = _standardised(z, D)
+    standard, rstd = standardised(z, D)
     tl.store(standard_2 + first_row * D + at, standard, mask=there)
     tl.store(rstd_2 + first_row + i, rstd, mask=i < count)
     y = standard * tl.load(gain_3 + e * s_gain_3 + d)[None, :]
@@ -167,9 +145,9 @@ def kernel_backward(
     pull = d_z
     if DROP:
         r0, r1 = example_keys(tl.load(keys + e), tl.load(step_at).to(tl.int32), i, DROPOUT)
-        pull *= _factors(r0, r1, d, T + 2, least, scale, H, D)
+        pull *= row_factors(r0, r1, d, T + 2, least, scale, H, D)
     tl.store(d_branch + first_row * D + at, pull, mask=there)
-    size = _powers(tl.max(tl.abs(pull), 1))
+    size = powers(tl.max(tl.abs(pull), 1))
     tl.store(sizes + first_row + i, size, mask=i < count)
     pull = narrow(pull * (1.0 / size)[:, None], DOT)
     standard = tl.load(standard_1 + first_row * D + at, mask=there, other=0.0)
@@ -190,8 +168,8 @@ def kernel_backward(
     d_z += _through_norm(d_y * size[:, None] * gain, standard, rstd, D)
     tl.store(d_cls + first_row * D + at, d_z, mask=here)
     if DROP:
-        d_z *= _factors(r0, r1, d, T + 1, least, scale, H, D)
-    size = _powers(tl.max(tl.abs(d_z), 1))
+        d_z *= row_factors(r0, r1, d, T + 1, least, scale, H, D)
+    size = powers(tl.max(tl.abs(d_z), 1))
     square = narrow(tl.load(W_c + e * s_W_c + d[:, None] * D + d[None, :]), DOT)
     pull = narrow(d_z * (1.0 / size)[:, None], DOT)
     d_h = product(pull, tl.trans(square), tl.zeros((BN, D), tl.float32), DOT)
@@ -219,7 +197,7 @@ def kernel_mlp(
     for first in range(start, stop, BN):
         i = first + n
         largest = tl.maximum(largest, tl.load(sizes + first_row + i, mask=i < stop, other=0.0))
-    size = _powers(tl.max(largest, 0))
+    size = powers(tl.max(largest, 0))
     gain = tl.load(gain_2 + e * s_gain_2 + d)
     bias = tl.load(bias_2 + e * s_bias_2 + d)
     into_at = W_1 + e * s_W_1 + d[:, None] * F + f[None, :]
@@ -282,7 +260,7 @@ def kernel_outer(
         pull = tl.load(d_cls + first_row * D + at, mask=there, other=0.0)
         if DROP:
             r0, r1 = example_keys(key, step, i, DROPOUT)
-            pull *= _factors(r0, r1, d, T + 1, least, scale, H, D)
+            pull *= row_factors(r0, r1, d, T + 1, least, scale, H, D)
         a += tl.sum(pull, 0)
         rows = tl.load(heads + first_row * D + at, mask=there, other=0.0)
         A = product(tl.trans(rows), pull, A, DOT)
